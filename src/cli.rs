@@ -7,18 +7,18 @@ mod task;
 mod wrong;
 
 pub use help::described;
-pub use issue::IssueCommand;
-pub use task::TaskCommand;
+pub(crate) use issue::IssueCommand;
+pub(crate) use task::TaskCommand;
 
 use crate::cmd;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::Hint;
-use crate::core::settings::SyncPoint;
 use crate::flow::amend::as_policy_wants;
 use crate::flow::{Context, pager};
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::Hint;
+use loopx_rules::settings::SyncPoint;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// Done: 0.
     Done,
     /// Recorded, but what was judged does not pass: 1.

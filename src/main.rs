@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    git_loopx::cli::main(std::env::args_os())
+    git_loopx::main(std::env::args_os())
 }

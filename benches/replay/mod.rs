@@ -5,10 +5,10 @@
 //! A requirement change is a requirement that one of the deltas names and whose words the commit changed.
 //! It is reproduced where the same words come out here. Of a change that is refused nothing is.
 
-use git_loopx::core::spec::{
+use git_loopx::testing::FileMerge;
+use loopx_spec::{
     Action, Bases, Delta, Finding, PlanOptions, Severity, fold, plan_domain, read_delta, read_spec,
 };
-use git_loopx::flow::file_merge::FileMerge;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

@@ -2,11 +2,11 @@
 //! shell reads them. The parser's own words come first, so that an alias never hides a command.
 
 use super::Cli;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::nearest;
 use crate::flow::config::alias;
 use clap::CommandFactory;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::nearest;
 use std::ffi::OsString;
 
 /// The command line with its alias replaced, until a command stands there. `None`: it begins with no alias.

@@ -2,11 +2,12 @@
 //! and what is said of a command line that cannot be read.
 
 use super::Cli;
-use crate::cmd::help::{self, Topic};
-use crate::core::failure::{Code, Failure};
-use crate::core::hint::{Hint, command};
+use crate::cmd::help;
+use crate::cmd::help::Topic;
 use crate::ui::{ColorChoice, Options};
 use clap::CommandFactory;
+use loopx_base::failure::{Code, Failure};
+use loopx_base::hint::{Hint, command};
 use std::ffi::OsString;
 
 /// The command line as it is described to people: each command ends with its examples.

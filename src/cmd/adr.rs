@@ -1,14 +1,16 @@
 //! `git loopx adr`: decision records.
 
 use crate::cli::Exit;
-use crate::core::adr::{Record, Status, overview};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::spec::Severity;
 use crate::flow::Context;
-use crate::flow::adr::change::{self, FileChange, Renumber};
-use crate::flow::adr::{self, promote};
+use crate::flow::adr;
+use crate::flow::adr::change;
+use crate::flow::adr::change::{FileChange, Renumber};
+use crate::flow::adr::promote;
 use crate::ui::{Ui, clean, diff, style};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_spec::Severity;
+use loopx_spec::adr::{Record, Status, overview};
 use serde_json::json;
 
 #[derive(Debug, clap::Subcommand)]
@@ -132,7 +134,7 @@ pub struct RenumberArgs {
     dry_run: bool,
 }
 
-pub fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     match command {
         AdrCommand::New {
             title,
@@ -208,7 +210,7 @@ fn list(status: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         None => None,
         Some(word) => Some(Status::parse(word).ok_or_else(|| {
             let known = Status::ALL.map(Status::name);
-            let near = crate::core::nearest(word, known).unwrap_or("accepted");
+            let near = loopx_base::nearest(word, known).unwrap_or("accepted");
             Failure::usage(
                 Code::StatusUnknown,
                 format!("expected a status of {}, found `{word}`", known.join(", ")),

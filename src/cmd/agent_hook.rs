@@ -2,9 +2,10 @@
 //! whatever happens: a hook that fails must not hold an agent, nor let a host take its noise for an answer.
 
 use crate::cli::Exit;
-use crate::core::agent::Host;
-use crate::flow::agent::hook::{self, Answer};
+use crate::flow::agent::hook;
+use crate::flow::agent::hook::Answer;
 use crate::ui::{Ui, clean};
+use loopx_hosts::Host;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
 use std::panic;
@@ -30,7 +31,7 @@ const MAX_INPUT: u64 = 5 * 1024 * 1024;
 const INPUT_DEADLINE: Duration = Duration::from_secs(4);
 const DEADLINE: Duration = Duration::from_secs(10);
 
-pub fn run(args: &AgentHookArgs, ui: &mut Ui) -> Exit {
+pub(crate) fn run(args: &AgentHookArgs, ui: &mut Ui) -> Exit {
     let (Some(host), Some(event)) = (args.host.to_str(), args.event.to_str()) else {
         return Exit::Done;
     };

@@ -3,13 +3,13 @@
 use super::artifacts::read_bytes;
 use super::{SignArgs, report};
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::shell_word;
-use crate::core::task::amend::Impact;
 use crate::flow::Context;
 use crate::flow::amend::{AmendRequest, amend, as_policy_wants, impact};
 use crate::ui::{Ui, line};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_base::shell_word;
+use loopx_rules::task::amend::Impact;
 use serde_json::json;
 
 /// Change the list of tasks that was approved, in the build
@@ -31,7 +31,7 @@ pub struct AmendArgs {
     sign: SignArgs,
 }
 
-pub fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let file = args.file.clone();
     let request = AmendRequest {
         text: args.file.as_deref().map(read_bytes).transpose()?,

@@ -2,12 +2,13 @@
 
 use super::SignArgs;
 use crate::cli::Exit;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::{counted, shell_word};
 use crate::flow::Context;
-use crate::flow::archive::{self, Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
+use crate::flow::archive;
+use crate::flow::archive::{Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
 use crate::ui::{Ui, clean, diff};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::{counted, shell_word};
 use serde_json::{Value, json};
 
 /// Merge the session's delta into the specs, in one commit, and close the session
@@ -53,7 +54,7 @@ pub struct ArchiveArgs {
     pub no_sign: bool,
 }
 
-pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let mode = match (args.dry_run, args.go_on, args.abort) {
         (true, ..) => Mode::DryRun,
         (_, true, _) => Mode::Continue,

@@ -2,12 +2,12 @@
 
 use super::report;
 use crate::cli::Exit;
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::shell_word;
 use crate::flow::{Context, preview, sessions, task_files, view, workcopy, working};
 use crate::ui::{Ui, clean, line};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::shell_word;
+use loopx_rules::artifact::Artifact;
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Read};
 
@@ -43,7 +43,7 @@ fn saved(ctx: &Context, ui: &mut Ui, command: &str, done: &crate::flow::Done<()>
     report(ctx, ui, command, done, "saved", extra);
 }
 
-pub fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn save(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = match sessions::save(ctx, reason) {
         Ok(done) => done,
         // Those files may be all that somebody wrote.
@@ -68,7 +68,7 @@ fn name_not_saved(names: &[String], ui: &mut Ui) {
     }
 }
 
-pub fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(path) = artifact.map(task_files::named).transpose()?.flatten() {
         let changed = task_files::edit(ctx, &path)?;
         return edited(&path, changed, ctx, ui);
@@ -116,7 +116,7 @@ pub struct PutArgs {
     pub reason: Option<String>,
 }
 
-pub fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let PutArgs {
         artifact,
         file,
@@ -165,7 +165,7 @@ pub fn put(args: PutArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn cat(artifact: &str, at: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn cat(artifact: &str, at: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (artifact, bytes) = match task_files::named(artifact)? {
         Some(path) => {
             let bytes = task_files::cat(ctx, &path, at)?;
@@ -186,7 +186,7 @@ pub fn cat(artifact: &str, at: Option<&str>, ctx: &Context, ui: &mut Ui) -> Resu
     Ok(Exit::Done)
 }
 
-pub fn checkout(names: &[String], force: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn checkout(names: &[String], force: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (mut artifacts, mut outputs) = (Vec::new(), Vec::new());
     for name in names {
         match task_files::named(name)? {

@@ -1,12 +1,13 @@
 //! `export` and `import bundle`: one session, as a file.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::{command, hint};
-use crate::core::{counted, shell_word};
-use crate::flow::bundle::{self, Imported};
+use crate::flow::bundle;
+use crate::flow::bundle::Imported;
 use crate::flow::{Context, fork};
 use crate::ui::{Ui, clean, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::{command, hint};
+use loopx_base::{counted, shell_word};
 use std::path::PathBuf;
 
 /// Write one session with its history into a file that another repository can import
@@ -29,7 +30,7 @@ pub struct BundleArgs {
     pub file: PathBuf,
 }
 
-pub fn export(args: ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn export(args: ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = bundle::export(ctx, &args.session, args.output.as_deref(), args.force)?;
     ui.status(format!(
         "{}: {} in {} written to {}",
@@ -46,7 +47,7 @@ pub fn export(args: ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = bundle::import(ctx, &args.file)?;
     let exit = tell(&done, "the bundle", None, ui);
     ui.json("import bundle", &done);
@@ -54,7 +55,7 @@ pub fn import(args: BundleArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 /// Takes in a session of a fork.
-pub fn import_from(from: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn import_from(from: &str, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = fork::import_from(ctx, from, ctx.wanted())?;
     let fetch = done.missing_branch.as_ref().map(|branch| {
         let (from, spec) = (

@@ -1,12 +1,13 @@
 //! `git loopx change`: arguments, and how verdicts, overlaps and differences read.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::{Blocker, Result};
-use crate::core::spec::Conflict;
 use crate::flow::Context;
-use crate::flow::change::{self, Judged, Overlap, RequirementDiff, Word};
+use crate::flow::change;
+use crate::flow::change::{Judged, Overlap, RequirementDiff, Word};
 use crate::ui::{Ui, clean, diff, style};
+use loopx_base::counted;
+use loopx_base::failure::{Blocker, Result};
+use loopx_spec::Conflict;
 use serde_json::json;
 
 #[derive(Debug, clap::Subcommand)]
@@ -34,7 +35,7 @@ pub struct ValidateArgs {
     onto: Option<String>,
 }
 
-pub fn run(command: ChangeCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(command: ChangeCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     match command {
         ChangeCommand::Validate(args) => validate(&args, ctx, ui),
         ChangeCommand::Diff => show_diff(ctx, ui),

@@ -1,12 +1,13 @@
 //! `help codes`: the catalogue of codes.
 
 use crate::cli::Exit;
-use crate::core::catalogue::{self, Entry};
 use crate::ui::Ui;
+use loopx_rules::catalogue;
+use loopx_rules::catalogue::Entry;
 use serde_json::json;
 
 /// Prints every code, by its word.
-pub fn codes(ui: &mut Ui) -> Exit {
+pub(crate) fn codes(ui: &mut Ui) -> Exit {
     let all = catalogue::catalogue();
     for Entry {
         code,

@@ -1,11 +1,11 @@
 //! `config`: what holds, and the schema of `loopx.toml`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::policy::schema;
 use crate::flow::Context;
 use crate::flow::config;
 use crate::ui::{Ui, clean, line, style};
+use loopx_base::failure::Result;
+use loopx_rules::policy::schema;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum ConfigCommand {
@@ -19,7 +19,7 @@ pub enum ConfigCommand {
     Schema,
 }
 
-pub fn run(
+pub(crate) fn run(
     command: ConfigCommand,
     open: impl FnOnce() -> Result<Context>,
     ui: &mut Ui,

@@ -1,10 +1,11 @@
 //! `doctor`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
 use crate::flow::Context;
-use crate::flow::doctor::{self as flow, Fixed, Level};
+use crate::flow::doctor as flow;
+use crate::flow::doctor::{Fixed, Level};
 use crate::ui::{Ui, clean};
+use loopx_base::failure::Result;
 use serde_json::json;
 
 /// Look at the environment and the repository, and put right what only a person may decide
@@ -23,7 +24,7 @@ pub struct DoctorArgs {
     fix: bool,
 }
 
-pub fn doctor(args: &DoctorArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn doctor(args: &DoctorArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.recover {
         let recovered = flow::recover(ctx)?;
         ui.status(match &recovered.by_hand {

@@ -2,14 +2,15 @@
 
 use super::{SignArgs, report};
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::profile::ProfileName;
-use crate::core::stage::{Stage, Transition};
-use crate::flow::finish::{self as flow, FinishRequest, Finished, Preview};
+use crate::flow::finish as flow;
+use crate::flow::finish::{FinishRequest, Finished, Preview};
 use crate::flow::{Context, profile, reopen as reopen_flow};
 use crate::ui::{Ui, clean, style};
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::profile::ProfileName;
+use loopx_rules::stage::{Stage, Transition};
 use serde_json::json;
 
 /// Take the session as far as policy lets you, up to the archive
@@ -33,7 +34,7 @@ pub struct FinishArgs {
     pub sign: SignArgs,
 }
 
-pub fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let request = FinishRequest {
         onto: args.onto,
         reason: args.reason,
@@ -161,7 +162,7 @@ pub struct ReopenArgs {
     pub sign: SignArgs,
 }
 
-pub fn reopen(args: &ReopenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn reopen(args: &ReopenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = reopen_flow::reopen(ctx, args.reason.as_deref(), args.sign.wanted(ctx))?;
     let archive = done.value.archive.as_ref();
     if let Some(archive) = archive
@@ -204,7 +205,7 @@ pub struct ProfileArgs {
     pub sign: SignArgs,
 }
 
-pub fn profile(args: ProfileArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn profile(args: ProfileArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let Some(name) = args.name else {
         return list(ctx, ui);
     };

@@ -1,12 +1,13 @@
 //! `fsck`.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::command;
 use crate::flow::Context;
-use crate::flow::fsck::{self as flow, Depth};
+use crate::flow::fsck as flow;
+use crate::flow::fsck::Depth;
 use crate::ui::{Ui, line};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
 use serde_json::json;
 
 /// Check every session: operations, state, approvals, evidence, and what history did to them
@@ -22,7 +23,7 @@ pub struct FsckArgs {
     repair: bool,
 }
 
-pub fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let depth = match args.full {
         true => Depth::Full,
         false => Depth::New,

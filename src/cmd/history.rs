@@ -1,22 +1,22 @@
 //! `show`, `log`, `diff`.
 
 use crate::cli::Exit;
-use crate::core::age::age;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::id::OpId;
-use crate::core::lease::seconds_of;
-use crate::core::note::Note;
-use crate::core::op::{Body, Event, Operation};
-use crate::core::task::outputs::task_of;
-use crate::core::topic::Topic;
-use crate::core::words::Word;
 use crate::flow::view::Logged;
 use crate::flow::{Context, diff as flow_diff, view};
 use crate::ui::{Ui, clean, diff as text_diff, line, style};
+use loopx_base::age::age;
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_base::id::OpId;
+use loopx_rules::lease::seconds_of;
+use loopx_rules::note::Note;
+use loopx_rules::op::{Body, Event, Operation};
+use loopx_rules::task::outputs::task_of;
+use loopx_rules::topic::Topic;
+use loopx_rules::words::Word;
 use serde_json::json;
 
-pub fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Exit> {
     if let Some(op) = run {
         let log = view::run_log(ctx, &op)?;
         ui.json(
@@ -156,7 +156,7 @@ pub struct LogArgs {
     pub decisions: bool,
 }
 
-pub fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.decisions {
         return super::task::decide::log(ctx, args.count, ui);
     }
@@ -262,7 +262,7 @@ fn what(op: &Operation, all: &[Logged]) -> String {
         ),
     };
     if let Some(over) = op.claim().and_then(|claim| claim.over.as_ref()) {
-        let whose = crate::core::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
+        let whose = loopx_rules::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
         text.push_str(&format!("; the build was taken over from {whose}"));
     }
     let written: Vec<String> = op.files().map(|(path, _)| line(path)).collect();
@@ -355,7 +355,7 @@ fn said(word: &Word, all: &[Logged]) -> String {
     }
 }
 
-pub fn diff(words: &[String], ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn diff(words: &[String], ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let differences = flow_diff::diff(ctx, words)?;
     let color = ui.color();
     let mut documents = Vec::new();

@@ -1,13 +1,13 @@
 //! `git loopx` alone: where am I. The session of this branch, else the sessions, else how to begin.
 
 use crate::cli::Exit;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{Hint, command};
 use crate::flow::Context;
 use crate::ui::{Ui, style};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
 use serde_json::json;
 
-pub fn home(ctx: Result<Context>, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn home(ctx: Result<Context>, ui: &mut Ui) -> Result<Exit> {
     let ctx = match ctx {
         Ok(ctx) => ctx,
         Err(failure) if failure.code == Code::RepositoryMissing => {

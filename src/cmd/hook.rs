@@ -2,10 +2,12 @@
 //! side is one line on stderr, and the commit passes (design 7).
 
 use crate::cli::Exit;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::flow::hook::{self, Outcome, Request};
-use crate::flow::receive::{self, limits};
+use crate::flow::hook;
+use crate::flow::hook::{Outcome, Request};
+use crate::flow::receive;
+use crate::flow::receive::limits;
 use crate::ui::{Ui, clean};
+use loopx_base::failure::{Code, Failure, Kind, Result};
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -28,7 +30,7 @@ pub struct HookArgs {
     args: Vec<OsString>,
 }
 
-pub fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
     let HookArgs { shim, event, args } = args;
     if event == "pre-receive" {
         return on_server(ui);

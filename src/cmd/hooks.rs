@@ -1,11 +1,12 @@
 //! `git loopx hooks install|uninstall|status`: prints what `flow::hooks` is going to do, and what it found.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::hooks::{self, Plan, Row, RowMode, RowState, Step};
 use crate::flow::hooks as flow;
 use crate::ui::{Ui, clean, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_hosts::hooks;
+use loopx_hosts::hooks::{Plan, Row, RowMode, RowState, Step};
 use serde_json::{Value, json};
 
 #[derive(Debug, clap::Subcommand)]
@@ -39,7 +40,7 @@ pub struct WireArgs {
     dry_run: bool,
 }
 
-pub fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
     let (args, install) = match command {
         HooksCommand::Install(args) => (args, true),
         HooksCommand::Uninstall(args) => (args, false),

@@ -1,17 +1,18 @@
 //! `import`: arguments, and how the report reads.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::openspec::Overlap;
-use crate::core::peer::Tool;
-use crate::core::spec::Severity;
 use crate::flow::Context;
+use crate::flow::import;
 use crate::flow::import::{
-    self, ChangeReport, ChangeStatus, PeerReport, Report, Request, SessionReport, SpecStatus,
+    ChangeReport, ChangeStatus, PeerReport, Report, Request, SessionReport, SpecStatus,
 };
 use crate::ui::{Ui, clean, style};
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_rules::openspec::Overlap;
+use loopx_rules::peer::Tool;
+use loopx_spec::Severity;
 use std::path::PathBuf;
 
 /// Notes that hold for nearly every change.
@@ -92,7 +93,7 @@ pub struct CcwArgs {
     pub dry_run: bool,
 }
 
-pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let ImportArgs { from, command } = args;
     let command = match (from, command) {
         (Some(from), None) => return super::bundle::import_from(&from, ctx, ui),

@@ -1,16 +1,17 @@
 //! `list`: the sessions as a board.
 
 use crate::cli::Exit;
-use crate::core::age::age;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::lease::seconds_of;
-use crate::core::session::Ending;
-use crate::core::stage::Stage;
 use crate::flow::Context;
-use crate::flow::list::{self, Board, Listed, Request};
+use crate::flow::list;
+use crate::flow::list::{Board, Listed, Request};
 use crate::ui::{Ui, layout, line, style};
+use loopx_base::age::age;
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_rules::lease::seconds_of;
+use loopx_rules::session::Ending;
+use loopx_rules::stage::Stage;
 use serde_json::json;
 
 /// Show the sessions: where each stands, who is waited for, and what is next in it
@@ -35,7 +36,7 @@ pub struct ListArgs {
 /// Columns for a title, where there is room for one.
 const TITLE: usize = 24;
 
-pub fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let ListArgs {
         text,
         all,

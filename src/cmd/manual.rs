@@ -3,15 +3,15 @@
 
 use super::help::{self, EXITS};
 use crate::cli::{Cli, Exit};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::policy::{Policy, schema};
-use crate::core::settings::SETTINGS;
-use crate::env;
-use crate::git::run::Run;
 use crate::ui::{Ui, line};
 use clap::CommandFactory;
 use clap_mangen::Man;
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_git::run::Run;
+use loopx_rules::policy::{Policy, schema};
+use loopx_rules::settings::SETTINGS;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -182,7 +182,7 @@ fn text(line: &str) -> String {
 
 /// Prints the main page, or writes every page into a folder's `man1`. Without a folder that is where one person's
 /// pages are kept.
-pub fn man(install: Option<Option<&Path>>, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn man(install: Option<Option<&Path>>, ui: &mut Ui) -> Result<Exit> {
     let pages = pages()?;
     let Some(dir) = install else {
         ui.json(

@@ -1,60 +1,62 @@
 //! One file per group of commands: arguments in, text or JSON out. No rule lives here.
 
-pub mod adr;
-pub mod agent;
-pub mod agent_hook;
-pub mod amend;
-pub mod archive;
-pub mod artifacts;
-pub mod bundle;
-pub mod change;
-pub mod codes;
-pub mod complete;
-pub mod config;
-pub mod demo;
-pub mod doctor;
-pub mod finish;
-pub mod fsck;
-pub mod help;
-pub mod history;
-pub mod home;
-pub mod hook;
-pub mod hooks;
-pub mod import;
-pub mod issue;
-pub mod list;
-pub mod manual;
-pub mod next;
-pub mod note;
-pub mod outline;
-pub mod pause;
-pub mod pipeline;
-pub mod preview;
-pub mod redact;
-pub mod resolve;
-pub mod review;
+pub(crate) mod adr;
+pub(crate) mod agent;
+pub(crate) mod agent_hook;
+pub(crate) mod amend;
+pub(crate) mod archive;
+pub(crate) mod artifacts;
+pub(crate) mod bundle;
+pub(crate) mod change;
+pub(crate) mod codes;
+pub(crate) mod complete;
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod finish;
+pub(crate) mod fsck;
+pub(crate) mod help;
+pub(crate) mod history;
+pub(crate) mod home;
+pub(crate) mod hook;
+pub(crate) mod hooks;
+pub(crate) mod import;
+pub(crate) mod issue;
+pub(crate) mod list;
+pub(crate) mod manual;
+pub(crate) mod next;
+pub(crate) mod note;
+pub(crate) mod outline;
+pub(crate) mod pause;
+pub(crate) mod pipeline;
+pub(crate) mod preview;
+pub(crate) mod redact;
+pub(crate) mod resolve;
+pub(crate) mod review;
 mod review_show;
-pub mod rule;
-pub mod run;
-pub mod sessions;
-pub mod setup;
-pub mod signers;
-pub mod spec;
-pub mod specs;
-pub mod stages;
-pub mod status;
-pub mod sync;
-pub mod task;
-pub mod undo;
-pub mod verify;
+pub(crate) mod rule;
+pub(crate) mod run;
+pub(crate) mod sessions;
+pub(crate) mod setup;
+pub(crate) mod signers;
+pub(crate) mod spec;
+pub(crate) mod specs;
+pub(crate) mod stages;
+pub(crate) mod status;
+pub(crate) mod sync;
+pub(crate) mod task;
+pub(crate) mod undo;
+pub(crate) mod verify;
 
-use crate::core::gate::{AuditItem, FindingView, Proof};
-use crate::core::hint::command;
-use crate::core::id::SessionId;
-use crate::core::next::Advised;
-use crate::flow::policy_moved::{self, PolicyMoved};
-use crate::flow::{self, Context, Done};
+use crate::flow;
+use crate::flow::policy_moved;
+use crate::flow::policy_moved::PolicyMoved;
+use crate::flow::{Context, Done};
 use crate::ui::{Ui, line, style};
+use loopx_base::hint::command;
+use loopx_base::id::SessionId;
+use loopx_rules::gate::{AuditItem, FindingView, Proof};
+use loopx_rules::next::Advised;
 use serde_json::{Value, json};
 
 /// Whether what is recorded is signed.
@@ -182,7 +184,7 @@ fn check_lines(ui: &mut Ui, label: &str, checks: &[AuditItem]) {
 }
 
 /// Blockers as indented lines.
-fn blocker_lines(ui: &mut Ui, blockers: &[crate::core::failure::Blocker]) {
+fn blocker_lines(ui: &mut Ui, blockers: &[loopx_base::failure::Blocker]) {
     for (at, blocker) in blockers.iter().enumerate() {
         let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.word()));
         ui.out(format!("  {code}  {}", crate::ui::clean(&blocker.message)));

@@ -1,13 +1,14 @@
 //! `next`: the command that `status` ends with, alone.
 
 use crate::cli::Exit;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::next::{Next, Waits};
-use crate::flow::{self, Context};
+use crate::flow;
+use crate::flow::Context;
 use crate::ui::Ui;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_rules::next::{Next, Waits};
 use serde_json::json;
 
-pub fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (id, advised) = flow::next::of(ctx)?;
     let failure = match &advised.next {
         Next::Command(command) => {

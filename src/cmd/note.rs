@@ -1,12 +1,13 @@
 //! `note`, `note list`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::note::{Note, NoteKind};
 use crate::flow::Context;
-use crate::flow::note::{self as flow, Filter, Noted, Notes};
+use crate::flow::note as flow;
+use crate::flow::note::{Filter, Noted, Notes};
 use crate::ui::{Ui, clean, line, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_rules::note::{Note, NoteKind};
 use serde_json::{Value, json};
 
 /// Keep something said in passing, on the session or in the journal
@@ -42,7 +43,7 @@ pub struct NoteArgs {
 }
 
 #[derive(Clone, Debug, clap::Subcommand)]
-pub enum NoteCommand {
+pub(crate) enum NoteCommand {
     /// List the notes of the session that is named or bound to this branch, or of the journal; oldest first
     List {
         /// Only of this kind
@@ -66,7 +67,7 @@ pub enum NoteCommand {
     },
 }
 
-pub fn run(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     match args.command {
         Some(NoteCommand::List {
             kind,

@@ -1,18 +1,19 @@
 //! The outline of a plan, as `plan` and `plan --show` print it.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::outline::{Chosen, Complexity, QUESTIONS};
-use crate::core::task::node::TaskId;
 use crate::flow::Context;
-use crate::flow::outline::{self as flow, View};
+use crate::flow::outline as flow;
+use crate::flow::outline::View;
 use crate::ui::{Ui, line};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_rules::outline::{Chosen, Complexity, QUESTIONS};
+use loopx_rules::task::node::TaskId;
 use serde_json::json;
 
 /// `plan --show`.
-pub fn show(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn show(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let view = flow::show(ctx)?;
     for said in lines(&view, true) {
         ui.out(said);
@@ -26,7 +27,7 @@ pub fn show(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 /// Beside what `plan` did: what is not as usual. A session without such a plan has nothing to tell.
-pub fn tell(ctx: &Context, ui: &mut Ui) {
+pub(crate) fn tell(ctx: &Context, ui: &mut Ui) {
     if let Ok(view) = flow::show(ctx) {
         for said in lines(&view, false) {
             ui.status(said);

@@ -2,14 +2,14 @@
 
 use super::report;
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::agent::pause;
 use crate::ui::{Ui, clean};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
 use serde_json::json;
 
-pub fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = pause::block(ctx, reason)?;
     let extra = json!({ "blocked": done.state.build.blocked });
     report(
@@ -23,7 +23,7 @@ pub fn block(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     Ok(Exit::Done)
 }
 
-pub fn park(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn park(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (id, why) = pause::park(ctx, reason)?;
     ui.status(format!("{id}: the build is parked in this worktree"));
     ui.hint(command!("agent resume"));
@@ -34,7 +34,7 @@ pub fn park(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-pub fn resume(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn resume(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let resumed = pause::resume(ctx, reason)?;
     ui.status(format!("{}: the build goes on", resumed.id));
     let mut body = json!({

@@ -2,15 +2,15 @@
 
 use super::{blocker_lines, check_lines};
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::id::Oid;
 use crate::flow::Context;
 use crate::flow::approve::Ends;
 use crate::flow::preview::preview;
 use crate::ui::{Ui, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::id::Oid;
 
-pub fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let preview = preview(ctx, ends)?;
     ui.json("approve", &preview);
     let people = match preview.required {

@@ -2,12 +2,13 @@
 
 use super::artifacts::read_bytes;
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::command;
 use crate::flow::Context;
-use crate::flow::redact::{self as flow, Report, Request};
+use crate::flow::redact as flow;
+use crate::flow::redact::{Report, Request};
 use crate::ui::{Ui, line};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
 
 /// Take credentials out of what no remote has yet, in all of its history
 ///
@@ -26,7 +27,7 @@ pub struct RedactArgs {
     drop_signatures: bool,
 }
 
-pub fn redact(args: &RedactArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn redact(args: &RedactArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let text = args.text_from.as_deref();
     let request = Request {
         text: text.map(read_bytes).transpose()?,

@@ -1,14 +1,15 @@
 //! `resolve`: arguments, and how conflicts read.
 
 use crate::cli::Exit;
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::shell_word;
 use crate::flow::Context;
-use crate::flow::resolve::{self, Brief, Choices, Conflicts, SideView, Text};
+use crate::flow::resolve;
+use crate::flow::resolve::{Brief, Choices, Conflicts, SideView, Text};
 use crate::flow::task_files;
 use crate::ui::{Ui, clean, line, style};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::shell_word;
+use loopx_rules::artifact::Artifact;
 use serde_json::json;
 use std::io::Read;
 
@@ -40,7 +41,7 @@ pub struct ResolveArgs {
     pub reason: Option<String>,
 }
 
-pub fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.artifact.is_none() && args.keep.is_empty() && args.drop.is_empty() {
         let found = resolve::conflicts(ctx)?;
         text(&found, ui);

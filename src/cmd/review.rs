@@ -2,15 +2,17 @@
 
 use super::{SignArgs, finding_lines, report, tell_policy_moved};
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::op::{AnswerWord, CodeVerdict, ReviewFinding, Smell, Target};
-use crate::core::signature::Basis;
+use crate::flow;
 use crate::flow::answer::AnswerRequest;
-use crate::flow::review::{self, ReviewRequest, Reviewed, VerdictRequest};
-use crate::flow::{self, Context, Done, review_show, view};
+use crate::flow::review;
+use crate::flow::review::{ReviewRequest, Reviewed, VerdictRequest};
+use crate::flow::{Context, Done, review_show, view};
 use crate::ui::{Ui, line};
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::op::{AnswerWord, CodeVerdict, ReviewFinding, Smell, Target};
+use loopx_rules::signature::Basis;
 use serde_json::{Value, json};
 
 /// Open the review of base..head, or record a verdict on it
@@ -58,7 +60,7 @@ pub struct ReviewArgs {
     pub reason: Option<String>,
 }
 
-pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if !args.answer.is_empty() {
         return answer(&args, ctx, ui);
     }
@@ -98,7 +100,7 @@ pub fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 /// Opens the review.
-pub fn open(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn open(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let request = ReviewRequest {
         verdict: None,
         allow_uncommitted: false,

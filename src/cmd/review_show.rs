@@ -1,10 +1,10 @@
 //! How a review shows itself.
 
 use crate::cmd::check_lines;
-use crate::core::counted;
 use crate::flow::change::RequirementDiff;
 use crate::flow::review_show::{FoundBefore, ReviewShown, ReviewedFile};
 use crate::ui::{Ui, diff, line, style};
+use loopx_base::counted;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

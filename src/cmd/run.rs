@@ -2,13 +2,14 @@
 
 use super::{SignArgs, report};
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
 use crate::flow::Context;
 use crate::flow::checks;
-use crate::flow::evidence::{self, RunRequest};
+use crate::flow::evidence;
+use crate::flow::evidence::RunRequest;
 use crate::ui::{Ui, clean, line, style};
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
 use serde_json::json;
 use std::io::Write;
 
@@ -36,7 +37,7 @@ pub struct RunArgs {
     pub command: Vec<String>,
 }
 
-pub fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let one_word = !args.kind.is_empty()
         && args
             .kind

@@ -2,17 +2,18 @@
 
 use super::report;
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::profile::ProfileName;
-use crate::flow::sessions::{self, Binding, StartRequest};
+use crate::flow::sessions;
+use crate::flow::sessions::{Binding, StartRequest};
 use crate::flow::{Context, rebase};
 use crate::ui::{Ui, line};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::profile::ProfileName;
 use serde_json::json;
 
-pub fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::init(ctx)?;
     match &done.created {
         Some(begun) => {
@@ -126,7 +127,7 @@ pub struct StartArgs {
     pub base: Option<String>,
 }
 
-pub fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let StartArgs {
         name,
         id,
@@ -204,7 +205,7 @@ pub struct UseArgs {
     pub branch: Option<String>,
 }
 
-pub fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
     let ctx = Context::open(Some(args.id))?.leaving_to(ui.unfinished());
     let done = sessions::bind(&ctx, args.branch)?;
     let before: Vec<&str> = done.value.before.iter().map(SessionId::as_str).collect();
@@ -237,7 +238,7 @@ pub struct RebaseArgs {
     pub reason: Option<String>,
 }
 
-pub fn rebase(args: RebaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn rebase(args: RebaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let RebaseArgs { onto, reason } = args;
     let done = rebase::rebase(ctx, &onto, reason)?;
     let before = done.value.before.as_ref().map_or("nothing", Oid::short);
@@ -250,7 +251,7 @@ pub fn rebase(args: RebaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn abandon(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn abandon(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = sessions::abandon(ctx, reason)?;
     let said = "abandoned; everything is kept";
     report(ctx, ui, "abandon", &done, said, json!({}));

@@ -1,18 +1,19 @@
 //! `git loopx setup`: what a person would otherwise do in twenty steps, each of them said.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::setup::attack::{Ending, Row};
-use crate::core::setup::ci::Ci;
-use crate::core::setup::file::Fate;
-use crate::core::setup::level::Level;
 use crate::flow::Context;
 use crate::flow::setup::check::check;
-use crate::flow::setup::level::{self as flow, Plan, Request};
+use crate::flow::setup::level as flow;
+use crate::flow::setup::level::{Plan, Request};
 use crate::flow::setup::server::Server;
 use crate::ui::diff::unified;
 use crate::ui::{Ui, clean, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_rules::setup::attack::{Ending, Row};
+use loopx_rules::setup::ci::Ci;
+use loopx_rules::setup::file::Fate;
+use loopx_rules::setup::level::Level;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -86,7 +87,7 @@ pub struct ServerArgs {
     pub dry_run: bool,
 }
 
-pub fn run(
+pub(crate) fn run(
     command: SetupCommand,
     open: impl FnOnce() -> Result<Context>,
     ui: &mut Ui,

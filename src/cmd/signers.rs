@@ -1,11 +1,11 @@
 //! `signers`: arguments, and how its report reads.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::signers;
 use crate::ui::{Ui, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
 
 /// Look at the keys that people sign with
 #[derive(Debug, clap::Subcommand)]
@@ -22,7 +22,7 @@ pub enum SignersCommand {
     },
 }
 
-pub fn run(command: SignersCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(command: SignersCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let SignersCommand::Check { onto } = command;
     let report = signers::check(ctx, onto.as_deref())?;
     for open in &report.open {

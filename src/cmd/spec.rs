@@ -2,15 +2,15 @@
 
 use super::specs;
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::spec::{
-    Action, Conflict, FINDINGS, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta,
-    read_spec, utf8,
-};
 use crate::flow::file_merge::FileMerge;
 use crate::flow::{Context, spec as flow};
 use crate::ui::{Ui, diff};
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_spec::{
+    Action, Conflict, FINDINGS, Finding, MarkerNames, Severity, Spec, merge_spec, read_delta,
+    read_spec, utf8,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -99,7 +99,11 @@ pub struct ValidateArgs {
     strict: bool,
 }
 
-pub fn run(command: SpecCommand, open: impl Fn() -> Result<Context>, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(
+    command: SpecCommand,
+    open: impl Fn() -> Result<Context>,
+    ui: &mut Ui,
+) -> Result<Exit> {
     match command {
         SpecCommand::Apply(args) => apply(args, ui),
         SpecCommand::MergeFile(args) => merge_file(args, ui),

@@ -1,12 +1,13 @@
 //! `git loopx spec list|show|merge-driver|install-driver`: the specs of a repository.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::{command, hint};
-use crate::flow::drift::{self, Kind};
+use crate::flow::drift;
+use crate::flow::drift::Kind;
 use crate::flow::{Context, changelog, driver, specs};
 use crate::ui::{Ui, clean, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::{command, hint};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -61,7 +62,7 @@ pub struct ChangelogArgs {
     file: String,
 }
 
-pub fn changelog(args: ChangelogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn changelog(args: ChangelogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let into = args.write.then_some(args.file.as_str());
     let found = changelog::collect(ctx, into)?;
     match &found.written {
@@ -95,7 +96,7 @@ pub fn changelog(args: ChangelogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
     Ok(Exit::Done)
 }
 
-pub fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let all = specs::list(ctx)?;
     if all.is_empty() {
         ui.status("no spec yet");
@@ -140,7 +141,7 @@ pub fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn show(args: ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn show(args: ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let ShowArgs {
         domain,
         requirement,
@@ -164,7 +165,7 @@ pub fn show(args: ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (id, tree, covered) = crate::flow::coverage::show(ctx)?;
     if covered.is_empty() {
         ui.status(format!("{id}: the delta writes no scenario"));
@@ -194,7 +195,7 @@ pub fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(if complete { Exit::Done } else { Exit::Blocked })
 }
 
-pub fn drift(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn drift(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let report = drift::drift(ctx)?;
     for one in &report.drifted {
         let said = match one.kind {
@@ -254,7 +255,7 @@ pub fn drift(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 /// What git takes as "stop", not as "conflict".
 const STOP: u8 = 129;
 
-pub fn merge_driver(args: DriverArgs, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn merge_driver(args: DriverArgs, ui: &mut Ui) -> Result<Exit> {
     let DriverArgs {
         base,
         ours,
@@ -293,7 +294,7 @@ pub fn merge_driver(args: DriverArgs, ui: &mut Ui) -> Result<Exit> {
     })
 }
 
-pub fn install_driver(args: InstallDriverArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn install_driver(args: InstallDriverArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let InstallDriverArgs { dry_run, uninstall } = args;
     let wiring = driver::wire(ctx, uninstall, dry_run)?;
     let sign = if uninstall { "-" } else { "+" };

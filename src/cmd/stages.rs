@@ -2,23 +2,23 @@
 
 use super::{SignArgs, blocker_lines, outline, report, tell_done, tell_policy_moved};
 use crate::cli::Exit;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::finding::Finding;
-use crate::core::gate::Proof;
-use crate::core::hint::{command, hint};
-use crate::core::op::{DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane, PlanVerdict};
-use crate::core::outline::Complexity;
-use crate::core::profile::ProfileName;
-use crate::core::session::Recorded;
-use crate::core::stage::{Stage, Transition};
-use crate::core::{counted, shell_word};
-use crate::flow::approve::{self as approve_flow, Approved, Ends};
+use crate::flow::approve as approve_flow;
+use crate::flow::approve::{Approved, Ends};
 use crate::flow::lease;
-use crate::flow::stages::{
-    self, BuildRequest, DelegationRequest, Outcome, Proposed, Report, Written,
-};
+use crate::flow::stages;
+use crate::flow::stages::{BuildRequest, DelegationRequest, Outcome, Proposed, Report, Written};
 use crate::flow::{Context, Done, preview};
 use crate::ui::{Ui, clean, line, style};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::{counted, shell_word};
+use loopx_rules::finding::Finding;
+use loopx_rules::gate::Proof;
+use loopx_rules::op::{DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane, PlanVerdict};
+use loopx_rules::outline::Complexity;
+use loopx_rules::profile::ProfileName;
+use loopx_rules::session::Recorded;
+use loopx_rules::stage::{Stage, Transition};
 use serde_json::json;
 
 /// End a round of clarification and judge it; or go back to clarify from a review
@@ -138,7 +138,7 @@ pub struct BuildArgs {
     pub sign: SignArgs,
 }
 
-pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(more) = args.more {
         let sign = SignArgs::of(args.sign, args.no_sign).wanted(ctx);
         let done = stages::extend(ctx, Stage::Clarify, more, args.reason, sign)?;
@@ -164,7 +164,7 @@ pub fn clarify(args: ClarifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(tell(ctx, ui, "clarify", &done, &said))
 }
 
-pub fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let ends = Ends {
         from: args.from,
         to: args.to,
@@ -262,7 +262,7 @@ fn tell_unserved(approved: &Approved, ui: &mut Ui) {
     }
 }
 
-pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let PlanArgs {
         architect,
         critic,
@@ -353,7 +353,7 @@ pub fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(tell(ctx, ui, "plan", &done, &said))
 }
 
-pub fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let BuildArgs {
         from_review,
         no_deslop,

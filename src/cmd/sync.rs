@@ -1,13 +1,14 @@
 //! `sync`: arguments, and how its report reads.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::{Hint, command, hint};
-use crate::core::settings::SyncPoint;
 use crate::flow::Context;
-use crate::flow::sync::{self, Flaw, Report, Request, SetBack, TakenAway, UnitedSession};
+use crate::flow::sync;
+use crate::flow::sync::{Flaw, Report, Request, SetBack, TakenAway, UnitedSession};
 use crate::ui::{Ui, clean, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::{Hint, command, hint};
+use loopx_rules::settings::SyncPoint;
 use std::io::{IsTerminal, Write};
 
 /// Bring the sessions here and on a remote together: fetch, merge, push
@@ -29,7 +30,7 @@ pub struct SyncArgs {
     pub unattended: bool,
 }
 
-pub fn sync(args: SyncArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn sync(args: SyncArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let SyncArgs {
         remote,
         dry_run,
@@ -62,7 +63,7 @@ pub fn sync(args: SyncArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 
 /// Runs a command between the syncs that `loopx.autoSync` asks for: what others recorded comes before it is judged, and
 /// what it recorded goes. A sync that fails is a warning; the command's exit code stays.
-pub fn around(
+pub(crate) fn around(
     point: SyncPoint,
     ctx: &Context,
     ui: &mut Ui,

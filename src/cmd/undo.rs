@@ -2,12 +2,13 @@
 
 use super::SignArgs;
 use crate::cli::Exit;
-use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
-use crate::core::hint::command;
 use crate::flow::Context;
-use crate::flow::undo::{self as flow, Back, Told};
+use crate::flow::undo as flow;
+use crate::flow::undo::{Back, Told};
 use crate::ui::{Ui, line};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_rules::artifact::Artifact;
 use serde_json::json;
 
 /// Take back what you did last, by a new commit
@@ -50,7 +51,7 @@ pub struct RedoArgs {
     sign: SignArgs,
 }
 
-pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let back = match (args.to, args.only) {
         (Some(point), _) => Back::To(point),
         (None, Some(point)) => Back::Only(point),
@@ -87,7 +88,7 @@ pub fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn redo(args: RedoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn redo(args: RedoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let told = flow::redo(ctx, number(args.count), args.reason, args.sign.wanted(ctx))?;
     say(&told, "brought back", ui);
     document(ctx, ui, "redo", "redone", &told);

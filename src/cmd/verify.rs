@@ -1,12 +1,13 @@
 //! `verify`: arguments, and how findings read.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::range_policy::{Finding, Severity};
 use crate::flow::Context;
-use crate::flow::verify::{self, BranchRequest, Report, Request};
+use crate::flow::verify;
+use crate::flow::verify::{BranchRequest, Report, Request};
 use crate::ui::{Ui, clean, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_rules::range_policy::{Finding, Severity};
 
 /// Judge every commit of a range again, from objects alone: what a hook was not asked is seen here
 #[derive(Debug, clap::Args)]
@@ -116,7 +117,7 @@ fn ending(errors: usize) -> Exit {
     }
 }
 
-pub fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn verify(args: VerifyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.sessions {
         return sessions(args, ctx, ui);
     }

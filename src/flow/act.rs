@@ -12,30 +12,32 @@ use super::sign::{self, Word};
 use super::watched::Watched;
 use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
 use super::{delta, files, ground, lease, outline, policy_checks, world};
-use crate::core::agent_identity;
-use crate::core::artifact::Artifact;
-use crate::core::checks::Check;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
-use crate::core::hint::command;
-use crate::core::id::{Oid, Person, SessionId};
-use crate::core::lease::Claim;
-use crate::core::op::{Body, Operation, RequirementBase, SessionBody, Write};
-use crate::core::pack;
-use crate::core::policy::Policy;
-use crate::core::profile::Profile;
-use crate::core::session::{Ending, Recorded, State};
-use crate::core::stage::Stage;
-use crate::core::task::world::World;
-use crate::core::task::{outputs::task_of, plan};
-use crate::core::texts::Texts;
-use crate::git::{Identity, Repo};
-use crate::store::{self, Decision, Record, Session, Snapshot};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, Person, SessionId};
+use loopx_git::{Identity, Repo};
+use loopx_rules::agent_identity;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::checks::Check;
+use loopx_rules::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
+use loopx_rules::lease::Claim;
+use loopx_rules::op::{Body, Operation, RequirementBase, SessionBody, Write};
+use loopx_rules::pack;
+use loopx_rules::policy::Policy;
+use loopx_rules::profile::Profile;
+use loopx_rules::session::{Ending, Recorded, State};
+use loopx_rules::stage::Stage;
+use loopx_rules::task::outputs::task_of;
+use loopx_rules::task::plan;
+use loopx_rules::task::world::World;
+use loopx_rules::texts::Texts;
+use loopx_store as store;
+use loopx_store::{Decision, Record, Session, Snapshot};
 use std::collections::BTreeMap;
 
 /// Everything that a decision may look at.
 #[derive(Clone)]
-pub struct Facts<'a> {
+pub(crate) struct Facts<'a> {
     /// The state with the edits of the working copy taken in.
     pub state: State,
     pub texts: Texts,
@@ -68,13 +70,13 @@ pub struct Facts<'a> {
 
 impl Facts<'_> {
     /// Refuses somebody's word where an agent types it, unless policy lets agents.
-    pub fn require_person(&self, what: &str) -> Result<()> {
-        let agent = agent_identity::host(crate::env::var);
+    pub(crate) fn require_person(&self, what: &str) -> Result<()> {
+        let agent = agent_identity::host(loopx_base::env::var);
         agent_identity::require_person(&self.policy, agent.as_deref(), what)
     }
 
     /// Who acts.
-    pub fn actor(&self) -> Result<&Person> {
+    pub(crate) fn actor(&self) -> Result<&Person> {
         self.identity
             .map(|identity| &identity.author)
             .ok_or_else(|| {
@@ -85,7 +87,7 @@ impl Facts<'_> {
             })
     }
 
-    pub fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         View {
             state: &self.state,
             texts: &self.texts,
@@ -103,7 +105,7 @@ impl Facts<'_> {
 
 /// What a decision wants to happen.
 #[derive(Debug)]
-pub struct Act<T> {
+pub(crate) struct Act<T> {
     pub body: Body,
     /// The subject of the commit, after `<id>: `.
     pub what: String,
@@ -126,7 +128,7 @@ pub struct Act<T> {
 }
 
 impl<T> Act<T> {
-    pub fn new(body: impl Into<Body>, what: impl Into<String>, value: T) -> Self {
+    pub(crate) fn new(body: impl Into<Body>, what: impl Into<String>, value: T) -> Self {
         Act {
             body: body.into(),
             what: what.into(),
@@ -143,32 +145,32 @@ impl<T> Act<T> {
     }
 
     #[must_use]
-    pub fn claim(mut self, claim: Option<Claim>) -> Self {
+    pub(crate) fn claim(mut self, claim: Option<Claim>) -> Self {
         self.claim = claim;
         self
     }
 
     #[must_use]
-    pub fn outputs(mut self, outputs: Outputs) -> Self {
+    pub(crate) fn outputs(mut self, outputs: Outputs) -> Self {
         self.outputs = outputs;
         self
     }
 
     #[must_use]
-    pub fn reason(mut self, reason: Option<String>) -> Self {
+    pub(crate) fn reason(mut self, reason: Option<String>) -> Self {
         self.reason = reason;
         self
     }
 
     /// Makes the event somebody's word.
     #[must_use]
-    pub fn word(mut self, sign: bool) -> Self {
+    pub(crate) fn word(mut self, sign: bool) -> Self {
         self.word = Some(Word { sign });
         self
     }
 
     #[must_use]
-    pub fn write(mut self, artifact: Artifact, text: String) -> Self {
+    pub(crate) fn write(mut self, artifact: Artifact, text: String) -> Self {
         self.writes.insert(artifact, text);
         self
     }
@@ -176,7 +178,7 @@ impl<T> Act<T> {
 
 /// What happened.
 #[derive(Debug)]
-pub struct Done<T> {
+pub(crate) struct Done<T> {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
@@ -187,7 +189,7 @@ pub struct Done<T> {
 
 /// How much of the world a decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
+pub(crate) enum Needs {
     /// The code only where the stage judges it: build and review.
     Stage,
     /// The code whatever the stage is.
@@ -201,7 +203,7 @@ pub enum Needs {
 }
 
 /// Changes one session.
-pub fn act<T>(
+pub(crate) fn act<T>(
     ctx: &Context,
     needs: Needs,
     decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
@@ -210,7 +212,7 @@ pub fn act<T>(
 }
 
 /// Changes one session and leaves its working copy alone: a note of the tool's own saves nobody's edits.
-pub fn act_beside<T>(
+pub(crate) fn act_beside<T>(
     ctx: &Context,
     needs: Needs,
     decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
@@ -219,7 +221,7 @@ pub fn act_beside<T>(
 }
 
 /// Changes one session, after something was done to its working copy under the same lock.
-pub fn act_after<T>(
+pub(crate) fn act_after<T>(
     ctx: &Context,
     needs: Needs,
     prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,
@@ -302,12 +304,12 @@ pub(super) fn texts_here(ctx: &Context, state: &State, policy: &Policy) -> Resul
 }
 
 /// A session that can still change.
-pub fn load_active(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
+pub(crate) fn load_active(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
     require_active(snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))?)
 }
 
 /// Refuses a session that has ended.
-pub fn require_active(session: Session) -> Result<Session> {
+pub(crate) fn require_active(session: Session) -> Result<Session> {
     let id = &session.state.id;
     match &session.state.ending {
         None => Ok(session),
@@ -329,7 +331,7 @@ pub fn require_active(session: Session) -> Result<Session> {
 }
 
 /// Reads everything that a decision may look at. `copy` is `None` where edits must not be taken in.
-pub fn gather<'a>(
+pub(crate) fn gather<'a>(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     session: &Session,
@@ -460,7 +462,7 @@ fn text_of(bytes: Vec<u8>) -> String {
 }
 
 /// Reads the artifacts that `texts` does not have yet.
-pub fn read_texts(repo: &Repo, state: &State, texts: &mut Texts) -> Result<()> {
+pub(crate) fn read_texts(repo: &Repo, state: &State, texts: &mut Texts) -> Result<()> {
     for (artifact, blob) in &state.artifacts {
         if !texts.contains_key(artifact) {
             texts.insert(*artifact, text_of(repo.read_blob(blob)?));
@@ -607,7 +609,7 @@ fn taken_over(before: Option<&Recorded<Claim>>, now: Option<&Claim>, what: Strin
 }
 
 /// The change from one set of artifacts to another.
-pub fn differences(
+pub(crate) fn differences(
     before: &BTreeMap<Artifact, Oid>,
     after: &BTreeMap<Artifact, Oid>,
 ) -> BTreeMap<Artifact, Write> {
@@ -644,13 +646,13 @@ fn refresh_graph(
     let graph = pack::graph(previous.as_ref(), artifacts, |artifact| {
         delta::is_filled(artifact, profile, texts)
     });
-    let text = String::from_utf8_lossy(&crate::core::op::to_json(&graph)?).into_owned();
+    let text = String::from_utf8_lossy(&loopx_rules::op::to_json(&graph)?).into_owned();
     artifacts.insert(Artifact::ArtifactGraph, repo.write_blob(text.as_bytes())?);
     texts.insert(Artifact::ArtifactGraph, text);
     Ok(())
 }
 
 /// Nothing is new: what `save` says.
-pub fn nothing_to_save() -> Failure {
+pub(crate) fn nothing_to_save() -> Failure {
     Failure::nothing(Code::NothingToSave, "the working copy has no edits").help(command!("status"))
 }

@@ -1,32 +1,32 @@
-//! `amend`: the list of tasks that was approved, changed in the build. The rule is [`crate::core::task::amend`]; here
+//! `amend`: the list of tasks that was approved, changed in the build. The rule is [`loopx_rules::task::amend`]; here
 //! it meets the session, the working copy, and whoever may approve a plan.
 
 use super::act::{Act, Done, Facts, Needs, act_after, require_active};
 use super::context::Context;
 use super::task_list::{invalid, require_good};
 use super::workcopy::{self, Edited, WorkCopy};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::Event;
-use crate::core::session::State;
-use crate::core::stage::{ApprovalKey, Stage, Transition};
-use crate::core::task::amend::{Impact, change, weigh};
-use crate::core::task::decide::standing;
-use crate::core::task::file::read;
-use crate::core::task::node::TaskId;
-use crate::core::task::plan;
-use crate::core::task::status::Status;
-use crate::core::texts::Texts;
-use crate::git::{Entry, Repo};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{Entry, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::op::Event;
+use loopx_rules::session::State;
+use loopx_rules::stage::{ApprovalKey, Stage, Transition};
+use loopx_rules::task::amend::{Impact, change, weigh};
+use loopx_rules::task::decide::standing;
+use loopx_rules::task::file::read;
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::plan;
+use loopx_rules::task::status::Status;
+use loopx_rules::texts::Texts;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// What `amend` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct AmendRequest {
+pub(crate) struct AmendRequest {
     /// The new list; else the one in the working copy.
     pub text: Option<Vec<u8>>,
     pub reason: Option<String>,
@@ -35,14 +35,14 @@ pub struct AmendRequest {
 
 /// What an amendment came to.
 #[derive(Clone, Debug)]
-pub struct Amendment {
+pub(crate) struct Amendment {
     /// `CHG-001`.
     pub name: String,
     pub impact: Impact,
 }
 
 /// What an amendment would do. Nothing is written.
-pub fn impact(ctx: &Context, request: &AmendRequest) -> Result<(SessionId, Impact)> {
+pub(crate) fn impact(ctx: &Context, request: &AmendRequest) -> Result<(SessionId, Impact)> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -58,7 +58,7 @@ pub fn impact(ctx: &Context, request: &AmendRequest) -> Result<(SessionId, Impac
 
 /// A hint whose amendments are signed where the policy of the session that is meant asks for that: an amendment is an
 /// approval of the plan. Most of what is refused knows no policy.
-pub fn as_policy_wants(ctx: &Context, hint: Hint) -> Hint {
+pub(crate) fn as_policy_wants(ctx: &Context, hint: Hint) -> Hint {
     if !hint.has_unsigned_amendment() {
         return hint;
     }
@@ -75,7 +75,7 @@ pub fn as_policy_wants(ctx: &Context, hint: Hint) -> Hint {
 }
 
 /// Changes the list that was approved, as one record that approves the new one.
-pub fn amend(ctx: &Context, request: &AmendRequest) -> Result<Done<Amendment>> {
+pub(crate) fn amend(ctx: &Context, request: &AmendRequest) -> Result<Done<Amendment>> {
     if request.reason.is_none() {
         return Err(
             Failure::usage(Code::ReasonRequired, "an amendment needs a reason")

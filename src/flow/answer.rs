@@ -2,16 +2,17 @@
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::finding::Finding;
-use crate::core::gate::{self, FindingView};
-use crate::core::hint::{command, hint};
-use crate::core::op::{Answer, AnswerWord, Event};
-use crate::core::session::Recorded;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_rules::finding::Finding;
+use loopx_rules::gate;
+use loopx_rules::gate::FindingView;
+use loopx_rules::op::{Answer, AnswerWord, Event};
+use loopx_rules::session::Recorded;
 
 /// What is said of findings, by their numbers.
 #[derive(Clone, Debug)]
-pub struct AnswerRequest {
+pub(crate) struct AnswerRequest {
     pub answers: Vec<(u32, AnswerWord)>,
     pub reason: Option<String>,
     /// Sign the record.
@@ -19,7 +20,7 @@ pub struct AnswerRequest {
 }
 
 /// Records answers; gives the findings as they stand then.
-pub fn answer(ctx: &Context, request: &AnswerRequest) -> Result<Done<Vec<FindingView>>> {
+pub(crate) fn answer(ctx: &Context, request: &AnswerRequest) -> Result<Done<Vec<FindingView>>> {
     let mut done = act(ctx, Needs::Code, |facts| {
         let mut answers = Vec::new();
         let mut said = Vec::new();

@@ -3,21 +3,21 @@
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::{coverage, delta, seated};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::{command, hint};
-use crate::core::id::{OpId, Person};
-use crate::core::op::{Event, Operation};
-use crate::core::replay::undone;
-use crate::core::session::State;
-use crate::core::stage::{Stage, Transition};
-use crate::git::{Entry, Repo};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{OpId, Person};
+use loopx_git::{Entry, Repo};
+use loopx_rules::gate;
+use loopx_rules::op::{Event, Operation};
+use loopx_rules::replay::undone;
+use loopx_rules::session::State;
+use loopx_rules::stage::{Stage, Transition};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What an approval came to.
 #[derive(Debug)]
-pub struct Approved {
+pub(crate) struct Approved {
     pub transition: Transition,
     /// How many people have approved this content, and how many policy asks for.
     pub people: usize,
@@ -32,7 +32,7 @@ pub struct Approved {
 
 /// An approval of the same content that was given before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Before {
+pub(crate) struct Before {
     pub op: OpId,
     pub seq: u64,
     pub by: Person,
@@ -40,7 +40,7 @@ pub struct Before {
 }
 
 /// Approves the move from the present stage to `to`, or the one that leads on, signed where that is asked for.
-pub fn approve(
+pub(crate) fn approve(
     ctx: &Context,
     ends: Ends,
     reason: Option<String>,
@@ -92,7 +92,7 @@ fn approved_before(ctx: &Context, state: &State, transition: Transition) -> Resu
 
 /// The stages that an approval was asked for with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ends {
+pub(crate) struct Ends {
     /// The stage that the session must be in.
     pub from: Option<Stage>,
     /// Where it goes; where the present stage leads to, where nothing is said.

@@ -4,16 +4,16 @@
 use super::context::Context;
 use super::files;
 use super::verify::policy_at;
-use crate::core::failure::Result;
-use crate::core::hint::{Hint, command, hint};
-use crate::core::policy::{FILE, Policy};
-use crate::core::setup;
+use loopx_base::failure::Result;
+use loopx_base::hint::{Hint, command, hint};
+use loopx_rules::policy::{FILE, Policy};
+use loopx_rules::setup;
 
 /// The largest policy that is read.
 const LARGEST: u64 = 1 << 20;
 
 /// The command.
-pub fn way(ctx: &Context) -> Result<Hint> {
+pub(crate) fn way(ctx: &Context) -> Result<Hint> {
     let start = command!("start \"Fix the timeout\"");
     let head = ctx.repo.head()?;
     let Some(branch) = head.branch else {
@@ -35,7 +35,7 @@ pub fn way(ctx: &Context) -> Result<Hint> {
 }
 
 /// The policy that the first commit brings.
-pub fn to_come(ctx: &Context) -> Result<Policy> {
+pub(crate) fn to_come(ctx: &Context) -> Result<Policy> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(Policy::default());
     };

@@ -6,14 +6,14 @@ use super::context::Context;
 use super::files;
 use super::naming::{self, unknown};
 use super::opening::Opening;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::{Oid, SessionId};
-use crate::core::setup::typed;
-use crate::failpoint::reach;
-use crate::git::run::Run;
-use crate::git::{Entry, EntryKind, Repo};
-use crate::store::{Linear, Renamed, Session, Snapshot, TakenAway, UnitedSession, has_all};
+use loopx_base::failpoint::reach;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::run::Run;
+use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::setup::typed;
+use loopx_store::{Linear, Renamed, Session, Snapshot, TakenAway, UnitedSession, has_all};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) const IMPORT: &str = "refs/loopx/import/";
 
 /// What was written.
 #[derive(Debug, Serialize)]
-pub struct Exported {
+pub(crate) struct Exported {
     pub session: SessionId,
     pub file: String,
     pub operations: usize,
@@ -32,7 +32,7 @@ pub struct Exported {
 
 /// What came in.
 #[derive(Debug, Serialize)]
-pub struct Imported {
+pub(crate) struct Imported {
     pub session: SessionId,
     /// The branch's tip; `None` where all of it was here.
     pub commit: Option<Oid>,
@@ -46,7 +46,12 @@ pub struct Imported {
 }
 
 /// Writes a session as a bundle.
-pub fn export(ctx: &Context, name: &str, out: Option<&Path>, force: bool) -> Result<Exported> {
+pub(crate) fn export(
+    ctx: &Context,
+    name: &str,
+    out: Option<&Path>,
+    force: bool,
+) -> Result<Exported> {
     let repo = &ctx.repo;
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -111,7 +116,7 @@ pub(super) fn own_history(
     session: &Session,
 ) -> Result<(Oid, usize)> {
     let empty = repo.empty_tree()?;
-    let mut tip = repo.write_constant_commit(&empty, crate::store::ROOT_MESSAGE)?;
+    let mut tip = repo.write_constant_commit(&empty, loopx_store::ROOT_MESSAGE)?;
     let mut common = BTreeMap::new();
     for (name, entry) in repo.list_tree(snapshot.tree())? {
         if entry.kind == EntryKind::Blob {
@@ -138,7 +143,7 @@ pub(super) fn own_history(
         let mut entries = common.clone();
         entries.insert(then.path, Some(Entry::tree(then.tree)));
         let tree = repo.edit_tree(None, &entries)?;
-        let was = [crate::store::was(&commit)];
+        let was = [loopx_store::was(&commit)];
         tip = repo.write_commit_like(&commit, &tree, &[tip], None, &was)?;
         last = Some(folder);
         count += 1;
@@ -147,7 +152,7 @@ pub(super) fn own_history(
 }
 
 /// Takes a session in from a bundle.
-pub fn import(ctx: &Context, file: &Path) -> Result<Imported> {
+pub(crate) fn import(ctx: &Context, file: &Path) -> Result<Imported> {
     let repo = &ctx.repo;
     let store = ctx.store()?;
     store.snapshot()?;

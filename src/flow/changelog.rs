@@ -3,14 +3,15 @@
 
 use super::context::Context;
 use super::{files, specs};
-use crate::core::changelog::{self, Entries};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_spec::changelog;
+use loopx_spec::changelog::Entries;
 use std::path::Path;
 
 /// The fragments of the worktree, joined.
 #[derive(Debug)]
-pub struct Collected {
+pub(crate) struct Collected {
     /// Paths from the top of the worktree.
     pub fragments: Vec<String>,
     pub entries: Entries,
@@ -19,7 +20,7 @@ pub struct Collected {
 }
 
 /// Reads every fragment; with `into`, puts them into that file and removes them.
-pub fn collect(ctx: &Context, into: Option<&str>) -> Result<Collected> {
+pub(crate) fn collect(ctx: &Context, into: Option<&str>) -> Result<Collected> {
     let folder = specs::policy(ctx)?.changelog.fragments;
     if folder.is_empty() {
         return Err(Failure::refused(

@@ -3,18 +3,16 @@
 use super::act::{Needs, gather_here, require_active};
 use super::context::Context;
 use super::trust;
-use crate::core::checks::{Check, checks_now};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::command;
-use crate::core::id::SessionId;
-use crate::core::stage::Transition;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::checks::{Check, checks_now};
+use loopx_rules::gate;
+use loopx_rules::stage::Transition;
 
 /// What is to be run.
 #[derive(Debug)]
-pub struct Open {
-    pub session: SessionId,
-    /// The checks, by the names that `run --task` takes, in their order.
+pub(crate) struct Open {
+        /// The checks, by the names that `run --task` takes, in their order.
     pub checks: Vec<String>,
     /// How many checks the session has.
     pub all: usize,
@@ -22,7 +20,7 @@ pub struct Open {
 
 /// The checks without a fresh pass. Refused where there is none, and where nobody here agreed to run one of them and
 /// `trust` does not say so now.
-pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
+pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
@@ -70,7 +68,6 @@ pub fn open(ctx: &Context, trust: bool) -> Result<Open> {
         (trust, again),
     )?;
     Ok(Open {
-        session: session.state.id.clone(),
         checks,
         all: all.len(),
     })

@@ -4,12 +4,12 @@
 use super::config::aliases;
 use super::context::Context;
 use super::specs;
-use crate::core::checks::checks_now;
-use crate::core::failure::Result;
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::core::stage::{Stage, Transition};
-use crate::store::Snapshot;
+use loopx_base::failure::Result;
+use loopx_rules::checks::checks_now;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
+use loopx_rules::stage::{Stage, Transition};
+use loopx_store::Snapshot;
 use std::collections::BTreeSet;
 
 /// Of more sessions than these, no titles are read.
@@ -18,7 +18,7 @@ const HEADS: &str = "refs/heads/";
 
 /// A kind of value that the repository has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A session that goes on.
     Session,
     /// One that has ended, too.
@@ -40,7 +40,7 @@ pub enum Kind {
 
 /// One value, and what it is, if there is more to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Value {
+pub(crate) struct Value {
     pub text: String,
     pub about: String,
 }
@@ -53,7 +53,7 @@ fn plain(text: impl Into<String>) -> Value {
 }
 
 /// The values of a kind. `session` is what the command line names.
-pub fn values(kind: Kind, session: Option<String>) -> Vec<Value> {
+pub(crate) fn values(kind: Kind, session: Option<String>) -> Vec<Value> {
     // They need no repository.
     if kind == Kind::Alias {
         let own = aliases().into_iter();

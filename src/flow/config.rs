@@ -1,17 +1,17 @@
 //! `config`: the policy that holds, and where each setting of it comes from. Nothing here writes.
 
 use super::context::Context;
-use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
-use crate::core::policy::{FILE, Policy, schema};
-use crate::core::session::State;
-use crate::git::run::Run;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::run::Run;
+use loopx_rules::policy::{FILE, Policy, schema};
+use loopx_rules::session::State;
 use serde::Serialize;
 use serde_json::Value;
 
 /// A setting of `loopx.toml`, or of git's configuration.
 #[derive(Debug, Serialize)]
-pub struct Setting {
+pub(crate) struct Setting {
     pub key: String,
     pub value: Value,
     /// `default`, `loopx.toml`, or the scope of git's configuration.
@@ -20,7 +20,7 @@ pub struct Setting {
 
 /// What holds here.
 #[derive(Debug, Serialize)]
-pub struct Effective {
+pub(crate) struct Effective {
     /// The session whose base gives the policy.
     pub session: Option<SessionId>,
     /// The commit whose `loopx.toml` counts.
@@ -35,7 +35,7 @@ pub struct Effective {
 const PERSONAL: [&str; 3] = ["loopx.branch", "loopx.sign", "loopx.target"];
 
 /// The policy of a commit; without one, of the session that is meant, else of HEAD.
-pub fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
+pub(crate) fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
     let repo = &ctx.repo;
     let (session, commit) = match from {
         Some(revision) => (None, Some(repo.resolve_commit(revision)?)),
@@ -113,7 +113,7 @@ fn of_session(ctx: &Context) -> Result<Option<State>> {
 }
 
 /// Every `loopx.alias.NAME` with its words, in a repository or outside of one.
-pub fn aliases() -> Vec<(String, String)> {
+pub(crate) fn aliases() -> Vec<(String, String)> {
     let asked = Run::git(["config", "-z", "--get-regexp", "^loopx\\.alias\\."]).capture();
     let said = asked.map(|said| said.stdout).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
@@ -135,7 +135,7 @@ pub fn aliases() -> Vec<(String, String)> {
 }
 
 /// What `git config loopx.alias.NAME` says, in a repository or outside of one.
-pub fn alias(name: &str) -> Option<String> {
+pub(crate) fn alias(name: &str) -> Option<String> {
     let is_key = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if name.is_empty() || !name.chars().all(is_key) {
         return None;

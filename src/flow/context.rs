@@ -1,18 +1,18 @@
 //! What every flow starts from: the repository, and which session is meant.
 
-use crate::core::agent::wiring;
-use crate::core::agent_identity;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::id::{Oid, SessionId};
-use crate::core::policy::{FILE as POLICY_FILE, Policy, Trust};
-use crate::core::rebase::way_on;
-use crate::core::session::State;
-use crate::core::texts::Texts;
-use crate::core::unfinished::UnfinishedList;
-use crate::core::working_tree::CodeFacts;
-use crate::env;
-use crate::git::{Head, Identity, Repo};
-use crate::store::{Snapshot, Store};
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::unfinished::UnfinishedList;
+use loopx_base::working_tree::CodeFacts;
+use loopx_git::{Head, Identity, Repo};
+use loopx_hosts::wiring;
+use loopx_rules::agent_identity;
+use loopx_rules::policy::{FILE as POLICY_FILE, Policy, Trust};
+use loopx_rules::rebase::way_on;
+use loopx_rules::session::State;
+use loopx_rules::texts::Texts;
+use loopx_store::{Snapshot, Store};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use std::rc::Rc;
 const MAILMAP: &str = ".mailmap";
 
 /// The session that nobody named, and that was changed because it is the only one; shared by all who hold a copy.
-pub type TakenSession = Rc<RefCell<Option<SessionId>>>;
+pub(crate) type TakenSession = Rc<RefCell<Option<SessionId>>>;
 
 /// The repository and what the command line said of the session.
 pub struct Context {

@@ -4,18 +4,20 @@ use super::act::{Facts, Needs, gather, texts_here};
 use super::archive::Waivers;
 use super::context::Context;
 use super::delta;
-use crate::core::coverage::{self, Covered, Known};
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::ReadSections;
-use crate::core::hint::command;
-use crate::core::id::{Oid, SessionId};
-use crate::core::pack::{self, Slice};
-use crate::core::policy::{EvidenceRule, Policy};
-use crate::core::session::State;
-use crate::core::spec::{Delta, fold};
-use crate::core::stage::Stage;
-use crate::core::task::plan;
-use crate::core::texts::Texts;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::coverage;
+use loopx_rules::coverage::{Covered, Known};
+use loopx_rules::gate::ReadSections;
+use loopx_rules::pack;
+use loopx_rules::pack::Slice;
+use loopx_rules::policy::{EvidenceRule, Policy};
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::task::plan;
+use loopx_rules::texts::Texts;
+use loopx_spec::{Delta, fold};
 
 /// The code tree that the approved review is about.
 fn reviewed_tree(state: &State) -> Option<&Oid> {
@@ -127,7 +129,7 @@ pub(super) fn unserved(policy: &Policy, texts: &Texts, delta: &Delta) -> Vec<Str
 
 /// Scenario, slice and evidence of the session that is meant: on the reviewed code once it is done, on
 /// the present code before.
-pub fn show(ctx: &Context) -> Result<(SessionId, Option<Oid>, Vec<Covered>)> {
+pub(crate) fn show(ctx: &Context) -> Result<(SessionId, Option<Oid>, Vec<Covered>)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;

@@ -5,26 +5,26 @@
 use super::context::Context;
 use super::spec::{Applied, Verdict, blocker};
 use super::strays;
-use crate::core::artifact::Artifact;
-use crate::core::brief;
-use crate::core::failure::{Blocker, Code, Result};
-use crate::core::front::FrontMatter;
-use crate::core::gate::DeltaFacts;
-use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
-use crate::core::markdown;
-use crate::core::op::RequirementBase;
-use crate::core::policy::Language;
-use crate::core::policy::Policy;
-use crate::core::profile::Profile;
-use crate::core::session::State;
-use crate::core::spec::{
+use crate::flow::file_merge::FileMerge;
+use loopx_base::failure::{Blocker, Code, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::brief;
+use loopx_rules::gate::DeltaFacts;
+use loopx_rules::markdown;
+use loopx_rules::op::RequirementBase;
+use loopx_rules::policy::Language;
+use loopx_rules::policy::Policy;
+use loopx_rules::profile::Profile;
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::texts::Texts;
+use loopx_spec::front::FrontMatter;
+use loopx_spec::{
     Bases, Blocks, Delta, MarkerNames, OpKind, Operation, PlanOptions, Severity, block_of, fold,
     plan_domain, read_delta,
 };
-use crate::core::stage::Stage;
-use crate::core::texts::Texts;
-use crate::flow::file_merge::FileMerge;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -82,7 +82,7 @@ pub(super) fn read(texts: &Texts) -> Option<(Delta, Vec<Blocker>)> {
 
 /// A delta, read and tried on a target.
 #[derive(Debug, Default)]
-pub struct Judgement {
+pub(crate) struct Judgement {
     pub facts: DeltaFacts,
     pub delta: Delta,
     /// Empty where the delta by itself is refused already.
@@ -91,14 +91,14 @@ pub struct Judgement {
 
 impl Judgement {
     /// Whether archive would take the delta.
-    pub fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         self.facts.blockers.is_empty() && self.verdict.conflicts().next().is_none()
     }
 }
 
 /// Reads the session's delta and tries it on `target`: what the gates refuse, and what archive would make.
 /// What has no base yet was written against `ground`.
-pub fn judge(
+pub(crate) fn judge(
     ctx: &Context,
     state: &State,
     policy: &Policy,
@@ -154,14 +154,14 @@ pub fn judge(
 
 /// The specs that a delta meets: those of a tree, with what other deltas have made of them.
 #[derive(Clone, Debug, Default)]
-pub struct Target {
+pub(crate) struct Target {
     pub tree: Option<Oid>,
     /// Texts by path that stand in for the tree's; `None` where a file went.
     pub over: BTreeMap<String, Option<String>>,
 }
 
 impl Target {
-    pub fn of_tree(tree: Option<Oid>) -> Self {
+    pub(crate) fn of_tree(tree: Option<Oid>) -> Self {
         Target {
             tree,
             over: BTreeMap::new(),
@@ -169,12 +169,12 @@ impl Target {
     }
 
     /// The specs of the branch that archive goes to.
-    pub fn of_branch(ctx: &Context, state: &State) -> Result<Self> {
+    pub(crate) fn of_branch(ctx: &Context, state: &State) -> Result<Self> {
         Ok(Self::of_tree(target_tree(ctx, state)?))
     }
 
     /// The bytes at a path, if there are any.
-    pub fn bytes(&self, ctx: &Context, path: &str) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn bytes(&self, ctx: &Context, path: &str) -> Result<Option<Vec<u8>>> {
         match (self.over.get(path), &self.tree) {
             (Some(text), _) => Ok(text.clone().map(String::into_bytes)),
             (None, Some(tree)) => ctx.repo.blob_at(tree, path),
@@ -184,7 +184,7 @@ impl Target {
 
     /// The id of what is at a path. A text that stands in for the tree's is known to the repository then,
     /// and stays where it is recorded.
-    pub fn blob(&self, ctx: &Context, path: &str) -> Result<Option<Oid>> {
+    pub(crate) fn blob(&self, ctx: &Context, path: &str) -> Result<Option<Oid>> {
         match (self.over.get(path), &self.tree) {
             (Some(Some(text)), _) => ctx.repo.write_blob(text.as_bytes()).map(Some),
             (None, Some(tree)) => Ok(ctx.repo.entry_at(tree, path)?.map(|entry| entry.id)),
@@ -234,7 +234,7 @@ fn missing_scenario(delta: &Delta, id: &str, line: usize) -> Option<String> {
 }
 
 /// The branch that archive goes to unless told otherwise: the bound one, else the one checked out.
-pub fn target_branch(ctx: &Context, state: &State) -> Result<Option<String>> {
+pub(crate) fn target_branch(ctx: &Context, state: &State) -> Result<Option<String>> {
     match &state.branch {
         Some(branch) => Ok(Some(branch.clone())),
         None => Ok(ctx.head()?.branch),
@@ -256,7 +256,7 @@ fn target_tree(ctx: &Context, state: &State) -> Result<Option<Oid>> {
 }
 
 /// Where the spec of a domain lies on the code branch.
-pub fn spec_path(policy: &Policy, domain: &str) -> String {
+pub(crate) fn spec_path(policy: &Policy, domain: &str) -> String {
     format!("{}/{domain}/spec.md", policy.paths.specs)
 }
 
@@ -313,7 +313,7 @@ fn is_outgrown(ctx: &Context, delta: &Delta, base: &RequirementBase) -> Result<b
 }
 
 /// Bases for what a delta touches beyond the `known` ones; `stands` says from which commit and blob.
-pub fn bases_of(
+pub(crate) fn bases_of(
     known: &[RequirementBase],
     delta: &Delta,
     mut stands: impl FnMut(&str) -> Result<(Option<Oid>, Option<Oid>)>,
@@ -373,7 +373,7 @@ fn plan(
                 let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
                     .split(|b| *b == b'\n')
                     .count();
-                verdict.findings.push(crate::core::spec::Finding::new(
+                verdict.findings.push(loopx_spec::Finding::new(
                     Severity::Error,
                     "not_utf8",
                     &path,
@@ -454,14 +454,14 @@ pub(super) fn written_against(
 }
 
 /// Whether an artifact holds more than its template.
-pub fn is_filled(artifact: Artifact, profile: &Profile, texts: &Texts) -> bool {
+pub(crate) fn is_filled(artifact: Artifact, profile: &Profile, texts: &Texts) -> bool {
     let Some(text) = texts.get(&artifact) else {
         return false;
     };
     match artifact {
         Artifact::SpecDelta => read(texts)
             .is_some_and(|(delta, _)| operations(&delta) > 0 || delta.unchanged.is_some()),
-        Artifact::Slices => crate::core::pack::slices(Some(text)).is_ok(),
+        Artifact::Slices => loopx_rules::pack::slices(Some(text)).is_ok(),
         _ => {
             let asked = profile.sections_of(artifact);
             markdown::empty_sections(text, asked, Language::Off).is_empty()

@@ -5,18 +5,18 @@ use super::context::Context;
 use super::view::state_at;
 use super::workcopy::{FileStatus, WorkCopy};
 use super::{files, naming, point};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::task::outputs::task_of;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::task::outputs::task_of;
+use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// The two sides of one artifact's difference.
 #[derive(Debug, Serialize)]
-pub struct Difference {
+pub(crate) struct Difference {
     pub artifact: String,
     pub old: String,
     pub new: String,
@@ -24,7 +24,7 @@ pub struct Difference {
 
 /// What `diff` found.
 #[derive(Debug)]
-pub struct Differences {
+pub(crate) struct Differences {
     pub session: SessionId,
     pub from: Option<String>,
     pub to: Option<String>,
@@ -33,7 +33,7 @@ pub struct Differences {
 
 /// Differences between two points of a session; the second is the present state where nothing is said.
 /// Without any point: between the branch and the working copy. The first word may be a session.
-pub fn diff(ctx: &Context, words: &[String]) -> Result<Differences> {
+pub(crate) fn diff(ctx: &Context, words: &[String]) -> Result<Differences> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let (session, points) = meant(ctx, &snapshot, words)?;

@@ -11,24 +11,24 @@ use super::journal::{self, Entry, Scope};
 use super::leftover;
 use super::upstream;
 use super::workcopy::{self, WorkCopy};
-use crate::core::agent_identity as agent;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::{Hint, command};
-use crate::core::hooks::Row;
-use crate::core::id::{Oid, SessionId};
-use crate::core::policy::Policy;
-use crate::core::settings;
-use crate::git::Repo;
-use crate::git::run::Run;
-use crate::store::check::Mend;
-use crate::store::{Accepted, Left, Recovered, RefLock, Standing, Store};
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::Repo;
+use loopx_git::run::Run;
+use loopx_hosts::hooks::Row;
+use loopx_rules::agent_identity as agent;
+use loopx_rules::policy::Policy;
+use loopx_rules::settings;
+use loopx_store::check::Mend;
+use loopx_store::{Accepted, Left, Recovered, RefLock, Standing, Store};
 use serde::Serialize;
 use std::path::Path;
 
 /// How bad something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Level {
+pub(crate) enum Level {
     Fine,
     /// Works, and is worth a look.
     Note,
@@ -38,7 +38,7 @@ pub enum Level {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, Serialize)]
-pub struct Check {
+pub(crate) struct Check {
     /// Stable snake_case name, for machines.
     pub what: &'static str,
     pub level: Level,
@@ -71,7 +71,7 @@ impl Check {
 }
 
 /// Looks at everything. What cannot be looked at is a finding, never an end.
-pub fn look(ctx: &Context) -> Result<Vec<Check>> {
+pub(crate) fn look(ctx: &Context) -> Result<Vec<Check>> {
     ctx.repo.compare_hashes();
     let store = ctx.store()?;
     Ok(vec![
@@ -581,7 +581,7 @@ fn hooks() -> Check {
 }
 
 /// Puts the branch back to what this clone knew.
-pub fn recover(ctx: &Context) -> Result<Recovered> {
+pub(crate) fn recover(ctx: &Context) -> Result<Recovered> {
     let identity = ctx.repo.identity()?;
     let store = ctx.store()?;
     let lock = store.lock()?;
@@ -589,9 +589,9 @@ pub fn recover(ctx: &Context) -> Result<Recovered> {
 }
 
 /// Goes on from the branch as it is, if its sessions are whole; also where there is none any more.
-pub fn accept(ctx: &Context) -> Result<Accepted> {
+pub(crate) fn accept(ctx: &Context) -> Result<Accepted> {
     // What the branch lost may be a person's word, in any session.
-    let agent = agent::host(crate::env::var);
+    let agent = agent::host(loopx_base::env::var);
     let what = "the word that the branch may be without what it had";
     agent::require_person(&Policy::default(), agent.as_deref(), what)?;
     let store = ctx.store()?;
@@ -612,7 +612,7 @@ pub fn accept(ctx: &Context) -> Result<Accepted> {
 
 /// What a repair did.
 #[derive(Debug, Default)]
-pub struct Fixed {
+pub(crate) struct Fixed {
     /// What was left over and is gone.
     pub removed: Vec<String>,
     /// What had landed, and has followed everywhere now.
@@ -621,7 +621,7 @@ pub struct Fixed {
 
 /// Takes away what is proven to be left over: our lock is held, so nobody of ours is at work. Then finishes
 /// what landed.
-pub fn fix(ctx: &Context) -> Result<Fixed> {
+pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
     ctx.repo.compare_hashes();
     let store = ctx.store()?;
     let before = left_over(&ctx.repo);

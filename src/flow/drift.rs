@@ -5,18 +5,18 @@
 
 use super::archive::UNARCHIVE;
 use super::context::Context;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::id::{Oid, SessionId};
-use crate::core::session::Ending;
-use crate::core::spec::{fold, read_spec};
-use crate::git::CommitInfo;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::CommitInfo;
+use loopx_rules::session::Ending;
+use loopx_spec::{fold, read_spec};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How a requirement differs from what its last archive made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub(crate) enum Kind {
     /// It has another text.
     Edited,
     /// It has the text from before the archive: the archive's effect is gone.
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Drifted {
+pub(crate) struct Drifted {
     pub path: String,
     pub requirement: String,
     pub kind: Kind,
@@ -40,7 +40,7 @@ pub struct Drifted {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Edit {
+pub(crate) struct Edit {
     pub commit: Oid,
     pub author: String,
     pub at: String,
@@ -49,14 +49,14 @@ pub struct Edit {
 
 /// An archive whose commit its branch does not have.
 #[derive(Debug, Serialize)]
-pub struct Missing {
+pub(crate) struct Missing {
     pub session: SessionId,
     pub archive: Oid,
     pub target: String,
 }
 
 #[derive(Debug)]
-pub struct Report {
+pub(crate) struct Report {
     pub head: Oid,
     pub archives: usize,
     pub drifted: Vec<Drifted>,
@@ -82,7 +82,7 @@ struct Word {
 }
 
 /// Compares the specs of HEAD with what the archives in its history made of them.
-pub fn drift(ctx: &Context) -> Result<Report> {
+pub(crate) fn drift(ctx: &Context) -> Result<Report> {
     let head = ctx.repo.head()?.commit.ok_or_else(|| {
         Failure::not_found(Code::NoCommit, "there is no commit yet").help("git commit")
     })?;

@@ -7,14 +7,14 @@
 use super::context::Context;
 use super::files;
 use super::spec;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::policy::Paths;
-use crate::core::rule;
-use crate::core::spec::{Conflict, MarkerNames, merge_spec};
 use crate::flow::file_merge::FileMerge;
-use crate::git::merge::{Labels, merge_file};
-use crate::git::run::Run;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_git::merge::{Labels, merge_file};
+use loopx_git::run::Run;
+use loopx_rules::policy::Paths;
+use loopx_rules::rule;
+use loopx_spec::{Conflict, MarkerNames, merge_spec};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -308,7 +308,7 @@ fn without(old: &[u8], line: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::{DRIVERS, with, without};
-    use crate::core::policy::Paths;
+    use loopx_rules::policy::Paths;
 
     #[test]
     fn the_attribute_is_added_once_and_taken_away_alone() {

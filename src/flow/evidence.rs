@@ -6,31 +6,31 @@ use super::stages::code_tree;
 use super::verify::Words;
 use super::workcopy::WorkCopy;
 use super::{lease, policy_checks, policy_moved, seated, sign, task, trust};
-use crate::core::artifact::Artifact;
-use crate::core::brief;
-use crate::core::checks::{Check, checks, checks_now};
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::op::{Event, Evidence};
-use crate::core::pack;
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::core::shell_word;
-use crate::core::stage::Stage;
-use crate::core::task::plan;
-use crate::core::texts::Texts;
-use crate::git::capture::{MOST, Recording, TAIL, Watch, record};
-use crate::store::{Session, Snapshot, left_out};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::shell_word;
+use loopx_git::capture::{MOST, Recording, TAIL, Watch, record};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::brief;
+use loopx_rules::checks::{Check, checks, checks_now};
+use loopx_rules::op::{Event, Evidence};
+use loopx_rules::pack;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::task::plan;
+use loopx_rules::texts::Texts;
+use loopx_store::{Session, Snapshot, left_out};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 use std::time::Duration;
 
 /// The part of an output that is kept on the branch: this much of the beginning and of the end.
-pub const LOG_HALF: u64 = TAIL as u64;
+pub(crate) const LOG_HALF: u64 = TAIL as u64;
 
 /// What `run` was asked for.
 #[derive(Clone, Debug)]
-pub struct RunRequest {
+pub(crate) struct RunRequest {
     pub task: Option<String>,
     pub what: String,
     /// Empty: the task's own verification.
@@ -43,7 +43,7 @@ pub struct RunRequest {
 
 /// What a run came to.
 #[derive(Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     pub evidence: Evidence,
     pub not_started: Option<String>,
     /// Whether policy counts it; nothing where it counts every run.
@@ -60,7 +60,11 @@ pub struct Ran {
 const NAMED: usize = 8;
 
 /// Runs and records. `live` gets the output as it comes.
-pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Result<Done<Ran>> {
+pub(crate) fn run(
+    ctx: &Context,
+    request: &RunRequest,
+    live: impl Write + Send,
+) -> Result<Done<Ran>> {
     // Judged before the command runs: an hour of tests must not end in "no identity".
     ctx.repo.identity()?;
     let store = ctx.store()?;
@@ -112,7 +116,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
     // What verifies a task is the same wherever it is typed: in another folder a like-named script would pass for it.
     let cwd = match &request.task {
         Some(_) => top.to_path_buf(),
-        None => crate::env::current_dir().unwrap_or_else(|_| top.to_path_buf()),
+        None => loopx_base::env::current_dir().unwrap_or_else(|_| top.to_path_buf()),
     };
     let is_top = cwd.canonicalize().ok() == top.canonicalize().ok();
     let limit = limit(ctx, (&session.state, &policy), request, check.is_some())?;
@@ -157,7 +161,7 @@ pub fn run(ctx: &Context, request: &RunRequest, live: impl Write + Send) -> Resu
             truncated,
             limit,
         };
-        let command = crate::store::one_line(&argv.join(" "));
+        let command = loopx_store::one_line(&argv.join(" "));
         let command: String = command.chars().take(60).collect();
         let what = match (&task, evidence.exit) {
             (Some(task), Some(0)) => format!("{task} passes `{command}`"),
@@ -381,7 +385,7 @@ fn argv(
     let said = said.clone().find(|check| check.argv == request.argv);
     let Some(check) = said.or_else(|| checks.iter().find(is_meant)) else {
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
-        let near = crate::core::nearest(task, ids.iter().copied());
+        let near = loopx_base::nearest(task, ids.iter().copied());
         let failure = Failure::not_found(
             Code::SliceUnknown,
             if ids.is_empty() {

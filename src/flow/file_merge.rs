@@ -1,12 +1,12 @@
 //! The line merge that the spec engine is given: libgit2's merge of three files.
 
-use crate::git::merge::{Labels, merge_file};
+use loopx_git::merge::{Labels, merge_file};
 
 /// The line merge of the spec engine.
 #[derive(Clone, Copy, Debug)]
 pub struct FileMerge;
 
-impl crate::core::spec::LineMerge for FileMerge {
+impl loopx_spec::LineMerge for FileMerge {
     fn merge(&self, base: &str, ours: &str, theirs: &str) -> Option<String> {
         let labels = Labels {
             base: "base",

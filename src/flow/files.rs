@@ -1,10 +1,10 @@
 //! Files of the worktree: read and written so that a link cannot lead out of it and a kill leaves the
 //! old file or the new one.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::failpoint::fail;
-use crate::git::{Repo, TEMPORARY};
+use loopx_base::failpoint::fail;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_git::{Repo, TEMPORARY};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
@@ -12,11 +12,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 fn failed(path: &Path, doing: &str, error: &std::io::Error) -> Failure {
-    crate::git::unwritable(path, error).context(doing)
+    loopx_git::unwritable(path, error).context(doing)
 }
 
 /// `top/relative`, refusing a path on which anything below `top` is a symbolic link.
-pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
+pub(crate) fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
     let mut path = top.to_path_buf();
     for part in relative.split('/') {
         path.push(part);
@@ -35,7 +35,7 @@ pub fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
 }
 
 /// A file's bytes, or `None` where there is none. Larger than `max` is an error.
-pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
+pub(crate) fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Ok(meta) if !meta.is_file() => Err(Failure::refused(
             Code::FileExpected,
@@ -60,14 +60,14 @@ pub fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// Writes a file of the git dir as [`write()`] does; others may share it.
-pub fn write_in_git_dir(repo: &Repo, path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_in_git_dir(repo: &Repo, path: &Path, bytes: &[u8]) -> Result<()> {
     fail("file-written")
         .and_then(|()| repo.write_shared(path, bytes))
         .map_err(|error| failed(path, "write", &error))
 }
 
 /// Writes a file whole: to a temporary one beside it, then renamed.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     fail("file-written").map_err(|error| failed(path, "write", &error))?;
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(|error| failed(parent, "create", &error))?;
@@ -88,7 +88,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Puts a finished file in its place, with the folders above it. From another file system it comes by a copy
 /// beside that place.
-pub fn put(made: &Path, path: &Path) -> Result<()> {
+pub(crate) fn put(made: &Path, path: &Path) -> Result<()> {
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(|error| failed(parent, "create", &error))?;
     let moved = fs::rename(made, path).or_else(|error| {
@@ -118,7 +118,7 @@ fn set_mode(file: &fs::File, target: &Path) -> std::io::Result<()> {
 
 /// The names in a folder, in lower case, as a file system may have them; none where there is no folder. `None`
 /// where nobody can say.
-pub fn names(dir: &Path) -> Option<BTreeSet<String>> {
+pub(crate) fn names(dir: &Path) -> Option<BTreeSet<String>> {
     match fs::read_dir(dir) {
         Ok(entries) => {
             let name = |entry: std::io::Result<fs::DirEntry>| {
@@ -133,7 +133,7 @@ pub fn names(dir: &Path) -> Option<BTreeSet<String>> {
 }
 
 /// The names in a folder as they are written, in order; none where it cannot be read.
-pub fn entries(dir: &Path) -> Vec<String> {
+pub(crate) fn entries(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.file_name().into_string().ok())
@@ -144,7 +144,7 @@ pub fn entries(dir: &Path) -> Vec<String> {
 
 /// Removes the temporary files that a kill left in a folder. The caller holds the store's lock, under
 /// which all files of a working copy are written, so that none of them is in use.
-pub fn sweep(dir: &Path) {
+pub(crate) fn sweep(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else {
         return;
     };
@@ -161,7 +161,7 @@ pub fn sweep(dir: &Path) {
 }
 
 /// Removes a file; one that is not there is as good.
-pub fn remove(path: &Path) -> Result<()> {
+pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(failed(path, "remove", &error))

@@ -6,20 +6,21 @@ use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
 use super::{act, seated, stages};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate::{self, Proof};
-use crate::core::hint::{Hint, command};
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::{CodeVerdict, Smell};
-use crate::core::session::State;
-use crate::core::stage::{Stage, Transition};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::gate::Proof;
+use loopx_rules::op::{CodeVerdict, Smell};
+use loopx_rules::session::State;
+use loopx_rules::stage::{Stage, Transition};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What is about to be approved.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Preview {
+pub(crate) struct Preview {
     pub session: SessionId,
     pub stage: Stage,
     pub commits: usize,
@@ -36,7 +37,7 @@ pub struct Preview {
 
 /// What was done of it.
 #[derive(Debug)]
-pub struct Finished {
+pub(crate) struct Finished {
     pub id: SessionId,
     pub state: State,
     /// Each step in words, in order.
@@ -50,14 +51,14 @@ pub struct Finished {
 
 /// What `finish` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct FinishRequest {
+pub(crate) struct FinishRequest {
     pub onto: Option<String>,
     pub reason: Option<String>,
     pub sign: bool,
 }
 
 /// Shows what `finish` is about to approve. Refused where its first step would be.
-pub fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview> {
+pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = act::require_active(ctx.session_to_change(&snapshot)?)?;
@@ -135,7 +136,7 @@ pub fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview> {
 const MOST_STEPS: usize = 12;
 
 /// Goes on until the session is archived, or somebody else has to.
-pub fn finish(ctx: &Context, request: &FinishRequest) -> Result<Finished> {
+pub(crate) fn finish(ctx: &Context, request: &FinishRequest) -> Result<Finished> {
     let store = ctx.store()?;
     let state = act::require_active(ctx.session_to_change(&store.snapshot()?)?)?.state;
     let mut done = Finished {
@@ -320,7 +321,7 @@ fn as_waiting(failure: Failure) -> Failure {
 }
 
 /// The command that publishes what was archived, where there is a remote to publish it to.
-pub fn publishes(ctx: &Context, branch: &str, commit: Option<&Oid>) -> Option<Hint> {
+pub(crate) fn publishes(ctx: &Context, branch: &str, commit: Option<&Oid>) -> Option<Hint> {
     commit?;
     let remote = ctx.repo.config(&format!("branch.{branch}.remote"));
     let origin = || {
@@ -329,6 +330,6 @@ pub fn publishes(ctx: &Context, branch: &str, commit: Option<&Oid>) -> Option<Hi
             .map(|_| "origin".to_owned())
     };
     let remote = remote.or_else(origin)?;
-    let branch = crate::core::shell_word(branch);
-    Some(format!("git push {} {branch}", crate::core::shell_word(&remote)).into())
+    let branch = loopx_base::shell_word(branch);
+    Some(format!("git push {} {branch}", loopx_base::shell_word(&remote)).into())
 }

@@ -4,20 +4,20 @@
 use super::bundle::{IMPORT, Imported, own_history, set_ref, sweep, take};
 use super::context::Context;
 use super::opening::Opening;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::nearest;
-use crate::core::refusal::Refusal;
-use crate::core::setup::typed;
-use crate::failpoint::reach;
-use crate::git::remote::{Answer, Fetched, Line};
-use crate::store::Snapshot;
+use loopx_base::failpoint::reach;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::nearest;
+use loopx_git::remote::{Answer, Fetched, Line};
+use loopx_rules::refusal::Refusal;
+use loopx_rules::setup::typed;
+use loopx_store::Snapshot;
 use serde::Serialize;
 
 /// What came in from a fork.
 #[derive(Debug, Serialize)]
-pub struct Forked {
+pub(crate) struct Forked {
     pub from: String,
     #[serde(flatten)]
     pub imported: Imported,
@@ -27,7 +27,7 @@ pub struct Forked {
 
 /// Takes one session in from another repository, by its address or the name of a remote: of what is there, that
 /// session alone comes, with its own history.
-pub fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Forked> {
+pub(crate) fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Result<Forked> {
     let repo = &ctx.repo;
     let store = ctx.store()?;
     store.snapshot()?;

@@ -3,21 +3,22 @@
 use super::context::Context;
 use super::sign::Judge;
 use super::workcopy::WorkCopy;
-use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::Operation;
-use crate::core::signature::{Flaw, bases};
-use crate::git::signing::can_check;
-use crate::store::check::{self, Damage, Found, Signed};
-use crate::store::checked::Memory;
-use crate::store::unread;
-use crate::store::{Decision, Oddity, Session, Snapshot, Store};
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::signing::can_check;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::op::Operation;
+use loopx_rules::signature::{Flaw, bases};
+use loopx_store::check;
+use loopx_store::check::{Damage, Found, Signed};
+use loopx_store::checked::Memory;
+use loopx_store::unread;
+use loopx_store::{Decision, Oddity, Session, Snapshot, Store};
 use std::collections::BTreeMap;
 
 /// How `fsck` goes about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// What earlier runs found whole is not looked at again.
     New,
     Full,
@@ -25,7 +26,7 @@ pub enum Depth {
 
 /// What `fsck` found, and what it did.
 #[derive(Debug)]
-pub struct Checked {
+pub(crate) struct Checked {
     /// Active ones.
     pub sessions: usize,
     /// Sessions that were looked at, and such that an earlier run had found whole.
@@ -45,7 +46,7 @@ pub struct Checked {
 
 /// Checks every session and what history did to them; with `repair` restores the damaged ones by a new
 /// commit, and looks at everything before.
-pub fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
+pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked> {
     ctx.repo.compare_hashes();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -172,7 +173,7 @@ fn signatures(
 }
 
 /// What is damaged on the branch as it stands, whatever this clone knew of it or found before.
-pub fn damages(ctx: &Context, store: &Store<'_>) -> Result<Vec<Damage>> {
+pub(crate) fn damages(ctx: &Context, store: &Store<'_>) -> Result<Vec<Damage>> {
     ctx.repo.compare_hashes();
     match store.read()? {
         Some(snapshot) => Ok(look(ctx, &snapshot, &mut Memory::empty(store, false))?.damages),

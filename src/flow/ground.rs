@@ -7,23 +7,23 @@
 use super::act::read_texts;
 use super::context::Context;
 use super::delta::{self, Judgement, Target};
-use crate::core::artifact::Artifact;
-use crate::core::brief;
-use crate::core::failure::Result;
-use crate::core::gate::DeltaFacts;
-use crate::core::hint::{command, hint};
-use crate::core::id::SessionId;
-use crate::core::op::RequirementBase;
-use crate::core::policy::Policy;
-use crate::core::session::{Ending, State};
-use crate::core::spec::{Action, Delta, Finding, Severity};
-use crate::core::texts::Texts;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::Result;
+use loopx_base::hint::{command, hint};
+use loopx_base::id::SessionId;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::brief;
+use loopx_rules::gate::DeltaFacts;
+use loopx_rules::op::RequirementBase;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::{Ending, State};
+use loopx_rules::texts::Texts;
+use loopx_spec::{Action, Delta, Finding, Severity};
+use loopx_store::{Session, Snapshot};
 use std::collections::BTreeSet;
 
 /// A session's target with what its open dependencies make of it.
 #[derive(Clone, Debug, Default)]
-pub struct Ground {
+pub(crate) struct Ground {
     pub target: Target,
     /// Open sessions that it depends on, also by way of others, those first that others depend on.
     pub open: Vec<SessionId>,
@@ -32,7 +32,7 @@ pub struct Ground {
 }
 
 impl Ground {
-    pub fn of(
+    pub(crate) fn of(
         ctx: &Context,
         snapshot: &Snapshot<'_>,
         state: &State,
@@ -85,7 +85,7 @@ impl Ground {
     }
 
     /// Reads the delta and tries it here: what the gate refuses, and what archive would make.
-    pub fn judge(
+    pub(crate) fn judge(
         &self,
         ctx: &Context,
         state: &State,
@@ -101,7 +101,7 @@ impl Ground {
 }
 
 /// What the gates need to know: the delta by itself, and as its ground would take it.
-pub fn facts(
+pub(crate) fn facts(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     state: &State,
@@ -117,7 +117,7 @@ pub fn facts(
 
 /// Bases for the requirements that the delta touches and that have none yet: what stands on its ground
 /// now. Recorded when they are first written, never guessed later (design 6).
-pub fn new_bases(
+pub(crate) fn new_bases(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     state: &State,
@@ -132,7 +132,7 @@ pub fn new_bases(
 }
 
 /// Puts what the saved deltas of these sessions make of the specs into a target, one after the other.
-pub fn stack(
+pub(crate) fn stack(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     target: &mut Target,
@@ -153,7 +153,7 @@ pub fn stack(
 }
 
 /// Puts what a delta makes of the specs into a target.
-pub fn results(judgement: &Judgement, policy: &Policy, target: &mut Target) {
+pub(crate) fn results(judgement: &Judgement, policy: &Policy, target: &mut Target) {
     for applied in &judgement.verdict.domains {
         let path = delta::spec_path(policy, &applied.outcome.domain);
         match &applied.outcome.action {
@@ -217,7 +217,7 @@ impl Walk<'_> {
 }
 
 /// The sessions named in `depends_on`.
-pub fn needs(delta: &Delta) -> Result<Vec<SessionId>> {
+pub(crate) fn needs(delta: &Delta) -> Result<Vec<SessionId>> {
     delta
         .depends_on
         .iter()
@@ -226,7 +226,7 @@ pub fn needs(delta: &Delta) -> Result<Vec<SessionId>> {
 }
 
 /// The sessions named in `depends_on` that are not archived, and not among those `before`.
-pub fn waits_for(
+pub(crate) fn waits_for(
     snapshot: &Snapshot<'_>,
     delta: &Delta,
     before: &[SessionId],

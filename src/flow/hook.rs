@@ -6,21 +6,21 @@
 use super::context::Context;
 use super::hook_once::Once;
 use super::{hook_commit, hook_push, receive};
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hooks::Event;
-use crate::env;
-use crate::git::run::Run;
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_git::run::Run;
+use loopx_hosts::hooks::Event;
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// git's setting that switches our hooks off, for one repository or for a person.
-pub const OPT_OUT: &str = "loopx.hooks";
+pub(crate) const OPT_OUT: &str = "loopx.hooks";
 
 /// One call of `git-loopx hook`.
 #[derive(Debug)]
-pub struct Request {
+pub(crate) struct Request {
     pub event: OsString,
     pub args: Vec<OsString>,
     /// The shim that git ran, where the hook is a shim.
@@ -29,7 +29,7 @@ pub struct Request {
 
 /// How it ended.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// With what is worth a warning.
     Passed(Vec<String>),
     /// The workflow does not allow it yet.
@@ -43,12 +43,12 @@ pub enum Outcome {
 }
 
 /// The line by which a hook shows that it fires.
-pub fn probe_answer(token: &str, event: &str) -> String {
+pub(crate) fn probe_answer(token: &str, event: &str) -> String {
     format!("loopx-hook-probe {token} {event}")
 }
 
 /// Runs one hook.
-pub fn run(request: &Request) -> Result<Outcome> {
+pub(crate) fn run(request: &Request) -> Result<Outcome> {
     let name = request.event.to_string_lossy();
     match &*name {
         "pre-receive" => return receive::on_server(|_| ()),

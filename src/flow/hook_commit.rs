@@ -7,16 +7,17 @@
 use super::context::Context;
 use super::hook::Outcome;
 use super::specs;
-use crate::core::commit_policy::{self, Rules};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::Oid;
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::core::shell_word;
-use crate::core::trailers;
-use crate::git::{CommitInfo, Head};
-use crate::store::{Snapshot, Store};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_base::shell_word;
+use loopx_base::trailers;
+use loopx_git::{CommitInfo, Head};
+use loopx_rules::commit_policy;
+use loopx_rules::commit_policy::Rules;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
+use loopx_store::{Snapshot, Store};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -44,7 +45,7 @@ enum Found {
 }
 
 /// pre-commit: refuses early, before anybody writes a message. Reads only.
-pub fn pre_commit(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Outcome> {
+pub(crate) fn pre_commit(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Outcome> {
     match find(ctx, store, tip)? {
         // commit-msg comes next and says it once.
         Found::NotOurs | Found::Renamed(_) => Ok(Outcome::Passed(Vec::new())),
@@ -62,7 +63,7 @@ pub fn pre_commit(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<
 
 /// commit-msg: the same judgement of the final tree, then the trailers that link the commit to what
 /// allowed it.
-pub fn commit_msg(
+pub(crate) fn commit_msg(
     ctx: &Context,
     store: &Store<'_>,
     tip: Option<Oid>,

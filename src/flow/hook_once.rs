@@ -8,9 +8,9 @@
 //!
 //! The verdict is repeated, not just taken for a yes: nobody opens a gate by asking twice.
 
-use crate::core::hooks::Event;
-use crate::env;
-use crate::git::Repo;
+use loopx_base::env;
+use loopx_git::Repo;
+use loopx_hosts::hooks::Event;
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,19 +23,19 @@ const PASSED: &str = "passed";
 const REFUSED: &str = "refused";
 
 /// The folder in the common git dir, and the file for one event.
-pub fn record_path(common_dir: &Path, event: Event) -> PathBuf {
+pub(crate) fn record_path(common_dir: &Path, event: Event) -> PathBuf {
     common_dir.join("loopx").join(format!("hook-{event}"))
 }
 
 /// One call of a hook by a git process.
-pub struct Once {
+pub(crate) struct Once {
     path: PathBuf,
     key: String,
 }
 
 impl Once {
     /// Names this call; `None` where it cannot be told from another one.
-    pub fn of(
+    pub(crate) fn of(
         common_dir: &Path,
         git_dir: &Path,
         event: Event,
@@ -56,7 +56,7 @@ impl Once {
     }
 
     /// Whether this was judged before, and whether it passed.
-    pub fn recall(&self) -> Option<bool> {
+    pub(crate) fn recall(&self) -> Option<bool> {
         let record = fs::read_to_string(&self.path).ok()?;
         match record.strip_prefix(&self.key)?.trim() {
             PASSED => Some(true),
@@ -67,7 +67,7 @@ impl Once {
     }
 
     /// Leaves the verdict for a second call. A repository that cannot be written to has none.
-    pub fn remember(&self, repo: &Repo, passed: bool) {
+    pub(crate) fn remember(&self, repo: &Repo, passed: bool) {
         let verdict = if passed { PASSED } else { REFUSED };
         drop(fs::write(&self.path, format!("{} {verdict}\n", self.key)));
         repo.share(&self.path);

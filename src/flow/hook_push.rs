@@ -7,14 +7,15 @@ use super::context::Context;
 use super::hook::Outcome;
 use super::upstream;
 use super::verify::{self, Sessions, Span};
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{Hint, command};
-use crate::core::id::Oid;
-use crate::core::range_policy::{self, Finding, Severity};
-use crate::core::session::State;
-use crate::git::Repo;
-use crate::store::Store;
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_rules::range_policy;
+use loopx_rules::range_policy::{Finding, Severity};
+use loopx_rules::session::State;
+use loopx_store::Store;
 use std::ffi::OsString;
 use std::rc::Rc;
 
@@ -33,7 +34,7 @@ struct Update {
     old: Option<Oid>,
 }
 
-pub fn pre_push(
+pub(crate) fn pre_push(
     ctx: &Context,
     store: &Store<'_>,
     args: &[OsString],

@@ -10,13 +10,13 @@ use super::hook::Outcome;
 use super::hook_push::{outcome, set_back};
 use super::receive::Update;
 use super::verify::{self, Sessions, Span};
-use crate::core::failure::{Code, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
-use crate::core::policy::{FILE as POLICY_FILE, Policy};
-use crate::core::range_policy::{Finding, Severity};
-use crate::store::pushed::Budget;
-use crate::store::{Store, pushed};
+use loopx_base::failure::{Code, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
+use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
+use loopx_rules::range_policy::{Finding, Severity};
+use loopx_store::pushed::Budget;
+use loopx_store::{Store, pushed};
 
 const HEADS: &str = "refs/heads/";
 
@@ -24,7 +24,7 @@ const HEADS: &str = "refs/heads/";
 const SHOWN: usize = 10;
 
 /// Judges a push.
-pub fn pre_receive(
+pub(crate) fn pre_receive(
     ctx: &Context,
     store: &Store<'_>,
     updates: &[Update],

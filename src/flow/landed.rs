@@ -4,16 +4,16 @@
 
 use super::context::Context;
 use super::upstream;
-use crate::core::failure::Result;
-use crate::core::id::Oid;
-use crate::core::policy::Policy;
-use crate::core::session::{Ending, State};
-use crate::git::Repo;
+use loopx_base::failure::Result;
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::{Ending, State};
 use serde::Serialize;
 
 /// The target of an archived session, and where it has the result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Landed {
+pub(crate) struct Landed {
     pub target: String,
     /// The commit of the target that has the result; nothing where it is not there yet.
     pub commit: Option<Oid>,

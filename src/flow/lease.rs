@@ -6,14 +6,15 @@
 use super::act::{Act, Facts, Needs, act, act_beside};
 use super::agent::ledger;
 use super::context::Context;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::lease::{self, Claim, LEASE, Owner};
-use crate::core::op::Event;
-use crate::core::session::{Recorded, State};
-use crate::core::stage::Stage;
-use crate::env;
-use crate::git::{Identity, Repo};
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_git::{Identity, Repo};
+use loopx_rules::lease;
+use loopx_rules::lease::{Claim, LEASE, Owner};
+use loopx_rules::op::Event;
+use loopx_rules::session::{Recorded, State};
+use loopx_rules::stage::Stage;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -26,7 +27,7 @@ pub(super) fn folder(repo: &Repo) -> PathBuf {
 }
 
 /// This worktree's token, if it has one.
-pub fn token(repo: &Repo) -> Option<String> {
+pub(crate) fn token(repo: &Repo) -> Option<String> {
     let text = std::fs::read_to_string(folder(repo).join("owner")).ok()?;
     let text = text.trim();
     (!text.is_empty() && text.len() <= 64).then(|| text.to_owned())
@@ -44,7 +45,7 @@ pub(super) fn keep(repo: &Repo, owner: &str) -> Result<()> {
 
 /// Who asks. `agent` is the session that is known to ask; else the environment may name one, or a hook has
 /// seen which one was about to.
-pub fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
+pub(crate) fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
     let driver = || ledger::peek(repo).driver_at(repo.now()).map(str::to_owned);
     let agent = agent
         .or_else(|| env::var(env::LOOPX_AGENT_SESSION))
@@ -73,17 +74,17 @@ fn now(facts: &Facts<'_>) -> i64 {
 }
 
 /// The claim that a step of the build carries; refused while another worktree builds.
-pub fn hold(facts: &Facts<'_>, owner: &Owner) -> Result<Option<Claim>> {
+pub(crate) fn hold(facts: &Facts<'_>, owner: &Owner) -> Result<Option<Claim>> {
     lease::hold(facts.state.build.claim.as_ref(), owner, now(facts), false)
 }
 
 /// The claim of an agent session that was found at work on the build.
-pub fn adopt(facts: &Facts<'_>, owner: &Owner) -> Result<Option<Claim>> {
+pub(crate) fn adopt(facts: &Facts<'_>, owner: &Owner) -> Result<Option<Claim>> {
     lease::adopt(facts.state.build.claim.as_ref(), owner, now(facts)).map(Some)
 }
 
 /// A step of the build ends what parked it in this worktree.
-pub fn works(ctx: &Context) {
+pub(crate) fn works(ctx: &Context) {
     if ledger::peek(&ctx.repo).parked.is_some() {
         // What cannot be written is only a memory.
         drop(ledger::update(&ctx.repo, |ledger| ledger.parked = None));
@@ -91,7 +92,7 @@ pub fn works(ctx: &Context) {
 }
 
 /// Refused while another worktree builds: asked before something long is begun.
-pub fn check(ctx: &Context, state: &State) -> Result<()> {
+pub(crate) fn check(ctx: &Context, state: &State) -> Result<()> {
     if state.stage != Stage::Build {
         return Ok(());
     }
@@ -134,7 +135,7 @@ pub(super) fn renew(ctx: &Context) -> Result<()> {
 
 /// Whose build a session is, for views.
 #[derive(Debug, Serialize)]
-pub struct ClaimView {
+pub(crate) struct ClaimView {
     /// This worktree's.
     pub here: bool,
     pub by: String,
@@ -152,7 +153,7 @@ pub struct ClaimView {
 }
 
 /// Whose build a session is.
-pub fn view(repo: &Repo, claim: &Recorded<Claim>) -> ClaimView {
+pub(crate) fn view(repo: &Repo, claim: &Recorded<Claim>) -> ClaimView {
     let here = token(repo).as_deref() == Some(claim.value.owner.as_str());
     let until = lease::until(claim);
     let alive = until > repo.now();
@@ -194,7 +195,7 @@ pub fn view(repo: &Repo, claim: &Recorded<Claim>) -> ClaimView {
 
 /// Takes the build over from a worktree whose lease is still running, or from the agent session that is
 /// recorded for this one. Gives whom it was taken from.
-pub fn take_over(
+pub(crate) fn take_over(
     ctx: &Context,
     reason: Option<String>,
 ) -> Result<super::Done<Option<Recorded<Claim>>>> {

@@ -5,18 +5,18 @@
 use super::files;
 use super::hooks;
 use super::workcopy::{self, FOLDER};
-use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
-use crate::core::session::{Ending, State};
-use crate::git::Repo;
-use crate::store::Snapshot;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::Repo;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::session::{Ending, State};
+use loopx_store::Snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A working copy, or what is left of one.
 #[derive(Clone, Debug)]
-pub struct Leftover {
+pub(crate) struct Leftover {
     /// The folder for people.
     pub name: String,
     pub why: String,
@@ -29,7 +29,7 @@ pub struct Leftover {
 }
 
 /// Looks at every worktree.
-pub fn look(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Leftover>> {
+pub(crate) fn look(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Leftover>> {
     let mut found = Vec::new();
     for top in hooks::worktrees(&hooks::read()?)? {
         let notes = git_dir_of(&top).map(|dir| dir.join("loopx"));
@@ -51,7 +51,7 @@ pub fn look(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Leftover>> {
 }
 
 /// Takes one away that is stored; looks again at each file before it goes.
-pub fn remove(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<String>> {
+pub(crate) fn remove(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<String>> {
     let mut gone = Vec::new();
     for left in look(repo, snapshot)?
         .into_iter()

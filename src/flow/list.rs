@@ -2,13 +2,13 @@
 
 use super::context::Context;
 use super::next;
-use crate::core::failure::{Failure, Result};
-use crate::core::hint::Hint;
-use crate::core::id::{Person, SessionId};
-use crate::core::next::{Next, Waits};
-use crate::core::session::Ending;
-use crate::core::stage::Stage;
-use crate::store::{Snapshot, Summary};
+use loopx_base::failure::{Failure, Result};
+use loopx_base::hint::Hint;
+use loopx_base::id::{Person, SessionId};
+use loopx_rules::next::{Next, Waits};
+use loopx_rules::session::Ending;
+use loopx_rules::stage::Stage;
+use loopx_store::{Snapshot, Summary};
 use serde::Serialize;
 
 /// Sessions whose gates are looked at: of more than these, those that were touched last.
@@ -16,7 +16,7 @@ const LOOKED: usize = 20;
 
 /// Which sessions are wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub(crate) struct Request {
     /// Those that have ended too.
     pub all: bool,
     /// Those that this person began, or touched last.
@@ -36,7 +36,7 @@ impl Request {
 
 /// One line of the board.
 #[derive(Debug, Serialize)]
-pub struct Listed {
+pub(crate) struct Listed {
     pub session: SessionId,
     pub title: String,
     pub stage: Option<Stage>,
@@ -60,7 +60,7 @@ pub struct Listed {
 
 /// What is on the board, and what is not.
 #[derive(Debug)]
-pub struct Board {
+pub(crate) struct Board {
     pub sessions: Vec<Listed>,
     /// Sessions that the request leaves out.
     pub left_out: usize,
@@ -69,7 +69,7 @@ pub struct Board {
 }
 
 /// The sessions that are asked for. A damaged one hides no other.
-pub fn list(ctx: &Context, request: &Request) -> Result<Board> {
+pub(crate) fn list(ctx: &Context, request: &Request) -> Result<Board> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;

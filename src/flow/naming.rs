@@ -5,12 +5,12 @@
 //! session and the session to no branch, and says so; else it asks for the name.
 
 use super::context::Context;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::SessionId;
-use crate::core::prefix::{Meant, meant};
-use crate::core::session::Ending;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::SessionId;
+use loopx_base::prefix::{Meant, meant};
+use loopx_rules::session::Ending;
+use loopx_store::{Session, Snapshot};
 
 /// How many sessions a refusal names.
 const NAMED: usize = 10;
@@ -179,11 +179,11 @@ impl Context {
             && self.repo.work_dir() != Some(folder.as_path())
         {
             let folder = folder.to_string_lossy();
-            return Ok(format!("cd {}", crate::core::shell_word(&folder)).into());
+            return Ok(format!("cd {}", loopx_base::shell_word(&folder)).into());
         }
         let is_known =
             self.repo.find_ref(&name)?.is_some() || !self.repo.tracking_refs(branch)?.is_empty();
-        let word = crate::core::shell_word(branch);
+        let word = loopx_base::shell_word(branch);
         Ok(match is_known {
             true if self.repo.work_dir().is_none() => {
                 format!("git worktree add ../work {word}").into()
@@ -200,7 +200,7 @@ fn load(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
 
 /// The session that somebody names: by its id or its title, or by the beginning of its id where no other begins so. Those
 /// that are active come first.
-pub fn find(snapshot: &Snapshot<'_>, name: &str) -> Result<SessionId> {
+pub(crate) fn find(snapshot: &Snapshot<'_>, name: &str) -> Result<SessionId> {
     let folded = SessionId::fold(name);
     for id in [&folded, &SessionId::of_title(name)].into_iter().flatten() {
         if snapshot.has(id)? {
@@ -260,9 +260,9 @@ pub(super) fn unfinished(snapshot: &Snapshot<'_>, ids: Vec<SessionId>) -> Result
 }
 
 /// No session has that id: with the nearest name.
-pub fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
+pub(crate) fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
     let ids = snapshot.active_ids().unwrap_or_default();
-    let near = crate::core::nearest(id.as_str(), ids.iter().map(SessionId::as_str));
+    let near = loopx_base::nearest(id.as_str(), ids.iter().map(SessionId::as_str));
     let failure = Failure::not_found(Code::SessionUnknown, format!("no session is named `{id}`"));
     match near {
         Some(near) => failure.help(hint![

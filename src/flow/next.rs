@@ -1,4 +1,4 @@
-//! What leads on from a session, asked by this person in this worktree: the facts of [`crate::core::next`].
+//! What leads on from a session, asked by this person in this worktree: the facts of [`loopx_rules::next`].
 
 use super::act::{Facts, Needs, gather_with};
 use super::context::Context;
@@ -6,18 +6,19 @@ use super::skills::Skills;
 use super::task::outputs;
 use super::workcopy::{self, FileStatus, Peek, WorkCopy};
 use super::{archive, coverage, ground, lease, rebase, review, sign, upstream};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{Hint, command};
-use crate::core::id::SessionId;
-use crate::core::next::{self, Advised, Distance, Here, Next, Unfit, Worktree};
-use crate::core::session::{Ending, State};
-use crate::core::stage::Stage;
-use crate::core::task::node::{Node, TaskId};
-use crate::core::task::plan;
-use crate::core::task::status::Status;
-use crate::git::Repo;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::SessionId;
+use loopx_git::Repo;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::next;
+use loopx_rules::next::{Advised, Distance, Here, Next, Unfit, Worktree};
+use loopx_rules::session::{Ending, State};
+use loopx_rules::stage::Stage;
+use loopx_rules::task::node::{Node, TaskId};
+use loopx_rules::task::plan;
+use loopx_rules::task::status::Status;
+use loopx_store::{Session, Snapshot};
 
 /// A session with the working copy taken in as it is now, and everything around it.
 pub(super) struct Look {
@@ -33,7 +34,7 @@ pub(super) struct Look {
 }
 
 /// What is next in the session that is meant.
-pub fn of(ctx: &Context) -> Result<(SessionId, Advised)> {
+pub(crate) fn of(ctx: &Context) -> Result<(SessionId, Advised)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = match ctx.session(&snapshot) {
@@ -49,7 +50,7 @@ pub fn of(ctx: &Context) -> Result<(SessionId, Advised)> {
 
 /// What is next after a command that changed a session. The command is done: what keeps this from being known
 /// is said by `status`.
-pub fn after(ctx: &Context, id: &SessionId) -> Option<Advised> {
+pub(crate) fn after(ctx: &Context, id: &SessionId) -> Option<Advised> {
     let store = ctx.store().ok()?;
     let snapshot = store.snapshot().ok()?;
     let session = snapshot.find(id).ok()??;
@@ -90,7 +91,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     let remote = distance(ctx)?;
     let here = Here {
         who: identity.map(|identity| &identity.author),
-        agent: crate::core::agent_identity::host(crate::env::var),
+        agent: loopx_rules::agent_identity::host(loopx_base::env::var),
         first: first(ctx, &facts, &peek, missing.is_some())?,
         worktree: worktree.clone(),
         token: lease::token(&ctx.repo),
@@ -98,7 +99,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         archive: archive.clone(),
         onto: onto(ctx, state, worktree.as_ref())?,
         is_empty: is_empty(&facts),
-        asks: crate::env::has_terminal(),
+        asks: loopx_base::env::has_terminal(),
         remote: remote.clone(),
         world: Some(&facts.world),
         unpushed: unpushed(ctx, state)?,
@@ -257,7 +258,7 @@ fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec
     if !state.is_active() || !is_near {
         return Ok(Vec::new());
     }
-    let mut found = crate::core::gate::delta(facts.view());
+    let mut found = loopx_rules::gate::delta(facts.view());
     if found.is_empty() {
         found = coverage::judge(facts, &archive::Waivers::default())?.0;
     }
@@ -297,7 +298,7 @@ fn worktree(ctx: &Context, state: &State) -> Result<Option<Worktree>> {
         }
         _ => None,
     };
-    let current = crate::env::current_dir().ok();
+    let current = loopx_base::env::current_dir().ok();
     let is_top = current
         .and_then(|dir| dir.canonicalize().ok())
         .is_some_and(|dir| top.canonicalize().is_ok_and(|top| top == dir));

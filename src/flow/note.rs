@@ -6,14 +6,14 @@
 use super::act::{Act, Facts, Needs, act_beside};
 use super::context::Context;
 use super::opening::{Opening, first, seal};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::note::{Note, open_questions};
-use crate::core::op::{Body, Operation};
-use crate::core::outline;
-use crate::core::record::Draft;
-use crate::store::{Decision, Edits, Session, Snapshot, journal_message};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, OpId, Person, SessionId};
+use loopx_rules::note::{Note, open_questions};
+use loopx_rules::op::{Body, Operation};
+use loopx_rules::outline;
+use loopx_rules::record::Draft;
+use loopx_store::{Decision, Edits, Session, Snapshot, journal_message};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const LONGEST: usize = 64 * 1024;
 
 /// What was noted, and where.
 #[derive(Debug)]
-pub struct Noted {
+pub(crate) struct Noted {
     /// None: in the journal.
     pub session: Option<SessionId>,
     pub op: OpId,
@@ -51,7 +51,7 @@ pub(super) fn require_text(text: &str) -> Result<()> {
 }
 
 /// Keeps a note.
-pub fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
+pub(crate) fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
     let (kind, text) = (note.kind_word(), note.text());
     require_text(text)?;
     let subject = format!("note ({kind}): {}", first_line(text));
@@ -102,7 +102,7 @@ fn on_session(
 }
 
 /// Keeps what was found about an angle of the plan, on the code that is checked out.
-pub fn explored(ctx: &Context, angle: &str, text: &str) -> Result<Noted> {
+pub(crate) fn explored(ctx: &Context, angle: &str, text: &str) -> Result<Noted> {
     require_text(text)?;
     if !outline::is_angle(angle) {
         return Err(
@@ -122,7 +122,7 @@ pub fn explored(ctx: &Context, angle: &str, text: &str) -> Result<Noted> {
 }
 
 /// Asks a question. One round has so many; the next begins when one of them is answered.
-pub fn ask(ctx: &Context, text: &str) -> Result<Noted> {
+pub(crate) fn ask(ctx: &Context, text: &str) -> Result<Noted> {
     require_text(text)?;
     let subject = format!("question: {}", first_line(text));
     on_session(ctx, Needs::Operations, &subject, |facts| {
@@ -145,7 +145,7 @@ pub fn ask(ctx: &Context, text: &str) -> Result<Noted> {
 }
 
 /// Answers an open question, by the number of its record.
-pub fn answer(ctx: &Context, number: u64, text: &str) -> Result<Noted> {
+pub(crate) fn answer(ctx: &Context, number: u64, text: &str) -> Result<Noted> {
     require_text(text)?;
     let subject = format!("answer to @{number}: {}", first_line(text));
     on_session(ctx, Needs::Operations, &subject, |facts| {
@@ -193,7 +193,7 @@ fn first_line(text: &str) -> String {
 
 /// Which notes are asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub(crate) struct Filter {
     pub kind: Option<String>,
     /// A role: notes to it, and notes to everybody.
     pub to: Option<String>,
@@ -207,7 +207,7 @@ pub struct Filter {
 
 /// A note as a list shows it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Listed {
+pub(crate) struct Listed {
     pub session: Option<SessionId>,
     pub op: OpId,
     pub seq: u64,
@@ -234,7 +234,7 @@ pub struct Listed {
 
 /// The answer to a question, as the list names it beside the question.
 #[derive(Clone, Debug, Serialize)]
-pub struct AnswerOf {
+pub(crate) struct AnswerOf {
     pub op: OpId,
     pub seq: u64,
     pub at: String,
@@ -243,7 +243,7 @@ pub struct AnswerOf {
 
 /// What a list found.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub(crate) struct Notes {
     pub notes: Vec<Listed>,
     /// Sessions and folders of the journal of which something cannot be read, and why.
     pub damaged: Vec<(String, String)>,
@@ -251,7 +251,7 @@ pub struct Notes {
 
 /// The notes of the session that is meant, of the journal, or all; oldest first. Of all, what is damaged hides
 /// no other.
-pub fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
+pub(crate) fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
     let snapshot = ctx.store()?.snapshot()?;
     let mut found = Vec::new();
     let mut damaged = Vec::new();
@@ -352,7 +352,7 @@ fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
 
 impl Filter {
     /// Whether it leaves out any note of the place that is looked at.
-    pub fn is_narrow(&self) -> bool {
+    pub(crate) fn is_narrow(&self) -> bool {
         self.kind.is_some() || self.to.is_some() || self.by.is_some() || self.text.is_some()
     }
 

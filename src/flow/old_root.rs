@@ -4,9 +4,9 @@
 
 use super::context::Context;
 use super::workcopy::FOLDER;
-use crate::core::failure::{Code, Failure};
-use crate::core::hint::command;
-use crate::core::peer::{Tool, is_loopx_root};
+use loopx_base::failure::{Code, Failure};
+use loopx_base::hint::command;
+use loopx_rules::peer::{Tool, is_loopx_root};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -6,15 +6,15 @@
 use super::context::Context;
 use super::journal::{Earlier, Scope};
 use super::workcopy::WorkCopy;
-use crate::core::failure::Result;
-use crate::core::id::SessionId;
-use crate::git::Identity;
-use crate::store::{Lock, Store};
+use loopx_base::failure::Result;
+use loopx_base::id::SessionId;
+use loopx_git::Identity;
+use loopx_store::{Lock, Store};
 
-pub use super::operation::{draft, first, new_uid, seal};
+pub(crate) use super::operation::{draft, first, new_uid, seal};
 
 /// The store, held by this process until this is dropped.
-pub struct Opening<'c> {
+pub(crate) struct Opening<'c> {
     pub identity: Identity,
     pub store: Store<'c>,
     pub lock: Lock,
@@ -23,7 +23,7 @@ pub struct Opening<'c> {
 }
 
 impl<'c> Opening<'c> {
-    pub fn of(ctx: &'c Context) -> Result<Self> {
+    pub(crate) fn of(ctx: &'c Context) -> Result<Self> {
         let identity = ctx.repo.identity()?;
         let store = ctx.store()?;
         let lock = store.lock()?;
@@ -38,7 +38,7 @@ impl<'c> Opening<'c> {
     }
 
     /// What a landing needs of it.
-    pub fn scope<'s>(&'s self, ctx: &'s Context) -> Scope<'s> {
+    pub(crate) fn scope<'s>(&'s self, ctx: &'s Context) -> Scope<'s> {
         Scope {
             ctx,
             store: &self.store,
@@ -48,14 +48,14 @@ impl<'c> Opening<'c> {
     }
 
     /// The session that is meant. Refused where an earlier run of it could not be brought to its end.
-    pub fn session(&self, ctx: &Context) -> Result<SessionId> {
+    pub(crate) fn session(&self, ctx: &Context) -> Result<SessionId> {
         let id = ctx.session_id_to_change(&self.store.snapshot()?)?;
         self.earlier.check(&id)?;
         Ok(id)
     }
 
     /// The same with its working copy, where there is a worktree.
-    pub fn with_copy(&self, ctx: &'c Context) -> Result<(SessionId, Option<WorkCopy<'c>>)> {
+    pub(crate) fn with_copy(&self, ctx: &'c Context) -> Result<(SessionId, Option<WorkCopy<'c>>)> {
         let id = self.session(ctx)?;
         let copy = WorkCopy::open(&ctx.repo, &id)?;
         Ok((id, copy))

@@ -1,14 +1,14 @@
 //! The next operation of a session: who, when, and after what; and its id.
 
-use crate::core::failure::Result;
-use crate::core::op::{Body, Operation};
-use crate::core::record::Draft;
-use crate::core::session::State;
-use crate::git::{Identity, Repo};
+use loopx_base::failure::Result;
+use loopx_git::{Identity, Repo};
+use loopx_rules::op::{Body, Operation};
+use loopx_rules::record::Draft;
+use loopx_rules::session::State;
 use std::collections::BTreeMap;
 
 /// The next operation of a session.
-pub fn draft(identity: &Identity, state: &State, body: impl Into<Body>) -> Draft {
+pub(crate) fn draft(identity: &Identity, state: &State, body: impl Into<Body>) -> Draft {
     Draft {
         seq: state.seq + 1,
         after: state.newest(),
@@ -17,7 +17,7 @@ pub fn draft(identity: &Identity, state: &State, body: impl Into<Body>) -> Draft
 }
 
 /// The first operation of a session or of another entity.
-pub fn first(identity: &Identity, entity: &str, body: impl Into<Body>) -> Draft {
+pub(crate) fn first(identity: &Identity, entity: &str, body: impl Into<Body>) -> Draft {
     Draft {
         seq: 1,
         after: Vec::new(),
@@ -34,11 +34,11 @@ pub fn first(identity: &Identity, entity: &str, body: impl Into<Body>) -> Draft 
 }
 
 /// Gives a draft its id.
-pub fn seal(repo: &Repo, draft: &Draft) -> Result<Operation> {
+pub(crate) fn seal(repo: &Repo, draft: &Draft) -> Result<Operation> {
     draft.seal(|bytes| repo.hash_blob(bytes))
 }
 
 /// A random name that sorts by time: of a session, or of what one commit records.
-pub fn new_uid() -> String {
+pub(crate) fn new_uid() -> String {
     ulid::Ulid::generate().to_string().to_lowercase()
 }

@@ -3,28 +3,29 @@
 
 use super::act::{Facts, Needs, gather_here};
 use super::context::Context;
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::{Oid, SessionId};
-use crate::core::note::{Note, open_questions};
-use crate::core::op::Body;
-use crate::core::outline::explore::{Explored, references};
-use crate::core::outline::{self, Outline, header};
-use crate::core::session::State;
-use crate::core::spec::Finding;
-use crate::core::stage::Stage;
-use crate::core::task::file::{TaskFile, read};
-use crate::core::task::graph::Graph;
-use crate::core::task::node::TaskId;
-use crate::core::task::status::Status;
-use crate::core::texts::Texts;
-use crate::git::{EntryKind, Repo};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{EntryKind, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::note::{Note, open_questions};
+use loopx_rules::op::Body;
+use loopx_rules::outline;
+use loopx_rules::outline::explore::{Explored, references};
+use loopx_rules::outline::{Outline, header};
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::task::file::{TaskFile, read};
+use loopx_rules::task::graph::Graph;
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::status::Status;
+use loopx_rules::texts::Texts;
+use loopx_spec::Finding;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The tree of the code that is checked out.
-pub fn tree(ctx: &Context) -> Result<Option<Oid>> {
+pub(crate) fn tree(ctx: &Context) -> Result<Option<Oid>> {
     let commit = ctx.repo.head()?.commit;
     let info = commit.map(|commit| ctx.repo.commit_info(&commit));
     Ok(info.transpose()?.map(|info| info.tree))
@@ -32,7 +33,7 @@ pub fn tree(ctx: &Context) -> Result<Option<Oid>> {
 
 /// A question that nobody has answered.
 #[derive(Clone, Debug, Serialize)]
-pub struct Question {
+pub(crate) struct Question {
     pub number: u64,
     pub by: String,
     pub text: String,
@@ -40,7 +41,7 @@ pub struct Question {
 
 /// The outline of one session.
 #[derive(Clone, Debug, Serialize)]
-pub struct View {
+pub(crate) struct View {
     pub session: SessionId,
     #[serde(flatten)]
     pub outline: Outline,
@@ -60,14 +61,14 @@ pub struct View {
 }
 
 /// Whether a session has a plan of this kind: a list of tasks, and nobody who reviews the plan.
-pub fn is_light(facts: &Facts<'_>) -> bool {
+pub(crate) fn is_light(facts: &Facts<'_>) -> bool {
     let view = facts.view();
     let profile = view.profile();
     profile.asks(Artifact::TaskList) && profile.asks(Artifact::Plan) && profile.reviews.is_empty()
 }
 
 /// The outline of the session that is meant; refused where it has no plan of this kind.
-pub fn show(ctx: &Context) -> Result<View> {
+pub(crate) fn show(ctx: &Context) -> Result<View> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -126,7 +127,7 @@ fn of(ctx: &Context, facts: &Facts<'_>) -> Result<View> {
 }
 
 /// The findings about what the plan of a session rests on, where it has a plan of this kind and is planned now.
-pub fn findings(ctx: &Context) -> Result<Vec<Finding>> {
+pub(crate) fn findings(ctx: &Context) -> Result<Vec<Finding>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -156,7 +157,7 @@ fn notes(repo: &Repo, facts: &Facts<'_>, tree: Option<&Oid>) -> Vec<Explored> {
     let lines = |path: &str| lines(repo, tree?, path);
     let explored = |(angle, (op, text, of)): (
         &String,
-        (&crate::core::op::Operation, &String, &Option<Oid>),
+        (&loopx_rules::op::Operation, &String, &Option<Oid>),
     )| Explored {
         angle: angle.clone(),
         seq: op.seq,

@@ -2,16 +2,16 @@
 //!
 //! This process becomes the pager: a Ctrl-C is then the pager's alone, as it is where git pages its own output.
 
-use crate::core::settings::truth;
-use crate::env;
-use crate::git::run::Run;
+use loopx_base::env;
+use loopx_git::run::Run;
+use loopx_rules::settings::truth;
 use std::io::{Seek, Write};
 
 /// Variables that git sets for a pager where nobody set them (git(1), GIT_PAGER).
 const TOLD: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 
 /// Shows the text and ends this process. Comes back where there is no pager, or none can be started.
-pub fn show(text: &[u8]) {
+pub(crate) fn show(text: &[u8]) {
     let Some(pager) = chosen() else {
         return;
     };

@@ -1,18 +1,18 @@
 //! A point of a session's history, as people name one: an operation's number or id, or the commit that
 //! made it.
 
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::command;
-use crate::core::id::OpId;
-use crate::core::op::Operation;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::command;
+use loopx_base::id::OpId;
+use loopx_rules::op::Operation;
+use loopx_store::{Session, Snapshot};
 use std::collections::BTreeSet;
 
 /// Fewer characters of an id say nothing.
 const SHORTEST: usize = 4;
 
 /// The operation that is meant.
-pub fn find<'o>(
+pub(crate) fn find<'o>(
     snapshot: &Snapshot<'_>,
     session: &Session,
     operations: &'o [Operation],

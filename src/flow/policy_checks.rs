@@ -1,18 +1,18 @@
 //! The checks of the policy that a session has to pass: which of them its changes ask for, and whose words they are.
-//! The rules are in [`crate::core::policy`] and [`crate::core::checks`]; here they meet commits and the worktree.
+//! The rules are in [`loopx_rules::policy`] and [`loopx_rules::checks`]; here they meet commits and the worktree.
 
 use super::context::Context;
 use super::evidence::RunRequest;
 use super::verify::own_paths;
 use super::{policy_moved, sign};
-use crate::core::checks::Check;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate::CodeFacts;
-use crate::core::hint::{Hint, command};
-use crate::core::id::Oid;
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::git::Repo;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_rules::checks::Check;
+use loopx_rules::gate::CodeFacts;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
 use std::collections::BTreeSet;
 
 /// The checks that the session's own commits ask for, or what is not committed yet.

@@ -8,19 +8,19 @@ use super::context::Context;
 use super::sign;
 use super::upstream::{self, Target};
 use super::verify::{Words, policy_at};
-use crate::core::failure::{Blocker, Result};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::Oid;
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::core::stage::Stage;
-use crate::git::Repo;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Blocker, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 
 /// How the target's policy differs from the policy that the gates of a session ask.
 #[derive(Clone, Debug, Serialize)]
-pub struct PolicyMoved {
+pub(crate) struct PolicyMoved {
     pub target: String,
     /// The commit of the target whose policy counts when the session lands.
     pub commit: Oid,
@@ -33,7 +33,7 @@ pub struct PolicyMoved {
 
 impl PolicyMoved {
     /// A line for somebody who goes on under the old policy.
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let (target, changed) = (&self.target, self.changed.join(", "));
         if changed.is_empty() {
             return format!(
@@ -47,7 +47,7 @@ impl PolicyMoved {
 }
 
 /// Looks whether the policy of a session's target has moved; `policy` is the policy of its base.
-pub fn of(
+pub(crate) fn of(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     session: &Session,
@@ -166,7 +166,7 @@ fn changed(then: &Policy, now: &Policy) -> Vec<String> {
 }
 
 /// The move of the policy of a state that was just written, for a warning.
-pub fn after(ctx: &Context, state: &State) -> Result<Option<PolicyMoved>> {
+pub(crate) fn after(ctx: &Context, state: &State) -> Result<Option<PolicyMoved>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     match snapshot.find(&state.id)? {

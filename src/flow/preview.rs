@@ -6,19 +6,20 @@ use super::approve::{self, Ends};
 use super::context::Context;
 use super::review;
 use super::workcopy::{FileStatus, WorkCopy};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::{self, AuditItem};
-use crate::core::hint::{Hint, Verb};
-use crate::core::id::{Oid, SessionId};
-use crate::core::stage::Transition;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, Verb};
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::gate::AuditItem;
+use loopx_rules::stage::Transition;
+use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// What is approved.
 #[derive(Debug, Serialize)]
-pub struct Preview {
+pub(crate) struct Preview {
     pub session: SessionId,
     pub transition: Transition,
     /// The documents, by what stands in them.
@@ -37,7 +38,7 @@ pub struct Preview {
 
 /// The commits of a session.
 #[derive(Debug, Serialize)]
-pub struct Covered {
+pub(crate) struct Covered {
     pub tree: Oid,
     pub base: Option<Oid>,
     pub head: Option<Oid>,
@@ -45,7 +46,7 @@ pub struct Covered {
 }
 
 /// What the approval would cover.
-pub fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
+pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = super::act::require_active(ctx.session(&snapshot)?)?;
@@ -76,7 +77,7 @@ pub fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
 }
 
 /// The first document that the gate of the present stage wants work on, and what it wants.
-pub fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
+pub(crate) fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = super::act::require_active(ctx.session_to_change(&snapshot)?)?;

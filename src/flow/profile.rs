@@ -3,21 +3,21 @@
 use super::act::{Act, Done, Needs, act};
 use super::context::Context;
 use super::verify::policy_at;
-use crate::core::artifact::Artifact;
-use crate::core::brief;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::front::set_field;
-use crate::core::hint::command;
-use crate::core::op::Event;
-use crate::core::profile::{Profile, ProfileName};
-use crate::core::stage::{Stage, Transition};
-use crate::core::template::TemplateInput;
-use crate::store::Session;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::command;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::brief;
+use loopx_rules::op::Event;
+use loopx_rules::profile::{Profile, ProfileName};
+use loopx_rules::stage::{Stage, Transition};
+use loopx_rules::template::TemplateInput;
+use loopx_spec::front::set_field;
+use loopx_store::Session;
 use serde::Serialize;
 
 /// One profile, as `profile` lists it.
 #[derive(Debug, Serialize)]
-pub struct Listed {
+pub(crate) struct Listed {
     pub name: ProfileName,
     pub stages: Vec<Stage>,
     pub files: Vec<Artifact>,
@@ -28,7 +28,7 @@ pub struct Listed {
 }
 
 /// The profiles that a session could have, the lightest first.
-pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+pub(crate) fn list(ctx: &Context) -> Result<Vec<Listed>> {
     let session = session(ctx)?;
     let policy = match &session {
         Some(session) => {
@@ -74,7 +74,7 @@ fn session(ctx: &Context) -> Result<Option<Session>> {
 
 /// What changed with the profile.
 #[derive(Debug)]
-pub struct Changed {
+pub(crate) struct Changed {
     pub before: ProfileName,
     pub from: Stage,
     /// Gates that are no more before the session.
@@ -84,7 +84,7 @@ pub struct Changed {
 }
 
 /// Gives the session another profile. Every file is kept; what was approved and not used has to be approved again.
-pub fn change(
+pub(crate) fn change(
     ctx: &Context,
     name: &ProfileName,
     reason: Option<String>,

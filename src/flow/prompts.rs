@@ -3,12 +3,13 @@
 
 use super::context::Context;
 use super::pipeline::{Source, source, worktree_file};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::role::{self, lint};
-use crate::core::spec::Finding;
-use crate::core::task::node::TaskId;
-use crate::git::EntryKind;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_git::EntryKind;
+use loopx_rules::role;
+use loopx_rules::role::lint;
+use loopx_rules::task::node::TaskId;
+use loopx_spec::Finding;
 use serde::Serialize;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ const ENDING: &str = ".md";
 
 /// The prompt of a role.
 #[derive(Clone, Debug, Serialize)]
-pub struct RolePrompt {
+pub(crate) struct RolePrompt {
     pub role: String,
     pub about: String,
     /// Its file on the code branch; nothing where the program brings it.
@@ -89,7 +90,7 @@ fn own(ctx: &Context, source: &Source) -> Result<Vec<RolePrompt>> {
 }
 
 /// Every role that has a prompt, the repository's own in the place of the program's.
-pub fn all(ctx: &Context) -> Result<Vec<RolePrompt>> {
+pub(crate) fn all(ctx: &Context) -> Result<Vec<RolePrompt>> {
     let own = own(ctx, &source(ctx)?)?;
     let is_own = |name: &&str| own.iter().any(|known| known.role == *name);
     let built_in = role::names().filter(|name| !is_own(name));
@@ -104,12 +105,12 @@ pub fn all(ctx: &Context) -> Result<Vec<RolePrompt>> {
 }
 
 /// The prompt of a role.
-pub fn find(ctx: &Context, name: &str) -> Result<RolePrompt> {
+pub(crate) fn find(ctx: &Context, name: &str) -> Result<RolePrompt> {
     let mut all = all(ctx)?;
     if let Some(at) = all.iter().position(|known| known.role == name) {
         return all.swap_remove(at).readable();
     }
-    let near = crate::core::nearest(name, all.iter().map(|known| known.role.as_str()));
+    let near = loopx_base::nearest(name, all.iter().map(|known| known.role.as_str()));
     let message =
         format!("no prompt is there for the role `{name}`, neither in the program nor in the code");
     let failure = Failure::not_found(Code::PromptUnknown, message);
@@ -120,7 +121,7 @@ pub fn find(ctx: &Context, name: &str) -> Result<RolePrompt> {
 }
 
 /// Judges one prompt, a file of the worktree, or all of the repository's own.
-pub fn check(ctx: &Context, name: Option<&str>) -> Result<Vec<RolePrompt>> {
+pub(crate) fn check(ctx: &Context, name: Option<&str>) -> Result<Vec<RolePrompt>> {
     match name {
         Some(path) if path.ends_with(ENDING) => {
             let text = worktree_file(path, Code::PromptUnknown, command!("agent prompt"))?;

@@ -10,21 +10,21 @@ use super::context::Context;
 use super::opening::Opening;
 use super::pushing::Pushing;
 use super::sync::{self, Request, fetch, follow, guard, limit};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::op::Body;
-use crate::core::refusal::Refusal;
-use crate::core::session::State;
-use crate::core::task::event::TaskEvent;
-use crate::core::task::node::TaskId;
-use crate::core::task::plan;
-use crate::core::texts::Texts;
-use crate::core::unfinished::Unfinished;
-use crate::failpoint::reach;
-use crate::git::remote::{Answer, Line};
-use crate::store::{Committed, Linear, Snapshot, Store};
+use loopx_base::failpoint::reach;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_base::unfinished::Unfinished;
+use loopx_git::remote::{Answer, Line};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::op::Body;
+use loopx_rules::refusal::Refusal;
+use loopx_rules::session::State;
+use loopx_rules::task::event::TaskEvent;
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::plan;
+use loopx_rules::texts::Texts;
+use loopx_store::{Committed, Linear, Snapshot, Store};
 use std::time::{Duration, Instant};
 
 /// The setting that says where a claim goes first.
@@ -34,12 +34,12 @@ const SETTING: &str = "loopx.claim";
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Whether what happens to tasks goes to the remote at once.
-pub fn is_wanted(ctx: &Context) -> bool {
+pub(crate) fn is_wanted(ctx: &Context) -> bool {
     ctx.repo.config(SETTING).as_deref() == Some("remote")
 }
 
 /// Changes one session there and then here, or refuses and changes neither. Says which remote has it.
-pub fn act_there<T>(
+pub(crate) fn act_there<T>(
     ctx: &Context,
     needs: Needs,
     mut decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
@@ -249,7 +249,7 @@ fn cut_off(doing: &str, limit: Option<Duration>, remote: &str) -> Failure {
 }
 
 /// Takes in what the remote has, as a sync does, without sending anything.
-pub fn catch_up(ctx: &Context) -> Result<()> {
+pub(crate) fn catch_up(ctx: &Context) -> Result<()> {
     let remote = sync::remote(ctx, None)?;
     let mut line = Line {
         limit: limit(ctx),

@@ -6,10 +6,10 @@
 
 use super::files;
 use super::lease::folder;
-use crate::core::failure::Result;
-use crate::core::id::OpId;
-use crate::core::lease::MAX_LEASE;
-use crate::git::Repo;
+use loopx_base::failure::Result;
+use loopx_base::id::OpId;
+use loopx_git::Repo;
+use loopx_rules::lease::MAX_LEASE;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::PathBuf;

@@ -4,25 +4,25 @@
 use super::act::{Act, Done, Needs, act_beside};
 use super::context::Context;
 use super::upstream;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::Event;
-use crate::core::policy::{FILE as POLICY_FILE, Policy};
-use crate::core::rebase::{Bases, check};
-use crate::core::session::State;
-use crate::core::trailers;
-use crate::git::Repo;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::trailers;
+use loopx_git::Repo;
+use loopx_rules::op::Event;
+use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
+use loopx_rules::rebase::{Bases, check};
+use loopx_rules::session::State;
 
 /// What `rebase` did.
 #[derive(Debug)]
-pub struct Rebased {
+pub(crate) struct Rebased {
     pub before: Option<Oid>,
     pub base: Oid,
 }
 
 /// Records another commit as the one that the session starts from.
-pub fn rebase(ctx: &Context, onto: &str, reason: Option<String>) -> Result<Done<Rebased>> {
+pub(crate) fn rebase(ctx: &Context, onto: &str, reason: Option<String>) -> Result<Done<Rebased>> {
     let repo = &ctx.repo;
     if reason.is_none() {
         return Err(
@@ -108,7 +108,7 @@ const LOOKED_AT: usize = 1_000;
 
 /// A commit that can become the base: where the branch left its target, else the newest that was made before
 /// the session began, or before its own commits.
-pub fn suggest(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Oid>> {
+pub(crate) fn suggest(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Oid>> {
     let repo = &ctx.repo;
     let Some(head) = head(ctx, state)? else {
         return Ok(None);

@@ -4,15 +4,16 @@
 use super::context::Context;
 use super::opening::{draft, seal};
 use super::{trust, upstream, watched};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::id::SessionId;
-use crate::core::lease::Claim;
-use crate::core::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
-use crate::core::record::Draft;
-use crate::core::session::State;
-use crate::git::{Identity, Repo};
-use crate::store::{self, Snapshot};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::SessionId;
+use loopx_git::{Identity, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::lease::Claim;
+use loopx_rules::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
+use loopx_rules::record::Draft;
+use loopx_rules::session::State;
+use loopx_store as store;
+use loopx_store::Snapshot;
 use std::collections::BTreeMap;
 
 /// A move to another stage says where the branch was: what has no trailers is judged by that.

@@ -7,23 +7,24 @@ use super::opening::Opening;
 use super::sync::follow;
 use super::sync::guard::{credentials, described};
 use super::workcopy::FOLDER;
-use crate::core::counted;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::Oid;
-use crate::core::redaction::{LEAST, Texts, decoded};
-use crate::core::session::is_state_file;
-use crate::git::Repo;
-use crate::store::check::{self, Signed};
-use crate::store::checked::Memory;
-use crate::store::{Blobs, Redacted, Snapshot, Store, brought, redacted};
+use loopx_base::counted;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_base::redaction::{LEAST, Texts, decoded};
+use loopx_git::Repo;
+use loopx_rules::session::is_state_file;
+use loopx_store::check;
+use loopx_store::check::Signed;
+use loopx_store::checked::Memory;
+use loopx_store::{Blobs, Redacted, Snapshot, Store, brought, redacted};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What `redact` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub(crate) struct Request {
     /// A text to take out beside what looks like a credential.
     pub text: Option<Vec<u8>>,
     pub dry_run: bool,
@@ -33,14 +34,14 @@ pub struct Request {
 
 /// A place where a text stands, by words for people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Place {
+pub(crate) struct Place {
     pub file: String,
     pub line: usize,
 }
 
 /// An approval whose content is another now.
 #[derive(Debug, Serialize)]
-pub struct Approval {
+pub(crate) struct Approval {
     pub session: String,
     pub transition: String,
     pub by: String,
@@ -48,7 +49,7 @@ pub struct Approval {
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     pub dry_run: bool,
     /// Where the branch was, and where it is now; where it would be, in a dry run.
     pub before: Oid,
@@ -70,7 +71,7 @@ pub struct Report {
 }
 
 /// Takes texts out of the unpushed history.
-pub fn redact(ctx: &Context, request: &Request) -> Result<Report> {
+pub(crate) fn redact(ctx: &Context, request: &Request) -> Result<Report> {
     let store = ctx.store()?;
     store.require_undisturbed()?;
     let opening = match request.dry_run {

@@ -4,22 +4,22 @@
 use super::act::{Act, Done, Needs, act};
 use super::archive::{self, Unarchived};
 use super::context::Context;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::command;
-use crate::core::op::Event;
-use crate::core::session::Ending;
-use crate::core::stage::{Stage, Transition};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::gate;
+use loopx_rules::op::Event;
+use loopx_rules::session::Ending;
+use loopx_rules::stage::{Stage, Transition};
 
 /// What was taken back with it.
 #[derive(Debug)]
-pub struct Reopened {
+pub(crate) struct Reopened {
     /// The archive, where the session had one on a branch.
     pub archive: Option<Unarchived>,
 }
 
 /// Opens the session that is meant, or the one of this name, again.
-pub fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<Done<Reopened>> {
+pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<Done<Reopened>> {
     let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
         return Err(Failure::usage(
             Code::ReasonRequired,

@@ -7,23 +7,24 @@ use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
 use super::{files, undo};
-use crate::core::agent_identity as agent;
-use crate::core::artifact::Artifact;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::{Operation, Write};
-use crate::core::session::{OpConflict, State};
-use crate::core::words::Word;
-use crate::store::{self, Decision, Session, Snapshot};
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, OpId, Person, SessionId};
+use loopx_rules::agent_identity as agent;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::op::{Operation, Write};
+use loopx_rules::session::{OpConflict, State};
+use loopx_rules::words::Word;
+use loopx_store as store;
+use loopx_store::{Decision, Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// One operation, as a list shows it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Brief {
+pub(crate) struct Brief {
     pub op: OpId,
     pub seq: u64,
     pub event: String,
@@ -33,7 +34,7 @@ pub struct Brief {
 
 /// An operation that does not count, and what stands against it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Held {
+pub(crate) struct Held {
     #[serde(flatten)]
     pub operation: Brief,
     pub why: String,
@@ -42,7 +43,7 @@ pub struct Held {
 
 /// An artifact whose versions did not merge.
 #[derive(Clone, Debug, Serialize)]
-pub struct Contested {
+pub(crate) struct Contested {
     pub artifact: Artifact,
     pub base: Option<Oid>,
     pub sides: Vec<SideView>,
@@ -50,13 +51,13 @@ pub struct Contested {
 
 /// A file of a task that several wrote apart.
 #[derive(Clone, Debug, Serialize)]
-pub struct ContestedFile {
+pub(crate) struct ContestedFile {
     pub path: String,
     pub sides: Vec<SideView>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct SideView {
+pub(crate) struct SideView {
     /// From 1, as `--side` takes it.
     pub number: usize,
     #[serde(flatten)]
@@ -69,7 +70,7 @@ pub struct SideView {
 
 /// Everything of a session that waits for a person.
 #[derive(Clone, Debug, Serialize)]
-pub struct Conflicts {
+pub(crate) struct Conflicts {
     pub session: SessionId,
     pub operations: Vec<Held>,
     pub artifacts: Vec<Contested>,
@@ -78,13 +79,13 @@ pub struct Conflicts {
 }
 
 impl Conflicts {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.operations.is_empty() && self.artifacts.is_empty() && self.files.is_empty()
     }
 }
 
 /// Lists the conflicts of the session that is meant.
-pub fn conflicts(ctx: &Context) -> Result<Conflicts> {
+pub(crate) fn conflicts(ctx: &Context) -> Result<Conflicts> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -167,7 +168,7 @@ fn writer<'o>(operations: &'o [Operation], path: &str, blob: &Oid) -> Option<&'o
 
 /// Which text of an artifact is to stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Text {
+pub(crate) enum Text {
     /// The side that I wrote, or the only one that I did not.
     Mine,
     Theirs,
@@ -180,7 +181,7 @@ pub enum Text {
 
 /// What a person decided.
 #[derive(Clone, Debug, Default)]
-pub struct Choices {
+pub(crate) struct Choices {
     pub artifact: Option<(Artifact, Option<Text>)>,
     /// A file of a task.
     pub file: Option<(String, Option<Text>)>,
@@ -192,7 +193,7 @@ pub struct Choices {
 
 /// What was settled.
 #[derive(Debug)]
-pub struct Resolved {
+pub(crate) struct Resolved {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
@@ -201,7 +202,7 @@ pub struct Resolved {
 }
 
 /// Settles conflicts by one operation.
-pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
+pub(crate) fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
     let opening = Opening::of(ctx)?;
     let (id, copy) = opening.with_copy(ctx)?;
     let identity = &opening.identity;
@@ -211,7 +212,7 @@ pub fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         let (keep, drop) = operations(state, choices)?;
         if !keep.is_empty() || !drop.is_empty() {
             let (policy, _) = ctx.policy_if_there(state)?;
-            let agent = agent::host(crate::env::var);
+            let agent = agent::host(loopx_base::env::var);
             agent::require_person(&policy, agent.as_deref(), "what counts of two records")?;
         }
         let all = snapshot.operations(&session)?;
@@ -431,7 +432,7 @@ fn chosen_file(
     text: &Option<Text>,
 ) -> Result<Oid> {
     let again = command!("resolve").session(&state.id);
-    let name = crate::core::shell_word(path);
+    let name = loopx_base::shell_word(path);
     let mut apart = state.outputs_apart();
     let Some((_, versions)) = apart.find(|(known, _)| *known == path) else {
         return Err(Failure::nothing(

@@ -1,11 +1,11 @@
 //! What git knows of a commit that a session takes back.
 
 use super::context::Context;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::Oid;
-use crate::core::revert::Revert;
-use crate::core::trailers;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_base::trailers;
+use loopx_rules::revert::Revert;
 use std::collections::BTreeMap;
 
 /// Reads a commit that is in the history of `base`, from which the session starts.

@@ -9,24 +9,24 @@ use super::seated;
 use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
 use super::upstream;
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
-use crate::core::op::{CodeVerdict, Dependence, Event, ReviewFinding, Smell, Target, Verdict};
-use crate::core::policy::Policy;
-use crate::core::review::{Judgement, label, with_block};
-use crate::core::session::State;
-use crate::core::signature::Basis;
-use crate::core::stage::{Stage, Transition};
-use crate::core::template::TemplateInput;
-use crate::git::{CommitInfo, Remerge, Repo};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
+use loopx_git::{CommitInfo, Remerge, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::op::{CodeVerdict, Dependence, Event, ReviewFinding, Smell, Target, Verdict};
+use loopx_rules::policy::Policy;
+use loopx_rules::review::{Judgement, label, with_block};
+use loopx_rules::session::State;
+use loopx_rules::signature::Basis;
+use loopx_rules::stage::{Stage, Transition};
+use loopx_rules::template::TemplateInput;
 use std::collections::BTreeSet;
 
 /// What a reviewer says.
 #[derive(Clone, Debug)]
-pub struct VerdictRequest {
+pub(crate) struct VerdictRequest {
     pub verdict: CodeVerdict,
     pub target: Option<Target>,
     pub architecture: Smell,
@@ -36,7 +36,7 @@ pub struct VerdictRequest {
 
 /// What `review` was asked for.
 #[derive(Clone, Debug)]
-pub struct ReviewRequest {
+pub(crate) struct ReviewRequest {
     pub verdict: Option<VerdictRequest>,
     pub allow_uncommitted: bool,
     pub reason: Option<String>,
@@ -46,7 +46,7 @@ pub struct ReviewRequest {
 
 /// What a review came to.
 #[derive(Debug)]
-pub struct Reviewed {
+pub(crate) struct Reviewed {
     /// The review was opened by this command.
     pub entered: bool,
     pub commits: Vec<CommitInfo>,
@@ -60,7 +60,7 @@ pub struct Reviewed {
 }
 
 /// Enters the review, or records a verdict; a verdict enters it first where that is approved.
-pub fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
+pub(crate) fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
     let opened = match &request.verdict {
         Some(verdict) => open::for_verdict(ctx, verdict, request)?,
         None => None,
@@ -158,7 +158,7 @@ pub(super) fn shown(ctx: &Context, facts: &Facts<'_>) -> Result<(usize, Vec<Stri
 
 /// Code on the session's own branch that came after the reviewed tree. What archive writes, and what
 /// every stage may commit, does not count.
-pub fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Vec<String>> {
+pub(crate) fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Vec<String>> {
     let Some(verdict) = &state.verdict else {
         return Ok(Vec::new());
     };
@@ -228,7 +228,7 @@ fn own_since(
 }
 
 /// The blocker for code that came after the review, with the way back to it.
-pub fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
+pub(crate) fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
     let first = changed.first()?;
     let more = match changed.len() {
         1 => String::new(),
@@ -343,7 +343,7 @@ fn judge(
         dependence,
     };
     let mut judged = state.clone();
-    judged.verdict = Some(crate::core::session::Recorded {
+    judged.verdict = Some(loopx_rules::session::Recorded {
         op: state.last.clone(),
         seq: state.seq,
         signed: state.touched.clone(),
@@ -575,10 +575,10 @@ fn report(
     );
     line("tree", verdict.tree.to_string());
     if let Some(reason) = reason {
-        line("reason", crate::store::one_line(reason));
+        line("reason", loopx_store::one_line(reason));
     }
     for finding in &verdict.findings {
-        line("finding", crate::store::one_line(&finding.to_string()));
+        line("finding", loopx_store::one_line(&finding.to_string()));
     }
     Ok(with_block(&text, &block.join("\n"), language))
 }

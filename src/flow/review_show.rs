@@ -4,19 +4,20 @@ use super::act::{Needs, gather, texts_here};
 use super::change::RequirementDiff;
 use super::context::Context;
 use super::{change, review};
-use crate::core::brief;
-use crate::core::failure::Result;
-use crate::core::gate::{self, AuditItem, FindingView, ReadSections};
-use crate::core::globs::Globs;
-use crate::core::hint::Hint;
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Dependence, Verdict};
-use crate::core::policy::Policy;
-use crate::core::review::Judgement;
-use crate::core::session::{Recorded, State};
-use crate::core::signature::Basis;
-use crate::core::stage::Stage;
-use crate::git::{CommitInfo, Repo};
+use loopx_base::failure::Result;
+use loopx_base::globs::Globs;
+use loopx_base::hint::Hint;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{CommitInfo, Repo};
+use loopx_rules::brief;
+use loopx_rules::gate;
+use loopx_rules::gate::{AuditItem, FindingView, ReadSections};
+use loopx_rules::op::{Dependence, Verdict};
+use loopx_rules::policy::Policy;
+use loopx_rules::review::Judgement;
+use loopx_rules::session::{Recorded, State};
+use loopx_rules::signature::Basis;
+use loopx_rules::stage::Stage;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
@@ -27,7 +28,7 @@ const NAMED: usize = 5;
 
 /// One file of the range.
 #[derive(Debug, Serialize)]
-pub struct ReviewedFile {
+pub(crate) struct ReviewedFile {
     pub path: String,
     /// Absent where the content is no text, or is too long.
     pub added: Option<usize>,
@@ -37,7 +38,7 @@ pub struct ReviewedFile {
 
 /// One finding, and the files that changed since it was found.
 #[derive(Debug, Serialize)]
-pub struct FoundBefore {
+pub(crate) struct FoundBefore {
     #[serde(flatten)]
     pub finding: FindingView,
     pub changed: Vec<String>,
@@ -45,9 +46,8 @@ pub struct FoundBefore {
 
 /// Everything that a review shows.
 #[derive(Debug)]
-pub struct ReviewShown {
+pub(crate) struct ReviewShown {
     pub session: SessionId,
-    pub title: String,
     pub stage: Stage,
     pub base: Option<Oid>,
     pub head: Option<Oid>,
@@ -72,7 +72,7 @@ pub struct ReviewShown {
 
 impl ReviewShown {
     /// The command that shows every line of the range.
-    pub fn diff_command(&self) -> Option<String> {
+    pub(crate) fn diff_command(&self) -> Option<String> {
         let head = self.head.as_ref()?.short();
         Some(match &self.base {
             Some(base) => format!("git diff {}..{head}", base.short()),
@@ -82,14 +82,14 @@ impl ReviewShown {
 }
 
 /// Whether the session that is meant is under review.
-pub fn is_open(ctx: &Context) -> Result<bool> {
+pub(crate) fn is_open(ctx: &Context) -> Result<bool> {
     let store = ctx.store()?;
     let state = ctx.session(&store.snapshot()?)?.state;
     Ok(state.stage == Stage::Review && state.is_active())
 }
 
 /// The review of the session that is meant.
-pub fn show(ctx: &Context) -> Result<ReviewShown> {
+pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -123,7 +123,6 @@ pub fn show(ctx: &Context) -> Result<ReviewShown> {
     };
     Ok(ReviewShown {
         session: facts.state.id.clone(),
-        title: facts.state.title.clone(),
         stage: facts.state.stage,
         proof: review::proof(&ctx.repo, &facts, &range.commits)?,
         files: match &tree {

@@ -3,24 +3,24 @@
 
 use super::context::Context;
 use super::files;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::command;
-use crate::core::id::Oid;
-use crate::failpoint::fail;
-use crate::git::run::{Captured, Run};
-use crate::git::{Entry, Repo, unwritable};
+use loopx_base::failpoint::fail;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_git::run::{Captured, Run};
+use loopx_git::{Entry, Repo, unwritable};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Paths with the blobs that they had and have.
-pub type Changes = BTreeMap<String, (Option<Oid>, Option<Oid>)>;
+pub(crate) type Changes = BTreeMap<String, (Option<Oid>, Option<Oid>)>;
 
 /// Tries for an index that another git holds.
 const TRIES: u32 = 40;
 
 /// The worktree of a branch. One whose folder is gone is nobody's.
-pub fn of(ctx: &Context, branch_ref: &str) -> Result<Option<PathBuf>> {
+pub(crate) fn of(ctx: &Context, branch_ref: &str) -> Result<Option<PathBuf>> {
     let found = ctx.repo.checked_out_in(branch_ref)?;
     Ok(found.filter(|path| path.is_dir()))
 }
@@ -66,7 +66,7 @@ fn patiently(worktree: &Path, args: &[&str]) -> Result<Captured> {
 
 /// Refuses when one of these paths has edits, staged or not, or when something stands in their way.
 /// `old` and `new` are the trees of the branch before and after; `doing` is the command that moves it.
-pub fn require_free(
+pub(crate) fn require_free(
     worktree: &Path,
     doing: &str,
     changes: &Changes,
@@ -235,7 +235,7 @@ fn refresh(worktree: &Path) -> Result<()> {
 /// the worktree, in the index or on the branch, is left alone; one that is in step already, in part or in
 /// whole, is finished. The index goes first: a commit that is made in between does not take back what
 /// landed. A file is written beside its place and renamed, so that it is the old one or the new one.
-pub fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> Result<()> {
+pub(crate) fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> Result<()> {
     let tree = ctx.repo.commit_info(tip)?.tree;
     let staged = staged(worktree, changes)?;
     let contents = contents(worktree, changes, &staged)?;

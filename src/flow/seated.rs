@@ -2,11 +2,11 @@
 
 use super::context::Context;
 use super::upstream;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::session::State;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_rules::session::State;
 
 /// The bound branch must be what is checked out here, or tree and range speak of different things.
-pub fn require_branch(ctx: &Context, state: &State) -> Result<()> {
+pub(crate) fn require_branch(ctx: &Context, state: &State) -> Result<()> {
     let here = ctx.repo.head()?.branch;
     if let Some(failure) = upstream::missing(ctx, state)? {
         return Err(failure);
@@ -22,7 +22,7 @@ pub fn require_branch(ctx: &Context, state: &State) -> Result<()> {
 
 /// No other branch may be checked out here: what is recorded about this tree would be another change's. A detached
 /// HEAD passes, which is what CI has, and a bisection.
-pub fn require_no_other(ctx: &Context, state: &State) -> Result<()> {
+pub(crate) fn require_no_other(ctx: &Context, state: &State) -> Result<()> {
     let Some(bound) = &state.branch else {
         return Ok(());
     };
@@ -34,7 +34,7 @@ pub fn require_no_other(ctx: &Context, state: &State) -> Result<()> {
 
 /// What is wrong with a detached HEAD as the place where something is recorded: its commit is on no way to or from the
 /// session's branch, so that it may be another change's. Nothing is said where the branch is not here.
-pub fn stray(ctx: &Context, state: &State) -> Result<Option<String>> {
+pub(crate) fn stray(ctx: &Context, state: &State) -> Result<Option<String>> {
     let head = ctx.repo.head()?;
     let (Some(bound), None, Some(commit)) = (&state.branch, &head.branch, &head.commit) else {
         return Ok(None);

@@ -10,27 +10,28 @@ use super::opening::{Opening, first, new_uid, seal};
 use super::revert;
 use super::trust;
 use super::workcopy::{self, WorkCopy};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::SessionId;
-use crate::core::issue::IssueId;
-use crate::core::op::Event;
-use crate::core::policy::Language;
-use crate::core::policy::Policy;
-use crate::core::profile::{Profile, ProfileName};
-use crate::core::replay::begin;
-use crate::core::revert::Revert;
-use crate::core::session::{Ending, State};
-use crate::core::shell_word;
-use crate::core::stage::Stage;
-use crate::core::template::TemplateInput;
-use crate::store::{self, Begun, Decision, Snapshot};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::SessionId;
+use loopx_base::shell_word;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::issue::IssueId;
+use loopx_rules::op::Event;
+use loopx_rules::policy::Language;
+use loopx_rules::policy::Policy;
+use loopx_rules::profile::{Profile, ProfileName};
+use loopx_rules::replay::begin;
+use loopx_rules::revert::Revert;
+use loopx_rules::session::{Ending, State};
+use loopx_rules::stage::Stage;
+use loopx_rules::template::TemplateInput;
+use loopx_store as store;
+use loopx_store::{Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
 
 /// What `init` did.
 #[derive(Debug)]
-pub struct Initialised {
+pub(crate) struct Initialised {
     pub branch: String,
     /// The new tip; `None` when the branch was there.
     pub created: Option<Begun>,
@@ -43,7 +44,7 @@ pub struct Initialised {
 }
 
 /// Creates the loopx branch and makes git ignore working copies.
-pub fn init(ctx: &Context) -> Result<Initialised> {
+pub(crate) fn init(ctx: &Context) -> Result<Initialised> {
     let identity = ctx.repo.identity()?;
     let store = ctx.store()?;
     let unasked = super::sync::probe(ctx, &store)?;
@@ -67,7 +68,7 @@ pub fn init(ctx: &Context) -> Result<Initialised> {
 
 /// What `start` was asked for.
 #[derive(Debug)]
-pub struct StartRequest {
+pub(crate) struct StartRequest {
     /// What to change; a session that takes a commit back has a name without.
     pub name: Option<String>,
     /// Its id; made of the name where nothing is said.
@@ -86,7 +87,7 @@ pub struct StartRequest {
 }
 
 #[derive(Debug)]
-pub enum Binding {
+pub(crate) enum Binding {
     /// The branch that HEAD is on, if it is on one.
     Current,
     Branch(String),
@@ -94,7 +95,7 @@ pub enum Binding {
 }
 
 /// Starts a session in the first stage of its profile. Gives the git command of one that takes a commit back.
-pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String>>> {
+pub(crate) fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String>>> {
     let head = ctx.repo.head()?;
     let base = match &request.base {
         Some(revision) => Some(ctx.repo.resolve_commit(revision)?),
@@ -124,7 +125,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
     // A session that pins a broken policy could go nowhere.
     let policy = match &base {
         Some(base) => {
-            let label = format!("{} at {}", crate::core::policy::FILE, base.short());
+            let label = format!("{} at {}", loopx_rules::policy::FILE, base.short());
             ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?
         }
         None => Policy::default(),
@@ -288,7 +289,7 @@ fn profile_of(
         Some(why) => {
             let heavier = policy.default_profile()?;
             let what = request.name.as_deref().unwrap_or("Fix the timeout");
-            let what = crate::core::shell_word(what);
+            let what = loopx_base::shell_word(what);
             Err(Failure::refused(
                 Code::ProfileForbidden,
                 format!("policy does not take the profile {name}: {why}"),
@@ -356,7 +357,7 @@ fn require_there(ctx: &Context, name: &str, here: Option<&str>) -> Result<()> {
         None => format!("git branch {}  (and again)", shell_word(name)),
     };
     let failure = Failure::not_found(Code::BranchUnknown, format!("no branch is named `{name}`"));
-    Err(match crate::core::nearest(name, names) {
+    Err(match loopx_base::nearest(name, names) {
         Some(near) => failure.help(format!("did you mean `{near}`? else: {make}")),
         None => failure.help(make),
     })
@@ -402,7 +403,7 @@ fn taken(state: &State, on_branch: bool, again: Hint) -> Failure {
 
 /// What `use` did.
 #[derive(Debug)]
-pub struct Used {
+pub(crate) struct Used {
     pub branch: String,
     /// The other sessions that were bound to it.
     pub before: Vec<SessionId>,
@@ -410,7 +411,7 @@ pub struct Used {
 
 /// The branch of the sessions is no branch to work on.
 fn require_of_code(ctx: &Context, branch: &str) -> Result<()> {
-    crate::git::Repo::check_branch_name(branch)?;
+    loopx_git::Repo::check_branch_name(branch)?;
     if ctx.store()?.branch() != branch {
         return Ok(());
     }
@@ -422,7 +423,7 @@ fn require_of_code(ctx: &Context, branch: &str) -> Result<()> {
 }
 
 /// Binds a branch to the session.
-pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
+pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
     let name = ctx.wanted().unwrap_or_default();
     let branch = match branch {
         Some(name) => {
@@ -480,19 +481,19 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
 }
 
 /// Ends a session without a result. Everything is kept.
-pub fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
+pub(crate) fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
     act(ctx, Needs::Stage, |_| {
         Ok(Act::new(Event::Abandoned, "abandon", ()).reason(reason.clone()))
     })
 }
 
 /// Commits the edits of the working copy, and nothing else.
-pub fn save(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
+pub(crate) fn save(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
     act(ctx, Needs::Stage, |facts| saved(facts, reason.clone()))
 }
 
 /// Commits the edits of the working copy, after something was done to it under the same lock.
-pub fn save_after(
+pub(crate) fn save_after(
     ctx: &Context,
     reason: Option<String>,
     prepare: impl FnOnce(&State, Option<&mut WorkCopy<'_>>) -> Result<()>,

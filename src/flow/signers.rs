@@ -7,23 +7,24 @@
 use super::context::Context;
 use super::sign::{self, moment};
 use super::{landed, upstream, verify};
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::{self, Credentials, Proofs};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::Operation;
-use crate::core::policy::Policy;
-use crate::core::replay::in_order;
-use crate::core::session::{Ending, State};
-use crate::core::setup::typed;
-use crate::core::signers::{Remark, remarks};
-use crate::core::stage::{Stage, Transition};
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::{Oid, OpId, Person, SessionId};
+use loopx_rules::gate;
+use loopx_rules::gate::{Credentials, Proofs};
+use loopx_rules::op::Operation;
+use loopx_rules::policy::Policy;
+use loopx_rules::replay::in_order;
+use loopx_rules::session::{Ending, State};
+use loopx_rules::setup::typed;
+use loopx_rules::signers::{Remark, remarks};
+use loopx_rules::stage::{Stage, Transition};
+use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 
 /// Something that somebody signed and that counts no more.
 #[derive(Debug, Serialize)]
-pub struct Open {
+pub(crate) struct Open {
     pub session: SessionId,
     pub code: Code,
     /// `approval`, `verdict`, `evidence`, `part` or `record`.
@@ -37,7 +38,7 @@ pub struct Open {
 
 /// What was found.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// The branch whose signers count.
     pub target: Option<String>,
     pub commit: Oid,
@@ -49,7 +50,7 @@ pub struct Report {
 }
 
 /// Looks at every session that has not landed, with the signers of the target.
-pub fn check(ctx: &Context, onto: Option<&str>) -> Result<Report> {
+pub(crate) fn check(ctx: &Context, onto: Option<&str>) -> Result<Report> {
     let (target, commit) = target(ctx, onto)?;
     let policy = verify::policy_at(ctx, Some(&commit))?;
     let store = ctx.store()?;
@@ -78,9 +79,9 @@ pub fn check(ctx: &Context, onto: Option<&str>) -> Result<Report> {
 }
 
 /// What there is to say of the signers that a policy trusts.
-pub fn of_policy(policy: &Policy) -> Vec<Remark> {
+pub(crate) fn of_policy(policy: &Policy) -> Vec<Remark> {
     let text = policy.trust.signers.as_deref().unwrap_or_default();
-    let now = moment(crate::env::now());
+    let now = moment(loopx_base::env::now());
     remarks(&String::from_utf8_lossy(text), &now, policy.counts_keys())
 }
 

@@ -3,13 +3,13 @@
 //!
 //! Knows folders and names of files; what a delta means is the business of `core::spec`.
 
-use crate::core::counted;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::spec::{
+use crate::flow::file_merge::FileMerge;
+use loopx_base::counted;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_spec::{
     Action, Bases, Conflict, Delta, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
     check_domain, has_errors, plan_domain, read_delta, utf8,
 };
-use crate::flow::file_merge::FileMerge;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ impl Verdict {
 }
 
 /// `file:line: message`, as a blocker.
-pub fn blocker(finding: &Finding) -> Blocker {
+pub(crate) fn blocker(finding: &Finding) -> Blocker {
     Blocker::new(
         Code::Finding(finding.id),
         format!("{}:{}: {}", finding.file, finding.line, finding.message),
@@ -277,7 +277,7 @@ fn domain_of_path(path: &Path) -> Option<String> {
 }
 
 /// The domains below `dir` that have a spec, sorted, and Markdown files that are none.
-pub fn walk(dir: &Path) -> Result<(Vec<String>, Vec<String>)> {
+pub(crate) fn walk(dir: &Path) -> Result<(Vec<String>, Vec<String>)> {
     let mut found = Vec::new();
     let mut strange = Vec::new();
     let mut open = vec![String::new()];
@@ -311,7 +311,7 @@ pub fn walk(dir: &Path) -> Result<(Vec<String>, Vec<String>)> {
 }
 
 /// A name below the folder of specs that cannot be a domain.
-pub fn bad_domain(file: &str, domain: &str, why: &str) -> Finding {
+pub(crate) fn bad_domain(file: &str, domain: &str, why: &str) -> Finding {
     Finding::new(
         Severity::Error,
         "bad_domain",
@@ -354,7 +354,7 @@ fn read_spec_text(dir: &Path, domain: &str, findings: &mut Vec<Finding>) -> Resu
 
 /// Writes what a verdict without refusal decided: all files next to their places
 /// first, and moves them in when all are there.
-pub fn write(specs: &Path, verdict: &Verdict) -> Result<()> {
+pub(crate) fn write(specs: &Path, verdict: &Verdict) -> Result<()> {
     let domains = &verdict.domains;
     let mut ready = Vec::new();
     for one in domains {
@@ -426,7 +426,7 @@ fn prepare(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
 }
 
 /// Writes one file whole.
-pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     prepare(path, bytes)?
         .persist(path)
         .map_err(|error| cannot("write", path, &error.error))?;
@@ -434,7 +434,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Reads one file.
-pub fn read(path: &Path) -> Result<Vec<u8>> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|error| missing(path, &error))
 }
 
@@ -448,5 +448,5 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    crate::git::unwritable(path, error).context(format!("cannot {what}"))
+    loopx_git::unwritable(path, error).context(format!("cannot {what}"))
 }

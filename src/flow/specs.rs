@@ -4,14 +4,14 @@
 
 use super::context::Context;
 use super::spec as files;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::policy::Policy;
-use crate::core::spec::{Finding, Severity, Spec, block_of, check_domain, read_spec};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::policy::Policy;
+use loopx_spec::{Finding, Severity, Spec, block_of, check_domain, read_spec};
 
 /// One spec file, read.
 #[derive(Debug)]
-pub struct Listed {
+pub(crate) struct Listed {
     pub domain: String,
     pub path: String,
     pub text: String,
@@ -20,7 +20,7 @@ pub struct Listed {
 }
 
 impl Listed {
-    pub fn errors(&self) -> usize {
+    pub(crate) fn errors(&self) -> usize {
         match &self.spec {
             Ok(spec) => {
                 let is_error = |finding: &&Finding| finding.severity == Severity::Error;
@@ -32,10 +32,10 @@ impl Listed {
 }
 
 /// The policy of HEAD: it says where the specs are.
-pub fn policy(ctx: &Context) -> Result<Policy> {
+pub(crate) fn policy(ctx: &Context) -> Result<Policy> {
     match ctx.repo.head()?.commit {
         Some(commit) => {
-            let label = format!("{} at HEAD", crate::core::policy::FILE);
+            let label = format!("{} at HEAD", loopx_rules::policy::FILE);
             ctx.policy_at(&ctx.repo.commit_info(&commit)?.tree, &label)
         }
         None => Ok(Policy::default()),
@@ -44,21 +44,21 @@ pub fn policy(ctx: &Context) -> Result<Policy> {
 
 /// What is wrong with the policy file of the worktree: nothing judges by it yet, and the first session that starts
 /// from it would be refused.
-pub fn worktree_fault(ctx: &Context) -> Option<String> {
-    let path = ctx.repo.work_dir()?.join(crate::core::policy::FILE);
+pub(crate) fn worktree_fault(ctx: &Context) -> Option<String> {
+    let path = ctx.repo.work_dir()?.join(loopx_rules::policy::FILE);
     let text = files::read(&path).ok()?;
     let text = String::from_utf8_lossy(&text);
-    let fault = Policy::parse(&text, crate::core::policy::FILE).err()?;
+    let fault = Policy::parse(&text, loopx_rules::policy::FILE).err()?;
     Some(format!("in the worktree: {}", fault.message))
 }
 
 /// Every spec, by domain.
-pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+pub(crate) fn list(ctx: &Context) -> Result<Vec<Listed>> {
     each(ctx, |domain, path, read| Ok(listed(domain, &read()?, path)))
 }
 
 /// The domains that have a spec; none is read.
-pub fn domains(ctx: &Context) -> Result<Vec<String>> {
+pub(crate) fn domains(ctx: &Context) -> Result<Vec<String>> {
     each(ctx, |domain, _, _| Ok(domain))
 }
 
@@ -109,11 +109,15 @@ fn listed(domain: String, bytes: &[u8], path: String) -> Listed {
 }
 
 /// One spec, or one requirement of it, as written.
-pub fn show(ctx: &Context, domain: &str, requirement: Option<&str>) -> Result<(Listed, String)> {
+pub(crate) fn show(
+    ctx: &Context,
+    domain: &str,
+    requirement: Option<&str>,
+) -> Result<(Listed, String)> {
     let mut all = list(ctx)?;
     let wanted = domain.trim_matches('/');
     let Some(at) = all.iter().position(|one| one.domain == wanted) else {
-        let near = crate::core::nearest(wanted, all.iter().map(|one| one.domain.as_str()));
+        let near = loopx_base::nearest(wanted, all.iter().map(|one| one.domain.as_str()));
         let failure = Failure::not_found(
             Code::SpecUnknown,
             format!("no spec has the domain `{wanted}`"),
@@ -139,7 +143,7 @@ pub fn show(ctx: &Context, domain: &str, requirement: Option<&str>) -> Result<(L
                 Code::RequirementUnknown,
                 format!("{}: no requirement is named `{name}`", one.path),
             );
-            Err(match crate::core::nearest(name, names.iter().copied()) {
+            Err(match loopx_base::nearest(name, names.iter().copied()) {
                 Some(near) => failure.help(command!("spec show {wanted} '{near}'")),
                 None => failure.help(command!("spec show {wanted}")),
             })

@@ -2,14 +2,14 @@
 
 use super::context::Context;
 use super::delta::{Target, spec_path};
-use crate::core::artifact::Artifact;
-use crate::core::coverage;
-use crate::core::failure::{Blocker, Code, Result};
-use crate::core::hint::command;
-use crate::core::pack;
-use crate::core::policy::Policy;
-use crate::core::spec::{Delta, fold, read_spec};
-use crate::core::texts::Texts;
+use loopx_base::failure::{Blocker, Code, Result};
+use loopx_base::hint::command;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::coverage;
+use loopx_rules::pack;
+use loopx_rules::policy::Policy;
+use loopx_rules::texts::Texts;
+use loopx_spec::{Delta, fold, read_spec};
 use std::collections::BTreeSet;
 
 /// Slices that serve what nobody promised: archive would find nothing to prove by them, and the scenario that
@@ -40,7 +40,7 @@ pub(super) fn of(
                 Artifact::Slices.path(),
                 slice.id
             );
-            if let Some(near) = crate::core::nearest(name, known.iter().map(String::as_str)) {
+            if let Some(near) = loopx_base::nearest(name, known.iter().map(String::as_str)) {
                 message.push_str(&format!("; there is `{near}`"));
             }
             let edit = command!("edit slices.json");

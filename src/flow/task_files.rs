@@ -1,19 +1,19 @@
 //! The files of tasks by hand: `edit`, `put`, `cat` and `checkout` of `tasks/<id>/...`. The rules of their names are in
-//! [`crate::core::task::outputs`].
+//! [`loopx_rules::task::outputs`].
 
 use super::act::{load_active, nothing_to_save, texts_here};
 use super::context::Context;
 use super::workcopy::{self, WorkCopy, require_name};
 use super::working::{Put, no_worktree, open_editor};
 use super::{files, sessions, view};
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::{command, hint};
-use crate::core::session::State;
-use crate::core::task::{outputs, plan};
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::{command, hint};
+use loopx_rules::session::State;
+use loopx_rules::task::{outputs, plan};
 use std::collections::BTreeMap;
 
 /// The path of a task's file that a name says; nothing where it names an artifact.
-pub fn named(name: &str) -> Result<Option<String>> {
+pub(crate) fn named(name: &str) -> Result<Option<String>> {
     let path = name.trim_start_matches("./");
     if !outputs::is_within(path, outputs::FOLDER) {
         return Ok(None);
@@ -23,7 +23,7 @@ pub fn named(name: &str) -> Result<Option<String>> {
 }
 
 /// The bytes of a file, as it is stored now or was after an operation.
-pub fn cat(ctx: &Context, path: &str, at: Option<&str>) -> Result<Vec<u8>> {
+pub(crate) fn cat(ctx: &Context, path: &str, at: Option<&str>) -> Result<Vec<u8>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -44,14 +44,14 @@ fn missing(state: &State, path: &str) -> Failure {
     };
     let message = format!("session {} has no {path}; of {task} it has {has}", state.id);
     let failure = Failure::not_found(Code::ArtifactMissing, message);
-    match crate::core::nearest(path, there) {
+    match loopx_base::nearest(path, there) {
         Some(near) => failure.help(command!("cat {near}")),
         None => failure.help(command!("task show {task}")),
     }
 }
 
 /// Opens a file in git's editor. Says whether it changed.
-pub fn edit(ctx: &Context, path: &str) -> Result<bool> {
+pub(crate) fn edit(ctx: &Context, path: &str) -> Result<bool> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = load_active(&snapshot, &ctx.session_id_to_change(&snapshot)?)?;
@@ -83,7 +83,7 @@ pub fn edit(ctx: &Context, path: &str) -> Result<bool> {
 }
 
 /// Replaces a file by these bytes and saves it, as `put` does with an artifact.
-pub fn put(ctx: &Context, path: &str, bytes: &[u8], reason: Option<String>) -> Result<Put> {
+pub(crate) fn put(ctx: &Context, path: &str, bytes: &[u8], reason: Option<String>) -> Result<Put> {
     let mut kept = None;
     let mut before = None;
     let saved = sessions::save_after(ctx, reason, |state, copy| {
@@ -145,7 +145,7 @@ fn require_task(ctx: &Context, state: &State, path: &str) -> Result<()> {
     let failure = Failure::not_found(Code::TaskUnknown, message);
     let same = ids.iter().find(|id| id.eq_ignore_ascii_case(task));
     let near = same.map(String::as_str);
-    let near = near.or_else(|| crate::core::nearest(task, ids.iter().map(String::as_str)));
+    let near = near.or_else(|| loopx_base::nearest(task, ids.iter().map(String::as_str)));
     Err(match near {
         Some(near) => failure.help(hint![
             format!("the folder of {near} is tasks/{near}: "),

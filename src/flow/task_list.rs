@@ -4,22 +4,24 @@
 use super::act::texts_here;
 use super::context::Context;
 use super::working::{self, Put};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::SessionId;
-use crate::core::session::State;
-use crate::core::spec::{Finding, Severity};
-use crate::core::stage::Stage;
-use crate::core::task::file::edit::{self, Change, Place};
-use crate::core::task::file::{self, TaskFile, check, of_own_session, read};
-use crate::core::task::import::{Format, Imported, Remark, Source, import};
-use crate::core::task::node::{Node, TaskId};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::SessionId;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::task::file;
+use loopx_rules::task::file::edit;
+use loopx_rules::task::file::edit::{Change, Place};
+use loopx_rules::task::file::{TaskFile, check, of_own_session, read};
+use loopx_rules::task::import::{Format, Imported, Remark, Source, import};
+use loopx_rules::task::node::{Node, TaskId};
+use loopx_spec::{Finding, Severity};
 use serde::Serialize;
 use std::path::Path;
 
 /// The list of the session that is meant, as it stands in the working copy.
-pub fn text(ctx: &Context) -> Result<(State, String)> {
+pub(crate) fn text(ctx: &Context) -> Result<(State, String)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let state = ctx.session(&snapshot)?.state;
@@ -37,7 +39,7 @@ pub fn text(ctx: &Context) -> Result<(State, String)> {
 }
 
 /// The same, and what it says; refused where it is no list.
-pub fn readable(ctx: &Context) -> Result<(State, String, TaskFile)> {
+pub(crate) fn readable(ctx: &Context) -> Result<(State, String, TaskFile)> {
     let (state, text) = text(ctx)?;
     let file = read(&text).map_err(|findings| invalid(&findings, "is"))?;
     Ok((state, text, file))
@@ -45,14 +47,14 @@ pub fn readable(ctx: &Context) -> Result<(State, String, TaskFile)> {
 
 /// What is wrong with a list.
 #[derive(Debug, Serialize)]
-pub struct Checked {
+pub(crate) struct Checked {
     pub session: SessionId,
     pub tasks: usize,
     pub findings: Vec<Finding>,
 }
 
 /// Judges the list of the session that is meant. While it is being planned, its files are held against the code.
-pub fn judge(ctx: &Context) -> Result<Checked> {
+pub(crate) fn judge(ctx: &Context) -> Result<Checked> {
     let (state, text) = text(ctx)?;
     let tree = match state.stage {
         Stage::Clarify | Stage::Plan => ctx.repo.head()?.commit,
@@ -88,13 +90,13 @@ pub fn judge(ctx: &Context) -> Result<Checked> {
 
 /// What a change of the list came to.
 #[derive(Debug)]
-pub struct Changed<T> {
+pub(crate) struct Changed<T> {
     pub put: Put,
     pub value: T,
 }
 
 /// Adds a task. Without an id it gets the next free `TASK-NNN`.
-pub fn add(
+pub(crate) fn add(
     ctx: &Context,
     id: Option<TaskId>,
     title: &str,
@@ -123,7 +125,7 @@ pub fn add(
 }
 
 /// Puts other values into the fields of a task.
-pub fn set(
+pub(crate) fn set(
     ctx: &Context,
     id: &TaskId,
     changes: &[Change],
@@ -137,7 +139,7 @@ pub fn set(
 }
 
 /// Puts a task into another place.
-pub fn relocate(
+pub(crate) fn relocate(
     ctx: &Context,
     id: &TaskId,
     place: &Place,
@@ -151,7 +153,7 @@ pub fn relocate(
 }
 
 /// A list of somebody else's, before it is taken in.
-pub fn look(path: &str, text: String, format: Option<Format>) -> Result<Imported> {
+pub(crate) fn look(path: &str, text: String, format: Option<Format>) -> Result<Imported> {
     let mut source = Source {
         path: path.to_owned(),
         text,
@@ -175,7 +177,7 @@ pub fn look(path: &str, text: String, format: Option<Format>) -> Result<Imported
 
 /// What taking in a list came to.
 #[derive(Debug, Serialize)]
-pub struct TakenIn {
+pub(crate) struct TakenIn {
     pub format: Format,
     pub tasks: usize,
     /// What has no counterpart.
@@ -183,7 +185,7 @@ pub struct TakenIn {
 }
 
 /// Takes a list in behind what is there, whole or not at all.
-pub fn take_in(
+pub(crate) fn take_in(
     ctx: &Context,
     found: &Imported,
     reason: Option<String>,
@@ -339,7 +341,7 @@ fn odd(message: String) -> Failure {
 fn find<'f>(file: &'f TaskFile, id: &TaskId) -> Result<&'f Node> {
     file.node(id).ok_or_else(|| {
         let ids = file.nodes.iter().map(|node| node.id.as_str());
-        let near = crate::core::nearest(id.as_str(), ids.take(2_000));
+        let near = loopx_base::nearest(id.as_str(), ids.take(2_000));
         let failure = Failure::not_found(
             Code::TaskUnknown,
             format!("{} has no task `{id}`", Artifact::TaskList.path()),

@@ -1,23 +1,24 @@
 //! What is run was agreed to: whether a check of a session may run here, and what somebody said once of its words.
-//! The rule is in [`crate::core::trust`]; here it meets the records, the signatures and this repository.
+//! The rule is in [`loopx_rules::trust`]; here it meets the records, the signatures and this repository.
 
 use super::context::Context;
 use super::{files, policy_checks, policy_moved, sign};
-use crate::core::agent_identity;
-use crate::core::artifact::Artifact;
-use crate::core::checks::Check;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::Hint;
-use crate::core::id::{Oid, OpId};
-use crate::core::op::{Event, Operation};
-use crate::core::pack::CHECK_FILES;
-use crate::core::policy::Policy;
-use crate::core::replay;
-use crate::core::session::State;
-use crate::core::stage::Stage;
-use crate::core::trust::{self, Commands, Hands, Mode, Origin, Stranger};
-use crate::git::{Identity, Repo};
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::Hint;
+use loopx_base::id::{Oid, OpId};
+use loopx_git::{Identity, Repo};
+use loopx_rules::agent_identity;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::checks::Check;
+use loopx_rules::op::{Event, Operation};
+use loopx_rules::pack::CHECK_FILES;
+use loopx_rules::policy::Policy;
+use loopx_rules::replay;
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::trust;
+use loopx_rules::trust::{Commands, Hands, Mode, Origin, Stranger};
+use loopx_store::{Session, Snapshot};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ pub(super) fn require(
         return Ok(());
     }
     if is_told {
-        let agent = agent_identity::host(crate::env::var);
+        let agent = agent_identity::host(loopx_base::env::var);
         let what = "the word that a command of somebody else may run";
         agent_identity::require_person(policy, agent.as_deref(), what)?;
         return remember(&ctx.repo, known, &strangers);
@@ -94,7 +95,7 @@ fn mode(ctx: &Context, policy: &Policy) -> Result<Mode> {
     let Some(said) = ctx.repo.config(trust::SETTING) else {
         return Ok(Mode::default());
     };
-    let agent = agent_identity::host(crate::env::var);
+    let agent = agent_identity::host(loopx_base::env::var);
     let setting =
         match agent_identity::require_person(policy, agent.as_deref(), "a setting of trust") {
             Ok(()) => Some(said),
@@ -309,7 +310,7 @@ fn signed(
     }
     let judge = sign::Judge::new(policy)?;
     let files = snapshot.signatures(session)?;
-    let bases = crate::core::signature::bases(&session.state, operations);
+    let bases = loopx_rules::signature::bases(&session.state, operations);
     for op in operations {
         if let (Some(Event::Approved { .. } | Event::Reviewed { .. }), Some(bytes)) =
             (op.event(), files.get(&op.file_name()))

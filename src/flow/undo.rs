@@ -7,20 +7,21 @@ use super::journal::Step;
 use super::naming::unknown;
 use super::opening::{Opening, draft, seal};
 use super::{point, sign};
-use crate::core::agent_identity as agent;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::{Body, Event, Operation, Write};
-use crate::core::replay::{
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, OpId, Person, SessionId};
+use loopx_git::Identity;
+use loopx_rules::agent_identity as agent;
+use loopx_rules::op::{Body, Event, Operation, Write};
+use loopx_rules::replay::{
     Redoable, WayBack, claims_beside, is_claim, redoable, undoable, unfit_claims, way_back,
 };
-use crate::core::session::{Ending, State};
-use crate::core::stage::Transition;
-use crate::core::words::Word;
-use crate::git::Identity;
-use crate::store::{self, Decision, Record, Session, Snapshot};
+use loopx_rules::session::{Ending, State};
+use loopx_rules::stage::Transition;
+use loopx_rules::words::Word;
+use loopx_store as store;
+use loopx_store::{Decision, Record, Session, Snapshot};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +30,7 @@ const NAMED: usize = 3;
 
 /// How far to go back.
 #[derive(Clone, Debug)]
-pub enum Back {
+pub(crate) enum Back {
     /// What one person did last: so many commands. Nobody named is whoever asks.
     Last { count: usize, of: Option<String> },
     /// Just this operation.
@@ -40,7 +41,7 @@ pub enum Back {
 
 /// One event that was taken back, or brought back.
 #[derive(Clone, Debug, Serialize)]
-pub struct Moved {
+pub(crate) struct Moved {
     pub op: OpId,
     /// The event's word, who did it and when.
     pub event: String,
@@ -79,7 +80,7 @@ impl Moved {
 
 /// What an undo or a redo did.
 #[derive(Debug)]
-pub struct Told {
+pub(crate) struct Told {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
@@ -90,7 +91,7 @@ pub struct Told {
 }
 
 /// Takes events of the session back, the newest first.
-pub fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: bool) -> Result<Told> {
+pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: bool) -> Result<Told> {
     let has_reason = reason.as_ref().is_some_and(|why| !why.trim().is_empty());
     let me = ctx.repo.identity()?.author;
     tell(
@@ -142,14 +143,19 @@ fn require_person(ctx: &Context, state: &State, about: &[&Operation], what: &str
     if !about.iter().copied().any(|op| is_kept(&op)) {
         return Ok(());
     }
-    let agent = agent::host(crate::env::var);
+    let agent = agent::host(loopx_base::env::var);
     let (policy, _) = ctx.policy_if_there(state)?;
     agent::require_person(&policy, agent.as_deref(), what)
 }
 
 /// Brings events back that were undone, the one that was undone last first, where nothing else has
 /// happened since.
-pub fn redo(ctx: &Context, count: usize, reason: Option<String>, sign: bool) -> Result<Told> {
+pub(crate) fn redo(
+    ctx: &Context,
+    count: usize,
+    reason: Option<String>,
+    sign: bool,
+) -> Result<Told> {
     tell(ctx, (reason, sign), "redo", |_, session, operations| {
         let id = &session.state.id;
         let Redoable {

@@ -11,18 +11,18 @@
 //! target took it. A commit that names the session stays in its range, also when the target has it.
 
 use super::context::Context;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{Hint, command};
-use crate::core::id::{Oid, SessionId};
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::core::trailers;
-use crate::git::Repo;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::trailers;
+use loopx_git::Repo;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
 use std::collections::HashSet;
 
 /// The branch that a session's result goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     pub name: String,
     /// Where it is here, and where it was when remotes were last fetched.
     pub tips: Vec<Oid>,
@@ -30,7 +30,7 @@ pub struct Target {
 
 /// A session's own commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Own {
+pub(crate) struct Own {
     /// The newest commit that the range builds on: what is compared, and whose policy counts.
     pub base: Option<Oid>,
     /// Newest first.
@@ -38,7 +38,11 @@ pub struct Own {
 }
 
 /// Finds the target of a branch.
-pub fn target(ctx: &Context, branch: Option<&str>, policy: &Policy) -> Result<Option<Target>> {
+pub(crate) fn target(
+    ctx: &Context,
+    branch: Option<&str>,
+    policy: &Policy,
+) -> Result<Option<Target>> {
     let repo = &ctx.repo;
     if let Some(name) = repo.config("loopx.target") {
         if branch == Some(name.as_str()) {
@@ -99,7 +103,7 @@ fn tips(repo: &Repo, name: &str) -> Result<Vec<Oid>> {
 }
 
 /// The commits of `head` that are a session's own: since `start`, without what the target has.
-pub fn own(
+pub(crate) fn own(
     repo: &Repo,
     start: Option<&Oid>,
     target: &[Oid],
@@ -132,7 +136,7 @@ pub fn own(
 
 /// What a review covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub(crate) struct Shown {
     /// The protected target, and where it is; all that the head has beyond it is shown.
     pub onto: Option<(String, Oid)>,
     pub own: Own,
@@ -140,7 +144,7 @@ pub struct Shown {
 
 /// The commits that a review of `head` covers. What is to land on a protected branch is shown in whole: also
 /// what lies below the session's start, and the target does not have.
-pub fn shown(
+pub(crate) fn shown(
     repo: &Repo,
     state: &State,
     target: Option<Target>,
@@ -192,7 +196,7 @@ pub fn shown(
 
 /// Takes out of `all` what the target has, but for commits that name the session; says whether there
 /// are such.
-pub fn without_upstream(
+pub(crate) fn without_upstream(
     repo: &Repo,
     all: Vec<Oid>,
     head: &Oid,
@@ -243,7 +247,7 @@ fn newest(repo: &Repo, met: &[Oid], start: Option<&Oid>) -> Result<Option<Oid>> 
 }
 
 /// The commit that a session's branch is at; `None` where no branch is bound, or it has no commit yet.
-pub fn bound_head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
+pub(crate) fn bound_head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     let Some(branch) = &state.branch else {
         return Ok(None);
     };
@@ -262,7 +266,7 @@ pub fn bound_head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
 }
 
 /// The command that binds a session to another branch: to the one that is checked out, if one is.
-pub fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
+pub(crate) fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
     Ok(match ctx.repo.head()?.branch {
         Some(_) => command!("use {id}"),
         None => command!("use {id} --branch {id}"),
@@ -270,7 +274,7 @@ pub fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
 }
 
 /// What to say when the branch that a session is bound to was deleted or renamed.
-pub fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
+pub(crate) fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
     let Some(branch) = &state.branch else {
         return Ok(None);
     };

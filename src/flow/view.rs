@@ -12,28 +12,29 @@ use super::specs;
 use super::task::{self, TaskApart, TaskTaken};
 use super::upstream;
 use super::workcopy::{self, FileStatus};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::{self, AuditItem, Claim, FindingView, GateView, Taken, Uncommitted};
-use crate::core::hint::{Hint, command};
-use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::next::{Advised, Distance, Sequence, Waits};
-use crate::core::op::Operation;
-use crate::core::pack::{Graph, NodeStatus};
-use crate::core::profile::ProfileName;
-use crate::core::replay::undone;
-use crate::core::review::Judgement;
-use crate::core::session::{BuildBlock, Ending, Recorded, State, Void};
-use crate::core::signature::{Basis, Checked, Signatures, role};
-use crate::core::stage::{ApprovalKey, Stage};
-use crate::core::stop::Parked;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::gate::{AuditItem, Claim, FindingView, GateView, Taken, Uncommitted};
+use loopx_rules::next::{Advised, Distance, Sequence, Waits};
+use loopx_rules::op::Operation;
+use loopx_rules::pack::{Graph, NodeStatus};
+use loopx_rules::profile::ProfileName;
+use loopx_rules::replay::undone;
+use loopx_rules::review::Judgement;
+use loopx_rules::session::{BuildBlock, Ending, Recorded, State, Void};
+use loopx_rules::signature::{Basis, Checked, Signatures, role};
+use loopx_rules::stage::{ApprovalKey, Stage};
+use loopx_rules::stop::Parked;
+use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that `status` shows of a session.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub(crate) struct Status {
     pub session: SessionId,
     pub title: String,
     pub stage: Stage,
@@ -121,7 +122,7 @@ pub struct Status {
 
 /// Counters and their caps.
 #[derive(Debug, Serialize)]
-pub struct Rounds {
+pub(crate) struct Rounds {
     pub clarify_max: u32,
     pub plan_iteration: u32,
     pub plan_max: u32,
@@ -130,19 +131,19 @@ pub struct Rounds {
 }
 
 #[derive(Debug, Serialize)]
-pub struct ReviewView {
+pub(crate) struct ReviewView {
     pub reviewer: String,
     /// Whether a key shows who that is.
     pub proof: Basis,
     pub independent: bool,
-    pub verdict: Recorded<crate::core::op::Verdict>,
+    pub verdict: Recorded<loopx_rules::op::Verdict>,
     pub judgement: Option<Judgement>,
     /// What was found of the signature under the verdict, where there is one.
     pub signature: Option<Checked>,
 }
 
 /// The session that is meant, as it stands.
-pub fn status(ctx: &Context) -> Result<Status> {
+pub(crate) fn status(ctx: &Context) -> Result<Status> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -339,7 +340,7 @@ fn parked(ctx: &Context, state: &State) -> Option<Parked> {
 
 /// Everything that is stored of a session.
 #[derive(Debug, Serialize)]
-pub struct Shown {
+pub(crate) struct Shown {
     pub commit: Oid,
     pub path: String,
     pub state: State,
@@ -349,13 +350,13 @@ pub struct Shown {
 
 impl Shown {
     /// Whether a key shows whose word an operation is.
-    pub fn basis(&self, op: &OpId) -> Basis {
+    pub(crate) fn basis(&self, op: &OpId) -> Basis {
         Basis::of(self.signatures.get(op))
     }
 }
 
 /// Whether a key shows whose word an operation of a session is.
-pub fn basis(ctx: &Context, id: &SessionId, op: &OpId) -> Result<Basis> {
+pub(crate) fn basis(ctx: &Context, id: &SessionId, op: &OpId) -> Result<Basis> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let Some(session) = snapshot.find(id)? else {
@@ -365,7 +366,7 @@ pub fn basis(ctx: &Context, id: &SessionId, op: &OpId) -> Result<Basis> {
 }
 
 /// The stored facts of the session that is meant.
-pub fn show(ctx: &Context) -> Result<Shown> {
+pub(crate) fn show(ctx: &Context) -> Result<Shown> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -389,7 +390,7 @@ fn signatures(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resu
 
 /// One operation of a session's history.
 #[derive(Debug, Serialize)]
-pub struct Logged {
+pub(crate) struct Logged {
     #[serde(flatten)]
     pub operation: Operation,
     pub undone: bool,
@@ -400,7 +401,7 @@ pub struct Logged {
 }
 
 /// The history of the session that is meant, oldest first.
-pub fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
+pub(crate) fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -422,11 +423,11 @@ pub fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
 }
 
 /// The kept output of a recorded command.
-pub fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
+pub(crate) fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
-    let id = crate::core::id::OpId::parse(op)?;
+    let id = loopx_base::id::OpId::parse(op)?;
     snapshot.log(&session, &id)?.ok_or_else(|| {
         Failure::not_found(
             Code::LogUnknown,
@@ -437,7 +438,7 @@ pub fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
 }
 
 /// An artifact of the session, as it is stored now or was at a point of its history.
-pub fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8>> {
+pub(crate) fn cat(ctx: &Context, artifact: Artifact, at: Option<&str>) -> Result<Vec<u8>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -478,5 +479,5 @@ pub(super) fn state_at(snapshot: &Snapshot<'_>, session: &Session, point: &str) 
         .iter()
         .position(|op| op.op == wanted.op)
         .unwrap_or_default();
-    crate::store::replay(snapshot.repo(), &session.state.id, &operations[..=at])
+    loopx_store::replay(snapshot.repo(), &session.state.id, &operations[..=at])
 }

@@ -4,13 +4,13 @@
 //! is lost, it is watched anew.
 
 use super::lease;
-use crate::core::id::OpId;
-use crate::core::lease::{MAX_LEASE, ends, seconds_of};
-use crate::core::op::{Body, Operation};
-use crate::core::session::{Recorded, State};
-use crate::core::task::event::{Claim, TaskEvent};
-use crate::core::task::status::TaskFacts;
-use crate::git::Repo;
+use loopx_base::id::OpId;
+use loopx_git::Repo;
+use loopx_rules::lease::{MAX_LEASE, ends, seconds_of};
+use loopx_rules::op::{Body, Operation};
+use loopx_rules::session::{Recorded, State};
+use loopx_rules::task::event::{Claim, TaskEvent};
+use loopx_rules::task::status::TaskFacts;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const LARGE: u64 = 64 << 10;
 
 /// When this clone saw the claims of a session first.
 #[derive(Clone, Debug, Default)]
-pub struct Watched {
+pub(crate) struct Watched {
     first: HashMap<OpId, i64>,
     /// The token of this worktree, whose own claims go by its own clock.
     own: Option<String>,
@@ -32,7 +32,7 @@ fn file(repo: &Repo) -> PathBuf {
 
 impl Watched {
     /// Looks at the claims that stand in a session, and notes those that this clone has not seen before.
-    pub fn of(repo: &Repo, state: &State, now: i64) -> Self {
+    pub(crate) fn of(repo: &Repo, state: &State, now: i64) -> Self {
         let claims: Vec<&Recorded<Claim>> =
             state.tasks.values().filter_map(TaskFacts::holder).collect();
         if claims.is_empty() {
@@ -63,7 +63,7 @@ impl Watched {
     }
 
     /// The second at which a claim ends; one whose time cannot be read has ended.
-    pub fn until(&self, claim: &Recorded<Claim>) -> i64 {
+    pub(crate) fn until(&self, claim: &Recorded<Claim>) -> i64 {
         let own = self.own.as_ref() == Some(&claim.value.owner);
         match self.first.get(&claim.op) {
             Some(first) if !own => {

@@ -1,20 +1,21 @@
 //! Working on artifacts: the editor, `put`, `checkout`.
 
+use super::Done;
 use super::act::load_active;
+use super::act::nothing_to_save;
 use super::context::Context;
 use super::files;
 use super::sessions;
 use super::task_list;
 use super::workcopy::{self, FileStatus, WorkCopy};
-use super::{Done, act::nothing_to_save};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::profile::Profile;
-use crate::core::session::State;
-use crate::core::template::TemplateInput;
-use crate::git::run::Run;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::run::Run;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::profile::Profile;
+use loopx_rules::session::State;
+use loopx_rules::template::TemplateInput;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -27,7 +28,7 @@ pub(super) fn no_worktree() -> Failure {
 }
 
 /// The files of the working copy of the session that is meant that no `save` takes in.
-pub fn not_saved(ctx: &Context) -> Result<Vec<String>> {
+pub(crate) fn not_saved(ctx: &Context) -> Result<Vec<String>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let state = ctx.session(&snapshot)?.state;
@@ -36,7 +37,7 @@ pub fn not_saved(ctx: &Context) -> Result<Vec<String>> {
 
 /// What `checkout` did.
 #[derive(Debug)]
-pub struct CheckedOut {
+pub(crate) struct CheckedOut {
     pub id: SessionId,
     pub folder: String,
     /// Left alone because of edits, by path.
@@ -47,7 +48,7 @@ pub struct CheckedOut {
 
 /// Brings the working copy in step with the branch: these files of it, or all. Edits stay, unless `force` replaces
 /// them.
-pub fn checkout(
+pub(crate) fn checkout(
     ctx: &Context,
     (artifacts, outputs): (&[Artifact], &[String]),
     force: bool,
@@ -97,7 +98,7 @@ pub fn checkout(
 }
 
 /// Opens an artifact in git's editor. Says whether the file changed.
-pub fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
+pub(crate) fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = load_active(&snapshot, &ctx.session_id_to_change(&snapshot)?)?;
@@ -185,7 +186,7 @@ pub(super) fn open_editor(path: &Path) -> Result<()> {
 
 /// What `put` did.
 #[derive(Debug)]
-pub struct Put {
+pub(crate) struct Put {
     pub done: Done<()>,
     /// The blob that keeps what stood in the file and had not been saved.
     pub kept: Option<Oid>,
@@ -193,12 +194,17 @@ pub struct Put {
 
 /// Replaces an artifact by these bytes and saves it, merging as `save` does. Writing the file and
 /// saving it happen under one lock, so that of two who put at once neither loses.
-pub fn put(ctx: &Context, artifact: Artifact, bytes: &[u8], reason: Option<String>) -> Result<Put> {
+pub(crate) fn put(
+    ctx: &Context,
+    artifact: Artifact,
+    bytes: &[u8],
+    reason: Option<String>,
+) -> Result<Put> {
     replace(ctx, artifact, reason, |_, _| Ok(Made::Anew(bytes.to_vec())))
 }
 
 /// Replaces an artifact by what `make` makes of the text in its file, edits that were not saved among it.
-pub fn rewrite(
+pub(crate) fn rewrite(
     ctx: &Context,
     artifact: Artifact,
     reason: Option<String>,
@@ -299,7 +305,7 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
     if let Some(line) = workcopy::our_marker_line(&text) {
         return Err(workcopy::marked(&name, line, again));
     }
-    let mut faults = crate::core::gate::faults(artifact, &text);
+    let mut faults = loopx_rules::gate::faults(artifact, &text);
     if artifact == Artifact::TaskList {
         faults.extend(task_list::no_objects(&text));
     }

@@ -1,21 +1,21 @@
 //! What tasks wait for outside of their list, looked at for whoever asks now: branches, runs, other sessions and the
 //! clock. Nothing is looked at that no task waits for, and nothing of it is stored. The rules are in
-//! [`crate::core::task::world`].
+//! [`loopx_rules::task::world`].
 
 use super::act::Facts;
 use super::context::Context;
 use super::sign;
-use crate::core::artifact::Artifact;
-use crate::core::checks::{Check, checks_now};
-use crate::core::failure::Result;
-use crate::core::id::{Oid, Person};
-use crate::core::op::Evidence;
-use crate::core::session::Recorded;
-use crate::core::task::file::conditions;
-use crate::core::task::plan;
-use crate::core::task::world::{Condition, Run, Seen, World};
-use crate::git::{Identity, Repo};
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, Person};
+use loopx_git::{Identity, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::checks::{Check, checks_now};
+use loopx_rules::op::Evidence;
+use loopx_rules::session::Recorded;
+use loopx_rules::task::file::conditions;
+use loopx_rules::task::plan;
+use loopx_rules::task::world::{Condition, Run, Seen, World};
+use loopx_store::{Session, Snapshot};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;

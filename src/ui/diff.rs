@@ -5,7 +5,7 @@ use similar::{ChangeTag, TextDiff};
 use super::style;
 
 /// A unified diff of two texts under git's `a/` and `b/` names; empty when they are equal.
-pub fn unified(path: &str, old: &str, new: &str, color: bool) -> String {
+pub(crate) fn unified(path: &str, old: &str, new: &str, color: bool) -> String {
     if old == new {
         return String::new();
     }
@@ -54,7 +54,7 @@ pub fn unified(path: &str, old: &str, new: &str, color: bool) -> String {
 }
 
 /// The lines of a text in which words changed, written as `git diff --word-diff` writes them.
-pub fn words(old: &str, new: &str, color: bool) -> Vec<String> {
+pub(crate) fn words(old: &str, new: &str, color: bool) -> Vec<String> {
     let diff = TextDiff::from_words(old.trim_end(), new.trim_end());
     let mut lines = vec![(String::new(), false)];
     let mut run: Option<(ChangeTag, String)> = None;

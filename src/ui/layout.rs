@@ -1,6 +1,6 @@
 //! How text fits a screen: its width in columns, wrapping, and which characters the locale takes.
 
-use crate::env;
+use loopx_base::env;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns where nobody says.
@@ -9,7 +9,7 @@ const UNKNOWN: usize = 80;
 const NARROWEST: usize = 20;
 
 /// The columns that there are: COLUMNS, those of the terminal, or 80.
-pub fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     let said = env::var(env::COLUMNS).and_then(|text| text.trim().parse().ok());
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let columns = said.filter(|columns| *columns > 0).or_else(seen);
@@ -17,7 +17,7 @@ pub fn columns() -> usize {
 }
 
 /// Whether the locale takes more than ASCII.
-pub fn is_utf8() -> bool {
+pub(crate) fn is_utf8() -> bool {
     let locale = [env::LC_ALL, env::LC_CTYPE, env::LANG]
         .into_iter()
         .find_map(env::var);
@@ -28,7 +28,7 @@ pub fn is_utf8() -> bool {
 }
 
 /// The columns that a text takes.
-pub fn width(text: &str) -> usize {
+pub(crate) fn width(text: &str) -> usize {
     // Of printable ASCII, which most texts are, each byte is a column.
     match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         true => text.len(),
@@ -37,13 +37,13 @@ pub fn width(text: &str) -> usize {
 }
 
 /// `text` with spaces behind it up to so many columns.
-pub fn pad(text: &str, columns: usize) -> String {
+pub(crate) fn pad(text: &str, columns: usize) -> String {
     let left = columns.saturating_sub(width(text));
     format!("{text}{}", " ".repeat(left))
 }
 
 /// `text` in at most so many columns: what is left out is marked.
-pub fn cut(text: &str, columns: usize) -> String {
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
     }
@@ -64,7 +64,7 @@ pub fn cut(text: &str, columns: usize) -> String {
 }
 
 /// `text` in lines of at most so many columns, broken at spaces where there are any.
-pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -6,27 +6,27 @@
 //! Output that could not be written is remembered ([`Ui::lost_output`]) and ends the command with an exit
 //! code of its own, as git does. A reader that went away (`| head`) is no error (as in ripgrep).
 
-pub mod diff;
-pub mod layout;
-pub mod report;
+pub(crate) mod diff;
+pub(crate) mod layout;
+pub(crate) mod report;
 
-use crate::core::failure::{Code, Failure, Kind};
-use crate::core::hint::{Hint, Place, print_hints};
-use crate::core::id::SessionId;
-use crate::core::next::{Advised, Next, Waits};
-use crate::core::settings::truth;
-use crate::core::unfinished::{Unfinished, UnfinishedList};
+use loopx_base::failure::{Code, Failure, Kind};
+use loopx_base::hint::{Hint, Place, print_hints};
+use loopx_base::id::SessionId;
+use loopx_base::unfinished::{Unfinished, UnfinishedList};
+use loopx_rules::next::{Advised, Next, Waits};
+use loopx_rules::settings::truth;
 use serde_json::{Map, Value};
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::rc::Rc;
 
 /// The number in every JSON document. It grows when a key changes its meaning or goes away.
-pub const JSON_SCHEMA: u32 = 1;
+pub(crate) const JSON_SCHEMA: u32 = 1;
 
 /// How output is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     pub json: bool,
     pub quiet: bool,
     pub verbose: bool,
@@ -43,7 +43,7 @@ pub enum ColorChoice {
 
 /// Where a command writes to.
 #[derive(Debug)]
-pub struct Ui {
+pub(crate) struct Ui {
     options: Options,
     color: bool,
     color_err: bool,
@@ -84,11 +84,11 @@ impl Sink {
 }
 
 impl Ui {
-    pub fn new(options: Options) -> Self {
-        let no_color = crate::env::var(crate::env::NO_COLOR).is_some();
-        let dumb = crate::env::var("TERM").as_deref() == Some("dumb");
+    pub(crate) fn new(options: Options) -> Self {
+        let no_color = loopx_base::env::var(loopx_base::env::NO_COLOR).is_some();
+        let dumb = loopx_base::env::var("TERM").as_deref() == Some("dumb");
         // git itself started a pager for us, as with `git -p`.
-        let is_paged = crate::env::var(crate::env::GIT_PAGER_IN_USE)
+        let is_paged = loopx_base::env::var(loopx_base::env::GIT_PAGER_IN_USE)
             .is_some_and(|said| truth(&said) == Some(true));
         let wants = |terminal: bool| match options.color {
             ColorChoice::Always => true,
@@ -109,27 +109,27 @@ impl Ui {
     }
 
     /// Keeps what goes to stdout from here on for a pager, where a terminal would show it.
-    pub fn keep_for_pager(&mut self) {
+    pub(crate) fn keep_for_pager(&mut self) {
         if !self.options.json && io::stdout().is_terminal() {
             self.stdout.kept = Some(Vec::new());
         }
     }
 
     /// What was kept for a pager, if there is any.
-    pub fn kept(&self) -> Option<&[u8]> {
+    pub(crate) fn kept(&self) -> Option<&[u8]> {
         let kept = self.stdout.kept.as_deref();
         kept.filter(|text| !text.is_empty())
     }
 
     /// Prints what was kept. From here on nothing is.
-    pub fn print_kept(&mut self) {
+    pub(crate) fn print_kept(&mut self) {
         if let Some(text) = self.stdout.kept.take() {
             self.print(&text);
         }
     }
 
     /// The failure of a command whose output could not be written, whatever else it did.
-    pub fn lost_output(&self) -> Option<Failure> {
+    pub(crate) fn lost_output(&self) -> Option<Failure> {
         let why = self.stdout.lost.as_ref()?;
         let message = format!(
             "the output could not be written: {why}; what the command changed, if anything, stands"
@@ -138,23 +138,23 @@ impl Ui {
     }
 
     /// Where a command that is done notes what it left.
-    pub fn unfinished(&self) -> &UnfinishedList {
+    pub(crate) fn unfinished(&self) -> &UnfinishedList {
         &self.unfinished
     }
 
     /// Where it is noted which session a command changed that nobody named.
-    pub fn taken(&self) -> Rc<RefCell<Option<SessionId>>> {
+    pub(crate) fn taken(&self) -> Rc<RefCell<Option<SessionId>>> {
         Rc::clone(&self.taken)
     }
 
     /// Where it is noted which session a command looked at that nobody named, and that has to be named to be changed.
-    pub fn aside(&self) -> Rc<RefCell<Option<SessionId>>> {
+    pub(crate) fn aside(&self) -> Rc<RefCell<Option<SessionId>>> {
         Rc::clone(&self.aside)
     }
 
     /// Says on stderr which session a command changed that nobody named. Silent with `--quiet` and `--json`, whose
     /// documents name it.
-    pub fn say_taken(&mut self) {
+    pub(crate) fn say_taken(&mut self) {
         if let Some(id) = self.taken.borrow_mut().take()
             && !self.options.quiet
             && !self.options.json
@@ -166,7 +166,7 @@ impl Ui {
     }
 
     /// Says on stderr what the command left for the next one.
-    pub fn warn_unfinished(&mut self) {
+    pub(crate) fn warn_unfinished(&mut self) {
         for one in self.unfinished.all() {
             let Unfinished {
                 done,
@@ -184,12 +184,12 @@ impl Ui {
     }
 
     /// From here on suggested commands name this session.
-    pub fn address(&mut self, session: impl Into<String>) {
+    pub(crate) fn address(&mut self, session: impl Into<String>) {
         self.session = Some(session.into());
     }
 
     /// A hint, as its commands have to be typed here.
-    pub fn command(&self, hint: &Hint) -> String {
+    pub(crate) fn command(&self, hint: &Hint) -> String {
         self.place(|place| hint.addressed(place))
     }
 
@@ -203,28 +203,28 @@ impl Ui {
     }
 
     /// Where it is noted, once a repository is open, that it has no worktree.
-    pub fn bare(&self) -> Rc<Cell<bool>> {
+    pub(crate) fn bare(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.is_bare)
     }
 
     /// Whether one JSON document is wanted instead of text.
-    pub fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.options.json
     }
 
     /// Whether somebody watches a long job: progress goes to stderr.
-    pub fn shows_progress(&self) -> bool {
+    pub(crate) fn shows_progress(&self) -> bool {
         !self.options.json && !self.options.quiet && io::stderr().is_terminal()
     }
 
     /// Whether a person reads stdout at a terminal, through a pager or not.
-    pub fn is_watched(&self) -> bool {
+    pub(crate) fn is_watched(&self) -> bool {
         !self.options.json && io::stdout().is_terminal()
     }
 
     /// Asks somebody at the terminal; nothing where nobody sits there. Only a yes is a yes.
-    pub fn ask(&mut self, question: &str) -> Option<bool> {
-        if self.options.json || !crate::env::has_terminal() {
+    pub(crate) fn ask(&mut self, question: &str) -> Option<bool> {
+        if self.options.json || !loopx_base::env::has_terminal() {
             return None;
         }
         let mut err = io::stderr().lock();
@@ -236,19 +236,19 @@ impl Ui {
     }
 
     /// Whether stdout takes colour.
-    pub fn color(&self) -> bool {
+    pub(crate) fn color(&self) -> bool {
         self.color
     }
 
     /// Writes the data that was asked for. Silent with `--json`: use [`Ui::json`].
-    pub fn out(&mut self, text: impl AsRef<str>) {
+    pub(crate) fn out(&mut self, text: impl AsRef<str>) {
         if !self.options.json {
             self.print_line(text.as_ref());
         }
     }
 
     /// Writes bytes as they are (artifacts, logs), to a pipe; cleaned for a terminal.
-    pub fn raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
         if io::stdout().is_terminal() {
             self.print(clean(&String::from_utf8_lossy(bytes)).as_bytes());
         } else {
@@ -257,21 +257,21 @@ impl Ui {
     }
 
     /// Writes text that ends its own lines (a diff). Silent with `--json`.
-    pub fn raw_text(&mut self, text: &str) {
+    pub(crate) fn raw_text(&mut self, text: &str) {
         if !self.options.json {
             self.print(text.as_bytes());
         }
     }
 
     /// Says what was done. Silent with `--quiet` and `--json`.
-    pub fn status(&mut self, text: impl AsRef<str>) {
+    pub(crate) fn status(&mut self, text: impl AsRef<str>) {
         if !self.options.quiet && !self.options.json {
             self.print_line(text.as_ref());
         }
     }
 
     /// Says what may surprise, on stderr.
-    pub fn warn(&mut self, text: impl AsRef<str>) {
+    pub(crate) fn warn(&mut self, text: impl AsRef<str>) {
         let text = format!(
             "{} {}",
             style::paint(self.color_err, style::WARN, "warning:"),
@@ -281,7 +281,7 @@ impl Ui {
     }
 
     /// Says what to do next. Silent with `--quiet` and `--json`.
-    pub fn hint(&mut self, hint: impl Into<Hint>) {
+    pub(crate) fn hint(&mut self, hint: impl Into<Hint>) {
         if !self.options.quiet && !self.options.json {
             let command = clean(&self.command(&hint.into()));
             let command = style::paint(self.color, style::HEAD, &command);
@@ -291,7 +291,7 @@ impl Ui {
     }
 
     /// Says what leads on: the advice, then the command, or who is waited for. Silent with `--quiet` and `--json`.
-    pub fn next(&mut self, advised: &Advised) {
+    pub(crate) fn next(&mut self, advised: &Advised) {
         if self.options.quiet || self.options.json {
             return;
         }
@@ -311,12 +311,12 @@ impl Ui {
     }
 
     /// Whether codes are wanted too, and what rests on what.
-    pub fn is_verbose(&self) -> bool {
+    pub(crate) fn is_verbose(&self) -> bool {
         self.options.verbose
     }
 
     /// Whether anybody reads what leads on.
-    pub fn tells_next(&self) -> bool {
+    pub(crate) fn tells_next(&self) -> bool {
         self.options.json || !self.options.quiet
     }
 
@@ -346,7 +346,7 @@ impl Ui {
     }
 
     /// Writes the one JSON document of a command: `schema` and `command` first, then the keys of `body`.
-    pub fn json(&mut self, command: &str, body: &impl serde::Serialize) {
+    pub(crate) fn json(&mut self, command: &str, body: &impl serde::Serialize) {
         if !self.options.json {
             return;
         }
@@ -373,7 +373,7 @@ impl Ui {
     }
 
     /// Writes why the command failed, as text or JSON, to stderr.
-    pub fn failure(&mut self, failure: &crate::core::failure::Failure) {
+    pub(crate) fn failure(&mut self, failure: &loopx_base::failure::Failure) {
         let text = self.place(|place| match self.options.json {
             true => report::json(failure, place, &self.unfinished.all()),
             false => report::text(failure, place, self.color_err),
@@ -382,7 +382,7 @@ impl Ui {
     }
 
     /// What clap prints where it does not run a command: help and versions to stdout, in its own colours.
-    pub fn parser_said(&mut self, error: &clap::Error) {
+    pub(crate) fn parser_said(&mut self, error: &clap::Error) {
         let said = error.render();
         let said = match self.color {
             true => said.ansi().to_string(),
@@ -392,7 +392,7 @@ impl Ui {
     }
 
     /// stdout, for what comes piece by piece.
-    pub fn stream(&mut self) -> Stream<'_> {
+    pub(crate) fn stream(&mut self) -> Stream<'_> {
         Stream(&mut self.stdout)
     }
 
@@ -406,21 +406,21 @@ impl Ui {
     }
 
     /// `text` in a role's colour, where stdout takes colour.
-    pub fn paint(&self, role: anstyle::Style, text: &str) -> String {
+    pub(crate) fn paint(&self, role: anstyle::Style, text: &str) -> String {
         style::paint(self.color, role, text)
     }
 }
 
 /// Roles, and the colours that they have. Every line is readable without them.
-pub mod style {
+pub(crate) mod style {
     use anstyle::{AnsiColor, Style};
 
-    pub const GOOD: Style = AnsiColor::Green.on_default();
-    pub const BAD: Style = AnsiColor::Red.on_default();
-    pub const WARN: Style = AnsiColor::Yellow.on_default();
-    pub const NAME: Style = AnsiColor::Cyan.on_default();
-    pub const HEAD: Style = Style::new().bold();
-    pub const DIM: Style = Style::new().dimmed();
+    pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+    pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+    pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+    pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
+    pub(crate) const HEAD: Style = Style::new().bold();
+    pub(crate) const DIM: Style = Style::new().dimmed();
 
     pub(crate) fn paint(on: bool, style: Style, text: &str) -> String {
         if on {
@@ -433,7 +433,7 @@ pub mod style {
 
 /// `text` with every control character but newline and tab made visible (`^[`), so that a name or an
 /// artifact cannot drive the reader's terminal.
-pub fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -454,7 +454,7 @@ pub fn clean(text: &str) -> String {
 }
 
 /// [`clean`] for what belongs on one line: a name with a line end in it cannot write a line of ours.
-pub fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     clean(text).replace('\n', "^J")
 }
 
@@ -469,7 +469,7 @@ fn say(text: &str) {
 
 /// stdout, for what comes piece by piece. A piece that cannot be written is remembered.
 #[derive(Debug)]
-pub struct Stream<'a>(&'a mut Sink);
+pub(crate) struct Stream<'a>(&'a mut Sink);
 
 impl Write for Stream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

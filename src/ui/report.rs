@@ -1,9 +1,9 @@
 //! A failure as text or JSON. The one place that turns kinds into words.
 
 use super::{JSON_SCHEMA, clean, style};
-use crate::core::failure::{Blocker, Failure, Kind};
-use crate::core::hint::{Place, print_hints};
-use crate::core::unfinished::Unfinished;
+use loopx_base::failure::{Blocker, Failure, Kind};
+use loopx_base::hint::{Place, print_hints};
+use loopx_base::unfinished::Unfinished;
 use serde_json::json;
 
 /// Blockers that a person is shown; `--json` has them all.
@@ -81,7 +81,7 @@ pub(super) fn json(failure: &Failure, place: Place<'_>, unfinished: &[Unfinished
 #[cfg(test)]
 mod tests {
     use super::{Place, text};
-    use crate::core::failure::{Blocker, Code, Failure};
+    use loopx_base::failure::{Blocker, Code, Failure};
 
     #[test]
     fn a_long_list_of_blockers_is_cut_and_counted() {

@@ -336,7 +336,7 @@ fn every_host_is_answered_as_its_golden_files_say() {
             seen.insert((name.clone(), event.to_owned()));
         }
     }
-    for host in git_loopx::core::agent::Host::ALL {
+    for host in loopx_hosts::Host::ALL {
         for (event, _) in host.events() {
             let key = (host.name().to_owned(), (*event).to_owned());
             assert!(seen.contains(&key), "no payload of {host} for {event}");

@@ -397,9 +397,7 @@ fn edge_17_no_command_that_we_recommend_is_refused() {
             !command.contains("--no-verify")
                 && !command.starts_with("git commit-tree")
                 && !command.starts_with("git update-ref")
-                && git_loopx::core::agent::guard::read(command)
-                    .offence
-                    .is_some()
+                && loopx_hosts::guard::read(command).offence.is_some()
         })
         .collect();
     assert!(refused.is_empty(), "{refused:#?}");

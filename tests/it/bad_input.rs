@@ -407,7 +407,7 @@ fn every_command_answers_json_that_parses_with_its_schema() {
 #[test]
 fn every_command_has_a_help_text() {
     let s = Sandbox::empty("folder");
-    let all = git_loopx::cli::Cli::command();
+    let all = git_loopx::testing::Cli::command();
     let shown = all.get_subcommands().filter(|one| !one.is_hide_set());
     let commands: Vec<&str> = shown.map(clap::Command::get_name).collect();
     assert!(commands.len() > 20, "{commands:?}");

@@ -1,7 +1,7 @@
 //! The catalogue of codes: what the sources make is what it says, and `help codes` prints it (finding A3).
 
 use crate::support::Sandbox;
-use git_loopx::core::code::Code;
+use loopx_base::code::Code;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,7 @@
 
 use crate::support::session::{advance, commit, started};
 use crate::support::{Output, Sandbox};
-use git_loopx::core::setup::ci::Ci;
+use loopx_rules::setup::ci::Ci;
 use std::path::{Path, PathBuf};
 
 fn section() -> String {

@@ -3,7 +3,7 @@
 
 use crate::support::store::{ID, assert_nothing_lost, assert_whole, operations, put, started, tip};
 use crate::support::{LOOPX, Sandbox};
-use git_loopx::failpoint::{ROLL_UP, WRITE_PATH};
+use loopx_base::failpoint::{ROLL_UP, WRITE_PATH};
 
 /// Runs a command that dies at a place; says whether it got there.
 fn dies_at(s: &Sandbox, place: &str, args: &[&str]) -> bool {

@@ -6,7 +6,7 @@ use crate::support::archive::{ID as ARCHIVED, Yard, shortened};
 use crate::support::clones::Clones;
 use crate::support::store::{ID, READY, assert_whole, count, operations, started, tell};
 use crate::support::{Call, Sandbox};
-use git_loopx::failpoint::{ARCHIVE, BUNDLE, SYNC, WRITE_PATH};
+use loopx_base::failpoint::{ARCHIVE, BUNDLE, SYNC, WRITE_PATH};
 use std::collections::BTreeSet;
 
 /// Runs a command that dies at a place; says whether it got there.

@@ -9,7 +9,7 @@ use crate::support::changes::{ACCEPTED, signing_in};
 use crate::support::clones::Clones;
 use crate::support::drive::{Drive, ID};
 use crate::support::store::{self, READY};
-use git_loopx::core::op::Operation;
+use loopx_rules::op::Operation;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -7,10 +7,10 @@ use crate::support::server::{begun, literally, push, put_tree, remote, server, w
 use crate::support::session::{self, tip};
 use crate::support::store::{count, tamper};
 use crate::support::{LOOPX, Sandbox};
-use git_loopx::core::id::{Oid, SessionId};
-use git_loopx::core::op::Operation;
-use git_loopx::core::replay::fold;
-use git_loopx::core::shelf::Shelf::Operations;
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::shelf::Shelf::Operations;
+use loopx_rules::op::Operation;
+use loopx_rules::replay::fold;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 
 use crate::support::{LOOPX, Sandbox};
 use clap::{CommandFactory, Parser};
-use git_loopx::cli::{Cli, described};
-use git_loopx::cmd::help::{GROUPS, examples};
+use git_loopx::testing::{Cli, described};
+use git_loopx::testing::{GROUPS, examples};
 use std::collections::BTreeSet;
 
 fn words(line: &str) -> Vec<String> {

@@ -3,8 +3,8 @@
 
 use crate::support::shell::words;
 use clap::{CommandFactory, Parser, error::ErrorKind};
-use git_loopx::cli::Cli;
-use git_loopx::core::hint::Verb;
+use git_loopx::testing::Cli;
+use loopx_base::hint::Verb;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

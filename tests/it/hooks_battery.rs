@@ -5,7 +5,7 @@ use crate::hooks_managers::Managed;
 use crate::support::hooks::EVENTS;
 use crate::support::session::begin;
 use crate::support::{Call, LOOPX, Output};
-use git_loopx::core::hooks::manager::Manager;
+use loopx_hosts::hooks::manager::Manager;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,8 @@
 use crate::support::hooks::{EVENTS, foreign, rows, shims};
 use crate::support::session::{begin, commit, started};
 use crate::support::{LOOPX, Output, Sandbox, copy_program};
-use git_loopx::core::hooks::Event;
-use git_loopx::core::hooks::manager::Manager;
+use loopx_hosts::hooks::Event;
+use loopx_hosts::hooks::manager::Manager;
 use std::fs;
 use std::path::Path;
 

@@ -4,8 +4,8 @@
 
 use crate::support::hooks::{foreign, shims};
 use crate::support::{Call, LOOPX, Output, Sandbox};
-use git_loopx::core::hooks::Event;
-use git_loopx::core::hooks::manager::Manager;
+use loopx_hosts::hooks::Event;
+use loopx_hosts::hooks::manager::Manager;
 use std::fs;
 use std::path::{Path, PathBuf};
 

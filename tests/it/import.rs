@@ -2,8 +2,8 @@
 
 use crate::spec_cases::shared;
 use crate::support::{LOOPX, Sandbox};
-use git_loopx::core::spec::{Finding, read_delta};
-use git_loopx::flow::spec::{Apply, apply};
+use git_loopx::testing::{Apply, apply};
+use loopx_spec::{Finding, read_delta};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -62,7 +62,7 @@ fn a_page_names_only_pages_that_there_are_and_has_the_sections_of_a_manual() {
             "{section}\n{main}"
         );
     }
-    for setting in git_loopx::core::settings::SETTINGS {
+    for setting in loopx_rules::settings::SETTINGS {
         assert!(main.contains(setting.key), "{}", setting.key);
     }
     for known in ["gates.target", "approve.required", "docs/adr/", "74"] {

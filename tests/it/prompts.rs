@@ -2,7 +2,7 @@
 
 use crate::support::tasks::{building, planning, planning_with, refuses, task, text};
 use clap::Parser;
-use git_loopx::cli::Cli;
+use git_loopx::testing::Cli;
 use serde_json::json;
 
 const OWN: &str = "---\nrole: reviewer\nabout: ours\n---\n# Reviewer\n## Reads\nx\n## Writes\nx\n## Speaks\nx\n## Work\nx\n";
@@ -30,8 +30,8 @@ fn each_role_is_listed_and_its_prompt_is_printed_byte_for_byte() {
 
 #[test]
 fn each_command_in_a_prompt_can_be_typed() {
-    for name in git_loopx::core::role::names() {
-        let prompt = git_loopx::core::role::prompt(name).expect("a prompt");
+    for name in loopx_rules::role::names() {
+        let prompt = loopx_rules::role::prompt(name).expect("a prompt");
         for said in prompt
             .split('`')
             .filter_map(|one| one.strip_prefix("git loopx "))

@@ -3,10 +3,10 @@
 
 use crate::support::store::started;
 use crate::support::{Output, Sandbox};
-use git_loopx::core::id::Oid;
-use git_loopx::core::op::Operation;
-use git_loopx::core::session::State;
-use git_loopx::core::trailers::{links, place};
+use loopx_base::id::Oid;
+use loopx_base::trailers::{links, place};
+use loopx_rules::op::Operation;
+use loopx_rules::session::State;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::fmt::Write as _;

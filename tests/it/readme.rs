@@ -437,8 +437,8 @@ fn the_policy_that_the_docs_show_is_the_default() {
     let text = page(name);
     let start = text.find("```toml\n").expect("a toml block") + "```toml\n".len();
     let end = start + text[start..].find("```").expect("its end");
-    let policy = git_loopx::core::policy::Policy::parse(&text[start..end], name).expect("a policy");
-    assert_eq!(policy, git_loopx::core::policy::Policy::default());
+    let policy = loopx_rules::policy::Policy::parse(&text[start..end], name).expect("a policy");
+    assert_eq!(policy, loopx_rules::policy::Policy::default());
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn t3_no_read_that_fails_opens_a_gate() {
         // In short all of them for one push; LOOPX_STRESS=1 takes all for each.
         let every = if at == 1 { 1 } else { count(5, 1) };
         let normal = hook(&s, &push).run();
-        for what in git_loopx::failpoint::READS {
+        for what in loopx_base::failpoint::READS {
             let met = sweep(what, every, &normal, |fault| {
                 hook(&s, &push).env("LOOPX_FAILPOINT", fault).run()
             });

@@ -2,11 +2,11 @@
 //! changes its own block and no other byte.
 
 use crate::spec_cases::shared;
-use git_loopx::core::spec::{
+use git_loopx::testing::FileMerge;
+use loopx_spec::{
     Action, Bases, MarkerNames, PlanOptions, Span, Spec, fold, merge_spec, plan_domain, read_delta,
     read_spec,
 };
-use git_loopx::flow::file_merge::FileMerge;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;

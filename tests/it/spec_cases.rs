@@ -5,12 +5,12 @@
 
 #![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
-use git_loopx::core::spec::{
+use git_loopx::testing::FileMerge;
+use git_loopx::testing::{Apply, Verdict, apply, plan};
+use loopx_spec::{
     Action, Conflict, ConflictKind, Finding, MarkerNames, Severity, has_markers, merge_spec,
     read_delta, read_spec,
 };
-use git_loopx::flow::file_merge::FileMerge;
-use git_loopx::flow::spec::{Apply, Verdict, apply, plan};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,12 @@
 //! Laws of the merge, over random specs and random pairs of edits.
 
-use git_loopx::core::spec::{
+use git_loopx::testing::FileMerge;
+use git_loopx::testing::driver;
+use git_loopx::testing::{Apply, apply};
+use loopx_spec::{
     Action, Bases, Conflict, ConflictKind, DomainOutcome, MarkerNames, Merged, PlanOptions,
     Severity, merge_spec, plan_domain, read_delta, read_spec,
 };
-use git_loopx::flow::driver;
-use git_loopx::flow::file_merge::FileMerge;
-use git_loopx::flow::spec::{Apply, apply};
 use proptest::prelude::*;
 use std::fmt::Write;
 use std::fs;

@@ -1,11 +1,11 @@
 //! Specs and deltas as people write them: what a replay of public histories found. The numbers are those
 //! of the findings.
 
-use git_loopx::core::spec::{
+use git_loopx::testing::FileMerge;
+use loopx_spec::{
     Action, Bases, ConflictKind, DomainOutcome, Finding, MarkerNames, PlanOptions, Severity,
     merge_spec, plan_domain, read_delta,
 };
-use git_loopx::flow::file_merge::FileMerge;
 
 const HEAD: &str = "# demo\n\n## Purpose\nWhat it is for.\n\n## Requirements\n";
 

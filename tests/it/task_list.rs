@@ -220,7 +220,7 @@ fn two_clones_that_change_different_tasks_merge_and_one_field_in_two_ways_is_nam
 fn the_page_about_pipelines_has_every_finding_with_its_weight() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/pipelines.md");
     let page = std::fs::read_to_string(path).expect("the page");
-    for known in git_loopx::core::pipeline::FINDINGS {
+    for known in loopx_rules::pipeline::FINDINGS {
         let severity = known.severities[0].name();
         let row = format!("| `{}` | {severity} | {} |\n", known.id, known.meaning);
         assert!(page.contains(&row), "{row}");
@@ -231,8 +231,8 @@ fn the_page_about_pipelines_has_every_finding_with_its_weight() {
 fn the_page_about_tasks_has_every_finding_with_its_weight() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tasks.md");
     let page = std::fs::read_to_string(path).expect("the page");
-    let of_plans = git_loopx::core::outline::FINDINGS;
-    for known in git_loopx::core::task::file::FINDINGS.iter().chain(of_plans) {
+    let of_plans = loopx_rules::outline::FINDINGS;
+    for known in loopx_rules::task::file::FINDINGS.iter().chain(of_plans) {
         let severity = known.severities[0].name();
         let row = format!("| `{}` | {severity} | {} |\n", known.id, known.meaning);
         assert!(page.contains(&row), "{row}");

@@ -8,7 +8,7 @@
 use crate::support::drive::Drive;
 use crate::support::{LOOPX, Output, Sandbox, shell};
 use clap::Parser;
-use git_loopx::cli::Cli;
+use git_loopx::testing::Cli;
 use std::fs;
 use std::path::{Path, PathBuf};
 

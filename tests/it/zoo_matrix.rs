@@ -228,7 +228,7 @@ fn commands() -> BTreeSet<String> {
         }
     }
     let mut found = BTreeSet::new();
-    walk(&git_loopx::cli::Cli::command(), "", &mut found);
+    walk(&git_loopx::testing::Cli::command(), "", &mut found);
     found
 }
 

@@ -5,15 +5,15 @@ mod skills;
 
 use super::pause;
 use crate::cli::Exit;
-use crate::core::agent::Host;
-use crate::core::agent::material::Drift;
-use crate::core::agent::wiring::Wired;
-use crate::core::failure::{Code, Result};
-use crate::core::skill::Platform;
 use crate::flow::Context;
 use crate::flow::agent::{install, material};
 use crate::ui::diff::unified;
 use crate::ui::{Ui, clean, style};
+use loopx_base::failure::{Code, Result};
+use loopx_hosts::Host;
+use loopx_hosts::material::Drift;
+use loopx_hosts::wiring::Wired;
+use loopx_rules::skill::Platform;
 use serde_json::json;
 
 #[derive(Debug, clap::Subcommand)]
@@ -82,7 +82,7 @@ pub enum AgentCommand {
     },
 }
 
-pub fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     match command {
         AgentCommand::Install { host, dry_run } => {
             let change = install::install(&ctx.repo, host, dry_run);
@@ -162,7 +162,7 @@ fn tell(
         let old = change.before.as_deref().unwrap_or_default();
         let new = change.after.as_deref().unwrap_or_default();
         let color = ui.color();
-        let name = crate::core::agent::wiring::file(host);
+        let name = loopx_hosts::wiring::file(host);
         ui.raw_text(&unified(name, old, new, color));
     } else {
         ui.status(format!("{} is {done} {}", host.title(), clean(&path)));

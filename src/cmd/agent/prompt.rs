@@ -2,11 +2,11 @@
 
 use crate::cli::Exit;
 use crate::cmd::pipeline::say;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::spec::Severity;
 use crate::flow::{Context, prompts};
 use crate::ui::{Ui, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_spec::Severity;
 use serde_json::json;
 
 /// Print the prompt of a role; without ROLE list the roles

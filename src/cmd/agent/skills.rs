@@ -1,11 +1,11 @@
 //! `agent skills`.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::skill::Platform;
 use crate::flow::{Context, skills};
 use crate::ui::{Ui, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_rules::skill::Platform;
 use serde_json::json;
 
 pub(super) fn run(platform: Option<Platform>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {

@@ -4,11 +4,11 @@
 mod walk;
 
 use crate::cli::{Cli, Exit};
-use crate::core::failure::Result;
 use crate::flow::complete as flow;
 use crate::ui::{Ui, line};
 use clap::CommandFactory;
 use clap_complete::Shell;
+use loopx_base::failure::Result;
 use serde_json::json;
 use walk::Offer;
 
@@ -18,7 +18,7 @@ const FISH: &str = include_str!("fish.fish");
 
 /// Prints the completion script of a shell, which asks [`complete`]. Other shells than these three complete commands
 /// and options alone.
-pub fn completions(shell: Shell, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn completions(shell: Shell, ui: &mut Ui) -> Result<Exit> {
     let script = match shell {
         Shell::Bash => BASH.to_owned(),
         Shell::Zsh => ZSH.to_owned(),
@@ -52,7 +52,7 @@ fn without_hidden(cli: clap::Command) -> clap::Command {
 
 /// Prints what the last word could be, one a line: the word, a tab, what it is. A line that begins with a tab asks the
 /// shell for files.
-pub fn complete(words: &[String], ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn complete(words: &[String], ui: &mut Ui) -> Result<Exit> {
     let asked = walk::walk(words);
     let mut found: Vec<(String, String)> = Vec::new();
     let mut wants_files = false;

@@ -2,10 +2,10 @@
 
 use crate::cli::Cli;
 use crate::cmd::help;
-use crate::core::agent::Host;
-use crate::core::stage::Stage;
 use crate::flow::complete::Kind;
 use clap::{Arg, Command, CommandFactory};
+use loopx_hosts::Host;
+use loopx_rules::stage::Stage;
 
 /// Something that could stand there.
 #[derive(Debug)]

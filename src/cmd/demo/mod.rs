@@ -5,16 +5,16 @@
 mod story;
 
 use crate::cli::Exit;
-use crate::core::failure::{Code, Failure, Result};
-use crate::git::no_temporary_folder;
-use crate::git::run::Run;
 use crate::ui::{Ui, clean, style};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_git::no_temporary_folder;
+use loopx_git::run::Run;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use story::{Step, Who};
 
 /// Runs the story. Ends with a failure as soon as a command does not end as the story says.
-pub fn demo(keep: bool, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn demo(keep: bool, ui: &mut Ui) -> Result<Exit> {
     let failed = |error: std::io::Error| {
         Failure::internal(Code::DemoFailed, error.to_string())
             .context("make a temporary repository")
@@ -54,13 +54,13 @@ pub fn demo(keep: bool, ui: &mut Ui) -> Result<Exit> {
 fn search_path() -> Result<std::ffi::OsString> {
     let failed =
         |error: &dyn std::fmt::Display| Failure::internal(Code::DemoFailed, error.to_string());
-    let program = crate::env::program().map_err(|error| failed(&error))?;
+    let program = loopx_base::env::program().map_err(|error| failed(&error))?;
     let mut folders: Vec<PathBuf> = program
         .parent()
         .map(Path::to_path_buf)
         .into_iter()
         .collect();
-    folders.extend(crate::env::path());
+    folders.extend(loopx_base::env::path());
     std::env::join_paths(folders).map_err(|error| failed(&error))
 }
 
@@ -113,7 +113,7 @@ impl Stage {
     fn run(&mut self, who: Who, args: &[&str], exit: u8, ui: &mut Ui) -> Result<()> {
         let shown = args
             .iter()
-            .map(|arg| crate::core::shell_word(arg))
+            .map(|arg| loopx_base::shell_word(arg))
             .collect::<Vec<_>>()
             .join(" ");
         let prompt = ui.paint(style::NAME, &format!("{}$", who.name().to_lowercase()));

@@ -3,7 +3,7 @@
 
 mod topics;
 
-pub use topics::{Topic, find, names as topic_names, topic};
+pub(crate) use topics::{Topic, find, names as topic_names, topic};
 
 use crate::cli::Exit;
 use crate::ui::{Ui, layout, style};
@@ -66,7 +66,7 @@ pub const GROUPS: [(&str, &[&str]); 9] = [
 ];
 
 /// The exit codes, in their order.
-pub const EXITS: [(u8, &str); 9] = [
+pub(crate) const EXITS: [(u8, &str); 9] = [
     (0, "done"),
     (1, "refused: a gate, a check, a verdict"),
     (2, "usage"),
@@ -95,7 +95,7 @@ pub fn examples() -> impl Iterator<Item = &'static str> {
 }
 
 /// The examples of a command: its first ones, or of a group of many commands one of each.
-pub fn examples_of(command: &str, parts: &[&str]) -> Vec<&'static str> {
+pub(crate) fn examples_of(command: &str, parts: &[&str]) -> Vec<&'static str> {
     let rest = |line: &'static str| {
         line.strip_prefix(command)
             .filter(|rest| rest.is_empty() || rest.starts_with(' '))
@@ -115,7 +115,7 @@ pub fn examples_of(command: &str, parts: &[&str]) -> Vec<&'static str> {
 }
 
 /// `help`: the commands of every day.
-pub fn page(ui: &mut Ui) -> Exit {
+pub(crate) fn page(ui: &mut Ui) -> Exit {
     let groups: Vec<_> = DAILY
         .iter()
         .map(|(group, commands)| json!({ "group": group, "commands": commands }))
@@ -139,7 +139,7 @@ pub fn page(ui: &mut Ui) -> Exit {
 }
 
 /// `help --all`: every command with its sentence.
-pub fn all(cli: &clap::Command, ui: &mut Ui) -> Exit {
+pub(crate) fn all(cli: &clap::Command, ui: &mut Ui) -> Exit {
     let mut groups = Vec::new();
     for (group, commands) in GROUPS {
         ui.out(ui.paint(style::HEAD, group));
@@ -172,7 +172,7 @@ pub fn all(cli: &clap::Command, ui: &mut Ui) -> Exit {
 }
 
 /// `help COMMAND --json`: the help of a command as one document.
-pub fn command(cli: &clap::Command, path: &str, ui: &mut Ui) -> Exit {
+pub(crate) fn command(cli: &clap::Command, path: &str, ui: &mut Ui) -> Exit {
     let mut words = path.split(' ').filter(|word| !word.is_empty());
     let found = words.try_fold(cli, |at, word| at.find_subcommand(word));
     let at = found.unwrap_or(cli);
@@ -226,7 +226,7 @@ fn argument(arg: &clap::Arg) -> serde_json::Value {
 }
 
 /// The names of a command's own commands that people type.
-pub fn parts(command: &clap::Command) -> Vec<&str> {
+pub(crate) fn parts(command: &clap::Command) -> Vec<&str> {
     command
         .get_subcommands()
         .filter(|part| !part.is_hide_set() && part.get_name() != "help")

@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// A subject that is no command, or more than one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Topic {
+pub(crate) struct Topic {
     pub name: &'static str,
     /// A paragraph a line; what begins with a space stands as it is.
     pub text: &'static str,
@@ -41,19 +41,19 @@ const TOPICS: [Topic; 6] = [
 ];
 
 /// The topic of this name.
-pub fn find(name: &str) -> Option<Topic> {
+pub(crate) fn find(name: &str) -> Option<Topic> {
     TOPICS.into_iter().find(|topic| topic.name == name)
 }
 
 /// What can be asked for, with the catalogue of codes.
-pub fn names() -> Vec<&'static str> {
+pub(crate) fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = TOPICS.iter().map(|topic| topic.name).collect();
     names.push("codes");
     names
 }
 
 /// Prints a topic, and below it the help of the command that has its name, if there is one.
-pub fn topic(topic: Topic, command: Option<&str>, ui: &mut Ui) -> Exit {
+pub(crate) fn topic(topic: Topic, command: Option<&str>, ui: &mut Ui) -> Exit {
     let Topic { name, text } = topic;
     ui.json("help", &json!({ "topic": name, "text": text }));
     for line in text.lines() {

@@ -2,11 +2,12 @@
 
 use super::{say, show};
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::command;
 use crate::flow::Context;
-use crate::flow::issue::claim::{self as flow, TakeRequest};
+use crate::flow::issue::claim as flow;
+use crate::flow::issue::claim::TakeRequest;
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
 use serde_json::json;
 
 /// Take the next issue that can be begun, or the one that is named, and print it
@@ -28,7 +29,7 @@ pub struct TakeArgs {
     reason: Option<String>,
 }
 
-pub fn take(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn take(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let request = TakeRequest {
         issue: args.id,
         labels: args.labels,
@@ -69,7 +70,7 @@ pub struct ReleaseArgs {
     reason: Option<String>,
 }
 
-pub fn release(args: &ReleaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn release(args: &ReleaseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let written = flow::release(ctx, &args.ids, args.reason.as_ref())?;
     let next = Some(command!("issue ready"));
     say(ui, &written, "given back", next, json!({}), "issue release");

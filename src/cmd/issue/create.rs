@@ -2,14 +2,15 @@
 
 use super::edit::{FieldArgs, LinkArgs, text_of};
 use crate::cli::Exit;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::issue::event::Change;
-use crate::core::issue::plain;
 use crate::flow::Context;
 use crate::flow::issue::change::Ask;
-use crate::flow::issue::create::{self as flow, New};
+use crate::flow::issue::create as flow;
+use crate::flow::issue::create::New;
 use crate::ui::{Ui, style};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::issue::event::Change;
+use loopx_rules::issue::plain;
 use serde_json::json;
 
 /// Make an issue, or many from a file
@@ -37,7 +38,7 @@ pub struct CreateArgs {
     links: LinkArgs,
 }
 
-pub fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let new = match &args.from {
         Some(file) => many(file)?,
         None => vec![one(&args)?],

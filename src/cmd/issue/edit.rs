@@ -2,19 +2,20 @@
 
 use super::say;
 use crate::cli::Exit;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::issue::event::Change;
-use crate::core::issue::filter::minutes;
-use crate::core::note::NoteKind;
 use crate::flow::Context;
-use crate::flow::issue::change::{self as flow, Ask, Edit};
+use crate::flow::issue::change as flow;
+use crate::flow::issue::change::{Ask, Edit};
 use crate::ui::Ui;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::issue::event::Change;
+use loopx_rules::issue::filter::minutes;
+use loopx_rules::note::NoteKind;
 use serde_json::json;
 
 /// The fields that an issue can be given.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct FieldArgs {
+pub(crate) struct FieldArgs {
     /// The text; `-` reads it from stdin
     #[arg(short, long, value_name = "TEXT", conflicts_with = "file")]
     description: Option<String>,
@@ -48,7 +49,7 @@ pub struct FieldArgs {
 }
 
 impl FieldArgs {
-    pub fn changes(&self) -> Result<Vec<Change>> {
+    pub(crate) fn changes(&self) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         let text = match (&self.description, &self.file) {
             (Some(text), _) if text == "-" => Some(text_of("-")?),
@@ -80,7 +81,7 @@ impl FieldArgs {
 
 /// The links that an issue can be given.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct LinkArgs {
+pub(crate) struct LinkArgs {
     /// It waits for this issue; repeat it
     #[arg(long, value_name = "ID")]
     blocked_by: Vec<String>,
@@ -105,7 +106,7 @@ pub struct LinkArgs {
 }
 
 impl LinkArgs {
-    pub fn asks(&self) -> Result<Vec<Ask>> {
+    pub(crate) fn asks(&self) -> Result<Vec<Ask>> {
         let named = [
             ("blocked-by", self.blocked_by.as_slice()),
             ("blocks", self.blocks.as_slice()),
@@ -204,7 +205,7 @@ impl EditArgs {
     }
 }
 
-pub fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let edit = args.edit()?;
     if edit.changes.is_empty() && edit.links.is_empty() {
         return Err(Failure::usage(
@@ -239,7 +240,7 @@ pub struct LinksArgs {
     others: Vec<String>,
 }
 
-pub fn link(args: &LinksArgs, comes: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn link(args: &LinksArgs, comes: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let asks = args.others.iter().map(|other| Ask::of(&args.kind, other));
     let asks = asks.collect::<Result<Vec<Ask>>>()?;
     let mut edit = Edit::default();
@@ -266,7 +267,7 @@ pub struct TickArgs {
     criteria: Vec<String>,
 }
 
-pub fn tick(args: &TickArgs, holds: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn tick(args: &TickArgs, holds: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let criteria = args.criteria.iter().cloned();
     let changes = match holds {
         true => criteria.map(Change::Tick).collect(),
@@ -297,7 +298,7 @@ pub struct CommentArgs {
     kind: String,
 }
 
-pub fn comment(args: &CommentArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn comment(args: &CommentArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let text = match args.text.as_str() {
         "-" => text_of("-")?,
         text => text.to_owned(),

@@ -2,12 +2,13 @@
 
 use super::say;
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::command;
 use crate::flow::Context;
-use crate::flow::issue::end::{self as flow, End, Ended};
+use crate::flow::issue::end as flow;
+use crate::flow::issue::end::{End, Ended};
 use crate::flow::issue::{Written, undo as back};
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
 use serde_json::json;
 
 /// Say that issues are done: a person's word, with a reason
@@ -24,7 +25,7 @@ pub struct ResolveArgs {
     reason: Option<String>,
 }
 
-pub fn resolve(args: &ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn resolve(args: &ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let ended = flow::end(ctx, &args.ids, &End::Resolve, args.reason.as_ref())?;
     tell(ui, &ended, "resolved", "issue resolve");
     Ok(Exit::Done)
@@ -44,7 +45,7 @@ pub struct CloseArgs {
     duplicate_of: Option<String>,
 }
 
-pub fn close(args: &CloseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn close(args: &CloseArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let end = match &args.duplicate_of {
         Some(other) => End::Duplicate(other.clone()),
         None => End::Close,
@@ -79,7 +80,7 @@ pub struct ReopenArgs {
     reason: Option<String>,
 }
 
-pub fn reopen(args: &ReopenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn reopen(args: &ReopenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let written = flow::reopen(ctx, &args.ids, args.reason.as_ref())?;
     let next = written
         .ids
@@ -99,13 +100,13 @@ pub struct BackArgs {
     reason: Option<String>,
 }
 
-pub fn undo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn undo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let written = back::undo(ctx, &args.id, args.reason.as_ref())?;
     moved(ui, &written, "taken back", "issue undo");
     Ok(Exit::Done)
 }
 
-pub fn redo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn redo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let written = back::redo(ctx, &args.id, args.reason.as_ref())?;
     moved(ui, &written, "brought back", "issue redo");
     Ok(Exit::Done)

@@ -2,17 +2,17 @@
 
 use super::row_lines;
 use crate::cli::Exit;
-use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::issue::view;
 use crate::ui::Ui;
+use loopx_base::failure::Result;
 use serde_json::json;
 
 /// Show the open issues as waves: what can be done side by side, and what comes after it
 #[derive(Clone, Debug, clap::Args)]
 pub struct GraphArgs {}
 
-pub fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let graph = view::graph(ctx)?;
     for (at, wave) in graph.waves.iter().enumerate() {
         ui.out(format!("wave {}", at + 1));

@@ -2,13 +2,14 @@
 
 use super::row_lines;
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::issue::Status;
-use crate::core::issue::filter::Filter;
 use crate::flow::Context;
-use crate::flow::issue::view::{self, Asked, Order, Rows};
+use crate::flow::issue::view;
+use crate::flow::issue::view::{Asked, Order, Rows};
 use crate::ui::{Ui, clean};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_rules::issue::Status;
+use loopx_rules::issue::filter::Filter;
 use serde_json::json;
 
 const DAY: i64 = 24 * 60 * 60;
@@ -107,7 +108,7 @@ impl ListArgs {
     }
 }
 
-pub fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let args = super::list::named(args, ctx)?;
     let asked = args.asked(ctx.now());
     let is_narrow = asked.filter.is_narrow() || asked.ready || asked.search.is_some();
@@ -130,7 +131,7 @@ pub struct ReadyArgs {
     limit: Option<usize>,
 }
 
-pub fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let asked = Asked {
         filter: Filter {
             labels: args.labels,
@@ -184,8 +185,8 @@ fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
 
 /// The arguments with the words of the lists that they name in front.
 fn named(args: ListArgs, ctx: &Context) -> Result<ListArgs> {
-    use crate::core::failure::{Code, Failure};
     use clap::{Args, FromArgMatches};
+    use loopx_base::failure::{Code, Failure};
     if args.named.is_empty() {
         return Ok(args);
     }

@@ -1,10 +1,10 @@
 //! `issue log`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::issue::view;
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
 use serde_json::json;
 
 /// Show what happened to an issue, oldest first
@@ -14,7 +14,7 @@ pub struct LogArgs {
     id: String,
 }
 
-pub fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (id, entries) = view::log(ctx, &args.id)?;
     for entry in &entries {
         let number = ui.paint(style::NAME, &format!("@{}", entry.seq));

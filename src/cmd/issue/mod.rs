@@ -1,26 +1,26 @@
 //! `issue`: one file per group of words. No rule lives here.
 
-pub mod claim;
-pub mod create;
-pub mod edit;
-pub mod end;
-pub mod graph;
-pub mod list;
-pub mod log;
-pub mod show;
+pub(crate) mod claim;
+pub(crate) mod create;
+pub(crate) mod edit;
+pub(crate) mod end;
+pub(crate) mod graph;
+pub(crate) mod list;
+pub(crate) mod log;
+pub(crate) mod show;
 
 use crate::cli::{Exit, IssueCommand};
-use crate::core::failure::Result;
-use crate::core::hint::Hint;
-use crate::core::id::Oid;
-use crate::core::issue::{IssueId, Status};
 use crate::flow::Context;
 use crate::flow::issue::view::Row;
 use crate::flow::issue::{Names, Written};
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::Hint;
+use loopx_base::id::Oid;
+use loopx_rules::issue::{IssueId, Status};
 use serde_json::{Value, json};
 
-pub fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     match command {
         IssueCommand::Create(args) => create::run(*args, ctx, ui),
         IssueCommand::List(args) => list::run(*args, ctx, ui),

@@ -2,13 +2,14 @@
 
 use super::{remarks, status_word};
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::{Hint, command};
-use crate::core::issue::filter::duration;
-use crate::core::issue::{IssueId, Status};
 use crate::flow::Context;
-use crate::flow::issue::view::{self, Shown};
+use crate::flow::issue::view;
+use crate::flow::issue::view::Shown;
 use crate::ui::{Ui, clean, line, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::{Hint, command};
+use loopx_rules::issue::filter::duration;
+use loopx_rules::issue::{IssueId, Status};
 use serde_json::json;
 
 /// Show everything of an issue
@@ -18,7 +19,7 @@ pub struct ShowArgs {
     id: String,
 }
 
-pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let shown = view::show(ctx, &args.id)?;
     print(&shown, ui);
     let next = next(&shown);

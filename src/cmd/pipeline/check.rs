@@ -2,11 +2,11 @@
 
 use super::say;
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::spec::Severity;
 use crate::flow::{Context, pipeline as flow};
 use crate::ui::Ui;
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_spec::Severity;
 use serde_json::json;
 
 /// Say what is wrong with a pipeline, each finding with its line; exit 1 for errors
@@ -20,7 +20,7 @@ pub struct CheckArgs {
     strict: bool,
 }
 
-pub fn run(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let checked = flow::check(ctx, args.name.as_deref())?;
     say(&checked.findings, ui);
     let errors = checked.findings.iter();

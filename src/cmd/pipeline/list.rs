@@ -1,17 +1,17 @@
 //! `pipeline list`.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
 use crate::flow::{Context, pipeline as flow};
 use crate::ui::{Ui, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
 use serde_json::json;
 
 /// List the pipelines of the program and of the repository
 #[derive(Clone, Debug, clap::Args)]
 pub struct ListArgs {}
 
-pub fn run(_: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(_: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let all = flow::list(ctx)?;
     let wide = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
     for one in &all {

@@ -1,16 +1,16 @@
 //! `pipeline`: one file per word. No rule lives here.
 
-pub mod check;
-pub mod list;
-pub mod show;
-pub mod start;
-pub mod status;
+pub(crate) mod check;
+pub(crate) mod list;
+pub(crate) mod show;
+pub(crate) mod start;
+pub(crate) mod status;
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::spec::{Finding, Severity};
 use crate::flow::Context;
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_spec::{Finding, Severity};
 
 #[derive(Debug, clap::Subcommand)]
 pub enum PipelineCommand {
@@ -22,7 +22,7 @@ pub enum PipelineCommand {
     Status(status::StatusArgs),
 }
 
-pub fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     match command {
         PipelineCommand::List(args) => list::run(&args, ctx, ui),
         PipelineCommand::Show(args) => show::run(&args, ctx, ui),

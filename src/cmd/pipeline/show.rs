@@ -1,10 +1,10 @@
 //! `pipeline show`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::pipeline::view;
 use crate::flow::{Context, pipeline as flow};
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_rules::pipeline::view;
 use serde_json::{Value, json};
 
 /// Print a pipeline: its file as it is, or the graph that it makes
@@ -18,7 +18,7 @@ pub struct ShowArgs {
     graph: bool,
 }
 
-pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let pipeline = flow::find(ctx, &args.name)?;
     let lines = flow::sample(&pipeline);
     if args.graph {

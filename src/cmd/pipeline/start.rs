@@ -2,13 +2,14 @@
 
 use crate::cli::Exit;
 use crate::cmd::report;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::task::node::OnComplete;
 use crate::flow::Context;
-use crate::flow::pipeline::{self as flow, Plan, StartRequest};
+use crate::flow::pipeline as flow;
+use crate::flow::pipeline::{Plan, StartRequest};
 use crate::ui::{Ui, line};
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::task::node::OnComplete;
 use serde_json::json;
 
 /// Write the tasks of a pipeline into the list of the session, behind those that are there
@@ -43,7 +44,7 @@ pub struct StartArgs {
     reason: Option<String>,
 }
 
-pub fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let params = args.param.iter().map(|text| {
         let pair = text.split_once('=');
         pair.map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -1,19 +1,19 @@
 //! `pipeline status`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::{command, hint};
-use crate::core::task::node::{OnComplete, TaskId};
 use crate::flow::Context;
 use crate::flow::pipeline::{Mark, Phase, StatusView, status};
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::{command, hint};
+use loopx_rules::task::node::{OnComplete, TaskId};
 
 /// Show how far the tasks are that pipelines made: phase by phase, who has what, what is ready, what cannot go on; exit 1
 /// where nothing can
 #[derive(Clone, Debug, clap::Args)]
 pub struct StatusArgs {}
 
-pub fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let view = status(ctx)?;
     let StatusView {
         done,

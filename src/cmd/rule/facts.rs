@@ -1,11 +1,11 @@
 //! `rule facts`.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::shell_word;
 use crate::flow::{Context, rules};
 use crate::ui::{Ui, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::shell_word;
 use serde_json::json;
 
 /// Show what the project is made of: languages, commands that build and test, what to read first

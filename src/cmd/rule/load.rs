@@ -1,14 +1,15 @@
 //! `rule load`.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::rule::{Ask, Loaded};
-use crate::core::stage::Stage;
 use crate::flow::Context;
-use crate::flow::rules::{self, Shelf};
+use crate::flow::rules;
+use crate::flow::rules::Shelf;
 use crate::ui::{Ui, clean, line};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_rules::rule::{Ask, Loaded};
+use loopx_rules::stage::Stage;
 use serde_json::{Value, json};
 
 /// Print the documents of rules that apply now, each as it stands

@@ -6,9 +6,9 @@ mod read;
 mod write;
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::ui::Ui;
+use loopx_base::failure::Result;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum RuleCommand {
@@ -24,7 +24,7 @@ pub enum RuleCommand {
     MergeDriver(read::DriverArgs),
 }
 
-pub fn run(
+pub(crate) fn run(
     command: RuleCommand,
     open: impl FnOnce() -> Result<Context>,
     ui: &mut Ui,

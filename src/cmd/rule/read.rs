@@ -2,13 +2,13 @@
 
 use crate::cli::Exit;
 use crate::cmd::pipeline::say;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::command;
-use crate::core::rule::{Document, Origin};
-use crate::core::spec::Severity;
 use crate::flow::{Context, driver, rules};
 use crate::ui::{Ui, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_rules::rule::{Document, Origin};
+use loopx_spec::Severity;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

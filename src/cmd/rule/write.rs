@@ -1,13 +1,14 @@
 //! `rule init`, `rule add` and `rule import`: they edit the worktree, or a person's own documents.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::hint::{command, hint};
-use crate::core::rule::{Origin, RuleKind};
 use crate::flow::Context;
-use crate::flow::rules::{self, AddRequest};
+use crate::flow::rules;
+use crate::flow::rules::AddRequest;
 use crate::ui::{Ui, diff, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_base::hint::{command, hint};
+use loopx_rules::rule::{Origin, RuleKind};
 use serde_json::json;
 use std::path::PathBuf;
 

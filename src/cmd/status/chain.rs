@@ -1,9 +1,9 @@
 //! What `status --verbose` adds: every gate, the codes of what holds them, and what rests on what.
 
 use crate::cmd::{blocker_lines, check_lines};
-use crate::core::signature::Checked;
 use crate::flow::view::Status;
 use crate::ui::{Ui, line, style};
+use loopx_rules::signature::Checked;
 
 pub(super) fn all(status: &Status, ui: &mut Ui) {
     gates(status, ui);

@@ -4,15 +4,15 @@ mod chain;
 mod rows;
 
 use crate::cli::Exit;
-use crate::core::age::age;
-use crate::core::failure::Result;
-use crate::core::lease::seconds_of;
-use crate::core::session::Ending;
 use crate::flow::view::Status;
 use crate::flow::{Context, view};
 use crate::ui::{Ui, clean, layout, line, style};
+use loopx_base::age::age;
+use loopx_base::failure::Result;
+use loopx_rules::lease::seconds_of;
+use loopx_rules::session::Ending;
 
-pub fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let status = view::status(ctx)?;
     ui.json("status", &status);
     if ui.is_json() {

@@ -1,18 +1,18 @@
 //! The lines of the picture: one for each file that is asked for, and one for each other thing to know.
 
-use crate::core::artifact::Artifact;
-use crate::core::counted;
-use crate::core::failure::{Blocker, Code};
-use crate::core::gate::{FileState, Proof, Uncommitted, named};
-use crate::core::hint::{Verb, command};
-use crate::core::op::CodeVerdict;
-use crate::core::session::Ending;
-use crate::core::stage::Stage;
 use crate::flow::landed::Landed;
 use crate::flow::view::Status;
 use crate::flow::workcopy::FileStatus;
 use crate::ui::{line, style};
 use anstyle::Style;
+use loopx_base::counted;
+use loopx_base::failure::{Blocker, Code};
+use loopx_base::hint::{Verb, command};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate::{FileState, Proof, Uncommitted, named};
+use loopx_rules::op::CodeVerdict;
+use loopx_rules::session::Ending;
+use loopx_rules::stage::Stage;
 
 /// A label, and what is said of it.
 pub(super) struct Row {
@@ -220,7 +220,7 @@ fn held(status: &Status) -> Vec<Row> {
 
 /// Who let the session go on from here, where somebody did already.
 fn approval(status: &Status) -> Option<Row> {
-    let from_here = |transition: crate::core::stage::Transition| transition.from() == status.stage;
+    let from_here = |transition: loopx_rules::stage::Transition| transition.from() == status.stage;
     let gate = status
         .gates
         .iter()

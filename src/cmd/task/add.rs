@@ -3,10 +3,10 @@
 use super::fields::{FieldArgs, PlaceArgs, task_id};
 use crate::cli::Exit;
 use crate::cmd::report;
-use crate::core::failure::Result;
-use crate::core::task::file::edit::Place;
 use crate::flow::{Context, task_list};
 use crate::ui::Ui;
+use loopx_base::failure::Result;
+use loopx_rules::task::file::edit::Place;
 use serde_json::json;
 
 /// Add a task to the list, and save it
@@ -23,7 +23,7 @@ pub struct AddArgs {
     fields: FieldArgs,
 }
 
-pub fn run(args: AddArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: AddArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let AddArgs {
         title,
         id,

@@ -1,11 +1,11 @@
 //! `task check`.
 
 use crate::cli::Exit;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::spec::{Severity, has_errors};
 use crate::flow::{Context, task_list};
 use crate::ui::{Ui, line, style};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_spec::{Severity, has_errors};
 
 /// Say what is wrong with the list of tasks, each finding with its line; exit 1 for errors
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -15,7 +15,7 @@ pub struct CheckArgs {
     strict: bool,
 }
 
-pub fn run(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let checked = task_list::judge(ctx)?;
     for finding in &checked.findings {
         let (role, word) = match finding.severity {

@@ -3,14 +3,15 @@
 use crate::cli::Exit;
 use crate::cmd::artifacts::read_text;
 use crate::cmd::report;
-use crate::core::code::Code;
-use crate::core::failure::{Failure, Result};
-use crate::core::hint::command;
-use crate::core::task::decide::{Confidence, Decision, Points, Rating, Said, Verdict, read_blocks};
-use crate::core::task::status::Status;
 use crate::flow::Context;
-use crate::flow::task::{self as flow, DecideRequest, Decided, DecisionRow};
+use crate::flow::task as flow;
+use crate::flow::task::{DecideRequest, Decided, DecisionRow};
 use crate::ui::{Ui, line, style};
+use loopx_base::code::Code;
+use loopx_base::failure::{Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::task::decide::{Confidence, Decision, Points, Rating, Said, Verdict, read_blocks};
+use loopx_rules::task::status::Status;
 use serde_json::json;
 use std::str::FromStr;
 
@@ -66,7 +67,7 @@ pub struct OpenArgs {
     reason: Option<String>,
 }
 
-pub fn decide(args: DecideArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn decide(args: DecideArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let request = request(args)?;
     let done = flow::decide(ctx, &request)?;
     let decided = &done.value;
@@ -211,7 +212,7 @@ fn rating(text: &str) -> Option<Rating> {
     })
 }
 
-pub fn open(args: OpenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn open(args: OpenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = flow::open(ctx, &args.task, args.reason)?;
     let task = &done.value.task;
     let (said, status) = match done.value.begins {
@@ -224,7 +225,7 @@ pub fn open(args: OpenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 /// The decisions of a session, one a line.
-pub fn log(ctx: &Context, count: Option<usize>, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn log(ctx: &Context, count: Option<usize>, ui: &mut Ui) -> Result<Exit> {
     let (session, mut rows) = flow::decisions(ctx)?;
     let left_out = rows.len().saturating_sub(count.unwrap_or(usize::MAX));
     rows.drain(..left_out);

@@ -2,10 +2,11 @@
 
 use crate::cli::Exit;
 use crate::cmd::{SignArgs, report};
-use crate::core::failure::Result;
 use crate::flow::Context;
-use crate::flow::task::{self as flow, DoneRequest, Finished, Touched};
+use crate::flow::task as flow;
+use crate::flow::task::{DoneRequest, Finished, Touched};
 use crate::ui::{Ui, line};
+use loopx_base::failure::Result;
 use serde_json::json;
 
 /// Complete a task: run what proves it, and record that it passed
@@ -45,7 +46,7 @@ pub struct DoneArgs {
     sign: SignArgs,
 }
 
-pub fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let request = DoneRequest {
         task: args.task,
         summary: args.summary,

@@ -3,11 +3,11 @@
 use super::fields::{FieldArgs, task_id};
 use crate::cli::Exit;
 use crate::cmd::report;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::task::file::edit::Change;
 use crate::flow::{Context, task_list};
 use crate::ui::Ui;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::task::file::edit::Change;
 use serde_json::json;
 
 /// Fields that can be taken out of a task.
@@ -45,7 +45,7 @@ pub struct EditArgs {
     fields: FieldArgs,
 }
 
-pub fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let EditArgs {
         task,
         title,

@@ -1,10 +1,10 @@
 //! `task export`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::task::file::{Form, markdown, values};
 use crate::flow::{Context, task_list};
 use crate::ui::Ui;
+use loopx_base::failure::Result;
+use loopx_rules::task::file::{Form, markdown, values};
 use serde_json::json;
 
 /// Print the list of tasks: as it is, as a table for people, or as one document
@@ -15,7 +15,7 @@ pub struct ExportArgs {
     format: Form,
 }
 
-pub fn run(args: &ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (state, text, file) = task_list::readable(ctx)?;
     if !ui.is_json() {
         match args.format {

@@ -1,15 +1,15 @@
 //! The fields of a task as options of the command line.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::task::file::edit::{Change, Place};
-use crate::core::task::file::{EFFORTS, STAGES, TYPES, priorities};
-use crate::core::task::node::{NodeKind, TaskId};
 use clap::builder::PossibleValuesParser;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_rules::task::file::edit::{Change, Place};
+use loopx_rules::task::file::{EFFORTS, STAGES, TYPES, priorities};
+use loopx_rules::task::node::{NodeKind, TaskId};
 use serde_json::{Value, json};
 
 /// The fields of a task. An option that can be given several times replaces the whole list.
 #[derive(Debug, Default, clap::Args)]
-pub struct FieldArgs {
+pub(crate) struct FieldArgs {
     /// What has to be done, in more words than the title
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
@@ -83,7 +83,7 @@ pub struct FieldArgs {
 
 impl FieldArgs {
     /// The fields that are given, in the order in which a new line has them.
-    pub fn changes(&self) -> Vec<Change> {
+    pub(crate) fn changes(&self) -> Vec<Change> {
         let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
         let list = |list: &[String]| (!list.is_empty()).then(|| json!(list));
         let verification = match &self.manual {
@@ -161,7 +161,7 @@ fn pair(text: &str) -> std::result::Result<Pair, String> {
 /// Where a task stands among the others.
 #[derive(Debug, Default, clap::Args)]
 #[group(multiple = false)]
-pub struct PlaceArgs {
+pub(crate) struct PlaceArgs {
     /// Before this task
     #[arg(long, value_name = "ID")]
     before: Option<String>,
@@ -178,7 +178,7 @@ pub struct PlaceArgs {
 
 impl PlaceArgs {
     /// `None` where nobody said it.
-    pub fn place(&self) -> Result<Option<Place>> {
+    pub(crate) fn place(&self) -> Result<Option<Place>> {
         let PlaceArgs {
             before,
             after,
@@ -195,7 +195,7 @@ impl PlaceArgs {
     }
 }
 
-pub fn task_id(text: &str) -> Result<TaskId> {
+pub(crate) fn task_id(text: &str) -> Result<TaskId> {
     TaskId::parse(text).ok_or_else(|| {
         Failure::not_found(
             Code::TaskUnknown,

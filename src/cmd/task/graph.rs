@@ -2,11 +2,12 @@
 
 use super::row_lines;
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::task::node::TaskId;
 use crate::flow::Context;
-use crate::flow::task::{self as flow, GraphView};
+use crate::flow::task as flow;
+use crate::flow::task::GraphView;
 use crate::ui::{Ui, style};
+use loopx_base::failure::Result;
+use loopx_rules::task::node::TaskId;
 use serde_json::json;
 
 /// Show which task waits for which, the longest chain, and what cannot go on
@@ -21,7 +22,7 @@ pub struct WavesArgs {
     limit: Option<u32>,
 }
 
-pub fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let view = flow::graph_of(ctx, None)?;
     for row in &view.nodes {
         row_lines(ui, row);
@@ -47,7 +48,7 @@ pub fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub fn waves(args: &WavesArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn waves(args: &WavesArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let limit = args.limit.and_then(|limit| usize::try_from(limit).ok());
     let GraphView { session, waves, .. } = flow::graph_of(ctx, limit)?;
     for (at, wave) in waves.iter().enumerate() {

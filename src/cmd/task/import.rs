@@ -3,11 +3,11 @@
 use crate::cli::Exit;
 use crate::cmd::artifacts::read_text;
 use crate::cmd::report;
-use crate::core::counted;
-use crate::core::failure::Result;
-use crate::core::task::import::{Format, Remark};
 use crate::flow::{Context, task_list};
 use crate::ui::{Ui, line};
+use loopx_base::counted;
+use loopx_base::failure::Result;
+use loopx_rules::task::import::{Format, Remark};
 use serde_json::json;
 
 /// Take the tasks of another list in behind those that are there: whole, or not at all
@@ -30,7 +30,7 @@ pub struct ImportArgs {
     reason: Option<String>,
 }
 
-pub fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let text = read_text(&args.file)?;
     let found = task_list::look(&args.file, text, args.format)?;
     if args.dry_run {

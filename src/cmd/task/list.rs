@@ -2,10 +2,10 @@
 
 use super::row_lines;
 use crate::cli::Exit;
-use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::task as flow;
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
 use serde_json::json;
 
 /// List the tasks of the session: how far each is, who has it, and what it waits for
@@ -19,7 +19,7 @@ pub struct ListArgs {
     ready: bool,
 }
 
-pub fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let mut rows = flow::list(ctx, args.on.as_deref())?;
     let all = rows.tasks.len();
     if args.ready {

@@ -1,10 +1,10 @@
 //! `task log`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::task as flow;
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
 use serde_json::json;
 
 /// Show what happened to the tasks and what their checks said, oldest first
@@ -15,7 +15,7 @@ pub struct LogArgs {
     task: Option<String>,
 }
 
-pub fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (session, happened) = flow::log(ctx, args.task.as_deref())?;
     for one in &happened {
         let fate = if one.undone { "  (undone)" } else { "" };

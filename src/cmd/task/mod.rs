@@ -1,33 +1,33 @@
 //! `take` and `task`: one file per word. No rule lives here.
 
-pub mod add;
-pub mod check;
-pub mod decide;
-pub mod done;
-pub mod edit;
-pub mod export;
-pub mod fields;
-pub mod graph;
-pub mod import;
-pub mod list;
-pub mod log;
-pub mod moves;
-pub mod outputs;
-pub mod place;
-pub mod show;
-pub mod take;
+pub(crate) mod add;
+pub(crate) mod check;
+pub(crate) mod decide;
+pub(crate) mod done;
+pub(crate) mod edit;
+pub(crate) mod export;
+pub(crate) mod fields;
+pub(crate) mod graph;
+pub(crate) mod import;
+pub(crate) mod list;
+pub(crate) mod log;
+pub(crate) mod moves;
+pub(crate) mod outputs;
+pub(crate) mod place;
+pub(crate) mod show;
+pub(crate) mod take;
 
 use crate::cli::{Exit, TaskCommand};
-use crate::core::failure::Result;
-use crate::core::gate::Proof;
-use crate::core::hint::command;
-use crate::core::shell_word;
-use crate::core::task::status::{Status, Step};
 use crate::flow::Context;
 use crate::flow::task::{GateView, Row};
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_base::shell_word;
+use loopx_rules::gate::Proof;
+use loopx_rules::task::status::{Status, Step};
 
-pub fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     match command {
         TaskCommand::List(args) => list::run(&args, ctx, ui),
         TaskCommand::Show(args) => show::run(&args, ctx, ui),

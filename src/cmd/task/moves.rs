@@ -2,11 +2,12 @@
 
 use crate::cli::Exit;
 use crate::cmd::report;
-use crate::core::failure::Result;
-use crate::core::task::status::Step;
-use crate::flow::task::{self as flow, Moved};
+use crate::flow::task as flow;
+use crate::flow::task::Moved;
 use crate::flow::{Context, Done};
 use crate::ui::Ui;
+use loopx_base::failure::Result;
+use loopx_rules::task::status::Step;
 use serde_json::json;
 
 /// A task that is taken here.
@@ -31,7 +32,7 @@ pub struct NamedArgs {
     reason: Option<String>,
 }
 
-pub fn own(args: OwnArgs, step: Step, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn own(args: OwnArgs, step: Step, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let task = args.task.as_deref();
     let done = match step {
         Step::Fail => flow::fail(ctx, task, args.reason)?,
@@ -40,7 +41,7 @@ pub fn own(args: OwnArgs, step: Step, ctx: &Context, ui: &mut Ui) -> Result<Exit
     Ok(moved(ctx, ui, step, &done))
 }
 
-pub fn named(args: NamedArgs, step: Step, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn named(args: NamedArgs, step: Step, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = match step {
         Step::Skip => flow::skip(ctx, &args.task, args.reason)?,
         _ => flow::retry(ctx, &args.task, args.reason.as_deref())?,

@@ -1,10 +1,10 @@
 //! `task outputs`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
 use crate::flow::Context;
 use crate::flow::task as flow;
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
 
 /// List the files that a task leaves, each with whether it is there; exit 1 where one is missing
 #[derive(Clone, Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub struct OutputsArgs {
     task: Option<String>,
 }
 
-pub fn run(args: &OutputsArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &OutputsArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let left = flow::left_by(ctx, args.task.as_deref())?;
     for output in &left.outputs {
         let (role, word) = match output.present {

@@ -3,10 +3,10 @@
 use super::fields::{PlaceArgs, task_id};
 use crate::cli::Exit;
 use crate::cmd::report;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
 use crate::flow::{Context, task_list};
 use crate::ui::Ui;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
 use serde_json::json;
 
 /// Put a task into another place of the list, and save it
@@ -21,7 +21,7 @@ pub struct MoveArgs {
     reason: Option<String>,
 }
 
-pub fn run(args: MoveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: MoveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let id = task_id(&args.task)?;
     let place = args.place.place()?.ok_or_else(|| {
         Failure::usage(

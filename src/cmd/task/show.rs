@@ -4,11 +4,12 @@ use super::decide::row_words;
 use super::take::{legal, print};
 use super::{remarks, status_word};
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::task::prompt::CardForm;
 use crate::flow::Context;
-use crate::flow::task::{self as flow, DecisionRow, GateView, TaskView};
+use crate::flow::task as flow;
+use crate::flow::task::{DecisionRow, GateView, TaskView};
 use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_rules::task::prompt::CardForm;
 use serde_json::json;
 
 /// Show a task: its card, who has it, and how it stands
@@ -25,7 +26,7 @@ pub struct ShowArgs {
     format: CardForm,
 }
 
-pub fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let view = flow::show(ctx, args.task.as_deref())?;
     if args.format == CardForm::Text {
         standing(&view, ui);

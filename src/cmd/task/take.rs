@@ -1,16 +1,18 @@
 //! `take`.
 
 use crate::cli::Exit;
-use crate::core::failure::Result;
-use crate::core::hint::{command, hint};
-use crate::core::lease::clock;
-use crate::core::task::card::Card;
-use crate::core::task::node::{NodeKind, TaskId};
-use crate::core::task::prompt::{self, CardForm};
-use crate::core::task::status::Step;
 use crate::flow::Context;
-use crate::flow::task::{self as flow, TakeRequest};
+use crate::flow::task as flow;
+use crate::flow::task::TakeRequest;
 use crate::ui::{Ui, clean, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::{command, hint};
+use loopx_rules::lease::clock;
+use loopx_rules::task::card::Card;
+use loopx_rules::task::node::{NodeKind, TaskId};
+use loopx_rules::task::prompt;
+use loopx_rules::task::prompt::CardForm;
+use loopx_rules::task::status::Step;
 use serde_json::{Value, json};
 
 /// Take the next task that is ready, and print its card
@@ -48,7 +50,7 @@ pub struct TakeArgs {
     format: CardForm,
 }
 
-pub fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let request = TakeRequest {
         task: args.task,
         role: args.role,

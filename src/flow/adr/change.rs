@@ -1,22 +1,25 @@
 //! What edits files of the worktree: a new draft, a status, a link, another number, the index.
 
 use super::{Folder, file_names, hash, load, top};
-use crate::core::adr::edit::{self, Target};
-use crate::core::adr::record::{reverse, verb_words};
-use crate::core::adr::renumber::{self, Move};
-use crate::core::adr::{self, DRAFT, Record, Status, overview};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
 use crate::flow::context::Context;
 use crate::flow::files;
 use crate::flow::opening::new_uid;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_spec::adr;
+use loopx_spec::adr::edit;
+use loopx_spec::adr::edit::Target;
+use loopx_spec::adr::record::{reverse, verb_words};
+use loopx_spec::adr::renumber;
+use loopx_spec::adr::renumber::Move;
+use loopx_spec::adr::{DRAFT, Record, Status, overview};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One file, before and after.
 #[derive(Clone, Debug, Serialize)]
-pub struct FileChange {
+pub(crate) struct FileChange {
     /// Below the top of the worktree.
     pub path: String,
     /// The name it gets, where that changes.
@@ -55,7 +58,12 @@ fn apply(ctx: &Context, changes: &[FileChange]) -> Result<()> {
 }
 
 /// Writes a draft. What it supersedes is noted in the draft alone.
-pub fn new(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> Result<FileChange> {
+pub(crate) fn new(
+    ctx: &Context,
+    typed: &str,
+    nygard: bool,
+    supersedes: &[String],
+) -> Result<FileChange> {
     let top = top(ctx)?;
     let title = adr::title(typed)?;
     let folder = load(ctx)?;
@@ -82,7 +90,7 @@ pub fn new(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> R
 }
 
 /// Accepts a record and pins its body. What it supersedes is superseded now.
-pub fn accept(ctx: &Context, word: &str) -> Result<Vec<FileChange>> {
+pub(crate) fn accept(ctx: &Context, word: &str) -> Result<Vec<FileChange>> {
     let folder = load(ctx)?;
     let record = folder.find_numbered(word)?;
     let path = format!("{}/{}", folder.path, record.file);
@@ -191,7 +199,7 @@ fn target(record: &Record) -> Result<Target<'_>> {
 }
 
 /// Writes on both sides that one record superseded another.
-pub fn supersede(ctx: &Context, old: &str, new: &str) -> Result<Vec<FileChange>> {
+pub(crate) fn supersede(ctx: &Context, old: &str, new: &str) -> Result<Vec<FileChange>> {
     let folder = load(ctx)?;
     let (old, new) = two(&folder, old, new)?;
     let stands = old.status == Some(Status::Superseded)
@@ -216,7 +224,7 @@ pub fn supersede(ctx: &Context, old: &str, new: &str) -> Result<Vec<FileChange>>
 }
 
 /// Writes a link, and its reverse on the other side.
-pub fn link(
+pub(crate) fn link(
     ctx: &Context,
     from: &str,
     verb: &str,
@@ -273,7 +281,7 @@ pub fn link(
 
 /// Which records get another number.
 #[derive(Clone, Debug)]
-pub enum Renumber<'a> {
+pub(crate) enum Renumber<'a> {
     One {
         from: u32,
         to: u32,
@@ -284,7 +292,7 @@ pub enum Renumber<'a> {
 }
 
 /// Renames records and repairs what leads to them.
-pub fn renumber(
+pub(crate) fn renumber(
     ctx: &Context,
     what: &Renumber<'_>,
     dry_run: bool,
@@ -387,7 +395,7 @@ fn other_markdown(top: &Path, folder: &Folder) -> Result<Vec<String>> {
 }
 
 /// Writes the managed block of the folder's README.md, or of the index.md that is there.
-pub fn write_index(ctx: &Context) -> Result<Option<FileChange>> {
+pub(crate) fn write_index(ctx: &Context) -> Result<Option<FileChange>> {
     let top = top(ctx)?;
     let folder = load(ctx)?;
     let mut file = "README.md";

@@ -2,13 +2,13 @@
 
 use super::promote::{Candidate, FileTexts, Request, promotion};
 use super::{of_tree, tree_files};
-use crate::core::account::Change;
-use crate::core::adr::Record;
-use crate::core::failure::Result;
-use crate::core::id::Oid;
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::git::Repo;
+use loopx_base::failure::Result;
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_rules::account::Change;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
+use loopx_spec::adr::Record;
 
 /// Everything that promoting a session's candidate could make of a tree: in either layout, accepted or not.
 pub(in crate::flow) fn promotions(

@@ -2,21 +2,23 @@
 //!
 //! Everything here edits files and leaves the commit to a person; only [`promote`] makes one.
 
-pub mod change;
+pub(crate) mod change;
 pub(in crate::flow) mod landed;
-pub mod promote;
+pub(crate) mod promote;
 
 use super::context::Context;
 use super::files;
-use crate::core::adr::check::{self, Elsewhere};
-use crate::core::adr::{self, Record, is_record, number_of};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
-use crate::core::markdown;
-use crate::core::policy::Policy;
-use crate::core::spec::Finding;
-use crate::git::{EntryKind, Repo};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
+use loopx_git::{EntryKind, Repo};
+use loopx_rules::markdown;
+use loopx_rules::policy::Policy;
+use loopx_spec::Finding;
+use loopx_spec::adr;
+use loopx_spec::adr::check;
+use loopx_spec::adr::check::Elsewhere;
+use loopx_spec::adr::{Record, is_record, number_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +27,7 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The folder of records, read.
 #[derive(Debug)]
-pub struct Folder {
+pub(crate) struct Folder {
     /// Below the top of the worktree: `docs/adr`.
     pub path: String,
     /// By number, drafts last.
@@ -75,7 +77,7 @@ fn require_filled(path: &str, record: &Record) -> Result<()> {
 
 /// The hash that pins a text: its SHA-1 id as a blob, also where git uses SHA-256, so that a record
 /// keeps its pin in every repository.
-pub fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     // Hashing bytes in memory fails only where libgit2 has no memory: such a pin matches nothing.
     Repo::sha1_of(text.as_bytes()).map_or_else(|_| String::new(), |id| id.to_string())
 }
@@ -111,7 +113,7 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
 }
 
 /// The records of the worktree; of HEAD in a bare repository.
-pub fn load(ctx: &Context) -> Result<Folder> {
+pub(crate) fn load(ctx: &Context) -> Result<Folder> {
     let path = folder_path(ctx)?;
     let Some(top) = ctx.repo.work_dir() else {
         let records = match ctx.repo.head()?.commit {
@@ -275,7 +277,7 @@ fn of_tree(repo: &Repo, tree: &Oid, path: &str) -> Result<Vec<Record>> {
 
 impl Folder {
     /// The record that a word names: a number, a file, a slug, or the beginning of an id.
-    pub fn find(&self, word: &str) -> Result<&Record> {
+    pub(crate) fn find(&self, word: &str) -> Result<&Record> {
         let name = word.rsplit('/').next().unwrap_or(word);
         let number: Option<u32> = word.parse().ok();
         let exact = |record: &&Record| {
@@ -303,7 +305,7 @@ impl Folder {
                     Code::RecordUnknown,
                     format!("no decision record in {} is `{word}`", self.path),
                 );
-                Err(match crate::core::nearest(word, names) {
+                Err(match loopx_base::nearest(word, names) {
                     Some(near) => failure.help(command!("adr show {near}")),
                     None => failure.help(command!("adr list")),
                 })
@@ -324,7 +326,7 @@ impl Folder {
     }
 
     /// A record that has a number already.
-    pub fn find_numbered(&self, word: &str) -> Result<&Record> {
+    pub(crate) fn find_numbered(&self, word: &str) -> Result<&Record> {
         let record = self.find(word)?;
         if record.is_draft() {
             return Err(Failure::refused(
@@ -352,7 +354,7 @@ fn top(ctx: &Context) -> Result<PathBuf> {
 }
 
 /// Everything that is wrong with the folder. Other branches are those named, else all local ones.
-pub fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Finding>)> {
+pub(crate) fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Finding>)> {
     let folder = load(ctx)?;
     let (elsewhere, ours) = elsewhere(ctx, &folder, with)?;
     let thawed = thawed(ctx, &folder, with)?;

@@ -4,23 +4,27 @@
 //! promotions never give one number. Links are written to both records here and nowhere earlier.
 
 use super::{MAX_BYTES, hash, of_tree, record, tree_files};
-use crate::core::adr::edit::{self, Target};
-use crate::core::adr::record::{reverse, verb_key};
-use crate::core::adr::{self, DRAFT, Record, Status, overview};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::session::Ending;
-use crate::core::stage::Stage;
-use crate::core::texts::Texts;
 use crate::flow::context::Context;
 use crate::flow::journal::{Entry, Scope, Step, Worktree};
-use crate::flow::naming::{self, unknown};
+use crate::flow::naming;
+use crate::flow::naming::unknown;
 use crate::flow::opening::Opening;
 use crate::flow::{act, archive, delta, files, seat};
-use crate::git::{self, Identity, Repo};
-use crate::store;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git as git;
+use loopx_git::{Identity, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::session::Ending;
+use loopx_rules::stage::Stage;
+use loopx_rules::texts::Texts;
+use loopx_spec::adr;
+use loopx_spec::adr::edit;
+use loopx_spec::adr::edit::Target;
+use loopx_spec::adr::record::{reverse, verb_key};
+use loopx_spec::adr::{DRAFT, Record, Status, overview};
+use loopx_store as store;
 use std::collections::BTreeMap;
 
 /// Tries before a busy target branch is given up.
@@ -28,7 +32,7 @@ const TRIES: u32 = 10;
 
 /// What `adr promote` was asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     /// A session or a draft's file.
     pub what: Option<&'a str>,
     pub nygard: bool,
@@ -39,7 +43,7 @@ pub struct Request<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Promoted {
+pub(crate) struct Promoted {
     pub number: u32,
     pub path: String,
     pub target: String,
@@ -79,7 +83,7 @@ impl Candidate {
 }
 
 /// Promotes a candidate.
-pub fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
+pub(crate) fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
     // git's index takes one writer at a time; whoever else lands on a branch waits here.
     let opening = Opening::of(ctx)?;
     let candidate = candidate(ctx, request.what, &opening.identity)?;
@@ -171,7 +175,7 @@ fn draft_path(ctx: &Context, word: &str) -> Result<Option<String>> {
     };
     let folder = super::folder_path(ctx)?;
     let top = std::fs::canonicalize(top).unwrap_or_else(|_| top.to_path_buf());
-    let here = crate::env::current_dir().unwrap_or_else(|_| top.clone());
+    let here = loopx_base::env::current_dir().unwrap_or_else(|_| top.clone());
     let stem = word.strip_suffix(".md").unwrap_or(word);
     let named = stem.strip_prefix(DRAFT).unwrap_or(stem);
     let places = [

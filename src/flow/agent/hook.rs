@@ -10,31 +10,33 @@ use super::super::rules::Applying;
 use super::super::workcopy::{FileStatus, WorkCopy};
 use super::super::{files, lease, task, view};
 use super::ledger;
-use crate::core::agent::guard::{self, Kind as OffenceKind, Offence};
-use crate::core::agent::{Call, Decision, Host, MAX_TEXT, Moment};
-use crate::core::failure::Result;
-use crate::core::hint::{Hint, Verb, command};
-use crate::core::id::Oid;
-use crate::core::lease as leases;
-use crate::core::next::Next;
-use crate::core::op::{DelegationStatus, Event};
-use crate::core::session::State;
-use crate::core::stage::Stage;
-use crate::core::stop::{self, Build, BuildOwner, Driver, Judged, Ledger, Ruling};
-use crate::core::task::prompt;
-use crate::env;
-use crate::store::{Session, Snapshot, Store};
+use loopx_base::env;
+use loopx_base::failure::Result;
+use loopx_base::hint::{Hint, Verb, command};
+use loopx_base::id::Oid;
+use loopx_hosts::guard;
+use loopx_hosts::guard::{Kind as OffenceKind, Offence};
+use loopx_hosts::{Call, Decision, Host, MAX_TEXT, Moment};
+use loopx_rules::lease as leases;
+use loopx_rules::next::Next;
+use loopx_rules::op::{DelegationStatus, Event};
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::stop;
+use loopx_rules::stop::{Build, BuildOwner, Driver, Judged, Ledger, Ruling};
+use loopx_rules::task::prompt;
+use loopx_store::{Session, Snapshot, Store};
 use serde_json::{Value, json};
 
 /// What to say: one document on stdout, or nothing, and perhaps a word on stderr.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub(crate) struct Answer {
     pub stdout: Option<String>,
     pub note: Option<String>,
 }
 
 /// Answers one call. `input` is what the host wrote.
-pub fn answer(host: Host, event: &str, input: &[u8]) -> Answer {
+pub(crate) fn answer(host: Host, event: &str, input: &[u8]) -> Answer {
     let Some(moment) = host.moment(event) else {
         return Answer::default();
     };

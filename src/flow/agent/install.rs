@@ -2,12 +2,13 @@
 //! is kept in the worktree's git dir, so that taking out restores every byte where nothing else changed.
 
 use super::super::{files, lease};
-use crate::core::agent::Host;
-use crate::core::agent::wiring::{self, Wired};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::env;
-use crate::git::Repo;
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_git::Repo;
+use loopx_hosts::Host;
+use loopx_hosts::wiring;
+use loopx_hosts::wiring::Wired;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ const MAX: u64 = 4 * 1024 * 1024;
 
 /// A host's file in this worktree.
 #[derive(Debug)]
-pub struct File {
+pub(crate) struct File {
     pub host: Host,
     pub path: PathBuf,
     pub text: Option<String>,
@@ -28,7 +29,7 @@ pub struct File {
 
 /// A change of a host's file, before or after it was made.
 #[derive(Debug)]
-pub struct Change {
+pub(crate) struct Change {
     pub path: PathBuf,
     pub before: Option<String>,
     pub after: Option<String>,
@@ -36,7 +37,7 @@ pub struct Change {
 }
 
 impl Change {
-    pub fn changes(&self) -> bool {
+    pub(crate) fn changes(&self) -> bool {
         self.before != self.after
     }
 }
@@ -66,7 +67,7 @@ fn top(repo: &Repo, host: Host) -> Result<PathBuf> {
 }
 
 /// Reads a host's file.
-pub fn read(repo: &Repo, host: Host) -> Result<File> {
+pub(crate) fn read(repo: &Repo, host: Host) -> Result<File> {
     let top = top(repo, host)?;
     let path = files::inside(&top, wiring::file(host))?;
     let program = env::program()
@@ -110,7 +111,7 @@ impl File {
     }
 
     /// Where the host has to be started for this file to be read, if that matters.
-    pub fn starts_in(&self) -> Option<String> {
+    pub(crate) fn starts_in(&self) -> Option<String> {
         wiring::starts_in(self.host, &self.start())
     }
 }
@@ -127,12 +128,12 @@ fn unreadable(file: &File) -> Failure {
 }
 
 /// What to paste by hand.
-pub fn snippet(file: &File) -> Result<String> {
+pub(crate) fn snippet(file: &File) -> Result<String> {
     wiring::snippet(file.host, &file.program)
 }
 
 /// Puts our hooks in, or only says how. A second time it changes nothing.
-pub fn install(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
+pub(crate) fn install(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
     let file = read(repo, host)?;
     if file.wired == Wired::Unreadable && file.text.is_none() {
         return Err(unreadable(&file));
@@ -178,7 +179,7 @@ fn kept(file: &File) -> Option<Kept> {
 }
 
 /// Takes our hooks out: every byte as it was where nobody else wrote since, else our entries alone.
-pub fn uninstall(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
+pub(crate) fn uninstall(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
     let file = read(repo, host)?;
     let Some(text) = &file.text else {
         return match file.wired {

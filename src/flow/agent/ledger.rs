@@ -2,9 +2,9 @@
 //! A file that cannot be read counts as empty; one that cannot be written holds nobody.
 
 use super::super::lease;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::stop::Ledger;
-use crate::git::Repo;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_git::Repo;
+use loopx_rules::stop::Ledger;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -19,11 +19,11 @@ fn path(repo: &Repo) -> PathBuf {
 }
 
 fn failed(repo: &Repo, error: &std::io::Error) -> Failure {
-    crate::git::unwritable(&path(repo), error)
+    loopx_git::unwritable(&path(repo), error)
 }
 
 /// What is remembered, without waiting for anybody.
-pub fn peek(repo: &Repo) -> Ledger {
+pub(crate) fn peek(repo: &Repo) -> Ledger {
     std::fs::read(path(repo)).map_or_else(|_| Ledger::default(), |bytes| parse(&bytes))
 }
 
@@ -37,7 +37,7 @@ fn parse(bytes: &[u8]) -> Ledger {
 }
 
 /// Changes what is remembered; nobody else of this worktree reads or writes it meanwhile.
-pub fn update<T>(repo: &Repo, change: impl FnOnce(&mut Ledger) -> T) -> Result<T> {
+pub(crate) fn update<T>(repo: &Repo, change: impl FnOnce(&mut Ledger) -> T) -> Result<T> {
     let failed = |error: std::io::Error| failed(repo, &error);
     repo.make_folder(&lease::folder(repo)).map_err(failed)?;
     let mut file = OpenOptions::new()

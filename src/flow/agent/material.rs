@@ -2,9 +2,10 @@
 
 use super::super::files;
 use super::install::remove_empty;
-use crate::core::agent::material::{self, Drift, Place};
-use crate::core::failure::{Code, Failure, Result};
-use crate::git::Repo;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_git::Repo;
+use loopx_hosts::material;
+use loopx_hosts::material::{Drift, Place};
 use serde::Serialize;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ const MAX: u64 = 4 * 1024 * 1024;
 
 /// One file and what happens to it.
 #[derive(Debug, Serialize)]
-pub struct Piece {
+pub(crate) struct Piece {
     pub path: &'static str,
     pub state: Drift,
     /// What is, or would be, written: `None` leaves it alone or removes it.
@@ -46,7 +47,7 @@ fn read(top: &Path, place: Place) -> Result<Option<String>> {
 }
 
 /// How each piece stands.
-pub fn status(repo: &Repo) -> Result<Vec<Piece>> {
+pub(crate) fn status(repo: &Repo) -> Result<Vec<Piece>> {
     pieces(repo, |_, text| text.map(str::to_owned))
 }
 
@@ -76,7 +77,7 @@ fn pieces(
 
 /// Writes or renews the material, or takes it away; or only says what would be done. What somebody
 /// edited is left alone.
-pub fn apply(repo: &Repo, remove: bool, dry_run: bool) -> Result<Vec<Piece>> {
+pub(crate) fn apply(repo: &Repo, remove: bool, dry_run: bool) -> Result<Vec<Piece>> {
     let imports = |text: &str| text.lines().any(|line| line.trim() == "@AGENTS.md");
     let pieces = pieces(repo, |place, text| match (remove, text) {
         (true, None) => None,

@@ -5,13 +5,13 @@ use super::super::act::{Act, Done, Needs, act};
 use super::super::context::Context;
 use super::super::{lease, stages};
 use super::{hook, ledger};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::command;
-use crate::core::id::SessionId;
-use crate::core::op::{BlockCause, Event};
-use crate::core::stage::Transition;
-use crate::core::stop::Parked;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::SessionId;
+use loopx_rules::gate;
+use loopx_rules::op::{BlockCause, Event};
+use loopx_rules::stage::Transition;
+use loopx_rules::stop::Parked;
 
 /// A word that a person will read: it has to be there.
 fn reason_for(command: &str, reason: Option<String>) -> Result<String> {
@@ -30,7 +30,7 @@ fn reason_for(command: &str, reason: Option<String>) -> Result<String> {
 }
 
 /// Records what stands in the way of the build. An agent may stop then; the next build step ends it.
-pub fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
+pub(crate) fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
     let reason = reason_for("agent block", reason)?;
     act(ctx, Needs::Code, |facts| {
         let owner = lease::owner(&ctx.repo, None)?;
@@ -49,7 +49,7 @@ pub fn block(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
 
 /// Lets agents of this worktree stop until somebody takes the build up again. Nothing is recorded on
 /// the session: it is this worktree's business.
-pub fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)> {
+pub(crate) fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)> {
     let why = reason_for("agent park", reason)?;
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -83,14 +83,14 @@ pub fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, String)
 
 /// What [`resume`] ended.
 #[derive(Debug)]
-pub struct Resumed {
+pub(crate) struct Resumed {
     pub id: SessionId,
     pub parked: bool,
     pub blocked: Option<String>,
 }
 
 /// Takes the build up again: no longer parked, no longer blocked, and no counter is held against it.
-pub fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
+pub(crate) fn resume(ctx: &Context, reason: Option<String>) -> Result<Resumed> {
     let store = ctx.store()?;
     let state = ctx.session_to_change(&store.snapshot()?)?.state;
     let known = ledger::peek(&ctx.repo);

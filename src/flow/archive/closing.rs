@@ -4,13 +4,13 @@
 use super::super::context::Context;
 use super::super::journal::{Step, Worktree};
 use super::contest::clear_conflicts;
-use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
-use crate::core::id::SessionId;
-use crate::core::markdown::section_text;
-use crate::core::session::State;
-use crate::core::texts::Texts;
-use crate::store;
+use loopx_base::failure::Result;
+use loopx_base::id::SessionId;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::markdown::section_text;
+use loopx_rules::session::State;
+use loopx_rules::texts::Texts;
+use loopx_store as store;
 
 /// What follows the end of sessions in this worktree: their conflicts and working copies go.
 pub(super) fn leave(ctx: &Context, ids: impl Iterator<Item = SessionId>) -> Result<Vec<Step>> {
@@ -27,7 +27,7 @@ pub(super) fn leave(ctx: &Context, ids: impl Iterator<Item = SessionId>) -> Resu
 }
 
 /// A candidate for a decision record; `adr promote` gives it a number.
-pub fn adr_candidate(state: &State, texts: &Texts, at: &str) -> String {
+pub(crate) fn adr_candidate(state: &State, texts: &Texts, at: &str) -> String {
     let section = |artifact: Artifact, title: &str| {
         texts
             .get(&artifact)

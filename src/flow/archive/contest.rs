@@ -6,12 +6,12 @@ use super::super::files;
 use super::super::journal::{self, Step, Worktree};
 use super::super::naming;
 use super::super::workcopy::{FOLDER, marker_line};
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::{parse_json, to_json};
-use crate::core::spec::{Finding, Severity, read_spec};
-use crate::store::Snapshot;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::op::{parse_json, to_json};
+use loopx_spec::{Finding, Severity, read_spec};
+use loopx_store::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ fn conflict_path(id: &SessionId, specs: &str, path: &str) -> String {
 }
 
 /// Whether conflicts of a session wait here for a person.
-pub fn has_conflicts(ctx: &Context, id: &SessionId) -> bool {
+pub(crate) fn has_conflicts(ctx: &Context, id: &SessionId) -> bool {
     contest_file(ctx, id).exists()
 }
 

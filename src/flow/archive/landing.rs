@@ -10,11 +10,13 @@ use super::closing::{adr_candidate, leave};
 use super::contest::clear_conflicts;
 use super::plan::{Aim, Plan, unsigned};
 use super::steps::Step;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::id::{Oid, SessionId};
-use crate::core::session::State;
-use crate::git::{self, EntryKind, Identity};
-use crate::store::{self, Session, Snapshot};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git as git;
+use loopx_git::{EntryKind, Identity};
+use loopx_rules::session::State;
+use loopx_store as store;
+use loopx_store::{Session, Snapshot};
 use std::collections::BTreeMap;
 
 /// What lands, in the entries of the journal.

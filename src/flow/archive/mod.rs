@@ -14,34 +14,34 @@ mod plan;
 mod steps;
 mod unarchive;
 
-use crate::core::hint::command;
-pub use closing::adr_candidate;
-pub use contest::has_conflicts;
+pub(crate) use closing::adr_candidate;
+pub(crate) use contest::has_conflicts;
+use loopx_base::hint::command;
 use plan::way;
 pub(in crate::flow) use plan::{likely_target, target_tree};
 pub(in crate::flow) use unarchive::undoing;
-pub use unarchive::{UNARCHIVE, Unarchived, unarchive};
+pub(crate) use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
 use super::act::require_active;
 use super::context::Context;
 use super::journal::Earlier;
 use super::naming;
 use super::opening::Opening;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::id::{Oid, SessionId};
-use crate::core::session::Ending;
-use crate::store::{Session, Snapshot, Store};
 use contest::{
     Contest, Way, abort, contested, no_conflict, read_contest, refuse_begun, write_conflicts,
 };
 use landing::land;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::session::Ending;
+use loopx_store::{Session, Snapshot, Store};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use steps::{Asked, Judged, steps};
 
 /// What `archive` was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// Say what would happen, with a diff; write nothing.
     DryRun,
     Merge,
@@ -53,7 +53,7 @@ pub enum Mode {
 
 /// Scenarios that go in without evidence, by name, and why.
 #[derive(Clone, Debug, Default)]
-pub struct Waivers {
+pub(crate) struct Waivers {
     pub scenarios: Vec<String>,
     pub reason: String,
     /// The commit is signed, also where it carries none.
@@ -62,7 +62,7 @@ pub struct Waivers {
 
 /// One file, before and after: a spec, or the fragment of a changelog.
 #[derive(Clone, Debug, Serialize)]
-pub struct SpecChange {
+pub(crate) struct SpecChange {
     pub path: String,
     pub before: Option<String>,
     /// `None`: the file goes.
@@ -71,7 +71,7 @@ pub struct SpecChange {
 
 /// What `archive` was asked for, in whole.
 #[derive(Debug)]
-pub struct Request<'r> {
+pub(crate) struct Request<'r> {
     /// Sessions by name; none: the one that is meant.
     pub names: &'r [String],
     pub onto: Option<&'r str>,
@@ -81,7 +81,7 @@ pub struct Request<'r> {
 
 /// What archiving came to.
 #[derive(Debug)]
-pub struct Archived {
+pub(crate) struct Archived {
     pub id: SessionId,
     pub target: String,
     /// The commit on the target branch; `None` for a dry run, and where the specs said so already.
@@ -108,7 +108,7 @@ impl Archived {
 
 /// What came of it.
 #[derive(Debug)]
-pub enum Done {
+pub(crate) enum Done {
     Archived(Vec<Archived>),
     /// What was continued or given up was taking an archive back.
     TakenBack(Unarchived),
@@ -118,7 +118,7 @@ pub enum Done {
 const TRIES: u32 = 10;
 
 /// Archives sessions, all of them or none, in an order in which nobody waits for a later one.
-pub fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
+pub(crate) fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
     let store = ctx.store()?;
     let mode = request.mode;
     if mode == Mode::DryRun {

@@ -11,14 +11,14 @@ use super::contest::Contest;
 use super::landing::landed_before;
 use super::plan::{Before, Plan, plan, way};
 use super::{Archived, SpecChange, Waivers};
-use crate::core::depends;
-use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::spec::fold;
-use crate::core::stage::Stage;
-use crate::git::Identity;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Blocker, Code, Failure, Kind, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::Identity;
+use loopx_rules::depends;
+use loopx_rules::stage::Stage;
+use loopx_spec::fold;
+use loopx_store::{Session, Snapshot};
 use std::collections::BTreeMap;
 
 /// What is asked for of all of them.

@@ -12,26 +12,27 @@ use super::contest::{Contest, Fight, Way, new_errors, refuse_begun, write_confli
 use super::landing::land_undo;
 use super::plan::{Aim, aim};
 use super::{Before, SpecChange, TRIES, busy};
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::session::{Ending, State};
-use crate::core::spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
 use crate::flow::file_merge::FileMerge;
-use crate::git::CommitInfo;
-use crate::git::merge::{Labels, merge_file};
-use crate::store::{self, Snapshot};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::CommitInfo;
+use loopx_git::merge::{Labels, merge_file};
+use loopx_rules::session::{Ending, State};
+use loopx_spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
+use loopx_store as store;
+use loopx_store::Snapshot;
 use std::collections::BTreeMap;
 
 /// The word of the `Loopx-Event` trailer of a commit that takes an archive back.
-pub const UNARCHIVE: &str = "unarchive";
+pub(crate) const UNARCHIVE: &str = "unarchive";
 
 /// Commits that are looked at between a branch and one of its archives.
 const LIMIT: usize = 100_000;
 
 /// What taking back came to.
 #[derive(Debug)]
-pub struct Unarchived {
+pub(crate) struct Unarchived {
     pub id: SessionId,
     pub target: String,
     /// The archive that was taken back.
@@ -44,7 +45,7 @@ pub struct Unarchived {
 }
 
 /// Takes the archive of a session back, in one commit on its target branch.
-pub fn unarchive(
+pub(crate) fn unarchive(
     ctx: &Context,
     name: &str,
     onto: Option<&str>,

@@ -2,20 +2,21 @@
 //! has now, and what archive would write.
 
 use super::{Word, active, load};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::SessionId;
-use crate::core::spec::{Action, Blocks, Conflict, PlanOptions, fold, plan_domain};
 use crate::flow::context::Context;
-use crate::flow::delta::{self, WHOLE};
+use crate::flow::delta;
+use crate::flow::delta::WHOLE;
 use crate::flow::file_merge::FileMerge;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::SessionId;
+use loopx_spec::{Action, Blocks, Conflict, PlanOptions, fold, plan_domain};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// One requirement that a delta touches: what the delta does to it, and what archive would do.
 #[derive(Debug, Serialize)]
-pub struct RequirementDiff {
+pub(crate) struct RequirementDiff {
     pub domain: String,
     pub path: String,
     /// Absent for the domain's purpose.
@@ -35,7 +36,7 @@ pub struct RequirementDiff {
 }
 
 /// The session's delta, requirement by requirement.
-pub fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
+pub(crate) fn diff(ctx: &Context) -> Result<(SessionId, Vec<RequirementDiff>)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let one = load(ctx, &snapshot, active(ctx, &snapshot)?)?;

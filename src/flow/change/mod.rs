@@ -8,11 +8,11 @@ mod diff;
 mod overlap;
 mod refresh;
 
-use crate::core::hint::command;
-use crate::core::texts::Texts;
-pub use diff::{RequirementDiff, diff};
-pub use overlap::{Overlap, Shared, overlap};
-pub use refresh::{Moved, Refreshed, refresh};
+pub(crate) use diff::{RequirementDiff, diff};
+use loopx_base::hint::command;
+use loopx_rules::texts::Texts;
+pub(crate) use overlap::{Overlap, overlap};
+pub(crate) use refresh::refresh;
 
 use super::act::texts_here;
 use super::archive;
@@ -21,24 +21,25 @@ use super::coverage;
 use super::delta::{self, Judgement, Target};
 use super::ground::{self, Ground};
 use super::spec::blocker;
-use crate::core::artifact::Artifact;
-use crate::core::brief;
-use crate::core::failure::{Blocker, Code, Result};
-use crate::core::gate::{self, ReadSections, View};
-use crate::core::id::SessionId;
-use crate::core::pack::CHECK_FILES;
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::core::spec::{Conflict, Finding, Severity};
-use crate::core::stage::Stage;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::{Blocker, Code, Result};
+use loopx_base::id::SessionId;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::brief;
+use loopx_rules::gate;
+use loopx_rules::gate::{ReadSections, View};
+use loopx_rules::pack::CHECK_FILES;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_spec::{Conflict, Finding, Severity};
+use loopx_store::{Session, Snapshot};
 use overlap::overlaps;
 use serde::Serialize;
 
 /// What archive would say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Word {
+pub(crate) enum Word {
     Clean,
     /// Something is wrong with the delta, or it does not fit the specs.
     Refused,
@@ -50,7 +51,7 @@ pub enum Word {
 
 /// The verdict on one session's delta.
 #[derive(Debug, Serialize)]
-pub struct Judged {
+pub(crate) struct Judged {
     pub session: SessionId,
     pub stage: Stage,
     /// The branch that it was tried on.
@@ -189,7 +190,7 @@ impl Loaded {
 
 /// The verdict on the session that is meant, or on every active one. `onto` is the branch to archive to,
 /// where that is not the bound one.
-pub fn validate(
+pub(crate) fn validate(
     ctx: &Context,
     all: bool,
     onto: Option<&str>,

@@ -2,23 +2,24 @@
 //! the first was.
 
 use super::{Loaded, Word, load_all};
-use crate::core::counted;
-use crate::core::failure::{Blocker, Code, Result};
-use crate::core::hint::command;
-use crate::core::id::SessionId;
-use crate::core::policy::Policy;
-use crate::core::spec::{Conflict, MarkerNames, fold, merge_spec};
 use crate::flow::context::Context;
-use crate::flow::delta::{self, Judgement, Target, WHOLE};
+use crate::flow::delta;
+use crate::flow::delta::{Judgement, Target, WHOLE};
 use crate::flow::file_merge::FileMerge;
 use crate::flow::ground;
-use crate::store::Snapshot;
+use loopx_base::counted;
+use loopx_base::failure::{Blocker, Code, Result};
+use loopx_base::hint::command;
+use loopx_base::id::SessionId;
+use loopx_rules::policy::Policy;
+use loopx_spec::{Conflict, MarkerNames, fold, merge_spec};
+use loopx_store::Snapshot;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two open sessions that touch one requirement.
 #[derive(Debug, Serialize)]
-pub struct Overlap {
+pub(crate) struct Overlap {
     pub sessions: [SessionId; 2],
     /// `domain` and `requirement` of what both touch; no requirement is the domain's purpose.
     pub shared: Vec<Shared>,
@@ -32,13 +33,13 @@ pub struct Overlap {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Shared {
+pub(crate) struct Shared {
     pub domain: String,
     pub requirement: Option<String>,
 }
 
 /// Every pair of open sessions that touch one requirement.
-pub fn overlap(ctx: &Context) -> Result<Vec<Overlap>> {
+pub(crate) fn overlap(ctx: &Context) -> Result<Vec<Overlap>> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;

@@ -1,23 +1,24 @@
 //! New bases for a delta whose target branch moved on, and what its author has to look at because of that.
 
-use crate::core::artifact::Artifact;
-use crate::core::brief;
-use crate::core::counted;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::Oid;
-use crate::core::op::{Event, RequirementBase};
-use crate::core::spec::{Blocks, Delta, OpKind, fold};
 use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
-use crate::flow::delta::{self, WHOLE};
+use crate::flow::delta;
+use crate::flow::delta::WHOLE;
 use crate::flow::ground::Ground;
+use loopx_base::counted;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::brief;
+use loopx_rules::op::{Event, RequirementBase};
+use loopx_spec::{Blocks, Delta, OpKind, fold};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
 /// A requirement whose base was recorded anew because the target branch had changed it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Moved {
+pub(crate) struct Moved {
     pub domain: String,
     /// Absent for the domain's purpose.
     pub requirement: Option<String>,
@@ -29,7 +30,7 @@ pub struct Moved {
 
 /// What a refresh came to.
 #[derive(Debug)]
-pub struct Refreshed {
+pub(crate) struct Refreshed {
     pub target: String,
     pub commit: Option<Oid>,
     pub moved: Vec<Moved>,
@@ -54,7 +55,7 @@ fn replaced_whole(delta: &Delta) -> HashMap<&str, (bool, HashSet<String>)> {
 }
 
 /// Records what stands on the target branch now as the base of everything that the delta touches.
-pub fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
+pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
     let store = ctx.store()?;
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;

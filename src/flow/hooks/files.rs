@@ -1,9 +1,10 @@
 //! Files of a hooks folder: what stands there, and writing ours so that no moment is without a hook.
 
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hooks::manager::Manager;
-use crate::core::hooks::{self, Aside, Event, Found, Saved};
-use crate::git::Repo;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_git::Repo;
+use loopx_hosts::hooks;
+use loopx_hosts::hooks::manager::Manager;
+use loopx_hosts::hooks::{Aside, Event, Found, Saved};
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

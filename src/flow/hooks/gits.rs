@@ -1,9 +1,9 @@
 //! The gits of this machine: which one answers to `git`, and which others may work in the repository.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hooks::GitVersion;
-use crate::env;
-use crate::git::run::Run;
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_git::run::Run;
+use loopx_hosts::hooks::GitVersion;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 

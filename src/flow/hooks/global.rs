@@ -3,11 +3,12 @@
 
 use super::settings::{own_settings, setting, switched_off};
 use super::{gits, path, program, remove_words, write_words};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hooks::{self, Event, GitVersion, GlobalFacts, Plan, Step, config};
 use crate::flow::hook::OPT_OUT;
-use crate::git::config_file;
-use crate::git::run::Run;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_git::config_file;
+use loopx_git::run::Run;
+use loopx_hosts::hooks;
+use loopx_hosts::hooks::{Event, GitVersion, GlobalFacts, Plan, Step, config};
 use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// A person's configuration, as far as hooks go.
 #[derive(Debug)]
-pub struct Global {
+pub(crate) struct Global {
     program: Vec<u8>,
     file: Option<PathBuf>,
     pub facts: GlobalFacts,
@@ -23,7 +24,7 @@ pub struct Global {
 
 impl Global {
     /// Reads all that a decision needs.
-    pub fn read() -> Result<Global> {
+    pub(crate) fn read() -> Result<Global> {
         let program = program()?;
         let version = gits::version(OsStr::new("git"))?;
         let file = file(version);
@@ -47,7 +48,7 @@ impl Global {
     }
 
     /// Carries a plan out: one edit, or none.
-    pub fn apply(&self, plan: &Plan) -> Result<()> {
+    pub(crate) fn apply(&self, plan: &Plan) -> Result<()> {
         for step in &plan.steps {
             let sections = match step {
                 Step::WriteGlobal => hooks::sections(&self.program),
@@ -63,7 +64,7 @@ impl Global {
     }
 
     /// A step in words.
-    pub fn describe(&self, step: Step) -> String {
+    pub(crate) fn describe(&self, step: Step) -> String {
         let file = self.file.as_deref().unwrap_or(Path::new("~/.gitconfig"));
         match step {
             Step::WriteGlobal => write_words(file),

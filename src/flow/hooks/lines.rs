@@ -1,10 +1,12 @@
 //! Lines of files that are not ours and that call us, and managers that will write hooks over ours.
 
 use super::files::read_hook;
-use crate::core::failure::Result;
-use crate::core::hooks::manager::{self, Manager};
-use crate::core::hooks::{self, Event, Wired};
-use crate::env;
+use loopx_base::env;
+use loopx_base::failure::Result;
+use loopx_hosts::hooks;
+use loopx_hosts::hooks::manager;
+use loopx_hosts::hooks::manager::Manager;
+use loopx_hosts::hooks::{Event, Wired};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -3,13 +3,14 @@
 
 use super::hook::OPT_OUT;
 use super::hook_once;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hooks::manager::Manager;
-use crate::core::hooks::{self, Event, Facts, Place, Plan, SetAt, Slot, Standing, Step, config};
-use crate::env;
-use crate::git::run::{Captured, Run};
-use crate::git::{Repo, config_file};
 use files::{aside, found, fresh, manager_of, save, saved, saved_by, write_shim};
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_git::run::{Captured, Run};
+use loopx_git::{Repo, config_file};
+use loopx_hosts::hooks;
+use loopx_hosts::hooks::manager::Manager;
+use loopx_hosts::hooks::{Event, Facts, Place, Plan, SetAt, Slot, Standing, Step, config};
 use settings::{own_settings, setting, switched_off};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -24,14 +25,14 @@ mod record;
 mod settings;
 mod status;
 
-pub use global::Global;
-pub use record::is_installed;
+pub(crate) use global::Global;
+pub(crate) use record::is_installed;
 
-pub use status::{status, worktrees};
+pub(crate) use status::{status, worktrees};
 
 /// The repository around the current folder, as far as hooks go.
 #[derive(Debug)]
-pub struct Repository {
+pub(crate) struct Repository {
     program: Vec<u8>,
     common_dir: PathBuf,
     config_file: PathBuf,
@@ -43,7 +44,7 @@ pub struct Repository {
 }
 
 /// Reads all that a decision needs.
-pub fn read() -> Result<Repository> {
+pub(crate) fn read() -> Result<Repository> {
     let cwd = env::current_dir()
         .map_err(|error| Failure::internal(Code::NoCurrentFolder, format!("{error}")))?;
     let program = program()?;
@@ -144,7 +145,7 @@ fn place(dir: &Path, common: &Path, top: Option<&Path>) -> Result<Place> {
 }
 
 /// Carries a plan out, step by step.
-pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
+pub(crate) fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
     let dir = &repository.facts.own_dir;
     let repo = Repo::open().ok();
     let edit = |sections: &[config::Section]| {
@@ -200,7 +201,7 @@ pub fn apply(repository: &Repository, plan: &Plan) -> Result<()> {
 }
 
 /// A step in words.
-pub fn describe(repository: &Repository, step: Step) -> String {
+pub(crate) fn describe(repository: &Repository, step: Step) -> String {
     let dir = &repository.facts.own_dir;
     let hook = |event: Event| dir.join(event.name()).display().to_string();
     let saved = |event: Event| dir.join(event.saved_name()).display().to_string();

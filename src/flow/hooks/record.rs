@@ -1,7 +1,7 @@
 //! The note in the git directory that hooks were installed: what was never there is not missing.
 
-use crate::core::hooks::Event;
-use crate::git::Repo;
+use loopx_git::Repo;
+use loopx_hosts::hooks::Event;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,10 +36,10 @@ pub(super) fn remove(common_dir: &Path) {
 }
 
 /// Whether an install of this repository, or of its person, is known of, without a look at each hook.
-pub fn is_installed(repo: &Repo) -> bool {
+pub(crate) fn is_installed(repo: &Repo) -> bool {
     let common_dir = repo.common_dir();
     let shim = common_dir.join("hooks").join(Event::PreCommit.name());
-    let is_shim = || fs::read(shim).is_ok_and(|content| crate::core::hooks::is_shim(&content));
+    let is_shim = || fs::read(shim).is_ok_and(|content| loopx_hosts::hooks::is_shim(&content));
     let key = format!("hook.{}.command", Event::PreCommit.config_name());
     is_there(&common_dir) || repo.config(&key).is_some() || is_shim()
 }

@@ -1,9 +1,10 @@
 //! git settings that hooks depend on, as the git program reads them.
 
 use super::text;
-use crate::core::failure::Result;
-use crate::core::hooks::{self, Event, SetAt, Setting};
-use crate::git::run::Run;
+use loopx_base::failure::Result;
+use loopx_git::run::Run;
+use loopx_hosts::hooks;
+use loopx_hosts::hooks::{Event, SetAt, Setting};
 use std::ffi::OsStr;
 use std::path::Path;
 

@@ -3,19 +3,20 @@
 
 use super::lines::wired;
 use super::{Repository, aside, found, hooks_dir, path, real, switched_off};
-use crate::core::failure::Result;
-use crate::core::hooks::manager::Manager;
-use crate::core::hooks::{self, Event, Probe, Row, SetAt, Wired, WorktreeEvent};
-use crate::env;
 use crate::flow::hook;
-use crate::git::run::Run;
+use loopx_base::env;
+use loopx_base::failure::Result;
+use loopx_git::run::Run;
+use loopx_hosts::hooks;
+use loopx_hosts::hooks::manager::Manager;
+use loopx_hosts::hooks::{Event, Probe, Row, SetAt, Wired, WorktreeEvent};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// The state of every event in every worktree, each proven by running git where that has no effect
 /// on anything but our own program.
-pub fn status(repository: &Repository) -> Result<Vec<Row>> {
+pub(crate) fn status(repository: &Repository) -> Result<Vec<Row>> {
     let facts = &repository.facts;
     let current = repository.top.as_deref().map(real);
     let token = ulid::Ulid::generate().to_string();
@@ -134,7 +135,7 @@ impl Overlay {
 }
 
 /// Every worktree that is there, the main one first. A bare repository counts where it has none.
-pub fn worktrees(repository: &Repository) -> Result<Vec<PathBuf>> {
+pub(crate) fn worktrees(repository: &Repository) -> Result<Vec<PathBuf>> {
     let listed = Run::git(["worktree", "list", "--porcelain", "-z"])
         .capture()?
         .ok()?;

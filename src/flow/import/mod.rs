@@ -11,22 +11,23 @@ use super::act::differences;
 use super::context::Context;
 use super::opening::{Opening, first, new_uid, seal};
 use super::{delta, files};
-use crate::core::failure::{Blocker, Code, Failure, Kind, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Body, Event, ImportedEnd, SessionBody};
-use crate::core::openspec::{
+use crate::flow::file_merge::FileMerge;
+use loopx_base::failure::{Blocker, Code, Failure, Kind, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{Head, Identity};
+use loopx_rules::op::{Body, Event, ImportedEnd, SessionBody};
+use loopx_rules::openspec::{
     Change, Folder, Judgement, Overlap, Remark, judge, overlaps, read_change,
 };
-use crate::core::policy::Policy;
-use crate::core::profile::ProfileName;
-use crate::core::record::Draft;
-use crate::core::replay::fold;
-use crate::core::spec::{Finding, Severity, read_spec};
-use crate::flow::file_merge::FileMerge;
-use crate::git::{Head, Identity};
-use crate::store::{self, Edits, Placed, Snapshot};
-pub use peer::{PeerReport, SessionReport, peer};
+use loopx_rules::policy::Policy;
+use loopx_rules::profile::ProfileName;
+use loopx_rules::record::Draft;
+use loopx_rules::replay::fold;
+use loopx_spec::{Finding, Severity, read_spec};
+use loopx_store as store;
+use loopx_store::{Edits, Placed, Snapshot};
+pub(crate) use peer::{PeerReport, SessionReport, peer};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ const FROM: &str = "openspec";
 
 /// What `import openspec` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub(crate) struct Request {
     /// `openspec/` at the top of the worktree where nothing is said.
     pub path: Option<PathBuf>,
     /// Leave the specs of the worktree alone.
@@ -49,7 +50,7 @@ pub struct Request {
 
 /// What became, or would become, of a tree.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     pub tree: String,
     pub dry_run: bool,
     /// Where specs lie in the worktree.
@@ -66,7 +67,7 @@ pub struct Report {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SpecStatus {
+pub(crate) enum SpecStatus {
     New,
     Same,
     /// Not asked for.
@@ -74,7 +75,7 @@ pub enum SpecStatus {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct SpecReport {
+pub(crate) struct SpecReport {
     pub domain: String,
     pub path: String,
     pub status: SpecStatus,
@@ -83,7 +84,7 @@ pub struct SpecReport {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ChangeStatus {
+pub(crate) enum ChangeStatus {
     Imported,
     /// By an earlier run.
     Already,
@@ -94,7 +95,7 @@ pub enum ChangeStatus {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct ChangeReport {
+pub(crate) struct ChangeReport {
     pub folder: String,
     pub session: SessionId,
     pub status: ChangeStatus,
@@ -120,7 +121,7 @@ struct Item {
 }
 
 /// Imports an OpenSpec tree.
-pub fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
+pub(crate) fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
     let (root, label) = locate(ctx, request)?;
     let identity = ctx.repo.identity()?;
     let store = ctx.store()?;
@@ -131,7 +132,7 @@ pub fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
         None => None,
     };
     let policy = match &tree {
-        Some(tree) => ctx.policy_at(tree, crate::core::policy::FILE)?,
+        Some(tree) => ctx.policy_at(tree, loopx_rules::policy::FILE)?,
         None => Policy::default(),
     };
     let found = read_tree(&root, &label)?;

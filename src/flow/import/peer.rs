@@ -10,27 +10,29 @@ use super::super::old_root;
 use super::super::opening::{Opening, first, new_uid, seal};
 use super::tree::walk;
 use super::{Request, SpecReport, SpecStatus, plan_specs, write_specs};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::note::{Note, NoteKind};
-use crate::core::op::{Body, Event, ImportedEnd, SessionBody};
-use crate::core::peer::{self, Files, Found, Remark, Taken, Tool};
-use crate::core::policy::Policy;
-use crate::core::profile::ProfileName;
-use crate::core::record::Draft;
-use crate::core::replay::fold;
-use crate::core::spec::read_delta;
-use crate::git::{Head, Identity};
-use crate::store::{self, Edits, Placed, Snapshot, journal_message};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{Head, Identity};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::note::{Note, NoteKind};
+use loopx_rules::op::{Body, Event, ImportedEnd, SessionBody};
+use loopx_rules::peer;
+use loopx_rules::peer::{Files, Found, Remark, Taken, Tool};
+use loopx_rules::policy::Policy;
+use loopx_rules::profile::ProfileName;
+use loopx_rules::record::Draft;
+use loopx_rules::replay::fold;
+use loopx_spec::read_delta;
+use loopx_store as store;
+use loopx_store::{Edits, Placed, Snapshot, journal_message};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What became, or would become, of a tree.
 #[derive(Clone, Debug, Serialize)]
-pub struct PeerReport {
+pub(crate) struct PeerReport {
     pub tool: Tool,
     pub tree: String,
     pub dry_run: bool,
@@ -47,7 +49,7 @@ pub struct PeerReport {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct SessionReport {
+pub(crate) struct SessionReport {
     pub folder: String,
     pub session: SessionId,
     /// By an earlier run.
@@ -66,7 +68,7 @@ pub struct SessionReport {
 }
 
 /// Imports what another tool kept.
-pub fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerReport> {
+pub(crate) fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerReport> {
     let (root, label, below) = locate(ctx, tool, request)?;
     let identity = ctx.repo.identity()?;
     let store = ctx.store()?;
@@ -77,7 +79,7 @@ pub fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerReport> 
         None => None,
     };
     let policy = match &tree {
-        Some(tree) => ctx.policy_at(tree, crate::core::policy::FILE)?,
+        Some(tree) => ctx.policy_at(tree, loopx_rules::policy::FILE)?,
         None => Policy::default(),
     };
     let (files, links) = files(tool, &root, &below)?;
@@ -497,7 +499,7 @@ fn journal(
     edits.journal(&ctx.repo, snapshot, &month, &ops)?;
     let what = format!(
         "import {} from {tool}",
-        crate::core::counted(ops.len(), "entry")
+        loopx_base::counted(ops.len(), "entry")
     );
     let message = match ops.first() {
         Some(op) => journal_message(&what, op),
@@ -521,7 +523,7 @@ fn differs(found: &Found) -> Vec<Blocker> {
 
 impl PeerReport {
     /// Specs that were written, or would be.
-    pub fn new_specs(&self) -> usize {
+    pub(crate) fn new_specs(&self) -> usize {
         let new = |spec: &&SpecReport| spec.status == SpecStatus::New;
         self.specs.iter().filter(new).count()
     }

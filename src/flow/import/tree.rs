@@ -1,9 +1,9 @@
 //! Reads an OpenSpec tree from the file system. Links are not followed: they could lead anywhere.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::openspec::{Folder, Tree};
-use crate::core::spec::{check_domain, utf8};
 use crate::flow::spec;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_rules::openspec::{Folder, Tree};
+use loopx_spec::{check_domain, utf8};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

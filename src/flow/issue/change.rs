@@ -2,14 +2,14 @@
 //! record for each issue.
 
 use super::{Plan, Step, Written, backlog_with, names, require_understood, write};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::issue::event::{Change, IssueEvent};
-use crate::core::issue::filter::is_day;
-use crate::core::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind};
-use crate::core::note::{Note, NoteKind};
 use crate::flow::context::Context;
-use crate::store::Snapshot;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::filter::is_day;
+use loopx_rules::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind};
+use loopx_rules::note::{Note, NoteKind};
+use loopx_store::Snapshot;
 
 /// The longest text of one line.
 const LONGEST_LINE: usize = 300;
@@ -18,7 +18,7 @@ const LONGEST_TEXT: usize = 64 * 1024;
 
 /// A link as somebody asks for it: the word, and the other issue as they typed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub(crate) struct Ask {
     pub kind: LinkKind,
     /// The other issue names this one.
     pub reversed: bool,
@@ -27,7 +27,7 @@ pub struct Ask {
 
 impl Ask {
     /// The words of links, and those of their other direction.
-    pub const WORDS: [&'static str; 9] = [
+    pub(crate) const WORDS: [&'static str; 9] = [
         "blocked-by",
         "blocks",
         "if-failed",
@@ -39,7 +39,7 @@ impl Ask {
         "related",
     ];
 
-    pub fn of(word: &str, other: &str) -> Result<Self> {
+    pub(crate) fn of(word: &str, other: &str) -> Result<Self> {
         let (kind, reversed) = match word {
             "blocks" => (LinkKind::BlockedBy, true),
             "part" => (LinkKind::Parent, true),
@@ -55,14 +55,14 @@ impl Ask {
 
 /// What is to become of some issues.
 #[derive(Clone, Debug, Default)]
-pub struct Edit {
+pub(crate) struct Edit {
     pub changes: Vec<Change>,
     pub links: Vec<Ask>,
     pub unlinks: Vec<Ask>,
 }
 
 /// Changes issues; all that are named, or none.
-pub fn change(
+pub(crate) fn change(
     ctx: &Context,
     typed: &[String],
     edit: &Edit,
@@ -354,7 +354,12 @@ fn kind_is_known(ctx: &Context, kind: &str) -> Result<()> {
 }
 
 /// Keeps a comment on an issue.
-pub fn comment(ctx: &Context, typed: &str, kind: NoteKind, text: &str) -> Result<Written<()>> {
+pub(crate) fn comment(
+    ctx: &Context,
+    typed: &str,
+    kind: NoteKind,
+    text: &str,
+) -> Result<Written<()>> {
     crate::flow::note::require_text(text)?;
     write(ctx, |snapshot, _| {
         let issue = super::require(snapshot, typed)?.issue;

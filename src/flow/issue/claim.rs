@@ -1,22 +1,24 @@
 //! Claims: an issue is taken with the next one that is ready, in one step, and given back. Two callers never get one
 //! issue: the store lets one of two writers through, and the other decides anew on what it finds then.
 
+use super::view::Shown;
 use super::{
     Plan, Step, Written, backlog_with, names, read, require_reason, require_understood, today,
-    view::Shown, write,
+    write,
 };
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::issue::event::IssueEvent;
-use crate::core::issue::{Backlog, Issue, Status, Wait};
-use crate::core::lease::{self, Claim, Over, Owner, Standing, clock, until, whose};
-use crate::core::session::Recorded;
 use crate::flow::context::Context;
-use crate::store::Snapshot;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_rules::issue::event::IssueEvent;
+use loopx_rules::issue::{Backlog, Issue, Status, Wait};
+use loopx_rules::lease;
+use loopx_rules::lease::{Claim, Over, Owner, Standing, clock, until, whose};
+use loopx_rules::session::Recorded;
+use loopx_store::Snapshot;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
-pub struct TakeRequest {
+pub(crate) struct TakeRequest {
     /// The issue; else the next that is ready.
     pub issue: Option<String>,
     /// Only issues with all of these labels.
@@ -28,7 +30,7 @@ pub struct TakeRequest {
 
 /// An issue that somebody got.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub(crate) struct Taken {
     pub shown: Shown,
     /// The end of the lease.
     pub until: String,
@@ -37,7 +39,7 @@ pub struct Taken {
 }
 
 /// Claims an issue.
-pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
+pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
     if request.take_over {
         let id = request.issue.as_deref().unwrap_or_default();
         let again = command!("issue take {id} --take-over --reason WHY");
@@ -216,7 +218,11 @@ pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
 }
 
 /// Gives issues back.
-pub fn release(ctx: &Context, typed: &[String], reason: Option<&String>) -> Result<Written<()>> {
+pub(crate) fn release(
+    ctx: &Context,
+    typed: &[String],
+    reason: Option<&String>,
+) -> Result<Written<()>> {
     let token = crate::flow::lease::token(&ctx.repo);
     write(ctx, |snapshot, identity| {
         let mut steps = Vec::new();

@@ -2,19 +2,19 @@
 
 use super::change::{Ask, check, require_no_cycle, shortened};
 use super::{Plan, Step, Written, names, write};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::id::Person;
-use crate::core::issue::event::{Change, IssueEvent};
-use crate::core::issue::{Issue, IssueId, Link, PRIORITY, Status};
-use crate::core::session::Signed;
 use crate::flow::context::Context;
 use crate::flow::opening::new_uid;
-use crate::store::Snapshot;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::Person;
+use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::{Issue, IssueId, Link, PRIORITY, Status};
+use loopx_rules::session::Signed;
+use loopx_store::Snapshot;
 use std::collections::HashMap;
 
 /// An issue that is to be made.
 #[derive(Clone, Debug, Default)]
-pub struct New {
+pub(crate) struct New {
     /// A name by which others of the same call link to it.
     pub key: Option<String>,
     /// The id, where it follows from where the issue comes from.
@@ -25,7 +25,7 @@ pub struct New {
 }
 
 impl New {
-    pub fn title(&self) -> &str {
+    pub(crate) fn title(&self) -> &str {
         let title = self.changes.iter().find_map(|change| match change {
             Change::Title(title) => Some(title.as_str()),
             _ => None,
@@ -36,7 +36,11 @@ impl New {
 
 /// Makes issues; all of them, or none. Those whose id is there already are left alone, and the ids of all are given in
 /// the order of `new`.
-pub fn create(ctx: &Context, new: &[New], from: Option<&str>) -> Result<Written<Vec<IssueId>>> {
+pub(crate) fn create(
+    ctx: &Context,
+    new: &[New],
+    from: Option<&str>,
+) -> Result<Written<Vec<IssueId>>> {
     for one in new {
         if one.title().is_empty() {
             return Err(Failure::usage(
@@ -231,18 +235,4 @@ fn digit(byte: u8) -> u64 {
         .iter()
         .position(|digit| *digit == byte.to_ascii_lowercase());
     at.map_or(0, |at| at as u64)
-}
-
-/// The id of an issue that was taken over: from where it comes, so that two clones that take it over have one issue.
-pub fn imported(prefix: &str, system: &str, id: &str) -> Result<IssueId> {
-    let hash = crate::git::Repo::sha1_of(format!("{system}\0{id}").as_bytes())?;
-    let bits = u64::from_str_radix(&hash.as_str()[..13], 16).unwrap_or(0);
-    IssueId::of_bits(prefix, bits).ok_or_else(|| {
-        Failure::usage(
-            Code::IssueFieldInvalid,
-            format!(
-                "expected a prefix of ids like `lx`, found `{prefix}` in [backlog] of loopx.toml"
-            ),
-        )
-    })
 }

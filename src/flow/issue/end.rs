@@ -3,15 +3,15 @@
 
 use super::claim::{not_ready, require_own};
 use super::{Plan, Step, Written, backlog_with, require_reason, require_understood, today, write};
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::issue::event::{Change, IssueEvent};
-use crate::core::issue::{Backlog, Issue, Link, LinkKind, Status, Wait};
 use crate::flow::context::Context;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::{Backlog, Issue, Link, LinkKind, Status, Wait};
 
 /// How an issue ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// It was done. A person says so, with a reason.
     Resolve,
     /// It will not be done.
@@ -38,13 +38,12 @@ impl End {
 
 /// What ended, and what can be begun because of it.
 #[derive(Clone, Debug)]
-pub struct Ended {
-    pub issues: Vec<Issue>,
+pub(crate) struct Ended {
     pub freed: Vec<Issue>,
 }
 
 /// Ends issues; all that are named, or none.
-pub fn end(
+pub(crate) fn end(
     ctx: &Context,
     typed: &[String],
     end: &End,
@@ -118,7 +117,6 @@ pub fn end(
             steps,
             value: Ended {
                 freed: freed(&before, &after, &day),
-                issues: ended,
             },
         })
     })
@@ -200,7 +198,11 @@ fn freed(before: &Backlog, after: &Backlog, day: &str) -> Vec<Issue> {
 }
 
 /// Opens issues again that were resolved or closed.
-pub fn reopen(ctx: &Context, typed: &[String], reason: Option<&String>) -> Result<Written<()>> {
+pub(crate) fn reopen(
+    ctx: &Context,
+    typed: &[String],
+    reason: Option<&String>,
+) -> Result<Written<()>> {
     write(ctx, |snapshot, _| {
         let mut steps = Vec::new();
         for typed in typed {

@@ -4,28 +4,28 @@
 //! Each command is one commit, and what it decides is decided anew where another writer was faster. No command of the
 //! backlog looks at a worktree's files.
 
-pub mod change;
-pub mod claim;
-pub mod create;
-pub mod end;
+pub(crate) mod change;
+pub(crate) mod claim;
+pub(crate) mod create;
+pub(crate) mod end;
 mod names;
-pub mod sessions;
-pub mod undo;
-pub mod view;
+pub(crate) mod sessions;
+pub(crate) mod undo;
+pub(crate) mod view;
 
-pub use names::Names;
+pub(crate) use names::Names;
 
 use super::context::Context;
 use super::opening::{Opening, first, new_uid, seal};
-use crate::core::agent_identity as agent;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::Hint;
-use crate::core::id::{Oid, OpId};
-use crate::core::issue::{Backlog, Issue, IssueId, Read};
-use crate::core::op::{Body, Operation};
-use crate::core::record::Draft;
-use crate::git::Identity;
-use crate::store::{Decision, Edits, Issues, Snapshot, issue_message};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::Hint;
+use loopx_base::id::{Oid, OpId};
+use loopx_git::Identity;
+use loopx_rules::agent_identity as agent;
+use loopx_rules::issue::{Backlog, Issue, IssueId, Read};
+use loopx_rules::op::{Body, Operation};
+use loopx_rules::record::Draft;
+use loopx_store::{Decision, Edits, Issues, Snapshot, issue_message};
 use serde::Serialize;
 
 /// What a command makes of issues: records by issue, in the order in which they are written.
@@ -47,7 +47,7 @@ pub(super) struct Step {
 
 /// What was written.
 #[derive(Debug)]
-pub struct Written<T> {
+pub(crate) struct Written<T> {
     /// The issues that have a new record.
     pub ids: Vec<IssueId>,
     pub names: Names,
@@ -194,7 +194,7 @@ pub(super) fn backlog_with(snapshot: &Snapshot<'_>, changed: Vec<Issue>) -> Resu
 
 /// The day on which somebody asks, in UTC.
 pub(super) fn today(seconds: i64) -> String {
-    crate::core::lease::clock(seconds)
+    loopx_rules::lease::clock(seconds)
         .chars()
         .take(10)
         .collect()
@@ -203,13 +203,13 @@ pub(super) fn today(seconds: i64) -> String {
 /// Refuses an agent what only a person can say.
 pub(super) fn require_person(ctx: &Context, what: &str) -> Result<()> {
     let policy = super::specs::policy(ctx)?;
-    let agent = agent::host(crate::env::var);
+    let agent = agent::host(loopx_base::env::var);
     agent::require_person(&policy, agent.as_deref(), what)
 }
 
 /// What a list says of one issue.
 #[derive(Clone, Debug, Serialize)]
-pub struct Damaged {
+pub(crate) struct Damaged {
     pub issue: IssueId,
     pub what: String,
 }

@@ -1,15 +1,15 @@
 //! The ids of all issues: what a person typed means one of them, and each is shown as short as tells it from the
 //! others.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::issue::{IssueId, short_lengths};
-use crate::store::Snapshot;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::issue::{IssueId, short_lengths};
+use loopx_store::Snapshot;
 use std::collections::HashMap;
 
 /// The ids as people are shown them.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub(crate) struct Names {
     ids: Vec<IssueId>,
     lengths: HashMap<IssueId, usize>,
     width: usize,
@@ -36,13 +36,13 @@ impl Names {
     }
 
     /// So much of an id as tells it from the others.
-    pub fn short<'i>(&self, id: &'i IssueId) -> &'i str {
+    pub(crate) fn short<'i>(&self, id: &'i IssueId) -> &'i str {
         let length = self.lengths.get(id).copied();
         id.short(length.unwrap_or(IssueId::RANDOM))
     }
 
     /// The longest of them, for a column.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 }

@@ -3,17 +3,18 @@
 
 use super::claim::{held, not_ready};
 use super::{backlog_with, names, today};
-use crate::core::failure::Result;
-use crate::core::id::SessionId;
-use crate::core::issue::event::{Change, IssueEvent};
-use crate::core::issue::{ForIt, Issue, IssueId, Read, Status};
-use crate::core::lease::{self, Standing};
-use crate::core::record::Draft;
-use crate::core::session::Ending;
 use crate::flow::context::Context;
 use crate::flow::opening::{first, seal};
-use crate::git::Identity;
-use crate::store::{Edits, Snapshot};
+use loopx_base::failure::Result;
+use loopx_base::id::SessionId;
+use loopx_git::Identity;
+use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::{ForIt, Issue, IssueId, Read, Status};
+use loopx_rules::lease;
+use loopx_rules::lease::Standing;
+use loopx_rules::record::Draft;
+use loopx_rules::session::Ending;
+use loopx_store::{Edits, Snapshot};
 use std::collections::HashMap;
 
 /// The issues with what became of the sessions that were started for them.
@@ -59,14 +60,14 @@ fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
 }
 
 /// The issues that a session is to be started for, as a title and a request.
-pub struct Request {
+pub(crate) struct Request {
     pub ids: Vec<IssueId>,
     pub title: String,
     pub intent: String,
 }
 
 /// The title and the request of a session for these issues.
-pub fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
+pub(crate) fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
     let snapshot = ctx.store()?.snapshot()?;
     let mut ids = Vec::new();
     let mut titles = Vec::new();
@@ -100,7 +101,7 @@ pub fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
 
 /// Notes in each issue that a session was started for it: it is in hand from then on. Refused for an issue that another
 /// worktree has, that has ended, or that waits for something.
-pub fn begin(
+pub(crate) fn begin(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     identity: &Identity,

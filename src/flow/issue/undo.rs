@@ -2,20 +2,20 @@
 //! that they do not count.
 
 use super::{Plan, Step, Written, names, write};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::{OpId, Person};
-use crate::core::issue::{Issue, IssueId, fold};
-use crate::core::op::Operation;
-use crate::core::words::Word;
 use crate::flow::context::Context;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{OpId, Person};
+use loopx_rules::issue::{Issue, IssueId, fold};
+use loopx_rules::op::Operation;
+use loopx_rules::words::Word;
 use std::collections::BTreeSet;
 
 /// What was taken back, or brought back: the words of the records.
-pub type Moved = Vec<String>;
+pub(crate) type Moved = Vec<String>;
 
 /// Takes back what a person did last to an issue: who asks, or with a reason whoever it was.
-pub fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
+pub(crate) fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
     let me = ctx.repo.identity()?.author;
     around(ctx, typed, reason, "undo", |id, ops| {
         let off = off(ops);
@@ -39,7 +39,7 @@ pub fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Writt
 }
 
 /// Brings back what was taken back last.
-pub fn redo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
+pub(crate) fn redo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
     around(ctx, typed, reason, "redo", |id, ops| {
         let off = off(ops);
         let last = ops.iter().rev().find_map(|op| match op.said() {

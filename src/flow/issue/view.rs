@@ -1,21 +1,22 @@
 //! Reading the backlog: the list, one issue, its log, and the graph. Nothing here writes.
 
-use super::{Damaged, Names, claim::holder, names, today};
-use crate::core::failure::Result;
-use crate::core::id::{OpId, Person};
-use crate::core::issue::event::IssueEvent;
-use crate::core::issue::filter::Filter;
-use crate::core::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
-use crate::core::lease::{clock, seconds_of, until};
-use crate::core::op::{Body, Operation};
+use super::claim::holder;
+use super::{Damaged, Names, names, today};
 use crate::flow::context::Context;
-use crate::store::Snapshot;
+use loopx_base::failure::Result;
+use loopx_base::id::{OpId, Person};
+use loopx_rules::issue::event::IssueEvent;
+use loopx_rules::issue::filter::Filter;
+use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
+use loopx_rules::lease::{clock, seconds_of, until};
+use loopx_rules::op::{Body, Operation};
+use loopx_store::Snapshot;
 use serde::Serialize;
 use std::collections::HashMap;
 
 /// One issue of a list.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     #[serde(flatten)]
     pub issue: Issue,
     /// So much of its id as tells it from the others.
@@ -30,7 +31,7 @@ pub struct Row {
 
 /// Whoever has an issue in hand.
 #[derive(Clone, Debug, Serialize)]
-pub struct Holder {
+pub(crate) struct Holder {
     pub who: String,
     pub until: String,
     /// Whether the lease is still running.
@@ -56,7 +57,7 @@ impl Asker {
 
 /// A list of issues.
 #[derive(Debug, Serialize)]
-pub struct Rows {
+pub(crate) struct Rows {
     pub issues: Vec<Row>,
     /// How many issues there are, and how many of them are open.
     pub all: usize,
@@ -69,7 +70,7 @@ pub struct Rows {
 
 /// In which order a list stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// What can be begun first, then what waits; each by priority, day and age.
     #[default]
     Next,
@@ -81,7 +82,7 @@ pub enum Order {
 
 /// What is asked of a list beside the conditions.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub(crate) struct Asked {
     pub filter: Filter,
     /// Only what can be begun now.
     pub ready: bool,
@@ -92,7 +93,7 @@ pub struct Asked {
 }
 
 /// The issues that are asked for.
-pub fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
+pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let snapshot = ctx.store()?.snapshot()?;
     let (mut found, texts) = match &asked.search {
         Some(_) => snapshot.issues_with_texts()?,
@@ -138,7 +139,7 @@ pub fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     })
 }
 
-fn damaged(found: Vec<(IssueId, crate::core::failure::Failure)>) -> Vec<Damaged> {
+fn damaged(found: Vec<(IssueId, loopx_base::failure::Failure)>) -> Vec<Damaged> {
     let found = found.into_iter().map(|(issue, failure)| Damaged {
         issue,
         what: failure.message,
@@ -147,7 +148,7 @@ fn damaged(found: Vec<(IssueId, crate::core::failure::Failure)>) -> Vec<Damaged>
 }
 
 fn is_ready(issue: &Issue, waits: &[Wait]) -> bool {
-    use crate::core::issue::Status;
+    use loopx_rules::issue::Status;
     waits.is_empty() && !issue.status.is_final() && issue.status != Status::InProgress
 }
 
@@ -174,7 +175,7 @@ fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
 }
 
 fn order(backlog: &Backlog, waits: &[Vec<Wait>], by: Order) -> Vec<usize> {
-    use crate::core::issue::Status;
+    use loopx_rules::issue::Status;
     let issues = &backlog.issues;
     let mut order: Vec<usize> = (0..issues.len()).collect();
     let rank = |at: usize| match (issues[at].status, waits[at].is_empty()) {
@@ -221,29 +222,29 @@ fn has_words(issue: &Issue, texts: Option<&Texts>, words: &str) -> bool {
 
 /// An issue with everything that is known of it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Shown {
+pub(crate) struct Shown {
     #[serde(flatten)]
     pub row: Row,
     pub description: String,
-    pub notes: Vec<crate::core::issue::Comment>,
+    pub notes: Vec<loopx_rules::issue::Comment>,
     /// The issues that name it, with the word for what it is to them.
     pub named_by: Vec<Naming>,
     #[serde(skip)]
     pub names: Names,
     /// The titles of the issues that it has to do with.
     #[serde(skip)]
-    pub titles: HashMap<IssueId, (String, crate::core::issue::Status)>,
+    pub titles: HashMap<IssueId, (String, loopx_rules::issue::Status)>,
 }
 
 /// An issue that names another one.
 #[derive(Clone, Debug, Serialize)]
-pub struct Naming {
+pub(crate) struct Naming {
     pub kind: &'static str,
     pub issue: IssueId,
 }
 
 /// Everything of one issue.
-pub fn show(ctx: &Context, typed: &str) -> Result<Shown> {
+pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
     let read = super::require(&snapshot, typed)?;
     let found = super::all(&snapshot)?;
@@ -304,7 +305,7 @@ pub(super) fn taken(
 
 /// One record of an issue, as its log shows it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     pub seq: u64,
     pub op: OpId,
     pub at: String,
@@ -319,7 +320,7 @@ pub struct Entry {
 }
 
 /// The log of an issue, oldest first.
-pub fn log(ctx: &Context, typed: &str) -> Result<(IssueId, Vec<Entry>)> {
+pub(crate) fn log(ctx: &Context, typed: &str) -> Result<(IssueId, Vec<Entry>)> {
     let snapshot = ctx.store()?.snapshot()?;
     let id = names::resolve(&snapshot, typed)?;
     let ops = snapshot
@@ -347,7 +348,7 @@ fn word(op: &Operation) -> String {
 }
 
 fn words(op: &Operation, all: &[Operation]) -> Vec<String> {
-    use crate::core::words::Word;
+    use loopx_rules::words::Word;
     let of = |ids: &[OpId]| {
         let named = ids
             .iter()
@@ -359,7 +360,7 @@ fn words(op: &Operation, all: &[Operation]) -> Vec<String> {
     match &op.body {
         Body::Issue(event) => match event {
             IssueEvent::Claimed { claim } => {
-                vec![crate::core::lease::whose(
+                vec![loopx_rules::lease::whose(
                     &claim.owner,
                     claim.agent.as_deref(),
                     &op.by,
@@ -368,7 +369,7 @@ fn words(op: &Operation, all: &[Operation]) -> Vec<String> {
             event => event
                 .changes()
                 .iter()
-                .map(crate::core::issue::event::Change::words)
+                .map(loopx_rules::issue::event::Change::words)
                 .collect(),
         },
         Body::Note(note) => vec![note.text().to_owned()],
@@ -380,7 +381,7 @@ fn words(op: &Operation, all: &[Operation]) -> Vec<String> {
 
 /// The open issues as a graph.
 #[derive(Debug, Serialize)]
-pub struct GraphView {
+pub(crate) struct GraphView {
     /// What can be done side by side, wave after wave.
     pub waves: Vec<Vec<Row>>,
     /// The longest chain of what is left.
@@ -392,7 +393,7 @@ pub struct GraphView {
 }
 
 /// The open issues as a graph.
-pub fn graph(ctx: &Context) -> Result<GraphView> {
+pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
     let snapshot = ctx.store()?.snapshot()?;
     let found = super::all(&snapshot)?;
     let names = Names::of_issues(&found.issues, &snapshot)?;

@@ -3,17 +3,18 @@
 use super::super::naming::unknown;
 use super::super::operation::{draft, seal};
 use super::Scope;
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::{Event, Write};
-use crate::store::{self, Decision, Snapshot};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::op::{Event, Write};
+use loopx_store as store;
+use loopx_store::{Decision, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// What the record of one archive says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Closing {
+pub(crate) struct Closing {
     pub id: SessionId,
     /// The commit on the target branch; `None` where the specs said so already.
     pub commit: Option<Oid>,
@@ -22,7 +23,7 @@ pub struct Closing {
 }
 
 /// Moves sessions to the archive, all by one move of their branch. Done before is done.
-pub fn close(scope: &Scope<'_>, target: &str, closes: &[Closing]) -> Result<()> {
+pub(crate) fn close(scope: &Scope<'_>, target: &str, closes: &[Closing]) -> Result<()> {
     let snapshot = scope.store.snapshot()?;
     let mut open = Vec::new();
     for closing in closes {

@@ -8,19 +8,19 @@
 mod close;
 mod steps;
 
-pub use close::{Closing, close};
-pub use steps::{Step, Worktree, clear};
+pub(crate) use close::{Closing, close};
+pub(crate) use steps::{Step, Worktree, clear};
 
 use super::context::Context;
 use super::files;
-use crate::core::failure::{Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::to_json;
-use crate::core::unfinished::Unfinished;
-use crate::failpoint::reach;
-use crate::git::{Identity, Repo};
-use crate::store::{Committed, Decision, Lock, Snapshot, Store};
+use loopx_base::failpoint::reach;
+use loopx_base::failure::{Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::unfinished::Unfinished;
+use loopx_git::{Identity, Repo};
+use loopx_rules::op::to_json;
+use loopx_store::{Committed, Decision, Lock, Snapshot, Store};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use steps::Outcome;
@@ -30,7 +30,7 @@ const FORMAT: u32 = 1;
 
 /// One landing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     format: u32,
     /// What lands: a command, or the subject of the commit.
     pub what: String,
@@ -44,7 +44,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    pub fn new(what: &str, name: &str, new: &Oid, steps: Vec<Step>) -> Self {
+    pub(crate) fn new(what: &str, name: &str, new: &Oid, steps: Vec<Step>) -> Self {
         Entry {
             format: FORMAT,
             what: what.to_owned(),
@@ -57,18 +57,18 @@ impl Entry {
 
     /// Makes sessions wait for it.
     #[must_use]
-    pub fn about(mut self, sessions: Vec<SessionId>) -> Self {
+    pub(crate) fn about(mut self, sessions: Vec<SessionId>) -> Self {
         self.sessions = sessions;
         self
     }
 
     /// The branch whose move makes it done.
-    pub fn branch(&self) -> &str {
+    pub(crate) fn branch(&self) -> &str {
         self.name.strip_prefix("refs/heads/").unwrap_or(&self.name)
     }
 
     /// What is done, for people.
-    pub fn done(&self) -> String {
+    pub(crate) fn done(&self) -> String {
         let (what, branch, at) = (&self.what, self.branch(), self.new.short());
         format!("`{what}` is done, {branch} stands at {at}")
     }
@@ -150,7 +150,7 @@ fn noted(repo: &Repo) -> Vec<(PathBuf, Noted)> {
 }
 
 /// What landed and is not finished: what is done, and what is left. Nothing is written.
-pub fn unfinished(repo: &Repo) -> Vec<String> {
+pub(crate) fn unfinished(repo: &Repo) -> Vec<String> {
     let mut found = Vec::new();
     for (_, noted) in noted(repo) {
         if let Noted::Entry(entry) = noted
@@ -165,7 +165,7 @@ pub fn unfinished(repo: &Repo) -> Vec<String> {
 
 /// What came of the landings that were under way.
 #[derive(Debug, Default)]
-pub struct Earlier {
+pub(crate) struct Earlier {
     /// Those that are finished now.
     pub finished: Vec<Entry>,
     failed: Vec<(Vec<SessionId>, Failure)>,
@@ -173,7 +173,7 @@ pub struct Earlier {
 
 impl Earlier {
     /// Whether this session's could be finished. That of another is no reason to stop.
-    pub fn check(&self, id: &SessionId) -> Result<()> {
+    pub(crate) fn check(&self, id: &SessionId) -> Result<()> {
         match self.failed.iter().find(|(failed, _)| failed.contains(id)) {
             Some((_, failure)) => Err(failure.clone()),
             None => Ok(()),
@@ -183,7 +183,7 @@ impl Earlier {
 
 /// What a writer holds.
 #[derive(Clone, Copy)]
-pub struct Scope<'s> {
+pub(crate) struct Scope<'s> {
     pub ctx: &'s Context,
     pub store: &'s Store<'s>,
     pub lock: &'s Lock,
@@ -192,7 +192,7 @@ pub struct Scope<'s> {
 
 impl<'s> Scope<'s> {
     /// Finishes what earlier runs left behind their refs.
-    pub fn finish(&self) -> Earlier {
+    pub(crate) fn finish(&self) -> Earlier {
         let repo = &self.ctx.repo;
         let mut earlier = Earlier::default();
         for (path, noted) in noted(repo) {
@@ -223,7 +223,7 @@ impl<'s> Scope<'s> {
 
     /// Moves a code branch, and lets follow what the entry says. False: the branch moved meanwhile, and
     /// nothing is left behind.
-    pub fn land(&self, entry: Entry, old: Option<&Oid>, why: &str) -> Result<bool> {
+    pub(crate) fn land(&self, entry: Entry, old: Option<&Oid>, why: &str) -> Result<bool> {
         let repo = &self.ctx.repo;
         // What an entry names is there for whoever reads it.
         repo.keep(&entry.new)?;
@@ -241,7 +241,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Changes sessions by one commit on their branch, and lets follow what comes of it.
-    pub fn commit<T>(
+    pub(crate) fn commit<T>(
         &self,
         decide: impl FnMut(&Snapshot<'s>) -> Result<Decision<T>>,
         follows: impl Fn(&T) -> Vec<Step>,
@@ -277,7 +277,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Lets follow what comes of a ref that moved before.
-    pub fn follow(&self, entry: Entry) {
+    pub(crate) fn follow(&self, entry: Entry) {
         // Where it cannot be noted it is done all the same, or said.
         drop(entry.write(&self.ctx.repo));
         self.carry_out(&entry.file(&self.ctx.repo), entry, None);

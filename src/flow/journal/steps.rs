@@ -6,11 +6,11 @@ use super::super::files;
 use super::super::seat;
 use super::super::workcopy::{self, FOLDER, WorkCopy};
 use super::{Closing, Entry, Scope, close};
-use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
-use crate::failpoint::reach;
-use crate::git::Repo;
-use crate::store::Snapshot;
+use loopx_base::failpoint::reach;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::Repo;
+use loopx_store::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ use std::path::PathBuf;
 /// A worktree, by its own git directory below the one that all share; empty for the main one. The name
 /// stays true when the repository moves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Worktree(PathBuf);
+pub(crate) struct Worktree(PathBuf);
 
 impl Worktree {
     /// The worktree of this process.
-    pub fn here(repo: &Repo) -> Self {
+    pub(crate) fn here(repo: &Repo) -> Self {
         let own = repo.git_dir();
         let below = own.strip_prefix(repo.common_dir());
         Worktree(below.map_or_else(|_| own.clone(), PathBuf::from))
@@ -36,7 +36,7 @@ impl Worktree {
 /// One step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub(crate) enum Step {
     /// Index and files of the worktree that has the branch: paths with the blobs that they had and have.
     Follow { changes: seat::Changes },
     /// Sessions end, as archived on the branch.
@@ -75,7 +75,7 @@ pub(super) enum Outcome {
 
 impl Step {
     /// Lets the working copy of a session follow, where there is a worktree.
-    pub fn publish(
+    pub(crate) fn publish(
         repo: &Repo,
         session: &SessionId,
         taken: &BTreeMap<String, Oid>,
@@ -202,7 +202,7 @@ fn remove(ctx: &Context, commit: &Oid, path: &str, blob: &Oid) -> Result<()> {
 
 /// Removes files of this worktree with the folders that they leave empty, up to `below`, and last a file of
 /// its git directory.
-pub fn clear(ctx: &Context, below: &str, names: &[String], note: &str) -> Result<()> {
+pub(crate) fn clear(ctx: &Context, below: &str, names: &[String], note: &str) -> Result<()> {
     if let Some(top) = ctx.repo.work_dir() {
         let own = top.join(below);
         for name in names {

@@ -1,34 +1,35 @@
 //! `pipeline`: which pipelines there are, what is wrong with one, and its tasks in the list of a session. The rules are
-//! in [`crate::core::pipeline`]; here they meet the code branch and the session.
+//! in [`loopx_rules::pipeline`]; here they meet the code branch and the session.
 //!
 //! A repository's own pipelines are read as its policy is: from the commit that the session starts from, and where no
 //! session is meant from the one that is checked out.
 
 mod status;
 
-pub use status::{Mark, Phase, StatusView, status};
+pub(crate) use status::{Mark, Phase, StatusView, status};
 
 use super::context::Context;
 use super::skills::Skills;
 use super::task_list::{self, Changed};
 use super::{files, specs, upstream};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::pipeline::{
+use crate::flow::act::texts_here;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::shell_word;
+use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::pipeline::{
     Choice, Given, Ground, HasResult, ParamKind, Pipeline, Position, Team, builtin, choose, expand,
     lint, positions, skill_findings, skill_names, team, team_words, values,
 };
-use crate::core::policy::Paths;
-use crate::core::session::State;
-use crate::core::shell_word;
-use crate::core::spec::{Finding, Severity, has_errors};
-use crate::core::task::node::{NodeKind, OnComplete, Verification};
-use crate::core::task::status::Status;
-use crate::core::task::{file, node::TaskId};
-use crate::flow::act::texts_here;
-use crate::git::{Entry, EntryKind, Repo};
+use loopx_rules::policy::Paths;
+use loopx_rules::session::State;
+use loopx_rules::task::file;
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::node::{NodeKind, OnComplete, Verification};
+use loopx_rules::task::status::Status;
+use loopx_spec::{Finding, Severity, has_errors};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -38,7 +39,7 @@ const ENDING: &str = ".toml";
 
 /// One pipeline in a list.
 #[derive(Clone, Debug, Serialize)]
-pub struct Listed {
+pub(crate) struct Listed {
     pub name: String,
     pub title: String,
     /// Its file; nothing where the program brings it.
@@ -112,7 +113,7 @@ fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, Vec<u8>)>> {
 }
 
 /// All pipelines: those of the program, then the repository's own.
-pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+pub(crate) fn list(ctx: &Context) -> Result<Vec<Listed>> {
     let code = source(ctx)?;
     let own = own(ctx, &code)?;
     let is_own = |name: &&str| own.iter().any(|(known, ..)| known == name);
@@ -170,7 +171,7 @@ fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
     let names = own.iter().map(|(name, ..)| name.as_str());
     let mut known: Vec<&str> = builtin::names().collect();
     known.extend(names);
-    let near = crate::core::nearest(name, known.iter().copied());
+    let near = loopx_base::nearest(name, known.iter().copied());
     let message = format!(
         "there is no pipeline `{name}`, neither in the program nor in {} of the code",
         code.paths.pipelines
@@ -229,7 +230,7 @@ fn newer(ctx: &Context, code: &Source, name: &str) -> Result<Option<Failure>> {
 }
 
 /// A pipeline by its name; refused where it cannot be read.
-pub fn find(ctx: &Context, name: &str) -> Result<Pipeline> {
+pub(crate) fn find(ctx: &Context, name: &str) -> Result<Pipeline> {
     read(ctx, name)?.map_err(|findings| invalid(name, &findings))
 }
 
@@ -250,13 +251,13 @@ fn invalid(name: &str, findings: &[Finding]) -> Failure {
 
 /// What is wrong with some pipelines.
 #[derive(Clone, Debug, Serialize)]
-pub struct Checked {
+pub(crate) struct Checked {
     pub pipelines: Vec<String>,
     pub findings: Vec<Finding>,
 }
 
 /// Judges one pipeline, a file of the worktree, or all of the repository's own.
-pub fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
+pub(crate) fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
     let skills = Skills::of(&ctx.repo);
     let judge = |read: Read<Pipeline>| match read {
         Ok(pipeline) => {
@@ -317,7 +318,7 @@ pub(in crate::flow) fn worktree_file(
 }
 
 /// The lines that a pipeline makes with what stands where nothing is given, no condition asked.
-pub fn sample(pipeline: &Pipeline) -> Vec<Value> {
+pub(crate) fn sample(pipeline: &Pipeline) -> Vec<Value> {
     let params = pipeline.whole.params.iter();
     let open = params.filter(|(_, param)| param.default.is_none());
     let given = |(name, _): (&String, _)| {
@@ -344,7 +345,7 @@ pub fn sample(pipeline: &Pipeline) -> Vec<Value> {
 
 /// What `pipeline start` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct StartRequest {
+pub(crate) struct StartRequest {
     /// The pipeline; else the one that the request asks for.
     pub name: Option<String>,
     /// What is asked for; what the session is for where nothing is said.
@@ -361,7 +362,7 @@ pub struct StartRequest {
 
 /// What a pipeline adds to a list.
 #[derive(Clone, Debug, Serialize)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub session: SessionId,
     pub pipeline: String,
     /// Why it is this one, where the request chose it.
@@ -387,7 +388,7 @@ pub struct Plan {
 }
 
 /// The lines that a pipeline would add to the list of the session that is meant.
-pub fn plan(ctx: &Context, request: &StartRequest) -> Result<Plan> {
+pub(crate) fn plan(ctx: &Context, request: &StartRequest) -> Result<Plan> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let state = ctx.session(&snapshot)?.state;
@@ -482,7 +483,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             if let Some(Verification::Cmd(argv)) = &one.verification {
                 let words: Vec<String> = argv
                     .iter()
-                    .map(|word| crate::core::shell_word(word))
+                    .map(|word| loopx_base::shell_word(word))
                     .collect();
                 let words = words.join(" ");
                 if !commands.contains(&words) {
@@ -669,7 +670,7 @@ fn free_prefix(plan: &Plan, prefix: &str, file: &file::TaskFile) -> String {
 
 /// Writes the tasks of a pipeline into the list of the session that is meant, behind those that are there: all of them,
 /// or none.
-pub fn start(ctx: &Context, request: StartRequest) -> Result<Changed<Plan>> {
+pub(crate) fn start(ctx: &Context, request: StartRequest) -> Result<Changed<Plan>> {
     let plan = plan(ctx, &request)?;
     task_list::extend(ctx, &plan.lines, request.reason.clone(), |file| {
         let taken = plan.ids.iter().filter_map(|id| {

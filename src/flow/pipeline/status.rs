@@ -1,22 +1,22 @@
 //! `pipeline status`: how far the tasks are that pipelines made, phase by phase. Nothing here writes, and nothing of it
 //! is stored: it is the list of tasks, seen as a pipeline.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{Hint, command};
-use crate::core::id::SessionId;
-use crate::core::next as completion;
-use crate::core::stage::Stage;
-use crate::core::task::graph::Wait;
-use crate::core::task::node::{OnComplete, TaskId};
-use crate::core::task::status::Status;
 use crate::flow::context::Context;
 use crate::flow::task::{ClaimView, GraphView, Row, TurnView, graph_of};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::SessionId;
+use loopx_rules::next as completion;
+use loopx_rules::stage::Stage;
+use loopx_rules::task::graph::Wait;
+use loopx_rules::task::node::{OnComplete, TaskId};
+use loopx_rules::task::status::Status;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The pipelines of a session.
 #[derive(Clone, Debug, Serialize)]
-pub struct StatusView {
+pub(crate) struct StatusView {
     pub session: SessionId,
     pub pipelines: Vec<String>,
     /// Tasks that somebody does, those among them that gates inserted.
@@ -52,7 +52,7 @@ pub struct StatusView {
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     pub completed: usize,
     pub partial: usize,
     pub failed: usize,
@@ -63,14 +63,14 @@ pub struct Counts {
 
 /// A part of a pipeline: groups of tasks, one behind the other.
 #[derive(Clone, Debug, Serialize)]
-pub struct Phase {
+pub(crate) struct Phase {
     pub phase: String,
     pub beats: Vec<Vec<Mark>>,
 }
 
 /// One task in its place.
 #[derive(Clone, Debug, Serialize)]
-pub struct Mark {
+pub(crate) struct Mark {
     pub task: TaskId,
     pub status: Status,
     /// `V` done, `>>>` taken, `o` to be done, `x` failed, `-` skipped.
@@ -81,7 +81,7 @@ pub struct Mark {
 
 /// Something that is to be decided or opened.
 #[derive(Clone, Debug, Serialize)]
-pub struct Open {
+pub(crate) struct Open {
     pub task: TaskId,
     pub kind: &'static str,
     /// It waits for a person.
@@ -92,7 +92,7 @@ pub struct Open {
 
 /// Somebody who has a task.
 #[derive(Clone, Debug, Serialize)]
-pub struct Working {
+pub(crate) struct Working {
     pub task: TaskId,
     pub role: Option<String>,
     #[serde(flatten)]
@@ -102,7 +102,7 @@ pub struct Working {
 }
 
 /// How far the pipelines of the session that is meant are.
-pub fn status(ctx: &Context) -> Result<StatusView> {
+pub(crate) fn status(ctx: &Context) -> Result<StatusView> {
     let view = graph_of(ctx, None)?;
     let rows: Vec<&Row> = view
         .nodes

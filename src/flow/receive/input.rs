@@ -1,11 +1,11 @@
 //! What git writes to pre-receive: a line for each ref.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::id::Oid;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::Oid;
 
 /// One line: where a ref was, and where it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Update {
+pub(crate) struct Update {
     pub name: String,
     pub old: Option<Oid>,
     pub new: Option<Oid>,

@@ -1,12 +1,12 @@
 //! What one push may cost a server: an administrator may say otherwise in git's configuration.
 
-use crate::core::failure::{Code, Failure, Result};
 use crate::flow::context::Context;
-use crate::store::pushed::Budget;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_store::pushed::Budget;
 use std::time::Duration;
 
 /// Seconds for a push, where `loopx.receiveTimeout` says nothing.
-pub const SECONDS: u64 = 120;
+pub(crate) const SECONDS: u64 = 120;
 
 /// Records, where `loopx.receiveRecords` says nothing.
 const RECORDS: u64 = 10_000;
@@ -18,13 +18,13 @@ const MERGES: u64 = 500;
 const BYTES: u64 = 128 << 20;
 
 /// How long a push may take; `None` is as long as it takes.
-pub fn within(ctx: &Context) -> Result<Option<Duration>> {
+pub(crate) fn within(ctx: &Context) -> Result<Option<Duration>> {
     let seconds = number(ctx, "loopx.receiveTimeout", SECONDS)?;
     Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
 }
 
 /// What a push may bring.
-pub fn budget(ctx: &Context) -> Result<Budget> {
+pub(crate) fn budget(ctx: &Context) -> Result<Budget> {
     let limit = |key: &str, default: u64| {
         let number = number(ctx, key, default)?;
         Ok(if number == 0 { u64::MAX } else { number })
@@ -48,7 +48,7 @@ fn number(ctx: &Context, key: &str, default: u64) -> Result<u64> {
 }
 
 /// The refusal of a push that took too long.
-pub fn too_long(limit: Duration) -> Failure {
+pub(crate) fn too_long(limit: Duration) -> Failure {
     Failure::refused(
         Code::PushTooLarge,
         format!(

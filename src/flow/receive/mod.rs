@@ -4,21 +4,21 @@
 //! branches is [`super::hook_receive`].
 
 mod input;
-pub mod limits;
+pub(crate) mod limits;
 mod namespaces;
 mod unjudged;
 
-pub use input::Update;
+pub(crate) use input::Update;
 
 use super::context::Context;
 use super::hook::Outcome;
 use super::hook_receive;
-use crate::core::failure::{Code, Failure, Result};
+use loopx_base::failure::{Code, Failure, Result};
 use std::io::{IsTerminal, Read};
 use std::time::Duration;
 
 /// pre-receive: what cannot be judged is refused. `within` is told how long it may take.
-pub fn on_server(within: impl Fn(Option<Duration>)) -> Result<Outcome> {
+pub(crate) fn on_server(within: impl Fn(Option<Duration>)) -> Result<Outcome> {
     let early = |failure| unjudged::refusal(None, &[], failure);
     let ctx = Context::open_in_hook().map_err(early)?;
     within(limits::within(&ctx).map_err(early)?);
@@ -30,7 +30,7 @@ fn read() -> Result<Vec<Update>> {
     let mut stdin = std::io::stdin().lock();
     let mut bytes = Vec::new();
     if !stdin.is_terminal() {
-        crate::failpoint::fail("stdin-read")
+        loopx_base::failpoint::fail("stdin-read")
             .and_then(|()| stdin.read_to_end(&mut bytes))
             .map_err(|error| {
                 let what = format!("read the refs of the push from stdin: {error}");

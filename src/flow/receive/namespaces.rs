@@ -2,10 +2,10 @@
 //! on the server reads.
 
 use super::Update;
-use crate::core::counted;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::env;
 use crate::flow::context::Context;
+use loopx_base::counted;
+use loopx_base::env;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
 
 /// Nobody pushes below these, and why.
 const CLOSED: [(&str, &str); 2] = [
@@ -84,7 +84,7 @@ fn blocker(update: &Update) -> Option<Blocker> {
 #[cfg(test)]
 mod tests {
     use super::{Update, refused};
-    use crate::core::failure::Code;
+    use loopx_base::failure::Code;
 
     fn update(name: &str) -> Update {
         Update {

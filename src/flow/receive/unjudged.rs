@@ -1,10 +1,10 @@
 //! A push that could not be judged, as a refusal: which object it was, and what the administrator can do.
 
 use super::Update;
-use crate::core::failure::{Code, Failure};
-use crate::core::hint::hint;
-use crate::core::id::Oid;
 use crate::flow::context::Context;
+use loopx_base::failure::{Code, Failure};
+use loopx_base::hint::hint;
+use loopx_base::id::Oid;
 use std::collections::{HashSet, VecDeque};
 
 /// So many commits of a push are looked at for one that cannot be read.

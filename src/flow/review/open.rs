@@ -3,11 +3,11 @@
 use super::{
     Act, Context, Done, Facts, ReviewRequest, Reviewed, VerdictRequest, act, enter, judge,
 };
-use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
-use crate::core::gate::ReadSections;
-use crate::core::stage::{Stage, Transition};
 use crate::flow::act::Needs;
+use loopx_base::failure::Result;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate::ReadSections;
+use loopx_rules::stage::{Stage, Transition};
 
 /// Opens the review for a verdict, where that is approved and not done yet. What the verdict would be refused for is
 /// found before anything is written.

@@ -2,17 +2,17 @@
 //! a claim carry, and what became of required ones since a session began.
 
 use super::{Place, Shelf, here, read};
-use crate::core::failure::Result;
-use crate::core::hint::{Hint, command};
-use crate::core::id::Oid;
-use crate::core::policy::Policy;
-use crate::core::rule::{Ask, Document, Origin};
-use crate::core::session::State;
-use crate::core::stage::Stage;
-use crate::core::task::card::Read;
 use crate::flow::context::Context;
 use crate::flow::specs;
-use crate::git::Repo;
+use loopx_base::failure::Result;
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_rules::policy::Policy;
+use loopx_rules::rule::{Ask, Document, Origin};
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::task::card::Read;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,7 +79,7 @@ impl<'c> Applying<'c> {
 
 /// Required documents that are others than when a session began.
 #[derive(Clone, Debug, Serialize)]
-pub struct RulesMoved {
+pub(crate) struct RulesMoved {
     pub changed: Vec<String>,
     pub added: Vec<String>,
     pub removed: Vec<String>,
@@ -88,7 +88,7 @@ pub struct RulesMoved {
 
 impl RulesMoved {
     /// A line for somebody who works on.
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let part = |what: &str, paths: &[String]| {
             (!paths.is_empty()).then(|| format!("{what} {}", paths.join(", ")))
         };

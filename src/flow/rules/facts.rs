@@ -2,10 +2,11 @@
 //! same facts; nothing is run.
 
 use super::tree_of;
-use crate::core::failure::Result;
-use crate::core::id::Oid;
-use crate::core::rule::{self, Facts, wanted_files};
 use crate::flow::context::Context;
+use loopx_base::failure::Result;
+use loopx_base::id::Oid;
+use loopx_rules::rule;
+use loopx_rules::rule::{Facts, wanted_files};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,14 +15,14 @@ const MAX: u64 = 1024 * 1024;
 
 /// The facts of a tree; nothing where there is no commit yet.
 #[derive(Debug, Serialize)]
-pub struct Found {
+pub(crate) struct Found {
     pub tree: Option<Oid>,
     #[serde(flatten)]
     pub facts: Facts,
 }
 
 /// Finds the facts of a commit; of HEAD where none is named.
-pub fn facts(ctx: &Context, at: Option<&str>) -> Result<Found> {
+pub(crate) fn facts(ctx: &Context, at: Option<&str>) -> Result<Found> {
     let repo = &ctx.repo;
     let tree = match at {
         Some(revision) => Some(tree_of(ctx, revision)?),

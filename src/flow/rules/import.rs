@@ -3,13 +3,14 @@
 
 use super::write::{Held, top, write_all};
 use super::{ENDING, MAX, Shelf, shelf};
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::rule::{
-    self, Document, Origin, RuleKind, Source, Target, guidelines, legacy_document, normalised,
-};
 use crate::flow::context::Context;
 use crate::flow::files;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::rule;
+use loopx_rules::rule::{
+    Document, Origin, RuleKind, Source, Target, guidelines, legacy_document, normalised,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,7 +22,7 @@ const GUIDELINES: &str = "project-guidelines.json";
 
 /// What one document got.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Imported {
+pub(crate) struct Imported {
     pub path: String,
     /// Whether the document is new.
     pub created: bool,
@@ -34,7 +35,7 @@ pub struct Imported {
 
 /// What came, or would come, of an import.
 #[derive(Clone, Debug, Serialize)]
-pub struct ImportReport {
+pub(crate) struct ImportReport {
     pub from: Vec<String>,
     pub dry_run: bool,
     pub documents: Vec<Imported>,
@@ -45,7 +46,7 @@ pub struct ImportReport {
 }
 
 /// Takes the rules over from a folder or a file; from the other tool's usual place where none is named.
-pub fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Result<ImportReport> {
+pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Result<ImportReport> {
     let top = top(ctx)?;
     let sources = sources(&top, from)?;
     let _held = match dry_run {

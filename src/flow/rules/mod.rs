@@ -1,5 +1,5 @@
 //! Rules: the documents of the repository and of the person at this machine, and what can be asked of them. What they
-//! mean is said in [`crate::core::rule`]; here they meet files and trees.
+//! mean is said in [`loopx_rules::rule`]; here they meet files and trees.
 //!
 //! Read is what stands in the worktree, because that is what people edit; a bare repository's HEAD otherwise, or the
 //! commit that is named. Links are not followed in the repository: what is in it is others' work, too.
@@ -9,23 +9,24 @@ mod facts;
 mod import;
 mod write;
 
-pub use applying::RulesMoved;
+pub(crate) use applying::RulesMoved;
 pub(in crate::flow) use applying::{Applying, moved};
-pub use facts::{Found, facts};
-pub use import::{ImportReport, Imported, import};
-pub use write::{AddRequest, Added, Laid, add, init};
+pub(crate) use facts::facts;
+pub(crate) use import::import;
+pub(crate) use write::{AddRequest, add, init};
 
 use super::context::Context;
 use super::{files, specs};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::Oid;
-use crate::core::nearest;
-use crate::core::policy::Policy;
-use crate::core::rule::{self, Ask, Categories, Document, Ground, Loaded, Origin, Source};
-use crate::core::spec::Finding;
-use crate::env;
-use crate::git::{EntryKind, Repo};
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_base::nearest;
+use loopx_git::{EntryKind, Repo};
+use loopx_rules::policy::Policy;
+use loopx_rules::rule;
+use loopx_rules::rule::{Ask, Categories, Document, Ground, Loaded, Origin, Source};
+use loopx_spec::Finding;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,7 @@ const ENDING: &str = ".md";
 
 /// The documents that are here.
 #[derive(Debug)]
-pub struct Shelf {
+pub(crate) struct Shelf {
     /// The folder of the repository's documents, below its top.
     pub folder: String,
     /// Those of the repository by path, then those of the person.
@@ -59,7 +60,7 @@ enum Place {
 }
 
 /// Reads the documents: of the worktree, or of a commit.
-pub fn shelf(ctx: &Context, at: Option<&str>) -> Result<Shelf> {
+pub(crate) fn shelf(ctx: &Context, at: Option<&str>) -> Result<Shelf> {
     let (policy, place) = match at {
         Some(revision) => {
             let tree = tree_of(ctx, revision)?;
@@ -227,7 +228,7 @@ impl Shelf {
     }
 
     /// Refuses a category that there is not.
-    pub fn require_category(&self, name: &str) -> Result<()> {
+    pub(crate) fn require_category(&self, name: &str) -> Result<()> {
         if self.categories.has(name) {
             return Ok(());
         }
@@ -239,7 +240,7 @@ impl Shelf {
     }
 
     /// What applies now.
-    pub fn load(&self, ask: &Ask) -> Result<Loaded<'_>> {
+    pub(crate) fn load(&self, ask: &Ask) -> Result<Loaded<'_>> {
         if let Some(name) = &ask.category {
             self.require_category(name)?;
         }
@@ -252,7 +253,7 @@ impl Shelf {
     }
 
     /// The document that a word names: a path, from the top or from the folder, with or without its ending, or a title.
-    pub fn find(&self, word: &str) -> Result<&Document> {
+    pub(crate) fn find(&self, word: &str) -> Result<&Document> {
         let word = word.trim_start_matches("./");
         let mine = personal_folder().map(|(_, shown)| shown);
         let folders = [Some(&self.folder), mine.as_ref()].into_iter().flatten();
@@ -316,7 +317,7 @@ impl Shelf {
 
     /// The folder that paths which a person names are in, with the files below a folder among them: a folder is in scope
     /// by what stands in it.
-    pub fn spread(&self, repo: &Repo, paths: &[String]) -> Vec<String> {
+    pub(crate) fn spread(&self, repo: &Repo, paths: &[String]) -> Vec<String> {
         let tree = match (&self.tree, repo.head()) {
             (Some(tree), _) => Some(tree.clone()),
             (None, Ok(head)) => head
@@ -342,7 +343,7 @@ impl Shelf {
 
 /// A path as a person types it, from the top of the worktree: from the folder that they are in, unless it stands at the
 /// top alone.
-pub fn typed_path(ctx: &Context, typed: &str) -> String {
+pub(crate) fn typed_path(ctx: &Context, typed: &str) -> String {
     let Some(top) = ctx.repo.work_dir() else {
         return typed.to_owned();
     };
@@ -365,7 +366,7 @@ pub fn typed_path(ctx: &Context, typed: &str) -> String {
 }
 
 /// What is wrong with the documents.
-pub fn check(ctx: &Context, at: Option<&str>) -> Result<(Shelf, Vec<Finding>)> {
+pub(crate) fn check(ctx: &Context, at: Option<&str>) -> Result<(Shelf, Vec<Finding>)> {
     let shelf = shelf(ctx, at)?;
     let tree = match &shelf.tree {
         Some(tree) => Some(tree.clone()),

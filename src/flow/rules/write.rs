@@ -1,13 +1,14 @@
 //! What edits documents: a rule more, and the documents that a repository begins with. Commits are left to a person.
 
 use super::{Shelf, personal_folder, shelf};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::rule::{self, Document, Origin, RuleKind, Target, is_one_rule, plain, seeds};
-use crate::core::spec::check_domain;
 use crate::flow::context::Context;
 use crate::flow::files;
-use crate::git::unwritable;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_git::unwritable;
+use loopx_rules::rule;
+use loopx_rules::rule::{Document, Origin, RuleKind, Target, is_one_rule, plain, seeds};
+use loopx_spec::check_domain;
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ const LONGEST: usize = 2000;
 
 /// What `rule add` was asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct AddRequest<'a> {
+pub(crate) struct AddRequest<'a> {
     pub text: &'a str,
     pub kind: RuleKind,
     /// The category; else that of the kind.
@@ -30,7 +31,7 @@ pub struct AddRequest<'a> {
 
 /// A rule that stands in a document now, or would.
 #[derive(Clone, Debug, Serialize)]
-pub struct Added {
+pub(crate) struct Added {
     pub path: String,
     pub origin: Origin,
     pub line: usize,
@@ -122,7 +123,7 @@ fn require_rule(text: &str) -> Result<()> {
 }
 
 /// Puts a rule into the document that it belongs in.
-pub fn add(ctx: &Context, request: AddRequest<'_>) -> Result<Added> {
+pub(crate) fn add(ctx: &Context, request: AddRequest<'_>) -> Result<Added> {
     let words: Vec<&str> = request.text.split_whitespace().collect();
     let text = plain(&words.join(" "));
     require_rule(&text)?;
@@ -283,14 +284,14 @@ fn line_of(before: &str, after: &str) -> usize {
 
 /// The documents that were laid out, or would be.
 #[derive(Clone, Debug, Serialize)]
-pub struct Laid {
+pub(crate) struct Laid {
     pub written: Vec<String>,
     /// Those that were there.
     pub kept: Vec<String>,
 }
 
 /// Lays out the glossary, a document for each domain, and the labels of triage. What is there stays.
-pub fn init(ctx: &Context, domains: &[String], dry_run: bool) -> Result<Laid> {
+pub(crate) fn init(ctx: &Context, domains: &[String], dry_run: bool) -> Result<Laid> {
     let top = top(ctx)?;
     for domain in domains {
         if let Err(why) = check_domain(domain) {

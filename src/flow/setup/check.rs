@@ -7,14 +7,15 @@
 //! pushes that it has to refuse itself.
 
 use super::server::Server;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hooks::shell_quoted;
-use crate::core::id::Oid;
-use crate::core::setup::attack::{self, Answer, Attempt, Judge, Row};
-use crate::core::setup::server::{CHECK_OBJECTS, HIDDEN, HIDE, HOOK};
 use crate::flow::verify::policy_at;
-use crate::git::no_temporary_folder;
-use crate::git::run::{Captured, Run};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::Oid;
+use loopx_git::no_temporary_folder;
+use loopx_git::run::{Captured, Run};
+use loopx_hosts::hooks::shell_quoted;
+use loopx_rules::setup::attack;
+use loopx_rules::setup::attack::{Answer, Attempt, Judge, Row};
+use loopx_rules::setup::server::{CHECK_OBJECTS, HIDDEN, HIDE, HOOK};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -41,19 +42,19 @@ const UNREVIEWED: Judge = Judge::Hook(&[
 
 /// What was tried, and what could not be.
 #[derive(Debug)]
-pub struct Checked {
+pub(crate) struct Checked {
     pub rows: Vec<Row>,
     pub notes: Vec<String>,
 }
 
 impl Checked {
-    pub fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         self.rows.iter().all(|row| row.ending.is_good())
     }
 }
 
 /// Checks a server. Nothing of it stays there.
-pub fn check(server: &Server) -> Result<Checked> {
+pub(crate) fn check(server: &Server) -> Result<Checked> {
     let scratch = Scratch::new(server)?;
     let (attempts, notes) = attempts(server, &scratch)?;
     let mut rows = Vec::new();
@@ -191,7 +192,7 @@ fn honest(server: &Server) -> Result<String> {
     Ok(
         match is_free && server.ctx.repo.find_ref(&branch)?.is_none() {
             true => branch,
-            false => format!("refs/tags/{NAME}-{}", crate::env::now()),
+            false => format!("refs/tags/{NAME}-{}", loopx_base::env::now()),
         },
     )
 }

@@ -1,8 +1,8 @@
 //! The SSH key that this person signs with, as git would choose it, or the only one that they have.
 
-use crate::core::setup::signers::PublicKey;
-use crate::env;
-use crate::git::Repo;
+use loopx_base::env;
+use loopx_git::Repo;
+use loopx_rules::setup::signers::PublicKey;
 use std::fs;
 use std::path::{Path, PathBuf};
 

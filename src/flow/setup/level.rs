@@ -2,20 +2,20 @@
 //! shown, and then done.
 
 use super::keys;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{Hint, command};
-use crate::core::hooks;
-use crate::core::policy::{FILE as POLICY_FILE, Independence, Policy};
-use crate::core::setup::ci::{Ci, GITLAB_FILE};
-use crate::core::setup::file::{Fate, File, refuse_replacing};
-use crate::core::setup::level::Level;
-use crate::core::setup::signers::{PublicKey, is_principal, people, with_key};
-use crate::core::setup::{commit_of, typed};
-use crate::core::stage::Transition;
 use crate::flow::context::Context;
 use crate::flow::verify::policy_at;
 use crate::flow::{begin, files, hooks as wiring, sessions};
-use crate::git::run::Run;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_git::run::Run;
+use loopx_hosts::hooks;
+use loopx_rules::policy::{FILE as POLICY_FILE, Independence, Policy};
+use loopx_rules::setup::ci::{Ci, GITLAB_FILE};
+use loopx_rules::setup::file::{Fate, File, refuse_replacing};
+use loopx_rules::setup::level::Level;
+use loopx_rules::setup::signers::{PublicKey, is_principal, people, with_key};
+use loopx_rules::setup::{commit_of, typed};
+use loopx_rules::stage::Transition;
 use std::path::Path;
 
 /// The largest file that is read.
@@ -23,7 +23,7 @@ const LARGEST: u64 = 1 << 20;
 
 /// What was typed.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub(crate) struct Request {
     /// `None` wires the clone for the policy that stands.
     pub level: Option<Level>,
     /// `None` is what the remote's address says.
@@ -35,7 +35,7 @@ pub struct Request {
 
 /// One thing about the clone.
 #[derive(Clone, Debug)]
-pub struct Wire {
+pub(crate) struct Wire {
     pub text: String,
     pub needed: bool,
     what: What,
@@ -49,7 +49,7 @@ enum What {
 }
 
 /// What a set-up does, before it does it.
-pub struct Plan {
+pub(crate) struct Plan {
     /// The branch that results go to.
     pub branch: String,
     pub ci: Ci,
@@ -63,14 +63,14 @@ pub struct Plan {
 
 impl Plan {
     /// Whether anything is left to do.
-    pub fn changes(&self) -> bool {
+    pub(crate) fn changes(&self) -> bool {
         self.files.iter().any(|file| file.fate() != Fate::Found)
             || self.wires.iter().any(|wire| wire.needed)
     }
 }
 
 /// Reads what is there, and says what is lacking.
-pub fn read(ctx: &Context, request: &Request) -> Result<Plan> {
+pub(crate) fn read(ctx: &Context, request: &Request) -> Result<Plan> {
     let top = top(ctx)?;
     // Whoever is nobody could not begin the branch of sessions: nothing is written then.
     ctx.repo.identity()?;
@@ -122,7 +122,7 @@ pub fn read(ctx: &Context, request: &Request) -> Result<Plan> {
 }
 
 /// Refuses what would replace somebody's text; nothing is written then.
-pub fn check(plan: &Plan, request: &Request) -> Result<()> {
+pub(crate) fn check(plan: &Plan, request: &Request) -> Result<()> {
     let level = request.level.filter(|_| !request.force);
     match level.and_then(|level| refuse_replacing(&plan.files, level)) {
         Some(refusal) => Err(refusal),
@@ -131,13 +131,13 @@ pub fn check(plan: &Plan, request: &Request) -> Result<()> {
 }
 
 /// Does it.
-pub fn apply(ctx: &Context, plan: &Plan) -> Result<()> {
+pub(crate) fn apply(ctx: &Context, plan: &Plan) -> Result<()> {
     let top = top(ctx)?;
     for file in plan.files.iter().filter(|file| file.fate() != Fate::Found) {
         let path = files::inside(top, &file.path)?;
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
-                .map_err(|error| crate::git::unwritable(folder, &error))?;
+                .map_err(|error| loopx_git::unwritable(folder, &error))?;
         }
         files::write(&path, file.after.as_bytes())?;
     }

@@ -1,7 +1,7 @@
 //! Set-up by command: a server that judges pushes and the proof that it does, the policy of a level, and a clone
 //! that works by it.
 
-pub mod check;
+pub(crate) mod check;
 mod keys;
-pub mod level;
-pub mod server;
+pub(crate) mod level;
+pub(crate) mod server;

@@ -1,23 +1,24 @@
 //! Wires a bare repository: reads what it has, has `core::setup::server` decide, and does what is lacking.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::hooks::{Place, SAVED_SUFFIX, standing};
-use crate::core::setup::server::{self, CHECK_OBJECTS, Facts, HIDE, HOOK, Planned, Rules, Step};
-use crate::core::setup::typed;
-use crate::env;
 use crate::flow::context::Context;
 use crate::flow::hooks::{hooks_dir, program, real};
 use crate::flow::verify::policy_at;
-use crate::git::run::Run;
-use crate::git::signing::can_check;
+use loopx_base::env;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_git::run::Run;
+use loopx_git::signing::can_check;
+use loopx_hosts::hooks::{Place, SAVED_SUFFIX, standing};
+use loopx_rules::setup::server;
+use loopx_rules::setup::server::{CHECK_OBJECTS, Facts, HIDE, HOOK, Planned, Rules, Step};
+use loopx_rules::setup::typed;
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A bare repository that takes pushes.
-pub struct Server {
+pub(crate) struct Server {
     pub ctx: Context,
     /// Where it is, with links followed.
     pub dir: PathBuf,
@@ -31,7 +32,7 @@ pub struct Server {
 
 impl Server {
     /// Reads a server, and goes there.
-    pub fn read(dir: &Path) -> Result<Self> {
+    pub(crate) fn read(dir: &Path) -> Result<Self> {
         let named = typed(&dir.to_string_lossy());
         let none = || {
             Failure::not_found(
@@ -101,17 +102,17 @@ impl Server {
     }
 
     /// What it lacks, and what it has.
-    pub fn plan(&self) -> Result<Vec<Planned>> {
+    pub(crate) fn plan(&self) -> Result<Vec<Planned>> {
         server::plan(&self.facts, &self.named)
     }
 
     /// The hook that git asks.
-    pub fn hook(&self) -> PathBuf {
+    pub(crate) fn hook(&self) -> PathBuf {
         self.hooks.join(HOOK)
     }
 
     /// Does what is needed.
-    pub fn apply(&self, plan: &[Planned]) -> Result<()> {
+    pub(crate) fn apply(&self, plan: &[Planned]) -> Result<()> {
         let file = self.hook();
         for step in plan.iter().filter(|one| one.needed).map(|one| one.step) {
             let done = match step {

@@ -4,23 +4,24 @@
 use super::super::context::Context;
 use super::super::upstream;
 use super::Judge;
-use crate::core::failure::Result;
-use crate::core::gate::{self, Credentials, Proofs, counted, taken, unsigned};
-use crate::core::id::{Oid, Person};
-use crate::core::op::{Event, Evidence, Operation, Role};
-use crate::core::policy::Policy;
-use crate::core::replay;
-use crate::core::session::{Approval, Recorded, State};
-use crate::core::signature::{Checked, Signatures, bases};
-use crate::core::stage::{Stage, Transition};
-use crate::git::{CommitInfo, Remerge, Repo};
-use crate::store::{Session, SignatureFiles, Snapshot};
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, Person};
+use loopx_git::{CommitInfo, Remerge, Repo};
+use loopx_rules::gate;
+use loopx_rules::gate::{Credentials, Proofs, counted, taken, unsigned};
+use loopx_rules::op::{Event, Evidence, Operation, Role};
+use loopx_rules::policy::Policy;
+use loopx_rules::replay;
+use loopx_rules::session::{Approval, Recorded, State};
+use loopx_rules::signature::{Checked, Signatures, bases};
+use loopx_rules::stage::{Stage, Transition};
+use loopx_store::{Session, SignatureFiles, Snapshot};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// How much is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
+pub(crate) enum Depth {
     /// What a gate that lies ahead may rest on.
     Ahead,
     /// Everything that can be shown.
@@ -29,7 +30,7 @@ pub enum Depth {
 
 /// The credentials of a session as it is stored, for its gates and its views. The worktree's mailmap
 /// counts beside the trusted one: more names can only make people the same.
-pub fn gather(
+pub(crate) fn gather(
     ctx: &Context,
     policy: &Policy,
     snapshot: &Snapshot<'_>,
@@ -131,7 +132,7 @@ fn amended(state: &State) -> impl Iterator<Item = &Approval> {
 }
 
 /// What keys show of those who made the commits of a session and took part in its build, whatever its stage.
-pub fn proofs(
+pub(crate) fn proofs(
     ctx: &Context,
     policy: &Policy,
     snapshot: &Snapshot<'_>,
@@ -160,7 +161,7 @@ pub fn proofs(
 }
 
 /// The runs that somebody with a role signed.
-pub fn runs_by(
+pub(crate) fn runs_by(
     ctx: &Context,
     policy: &Policy,
     (snapshot, session): (&Snapshot<'_>, &Session),
@@ -288,7 +289,7 @@ fn is_clean_merge(repo: &Repo, remerge: &OnceCell<Remerge>, commit: &CommitInfo)
 }
 
 /// Those of some commits that a session's verdict is about; all of them where there is none.
-pub fn reviewed(repo: &Repo, state: &State, commits: &[Oid]) -> Result<Vec<Oid>> {
+pub(crate) fn reviewed(repo: &Repo, state: &State, commits: &[Oid]) -> Result<Vec<Oid>> {
     let verdict = state.verdict.as_ref();
     let head = match verdict.and_then(|verdict| verdict.value.head.as_ref()) {
         Some(head) if repo.contains(head)? => head,
@@ -305,7 +306,7 @@ pub fn reviewed(repo: &Repo, state: &State, commits: &[Oid]) -> Result<Vec<Oid>>
 
 /// Which commits a session answers for, as `verify` sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Commits<'a> {
+pub(crate) struct Commits<'a> {
     /// Whoever made one of these took part.
     pub own: &'a [Oid],
     /// Those that its verdict rests on: policy may ask whose key made them.
@@ -313,7 +314,7 @@ pub struct Commits<'a> {
 }
 
 /// The credentials behind the operations of a session, as `verify` judges them: by objects alone.
-pub fn behind(
+pub(crate) fn behind(
     repo: &Repo,
     policy: &Policy,
     state: &State,
@@ -331,7 +332,7 @@ pub fn behind(
     };
     let bases = bases(state, operations);
     for op in replay::in_order(operations) {
-        if crate::core::signature::role(op).is_some()
+        if loopx_rules::signature::role(op).is_some()
             && let Some(bytes) = files.get(&op.file_name())
         {
             let checked = judge.check(repo, (state, &bases), op, bytes.as_deref())?;
@@ -357,7 +358,7 @@ pub fn behind(
 }
 
 /// The commits of the bound branch that are the session's own.
-pub fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Result<Vec<Oid>> {
+pub(crate) fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Result<Vec<Oid>> {
     let repo = &ctx.repo;
     // A branch that was merged may have gone by now: then the review is what is left of it.
     let head = match &state.branch {
@@ -392,7 +393,7 @@ fn aliases<'p>(
 }
 
 /// Everybody who took part in some commits and in the build of a session, under every name.
-pub fn participants(
+pub(crate) fn participants(
     repo: &Repo,
     judge: &Judge,
     state: &State,

@@ -3,14 +3,14 @@
 
 use super::super::files;
 use super::place;
-use crate::core::failure::Result;
-use crate::core::id::{Oid, Person};
-use crate::core::op::Operation;
-use crate::core::policy::Policy;
-use crate::core::session::State;
-use crate::core::signature::{Checked, Flaw, NAMESPACE, Place, Signed, Signer, Statement, touched};
-use crate::git::signing::{Good, Signers, can_check};
-use crate::git::{CommitInfo, Mailmap, Repo};
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, Person};
+use loopx_git::signing::{Good, Signers, can_check};
+use loopx_git::{CommitInfo, Mailmap, Repo};
+use loopx_rules::op::Operation;
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
+use loopx_rules::signature::{Checked, Flaw, NAMESPACE, Place, Signed, Signer, Statement, touched};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ struct Made<'a> {
 const MAX_SIGNERS: u64 = 1024 * 1024;
 
 /// Judges signatures by what a policy trusts. Each is checked once, whoever asks.
-pub struct Judge {
+pub(crate) struct Judge {
     signers: Vec<u8>,
     revoked: Vec<u8>,
     label: String,
@@ -48,7 +48,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    pub fn new(policy: &Policy) -> Result<Self> {
+    pub(crate) fn new(policy: &Policy) -> Result<Self> {
         let trust = &policy.trust;
         let signers = trust.signers.clone().unwrap_or_default();
         let text = String::from_utf8_lossy(&signers);
@@ -62,7 +62,7 @@ impl Judge {
             revoked: trust.revoked.clone().unwrap_or_default(),
             label: policy.approve.signers.clone(),
             mailmap: trust.mailmap.as_deref().map(Mailmap::parse).transpose()?,
-            now: moment(crate::env::now()),
+            now: moment(loopx_base::env::now()),
             opened: OnceCell::new(),
             places: RefCell::new(HashMap::new()),
             known: RefCell::new(HashMap::new()),
@@ -70,7 +70,7 @@ impl Judge {
     }
 
     /// The other name that the trusted mailmap gives somebody.
-    pub fn canonical(&self, who: &Person) -> Result<Person> {
+    pub(crate) fn canonical(&self, who: &Person) -> Result<Person> {
         match &self.mailmap {
             Some(mailmap) => mailmap.canonical(who),
             None => Ok(who.clone()),
@@ -79,7 +79,7 @@ impl Judge {
 
     /// Checks the signature file beside an operation; `None` is one that is too large to be one. `bases` are the
     /// commits that the session started from so far.
-    pub fn check(
+    pub(crate) fn check(
         &self,
         repo: &Repo,
         (state, bases): (&State, &[Option<Oid>]),
@@ -149,7 +149,7 @@ impl Judge {
 
     /// Checks the signature that git has put into a commit: it has to be its committer's. `None` where there
     /// is none.
-    pub fn check_commit(&self, repo: &Repo, commit: &CommitInfo) -> Result<Option<Checked>> {
+    pub(crate) fn check_commit(&self, repo: &Repo, commit: &CommitInfo) -> Result<Option<Checked>> {
         let Some((signature, payload)) = repo.commit_signature(&commit.id)? else {
             return Ok(None);
         };
@@ -313,7 +313,7 @@ fn claimed(at: &str) -> Option<String> {
 }
 
 /// Seconds since 1970 as `YYYYMMDDhhmmss` in UTC.
-pub fn moment(seconds: i64) -> String {
+pub(crate) fn moment(seconds: i64) -> String {
     let time = time::OffsetDateTime::from_unix_timestamp(seconds)
         .unwrap_or(time::OffsetDateTime::UNIX_EPOCH);
     format!(

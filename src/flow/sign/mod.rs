@@ -1,5 +1,5 @@
 //! Signed approvals and verdicts: made with the key that git signs with, over the operation in its
-//! place ([`crate::core::signature`]), and checked against the signers of the policy's own commit.
+//! place ([`loopx_rules::signature`]), and checked against the signers of the policy's own commit.
 //!
 //! A verdict never rests on what the change brings: the signers, the keys that were revoked and the
 //! mailmap come with the policy from the base. Nor does it rest on a date that somebody wrote down: a
@@ -10,21 +10,23 @@ mod commits;
 mod credentials;
 mod judge;
 
-use crate::core::hint::{command, hint};
-pub use commits::{is_commit_by, is_signed_by_somebody};
-pub use credentials::{
+pub(crate) use commits::{is_commit_by, is_signed_by_somebody};
+pub(crate) use credentials::{
     Commits, Depth, behind, gather, own_commits, participants, proofs, reviewed, runs_by,
 };
-pub use judge::{Judge, moment};
+pub(crate) use judge::{Judge, moment};
+use loopx_base::hint::{command, hint};
 
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::{self, Credentials};
-use crate::core::id::Oid;
-use crate::core::op::{Event, Operation};
-use crate::core::policy::{FILE as POLICY_FILE, Policy};
-use crate::core::session::State;
-use crate::core::signature::{self, Checked, NAMESPACE, Place, Statement};
-use crate::git::Repo;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_rules::gate;
+use loopx_rules::gate::Credentials;
+use loopx_rules::op::{Event, Operation};
+use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
+use loopx_rules::session::State;
+use loopx_rules::signature;
+use loopx_rules::signature::{Checked, NAMESPACE, Place, Statement};
 
 /// Where a session's operations are signed: what `base` says of repository and policy.
 pub(super) fn place(repo: &Repo, base: Option<&Oid>) -> Result<Place> {
@@ -47,7 +49,7 @@ pub(super) fn place(repo: &Repo, base: Option<&Oid>) -> Result<Place> {
 }
 
 /// Signs an operation that is about to be recorded; gives the bytes of its signature file.
-pub fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
+pub(crate) fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
     if repo.is_shallow() {
         return Err(Failure::refused(
             Code::HistoryShallow,
@@ -72,7 +74,7 @@ pub fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>> {
 
 /// Somebody's word that is about to be recorded: an approval, a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     pub sign: bool,
 }
 
@@ -80,7 +82,7 @@ impl Word {
     /// Signs the operation where that is wanted, and refuses what policy would not count afterwards:
     /// an approval that does nothing should not look like one. `before` and `after` are the session
     /// without and with the operation.
-    pub fn settle(
+    pub(crate) fn settle(
         self,
         repo: &Repo,
         policy: &Policy,

@@ -1,5 +1,5 @@
 //! The skills of this machine: those in the hosts' folders of the worktree, then those at home. What a document says is
-//! read by [`crate::core::skill`]; here files meet it. Nothing outside of those folders is opened: a link that leads out
+//! read by [`loopx_rules::skill`]; here files meet it. Nothing outside of those folders is opened: a link that leads out
 //! of one is a fault of its skill.
 
 mod tasks;
@@ -7,12 +7,12 @@ mod tasks;
 pub(super) use tasks::Skills;
 pub(in crate::flow) use tasks::findings;
 
-use crate::core::failure::Result;
-use crate::core::nearest;
-use crate::core::skill::{Form, Looked, Place, Platform, Scope, document, is_name, place};
-use crate::env;
 use crate::flow::context::Context;
-use crate::git::Repo;
+use loopx_base::env;
+use loopx_base::failure::Result;
+use loopx_base::nearest;
+use loopx_git::Repo;
+use loopx_rules::skill::{Form, Looked, Place, Platform, Scope, document, is_name, place};
 use serde::Serialize;
 use std::fs;
 use std::io::Read as _;
@@ -23,7 +23,7 @@ const MAX: u64 = 256 * 1024;
 
 /// Something that a skill wants read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// From the worktree, or with `~/` from home; as it is written where it is neither.
     pub path: String,
     pub present: bool,
@@ -33,7 +33,7 @@ pub struct Reading {
 
 /// One skill as it stands here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Skill {
+pub(crate) struct Skill {
     pub platform: Platform,
     #[serde(rename = "type")]
     pub form: Form,
@@ -287,7 +287,7 @@ fn look(all: &[Skill], name: &str) -> Looked {
 }
 
 /// The skills as `agent skills` lists them: of two of one host, form and name the repository's alone.
-pub fn list(ctx: &Context, platform: Option<Platform>) -> Result<Vec<Skill>> {
+pub(crate) fn list(ctx: &Context, platform: Option<Platform>) -> Result<Vec<Skill>> {
     let mut found: Vec<Skill> = Vec::new();
     let all = all(&ctx.repo);
     for skill in &all {

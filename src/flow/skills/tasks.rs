@@ -1,18 +1,18 @@
 //! The skills of tasks: whether they are there, what holds a task whose skill is not, and what the card says of one.
 
 use super::{Skill, all, displaced, find, look};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::session::State;
-use crate::core::skill::{Folder, Ground, Looked, fill};
-use crate::core::spec::Finding;
-use crate::core::task::card::{Read, SkillRow};
-use crate::core::task::file::TaskFile;
-use crate::core::task::graph::Graph;
-use crate::core::task::node::{Node, NodeKind};
-use crate::core::task::status::Status;
 use crate::flow::pipeline::intent;
-use crate::git::Repo;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_git::Repo;
+use loopx_rules::session::State;
+use loopx_rules::skill::{Folder, Ground, Looked, fill};
+use loopx_rules::task::card::{Read, SkillRow};
+use loopx_rules::task::file::TaskFile;
+use loopx_rules::task::graph::Graph;
+use loopx_rules::task::node::{Node, NodeKind};
+use loopx_rules::task::status::Status;
+use loopx_spec::Finding;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -209,7 +209,7 @@ pub(in crate::flow) fn findings(repo: &Repo, file: &TaskFile) -> Vec<Finding> {
             if let Some(why) = skills.displaced(&skill.name) {
                 let message = format!("{}: {why}", one.id);
                 let id = "task_skill_displaced";
-                found.push(crate::core::task::file::found(id, node.line, message));
+                found.push(loopx_rules::task::file::found(id, node.line, message));
             }
             let looked = skills.look(&skill.name);
             if let Some(fault) = looked.fault(&skill.name) {
@@ -218,7 +218,7 @@ pub(in crate::flow) fn findings(repo: &Repo, file: &TaskFile) -> Vec<Finding> {
                     false => "task_skill_renamed",
                 };
                 let message = format!("{}: {fault}", one.id);
-                found.push(crate::core::task::file::found(id, node.line, message));
+                found.push(loopx_rules::task::file::found(id, node.line, message));
             }
         }
     }

@@ -1,21 +1,21 @@
 //! `build`: from the approved plan or a review into the build, and the completion audit that ends an iteration.
 
 use super::{Outcome, code_tree, require, wrong_stage};
-use crate::core::artifact::Artifact;
-use crate::core::counted;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::command;
-use crate::core::op::Event;
-use crate::core::stage::{Stage, Transition};
-use crate::core::template::TemplateInput;
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::{lease, seated};
+use loopx_base::counted;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::op::Event;
+use loopx_rules::stage::{Stage, Transition};
+use loopx_rules::template::TemplateInput;
 
 /// Where a rework's report comes from.
 #[derive(Clone, Debug)]
-pub enum Report {
+pub(crate) enum Report {
     /// The session's own.
     Recorded,
     /// A file, which must be that report.
@@ -27,7 +27,7 @@ pub enum Report {
 
 /// What `build` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct BuildRequest {
+pub(crate) struct BuildRequest {
     pub from_review: Option<Report>,
     pub no_deslop: bool,
     pub reason: Option<String>,
@@ -36,7 +36,7 @@ pub struct BuildRequest {
 }
 
 /// `build`: consumes the approval; run again, ends an iteration with the completion audit.
-pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
+pub(crate) fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
     let before = stage_now(ctx)?;
     let mut met = false;
     let done = act(ctx, Needs::Code, |facts| {
@@ -67,7 +67,7 @@ pub fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcome>> {
             _ => Err(wrong_stage(facts, "build")),
         }?;
         // A build begins: whoever had an earlier one has it no more.
-        let claim = crate::core::lease::hold(None, &owner, 0, false)?;
+        let claim = loopx_rules::lease::hold(None, &owner, 0, false)?;
         Ok(act.claim(claim).word(request.sign))
     });
     // What was asked for is so; to take it for the end of an iteration would count one that nobody worked in.

@@ -1,18 +1,18 @@
 //! `clarify`: rounds of questions, and the way back to them.
 
 use super::{Outcome, require, wrong_stage};
-use crate::core::artifact::Artifact;
-use crate::core::failure::Result;
-use crate::core::front::{FrontMatter, set_field};
-use crate::core::gate;
-use crate::core::op::Event;
-use crate::core::profile::ProfileName;
-use crate::core::stage::{Stage, Transition};
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
+use loopx_base::failure::Result;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::op::Event;
+use loopx_rules::profile::ProfileName;
+use loopx_rules::stage::{Stage, Transition};
+use loopx_spec::front::{FrontMatter, set_field};
 
 /// `clarify`: ends a round of clarification and judges it; or goes back to clarify from a review.
-pub fn clarify(
+pub(crate) fn clarify(
     ctx: &Context,
     profile: Option<ProfileName>,
     reason: Option<String>,

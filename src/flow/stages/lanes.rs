@@ -1,15 +1,15 @@
 //! What people and agents say of a build while it goes on: lane reports, the delegation ledger, waivers.
 
 use super::{Outcome, code_tree, in_build};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
 use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::{lease, seated};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
 
 /// Records the report of a build lane.
-pub fn report_lane(
+pub(crate) fn report_lane(
     ctx: &Context,
     lane: Lane,
     status: LaneStatus,
@@ -43,7 +43,7 @@ pub fn report_lane(
 
 /// What was handed to somebody else.
 #[derive(Clone, Debug)]
-pub struct DelegationRequest {
+pub(crate) struct DelegationRequest {
     pub id: String,
     pub status: DelegationStatus,
     pub role: Option<String>,
@@ -54,7 +54,7 @@ pub struct DelegationRequest {
 }
 
 /// Opens, changes or closes an entry of the delegation ledger.
-pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outcome>> {
+pub(crate) fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outcome>> {
     let done = act(ctx, Needs::Stage, |facts| {
         let owner = lease::owner(&ctx.repo, None)?;
         in_build(facts)?;
@@ -96,7 +96,7 @@ pub fn delegate(ctx: &Context, request: &DelegationRequest) -> Result<Done<Outco
 }
 
 /// A named person's word that a slice needs no evidence.
-pub fn waive(
+pub(crate) fn waive(
     ctx: &Context,
     task: &str,
     reason: Option<String>,
@@ -108,7 +108,7 @@ pub fn waive(
     })?;
     act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;
-        let slices = crate::core::pack::slices_of(&facts.texts).unwrap_or_default();
+        let slices = loopx_rules::pack::slices_of(&facts.texts).unwrap_or_default();
         let of_policy = facts.policy_checks.iter().map(|check| check.id.as_str());
         let ids = slices.iter().map(|slice| slice.id.as_str());
         let ids: Vec<&str> = ids.chain(of_policy).collect();

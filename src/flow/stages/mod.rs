@@ -6,26 +6,26 @@ mod clarify;
 mod lanes;
 mod plan;
 
-use crate::core::hint::command;
-pub use build::{BuildRequest, Report, build};
-pub use clarify::clarify;
-pub use lanes::{DelegationRequest, delegate, report_lane, waive};
-pub use plan::{Written, plan, plan_review};
+pub(crate) use build::{BuildRequest, Report, build};
+pub(crate) use clarify::clarify;
+pub(crate) use lanes::{DelegationRequest, delegate, report_lane, waive};
+use loopx_base::hint::command;
+pub(crate) use plan::{Written, plan, plan_review};
 
 use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::outline;
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate;
-use crate::core::id::Oid;
-use crate::core::op::Event;
-use crate::core::session::{PlanReview, Recorded};
-use crate::core::stage::{Stage, Transition};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::id::Oid;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::op::Event;
+use loopx_rules::session::{PlanReview, Recorded};
+use loopx_rules::stage::{Stage, Transition};
 
 /// What a stage command came to.
 #[derive(Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The stage was entered by this command.
     pub entered: Option<Transition>,
     /// What stands between the stage and the next one, where the command judged that.
@@ -44,7 +44,7 @@ pub struct Outcome {
 
 /// Tasks or slices that were laid out, each of which lacks its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Proposed {
+pub(crate) struct Proposed {
     pub file: Artifact,
     /// What one of them is called.
     pub noun: &'static str,
@@ -130,7 +130,7 @@ fn wrong_stage(facts: &Facts<'_>, command: &str) -> Failure {
 }
 
 /// Raises a cap by a named person's word.
-pub fn extend(
+pub(crate) fn extend(
     ctx: &Context,
     stage: Stage,
     by: u32,

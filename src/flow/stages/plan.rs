@@ -1,32 +1,37 @@
 //! `plan`: the package of documents, and the loop of architect and critic.
 
 use super::{Outcome, Proposed, require, wrong_stage};
-use crate::core::artifact::Artifact;
-use crate::core::coverage;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::front::{FrontMatter, set_field};
-use crate::core::gate;
-use crate::core::hint::{Hint, command, hint};
-use crate::core::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
-use crate::core::outline::{ANGLES, Complexity, RETURNS, is_angle, may_return, not_an_angle};
-use crate::core::proposal::{self, Proposal};
-use crate::core::shell_word;
-use crate::core::stage::{Stage, Transition};
-use crate::core::template::TemplateInput;
 use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::{delta, outline};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::shell_word;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::coverage;
+use loopx_rules::gate;
+use loopx_rules::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
+use loopx_rules::outline::{ANGLES, Complexity, RETURNS, is_angle, may_return, not_an_angle};
+use loopx_rules::proposal;
+use loopx_rules::proposal::Proposal;
+use loopx_rules::stage::{Stage, Transition};
+use loopx_rules::template::TemplateInput;
+use loopx_spec::front::{FrontMatter, set_field};
 
 /// What somebody says of the plan itself, in its front matter.
 #[derive(Clone, Debug, Default)]
-pub struct Written {
+pub(crate) struct Written {
     pub complexity: Option<Complexity>,
     pub angles: Vec<String>,
 }
 
 /// `plan`: consumes the approval and lays out the package; run again, begins the next draft after a
 /// critic who did not approve.
-pub fn plan(ctx: &Context, reason: Option<String>, written: &Written) -> Result<Done<Outcome>> {
+pub(crate) fn plan(
+    ctx: &Context,
+    reason: Option<String>,
+    written: &Written,
+) -> Result<Done<Outcome>> {
     if let Some(odd) = written.angles.iter().find(|one| !is_angle(one)) {
         return Err(
             Failure::usage(Code::AngleInvalid, not_an_angle(odd)).help(command!("plan --show"))
@@ -261,7 +266,7 @@ fn exhausted(facts: &Facts<'_>) -> Failure {
 
 /// Says of a draft what was found, and asks for another.
 fn iterate(lane: PlanLane, found: &str) -> Hint {
-    let found = crate::core::shell_word(found);
+    let found = loopx_base::shell_word(found);
     match lane {
         PlanLane::Architect => command!("plan --architect iterate --finding {found}"),
         PlanLane::Critic => command!("plan --critic iterate --finding {found}"),
@@ -269,7 +274,7 @@ fn iterate(lane: PlanLane, found: &str) -> Hint {
 }
 
 /// Records what the architect or the critic says of the present draft.
-pub fn plan_review(
+pub(crate) fn plan_review(
     ctx: &Context,
     lane: PlanLane,
     verdict: PlanVerdict,

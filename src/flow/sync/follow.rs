@@ -4,9 +4,9 @@
 use super::super::files;
 use super::super::journal::{Entry, Scope, Step};
 use super::super::workcopy::{FOLDER, WorkCopy};
-use crate::core::id::{Oid, SessionId};
-use crate::git::Repo;
-use crate::store::Snapshot;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::Repo;
+use loopx_store::Snapshot;
 use std::collections::BTreeMap;
 
 /// Brings the working copies of this worktree in step with the branch, which `what` moved from `before`. One that

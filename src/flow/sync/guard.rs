@@ -1,17 +1,18 @@
 //! Nothing secret leaves: what a push would send for the first time is looked through before it does.
 
 use super::super::context::Context;
-use crate::core::counted;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::Oid;
-use crate::core::policy::FILE as POLICY_FILE;
-use crate::core::redaction::decoded;
-use crate::core::secrets::{self, Hit};
-use crate::core::session::is_state_file;
-use crate::core::shelf::Shelf;
-use crate::git::Repo;
-use crate::store::{Blobs, brought};
+use loopx_base::counted;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_base::redaction::decoded;
+use loopx_base::secrets;
+use loopx_base::secrets::Hit;
+use loopx_base::shelf::Shelf;
+use loopx_git::Repo;
+use loopx_rules::policy::FILE as POLICY_FILE;
+use loopx_rules::session::is_state_file;
+use loopx_store::{Blobs, brought};
 use std::collections::BTreeSet;
 
 /// The setting that lets one through: `FINGERPRINT REASON`, as often as needed.

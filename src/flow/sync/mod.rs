@@ -11,18 +11,18 @@ pub(super) use follow::{follow, move_renamed};
 use super::context::Context;
 use super::opening::Opening;
 use super::watched::Watched;
-use crate::core::failure::{Code, Failure, Kind, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::moved::Moved;
-use crate::core::refusal::Refusal;
-use crate::core::settings::{AUTO_SYNC, SyncPoint};
-use crate::env;
-use crate::failpoint::reach;
-use crate::git::remote::{Answer, Fetched, Line};
-use crate::git::run::Run;
-pub use crate::store::{Flaw, LeftBehind, TakenAway, UnitedSession};
-use crate::store::{Linear, Meeting, Met, Renamed, Shared, Store};
+use loopx_base::env;
+use loopx_base::failpoint::reach;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::remote::{Answer, Fetched, Line};
+use loopx_git::run::Run;
+use loopx_rules::moved::Moved;
+use loopx_rules::refusal::Refusal;
+use loopx_rules::settings::{AUTO_SYNC, SyncPoint};
+pub(crate) use loopx_store::{Flaw, LeftBehind, TakenAway, UnitedSession};
+use loopx_store::{Linear, Meeting, Met, Renamed, Shared, Store};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -37,7 +37,7 @@ const LIMIT_ON_PUSH: u64 = 10;
 
 /// What `sync` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub(crate) struct Request {
     pub remote: Option<String>,
     pub dry_run: bool,
     pub no_fetch: bool,
@@ -48,7 +48,7 @@ pub struct Request {
 
 /// What came of it.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     pub remote: String,
     pub branch: String,
     pub dry_run: bool,
@@ -85,14 +85,14 @@ pub struct Report {
 
 /// A branch of a remote that was deleted, rewound or replaced there.
 #[derive(Debug, Serialize)]
-pub struct SetBack {
+pub(crate) struct SetBack {
     pub had: Oid,
     /// `None` where it is gone.
     pub has: Option<Oid>,
 }
 
 /// Syncs. git's progress goes to `live`.
-pub fn sync(
+pub(crate) fn sync(
     ctx: &Context,
     request: &Request,
     mut live: Option<&mut (dyn Write + Send)>,
@@ -136,7 +136,7 @@ pub fn sync(
             std::thread::sleep(pause(report.rounds));
         }
         report.rounds += 1;
-        let tracking = crate::git::Repo::tracking_ref(&remote, store.branch());
+        let tracking = loopx_git::Repo::tracking_ref(&remote, store.branch());
         let had = ctx.repo.find_ref(&tracking)?;
         report.remote_tip = fetch(ctx, &store, request, &remote, &mut line)?;
         reach("sync-fetched");
@@ -230,7 +230,7 @@ pub(super) fn fetch(
 ) -> Result<Option<Oid>> {
     let branch = store.branch();
     if request.no_fetch {
-        let tracking = crate::git::Repo::tracking_ref(remote, branch);
+        let tracking = loopx_git::Repo::tracking_ref(remote, branch);
         return ctx.repo.find_ref(&tracking);
     }
     let doing = format!("fetch {branch} from {remote}");
@@ -343,7 +343,7 @@ pub(super) fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
         if all.iter().any(|known| known == name) {
             return Ok(name.to_owned());
         }
-        let near = crate::core::nearest(name, all.iter().map(String::as_str));
+        let near = loopx_base::nearest(name, all.iter().map(String::as_str));
         let help = match near {
             Some(near) => command!("sync {near}"),
             None => match all.first() {
@@ -414,7 +414,7 @@ pub(super) fn pause(round: u32) -> Duration {
 
 /// `loopx.syncOnPush`: a sync beside a push of the user's, in a process of its own that has only so long.
 /// Whatever comes of it, the push goes on; the answer is at most one line.
-pub fn on_push(ctx: &Context, remote: &str) -> Option<String> {
+pub(crate) fn on_push(ctx: &Context, remote: &str) -> Option<String> {
     let wanted = ctx.repo.config("loopx.synconpush");
     let is_on = matches!(wanted.as_deref(), Some("true" | "yes" | "on" | "1"));
     if !is_on || env::var_os(env::LOOPX_SYNCING).is_some() {
@@ -456,7 +456,7 @@ pub fn on_push(ctx: &Context, remote: &str) -> Option<String> {
 
 /// Whether `loopx.autoSync` asks for a sync around this command, and there is somebody to sync with. A sync that
 /// runs already is not begun again.
-pub fn is_automatic(ctx: &Context, point: SyncPoint) -> bool {
+pub(crate) fn is_automatic(ctx: &Context, point: SyncPoint) -> bool {
     let value = ctx.repo.config(AUTO_SYNC).unwrap_or_default();
     point.is_wanted(&value)
         && env::var_os(env::LOOPX_SYNCING).is_none()
@@ -465,7 +465,7 @@ pub fn is_automatic(ctx: &Context, point: SyncPoint) -> bool {
 
 /// Asks the remotes for a branch of sessions, where the clone has not got one: `init` must not begin
 /// another beside it. Gives what could not be asked.
-pub fn probe(ctx: &Context, store: &Store<'_>) -> Result<Option<String>> {
+pub(crate) fn probe(ctx: &Context, store: &Store<'_>) -> Result<Option<String>> {
     let has_one = store.tip()?.is_some() || !ctx.repo.tracking_refs(store.branch())?.is_empty();
     if has_one || ctx.repo.remotes()?.is_empty() {
         return Ok(None);

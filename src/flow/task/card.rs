@@ -2,15 +2,15 @@
 
 use super::Plan;
 use super::take::next_ready;
-use crate::core::failure::Result;
-use crate::core::task::card::Card;
-use crate::core::task::graph::Graph;
-use crate::core::task::status::TaskFacts;
 use crate::flow::act::{Needs, gather_here};
 use crate::flow::context::Context;
 use crate::flow::lease;
 use crate::flow::skills::Skills;
-use crate::store::{Session, Snapshot};
+use loopx_base::failure::Result;
+use loopx_rules::task::card::Card;
+use loopx_rules::task::graph::Graph;
+use loopx_rules::task::status::TaskFacts;
+use loopx_store::{Session, Snapshot};
 
 /// The card of the task that is taken here, else of what `take` would give; nothing where there is neither.
 pub(in crate::flow) fn card_here(

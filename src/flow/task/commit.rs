@@ -1,13 +1,13 @@
 //! `task done --commit`: the commit of a task's own files on the code branch, made by git itself, so that its hooks
 //! judge it like every other. What else is not committed stays as it is.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate::{FileState, Uncommitted};
-use crate::core::hint::Hint;
-use crate::core::id::Oid;
-use crate::core::task::node::Node;
 use crate::flow::context::Context;
-use crate::git::run::Run;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::Hint;
+use loopx_base::id::Oid;
+use loopx_git::run::Run;
+use loopx_rules::gate::{FileState, Uncommitted};
+use loopx_rules::task::node::Node;
 
 /// Commits what is not committed of the files that a node names. Nothing where nothing of them differs.
 pub(super) fn commit(ctx: &Context, node: &Node) -> Result<Option<Oid>> {
@@ -26,7 +26,7 @@ pub(super) fn commit(ctx: &Context, node: &Node) -> Result<Option<Oid>> {
     if all.is_empty() {
         return Ok(None);
     }
-    let subject = format!("{}: {}", kind(node), crate::store::one_line(&node.title));
+    let subject = format!("{}: {}", kind(node), loopx_store::one_line(&node.title));
     let task = format!("Loopx-Task: {}", node.id);
     let git = |words: &[&str], paths: &[&str]| {
         let run = Run::git(words).args(["--"]).args(paths).cwd(top);

@@ -1,28 +1,28 @@
-//! `task decide` and `task open`: values come in, and what follows is computed by [`crate::core::task::decide`]. Here
+//! `task decide` and `task open`: values come in, and what follows is computed by [`loopx_rules::task::decide`]. Here
 //! they meet the session: what is judged has to be done, and what a decision rests on has to be there.
 
 use super::{Plan, file_of};
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate::lead_of;
-use crate::core::hint::{command, hint};
-use crate::core::task::decide::{
-    Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, judge, misfit, results,
-    standing,
-};
-use crate::core::task::event::TaskEvent;
-use crate::core::task::graph::{Graph, Wait};
-use crate::core::task::node::{Node, NodeKind, TaskId};
-use crate::core::task::plan;
-use crate::core::task::status::{Status, TaskFacts};
-use crate::core::task::world::Open;
 use crate::flow::act::{Act, Done, Facts, Needs, act_beside};
 use crate::flow::context::Context;
 use crate::flow::lease;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate::lead_of;
+use loopx_rules::task::decide::{
+    Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, judge, misfit, results,
+    standing,
+};
+use loopx_rules::task::event::TaskEvent;
+use loopx_rules::task::graph::{Graph, Wait};
+use loopx_rules::task::node::{Node, NodeKind, TaskId};
+use loopx_rules::task::plan;
+use loopx_rules::task::status::{Status, TaskFacts};
+use loopx_rules::task::world::Open;
 
 /// What `task decide` was given.
 #[derive(Clone, Debug, Default)]
-pub struct DecideRequest {
+pub(crate) struct DecideRequest {
     pub task: String,
     pub decision: Decision,
     /// Names of what the decision rests on.
@@ -34,7 +34,7 @@ pub struct DecideRequest {
 
 /// A decision, and what follows from it.
 #[derive(Clone, Debug)]
-pub struct Decided {
+pub(crate) struct Decided {
     pub task: TaskId,
     pub given: Option<Verdict>,
     pub judged: Judged,
@@ -47,7 +47,7 @@ pub struct Decided {
 }
 
 /// Records a decision.
-pub fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Decided>> {
+pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Decided>> {
     act_beside(ctx, Needs::Code, |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
@@ -296,14 +296,14 @@ fn resolve(
 
 /// A person's word, and what came of it.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub(crate) struct Opened {
     pub task: TaskId,
     /// It may begin by that, and is not over.
     pub begins: bool,
 }
 
 /// A person lets a checkpoint pass, or a decision that waits for one, or a task begin that waits for that.
-pub fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Opened>> {
+pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Opened>> {
     let reason = reason.ok_or_else(|| {
         Failure::usage(
             Code::ReasonRequired,

@@ -5,20 +5,21 @@ use super::commit::commit;
 use super::take::not_ready;
 use super::touched::{Touched, touched};
 use super::{Plan, moves, outputs, record};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
-use crate::core::session::State;
-use crate::core::task::alike::{ENOUGH, are_alike};
-use crate::core::task::event::{Completion, TaskEvent};
-use crate::core::task::graph::{Graph, Wait};
-use crate::core::task::node::{Node, NodeKind, TaskId, Verification};
-use crate::core::task::status::{Step, TaskFacts};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
-use crate::flow::evidence::{self, Ran, RunRequest};
+use crate::flow::evidence;
+use crate::flow::evidence::{Ran, RunRequest};
 use crate::flow::{lease, publish, seated};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
+use loopx_rules::gate;
+use loopx_rules::session::State;
+use loopx_rules::task::alike::{ENOUGH, are_alike};
+use loopx_rules::task::event::{Completion, TaskEvent};
+use loopx_rules::task::graph::{Graph, Wait};
+use loopx_rules::task::node::{Node, NodeKind, TaskId, Verification};
+use loopx_rules::task::status::{Step, TaskFacts};
 use std::io::Write;
 
 /// The longest summary, in characters.
@@ -26,7 +27,7 @@ const LONGEST: usize = 500;
 
 /// What `task done` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct DoneRequest {
+pub(crate) struct DoneRequest {
     /// The task; else the one that is taken here.
     pub task: Option<String>,
     pub summary: Option<String>,
@@ -47,7 +48,7 @@ pub struct DoneRequest {
 
 /// A task that is done.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub(crate) struct Finished {
     pub task: TaskId,
     pub tree: Option<Oid>,
     /// Whether its check was run for it; else it had passed on this code.
@@ -62,7 +63,7 @@ pub struct Finished {
 }
 
 /// Runs what proves a task where that has not passed on this code, and completes it.
-pub fn done(
+pub(crate) fn done(
     ctx: &Context,
     request: &DoneRequest,
     live: impl Write + Send,
@@ -314,7 +315,7 @@ fn require_in_time(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> 
     };
     let why = format!(
         "`{}` had not ended after {limit} s, its time limit",
-        crate::store::one_line(&ran.value.evidence.argv.join(" "))
+        loopx_store::one_line(&ran.value.evidence.argv.join(" "))
     );
     let failed = moves::fail(ctx, Some(task.as_str()), Some(why.clone()))?.value;
     let again = match failed.failures >= failed.cap {
@@ -349,7 +350,7 @@ fn require_passed(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> {
     };
     let said = format!(
         "{task} is not done: `{}` {why}",
-        crate::store::one_line(&evidence.argv.join(" "))
+        loopx_store::one_line(&evidence.argv.join(" "))
     );
     if repeats(ctx, task)? {
         let said = format!("{said}, in the same way {ENOUGH} times: another try shows nothing new");

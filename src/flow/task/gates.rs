@@ -1,25 +1,25 @@
 //! Reading decisions: how a gate stands, and all that was decided. Nothing here writes.
 
 use super::{Plan, named};
-use crate::core::failure::Result;
-use crate::core::id::{OpId, SessionId};
-use crate::core::op::{Body, Operation};
-use crate::core::session::Recorded;
-use crate::core::task::decide::{
+use crate::flow::act::{Facts, Needs, gather_here};
+use crate::flow::context::Context;
+use loopx_base::failure::Result;
+use loopx_base::id::{OpId, SessionId};
+use loopx_rules::op::{Body, Operation};
+use loopx_rules::session::Recorded;
+use loopx_rules::task::decide::{
     Decision, Judged, Points, Severity, Standing, Verdict, counts, is_close, outweighed, standing,
     wanted,
 };
-use crate::core::task::event::TaskEvent;
-use crate::core::task::graph::Graph;
-use crate::core::task::node::{Node, TaskId};
-use crate::core::task::status::Step;
-use crate::flow::act::{Facts, Needs, gather_here};
-use crate::flow::context::Context;
+use loopx_rules::task::event::TaskEvent;
+use loopx_rules::task::graph::Graph;
+use loopx_rules::task::node::{Node, TaskId};
+use loopx_rules::task::status::Step;
 use serde::Serialize;
 
 /// How a gate is judged, and how it stands.
 #[derive(Clone, Debug, Serialize)]
-pub struct GateView {
+pub(crate) struct GateView {
     /// `open`, `proceed`, `fix`, `escalate` or `opened`.
     pub standing: &'static str,
     /// How often it was repaired, and how often it may be.
@@ -47,7 +47,7 @@ pub struct GateView {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct DimensionView {
+pub(crate) struct DimensionView {
     pub name: String,
     pub weight: Points,
     pub minimum: Option<Points>,
@@ -55,7 +55,7 @@ pub struct DimensionView {
 
 /// A decision that another one outweighs.
 #[derive(Clone, Debug, Serialize)]
-pub struct BesideView {
+pub(crate) struct BesideView {
     pub op: OpId,
     pub by: String,
     pub verdict: Verdict,
@@ -63,7 +63,7 @@ pub struct BesideView {
 
 /// One decision, as a list of them shows it.
 #[derive(Clone, Debug, Serialize)]
-pub struct DecisionRow {
+pub(crate) struct DecisionRow {
     pub seq: u64,
     pub op: OpId,
     pub at: String,
@@ -185,13 +185,13 @@ fn rows_of(facts: &Facts<'_>, node: &Node) -> Vec<DecisionRow> {
 }
 
 /// Everything that was decided in the session that is meant, oldest first.
-pub fn decisions(ctx: &Context) -> Result<(SessionId, Vec<DecisionRow>)> {
+pub(crate) fn decisions(ctx: &Context) -> Result<(SessionId, Vec<DecisionRow>)> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
     let operations = snapshot.operations(&session)?;
-    let undone = crate::core::replay::undone(&operations);
+    let undone = loopx_rules::replay::undone(&operations);
     let facts = gather_here(ctx, &snapshot, &session, Needs::Stage)?;
     // A plan that cannot be read says nothing of what counts.
     let plan = Plan::of(&facts).ok();

@@ -1,4 +1,4 @@
-//! Tasks: who takes which, and what becomes of it. The rules are in [`crate::core::task`]; here they meet the
+//! Tasks: who takes which, and what becomes of it. The rules are in [`loopx_rules::task`]; here they meet the
 //! session, the worktree and the code as it is now.
 
 mod card;
@@ -14,18 +14,18 @@ mod touched;
 mod view;
 
 pub(super) use card::card_here;
-pub use decide::{DecideRequest, Decided, Opened, decide, open};
+pub(crate) use decide::{DecideRequest, Decided, decide, open};
 pub(super) use done::is_taken_here;
-pub use done::{DoneRequest, Finished, done};
-pub use gates::{DecisionRow, GateView, decisions};
-pub use moves::{Moved, fail, release, retry, skip};
-pub use outputs::{Left, Output, left_by};
+pub(crate) use done::{DoneRequest, Finished, done};
+pub(crate) use gates::{DecisionRow, GateView, decisions};
+pub(crate) use moves::{Moved, fail, release, retry, skip};
+pub(crate) use outputs::left_by;
 pub(super) use renew::renew;
-pub use take::{TakeRequest, Taken, peek, take};
-pub use touched::Touched;
-pub use view::{
-    ClaimView, DroppedRow, GraphView, Happened, Row, Rows, TaskApart, TaskTaken, TaskView,
-    TurnView, apart, claimed, graph_of, list, log, show,
+pub(crate) use take::{TakeRequest, peek, take};
+pub(crate) use touched::Touched;
+pub(crate) use view::{
+    ClaimView, GraphView, Row, TaskApart, TaskTaken, TaskView, TurnView, apart, claimed, graph_of,
+    list, log, show,
 };
 
 use super::act::{Act, Done, Facts, Needs, act_beside};
@@ -34,21 +34,22 @@ use super::rules::Applying;
 use super::skills::Skills;
 use super::watched::Watched;
 use super::{lease, publish, workcopy};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::gate::{self, AuditItem};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::SessionId;
-use crate::core::lease::{MAX_LEASE, Owner, clock, whose};
-use crate::core::session::{Recorded, State};
-use crate::core::task::card::Card;
-use crate::core::task::decide::{Standing, standing};
-use crate::core::task::event::Claim;
-use crate::core::task::graph::{Graph, Now};
-use crate::core::task::node::{Node, TaskId, Turn};
-use crate::core::task::plan;
-use crate::core::task::status::{Status, Step, TaskFacts};
-use crate::core::task::world::{Open, World};
-use crate::git::{Entry, EntryKind, Identity, Repo};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::SessionId;
+use loopx_git::{Entry, EntryKind, Identity, Repo};
+use loopx_rules::gate;
+use loopx_rules::gate::AuditItem;
+use loopx_rules::lease::{MAX_LEASE, Owner, clock, whose};
+use loopx_rules::session::{Recorded, State};
+use loopx_rules::task::card::Card;
+use loopx_rules::task::decide::{Standing, standing};
+use loopx_rules::task::event::Claim;
+use loopx_rules::task::graph::{Graph, Now};
+use loopx_rules::task::node::{Node, TaskId, Turn};
+use loopx_rules::task::plan;
+use loopx_rules::task::status::{Status, Step, TaskFacts};
+use loopx_rules::task::world::{Open, World};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
@@ -305,7 +306,7 @@ fn unknown<'n>(state: &State, name: &str, ids: impl Iterator<Item = &'n str>) ->
     });
     let message = format!("session {} has no task `{name}`{gone}", state.id);
     let failure = Failure::not_found(Code::TaskUnknown, message);
-    match crate::core::nearest(name, ids) {
+    match loopx_base::nearest(name, ids) {
         Some(near) => failure.help(command!("task show {near}")),
         None => failure.help(command!("task list")),
     }
@@ -327,7 +328,7 @@ fn content_of(
     path: &str,
     is_meant: impl Fn(&Entry) -> bool,
 ) -> Option<String> {
-    let artifact = crate::core::artifact::Artifact::at(path);
+    let artifact = loopx_rules::artifact::Artifact::at(path);
     if let Some(blob) = artifact.and_then(|artifact| state.artifacts.get(&artifact)) {
         return Some(blob.to_string());
     }

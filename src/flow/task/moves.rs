@@ -1,19 +1,19 @@
 //! The small steps of a task: failed, given back, to be done again, not done at all.
 
 use super::Plan;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::task::event::TaskEvent;
-use crate::core::task::graph::Graph;
-use crate::core::task::node::TaskId;
-use crate::core::task::status::{Status, Step, TaskFacts};
 use crate::flow::act::{Act, Done, Facts, Needs};
 use crate::flow::context::Context;
 use crate::flow::lease;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_rules::task::event::TaskEvent;
+use loopx_rules::task::graph::Graph;
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::status::{Status, Step, TaskFacts};
 
 /// A task that took a step.
 #[derive(Clone, Debug)]
-pub struct Moved {
+pub(crate) struct Moved {
     pub task: TaskId,
     pub status: Status,
     /// How often it failed, and how often it may be tried.
@@ -40,13 +40,21 @@ fn reason_required(task: Option<&str>, step: Step) -> Failure {
 }
 
 /// The attempt ended without a result.
-pub fn fail(ctx: &Context, task: Option<&str>, reason: Option<String>) -> Result<Done<Moved>> {
+pub(crate) fn fail(
+    ctx: &Context,
+    task: Option<&str>,
+    reason: Option<String>,
+) -> Result<Done<Moved>> {
     let reason = reason.ok_or_else(|| reason_required(task, Step::Fail))?;
     own(ctx, task, Step::Fail, Some(reason))
 }
 
 /// Whoever has it gives it back.
-pub fn release(ctx: &Context, task: Option<&str>, reason: Option<String>) -> Result<Done<Moved>> {
+pub(crate) fn release(
+    ctx: &Context,
+    task: Option<&str>,
+    reason: Option<String>,
+) -> Result<Done<Moved>> {
     own(ctx, task, Step::Release, reason)
 }
 
@@ -98,7 +106,7 @@ fn own(
 }
 
 /// It is to be done again. Beyond its cap a person says so, with a reason.
-pub fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<Done<Moved>> {
+pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<Done<Moved>> {
     record(ctx, |facts| {
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
@@ -140,7 +148,7 @@ pub fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<Done<Mov
 }
 
 /// It is not done. A person says so: what waits for it may go on without.
-pub fn skip(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Moved>> {
+pub(crate) fn skip(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Moved>> {
     let reason = reason.ok_or_else(|| reason_required(Some(task), Step::Skip))?;
     record(ctx, |facts| {
         facts.require_person("a skipped task")?;

@@ -4,25 +4,25 @@
 
 use super::named;
 use super::view::read;
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::session::{FileVersions, State};
-use crate::core::task::event::Completion;
-use crate::core::task::node::{Node, TaskId};
-use crate::core::task::outputs::{is_within, task_of};
 use crate::flow::act::Facts;
 use crate::flow::context::Context;
 use crate::flow::workcopy::{FOLDER, Outputs, WorkCopy};
 use crate::flow::{files, lease};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::session::{FileVersions, State};
+use loopx_rules::task::event::Completion;
+use loopx_rules::task::node::{Node, TaskId};
+use loopx_rules::task::outputs::{is_within, task_of};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that a task leaves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Output {
+pub(crate) struct Output {
     pub path: String,
     pub present: bool,
     /// Whether the plan names it; else it was found in the folder of the task.
@@ -72,14 +72,14 @@ pub(super) fn outputs(
 
 /// The files that a task leaves.
 #[derive(Clone, Debug, Serialize)]
-pub struct Left {
+pub(crate) struct Left {
     pub session: SessionId,
     pub task: TaskId,
     pub outputs: Vec<Output>,
 }
 
 /// The outputs of a task of the session that is meant, or of the one that is taken here.
-pub fn left_by(ctx: &Context, task: Option<&str>) -> Result<Left> {
+pub(crate) fn left_by(ctx: &Context, task: Option<&str>) -> Result<Left> {
     read(ctx, None, |facts, plan, graph| {
         let at = plan.meant(graph, task, &lease::owner(&ctx.repo, None)?)?;
         let node = &plan.nodes[at];

@@ -1,16 +1,16 @@
 //! A claim that is renewed while its check runs, so that nobody takes a task from whoever works on it.
 
 use super::{Plan, claim_for, now, record};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::lease::{MAX_LEASE, Owner, ends};
-use crate::core::session::Recorded;
-use crate::core::task::event::{Claim, TaskEvent};
-use crate::core::task::graph::Graph;
-use crate::core::task::node::TaskId;
-use crate::core::task::status::TaskFacts;
 use crate::flow::act::{Act, Needs};
 use crate::flow::context::Context;
 use crate::flow::lease;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_rules::lease::{MAX_LEASE, Owner, ends};
+use loopx_rules::session::Recorded;
+use loopx_rules::task::event::{Claim, TaskEvent};
+use loopx_rules::task::graph::Graph;
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::status::TaskFacts;
 
 /// Renews the claim of a task that is taken here, once half of its lease is gone. Writes nothing where there is
 /// nothing to renew.

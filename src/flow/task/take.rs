@@ -2,30 +2,30 @@
 //! writers through, and the other decides anew on what it finds then.
 
 use super::{Plan, claim_for, holder, keep, now, record, touched};
-use crate::core::checks::checks_now;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::OpId;
-use crate::core::lease::Owner;
-use crate::core::session::Recorded;
-use crate::core::task::card::Card;
-use crate::core::task::decide::{Standing, standing};
-use crate::core::task::event::{Claim, TaskEvent};
-use crate::core::task::graph::{Graph, Wait};
-use crate::core::task::node::TaskId;
-use crate::core::task::status::{Status, Step, TaskFacts};
-use crate::core::task::world::{ANYBODY, Condition, Open};
 use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::skills::Skills;
 use crate::flow::{lease, pushing};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::OpId;
+use loopx_rules::checks::checks_now;
+use loopx_rules::gate;
+use loopx_rules::lease::Owner;
+use loopx_rules::session::Recorded;
+use loopx_rules::task::card::Card;
+use loopx_rules::task::decide::{Standing, standing};
+use loopx_rules::task::event::{Claim, TaskEvent};
+use loopx_rules::task::graph::{Graph, Wait};
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::status::{Status, Step, TaskFacts};
+use loopx_rules::task::world::{ANYBODY, Condition, Open};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// What `take` was asked for.
 #[derive(Clone, Debug, Default)]
-pub struct TakeRequest {
+pub(crate) struct TakeRequest {
     /// The task; else the next that is ready.
     pub task: Option<String>,
     /// Only what this role does, or anybody.
@@ -41,7 +41,7 @@ pub struct TakeRequest {
 
 /// A task that somebody got.
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub(crate) struct Taken {
     pub card: Card,
     pub until: i64,
     /// From whom it was taken.
@@ -53,7 +53,7 @@ pub struct Taken {
 }
 
 /// Claims a task.
-pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
+pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> {
     if request.take_over && request.reason.is_none() {
         let again = match &request.task {
             Some(id) => command!("take {id} --take-over --reason WHY"),
@@ -270,7 +270,7 @@ fn standing_claim(
 }
 
 /// The card of what `take` would give, with nothing claimed.
-pub fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
+pub(crate) fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;

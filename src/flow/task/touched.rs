@@ -1,14 +1,14 @@
 //! What somebody who had a task touched, beside what the plan said that they would: a warning, never a refusal.
 
 use super::{blob_of, own_paths};
-use crate::core::failure::Result;
-use crate::core::session::State;
-use crate::core::task::event::Claim;
-use crate::core::task::node::Node;
 use crate::flow::act::Facts;
 use crate::flow::context::Context;
 use crate::flow::rules::Applying;
 use crate::flow::skills::Skills;
+use loopx_base::failure::Result;
+use loopx_rules::session::State;
+use loopx_rules::task::event::Claim;
+use loopx_rules::task::node::Node;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const KEPT: usize = 100;
 
 /// The files of a task: as they were planned, and as they were touched since it was taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Touched {
+pub(crate) struct Touched {
     /// Every file that changed, in commits and in the worktree; at most so many as a record holds.
     pub files: Vec<String>,
     /// How many changed.

@@ -3,28 +3,28 @@
 use super::gates::{self, DecisionRow, GateView};
 use super::outputs::{self, Output};
 use super::{Plan, holder, named, unknown};
-use crate::core::failure::Result;
-use crate::core::gate::{CodeFacts, is_earned, lead_of};
-use crate::core::hint::Hint;
-use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::lease::{clock, seconds_of};
-use crate::core::op::{Body, Event, Operation};
-use crate::core::session::{Recorded, State};
-use crate::core::task::card::Card;
-use crate::core::task::event::{Claim, TaskEvent};
-use crate::core::task::graph::{Graph, Wait};
-use crate::core::task::node::{Node, OnComplete, TaskId};
-use crate::core::task::plan;
-use crate::core::task::status::{Aside, Status, Step, TaskFacts};
 use crate::flow::act::{Facts, Needs, gather_here, texts_here};
 use crate::flow::context::Context;
 use crate::flow::watched::Watched;
 use crate::flow::{lease, world};
+use loopx_base::failure::Result;
+use loopx_base::hint::Hint;
+use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_rules::gate::{CodeFacts, is_earned, lead_of};
+use loopx_rules::lease::{clock, seconds_of};
+use loopx_rules::op::{Body, Event, Operation};
+use loopx_rules::session::{Recorded, State};
+use loopx_rules::task::card::Card;
+use loopx_rules::task::event::{Claim, TaskEvent};
+use loopx_rules::task::graph::{Graph, Wait};
+use loopx_rules::task::node::{Node, OnComplete, TaskId};
+use loopx_rules::task::plan;
+use loopx_rules::task::status::{Aside, Status, Step, TaskFacts};
 use serde::Serialize;
 
 /// Who has a task.
 #[derive(Clone, Debug, Serialize)]
-pub struct ClaimView {
+pub(crate) struct ClaimView {
     pub by: String,
     pub agent: Option<String>,
     /// This worktree's.
@@ -40,7 +40,7 @@ pub struct ClaimView {
 
 /// One task as a list shows it.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     pub task: TaskId,
     pub title: String,
     pub kind: &'static str,
@@ -83,7 +83,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs_apart: Vec<String>,
     /// How its check stands on this code; nothing where it has none.
-    pub proof: Option<crate::core::gate::Proof>,
+    pub proof: Option<loopx_rules::gate::Proof>,
     /// What others did with it at the same time, and what does not count.
     pub beside: Vec<Recorded<Aside>>,
     /// How it is judged and how it stands, where it is a decision or a goal.
@@ -95,7 +95,7 @@ pub struct Row {
 
 /// The time of whoever has a task.
 #[derive(Clone, Debug, Serialize)]
-pub struct TurnView {
+pub(crate) struct TurnView {
     /// So many seconds they have it.
     pub elapsed: i64,
     pub limit: u32,
@@ -126,7 +126,7 @@ fn turn(ctx: &Context, plan: &Plan<'_>, at: usize) -> Option<TurnView> {
 
 /// The tasks of a session.
 #[derive(Clone, Debug, Serialize)]
-pub struct Rows {
+pub(crate) struct Rows {
     pub session: SessionId,
     /// The code that the checks were judged on.
     pub tree: Option<Oid>,
@@ -139,7 +139,7 @@ pub struct Rows {
 
 /// A task that an amendment took out of the list.
 #[derive(Clone, Debug, Serialize)]
-pub struct DroppedRow {
+pub(crate) struct DroppedRow {
     pub task: TaskId,
     pub title: String,
     /// `CHG-001`.
@@ -149,11 +149,11 @@ pub struct DroppedRow {
 
 /// One task with its card.
 #[derive(Clone, Debug, Serialize)]
-pub struct TaskView {
+pub(crate) struct TaskView {
     #[serde(flatten)]
     pub row: Row,
     pub card: Card,
-    pub completion: Option<Recorded<crate::core::task::event::Completion>>,
+    pub completion: Option<Recorded<loopx_rules::task::event::Completion>>,
     pub failure: Option<String>,
     /// What the plan says that it leaves, and what else lies in its folder.
     pub outputs: Vec<Output>,
@@ -166,7 +166,7 @@ pub struct TaskView {
 
 /// Something that happened to a task.
 #[derive(Clone, Debug, Serialize)]
-pub struct Happened {
+pub(crate) struct Happened {
     pub seq: u64,
     pub op: OpId,
     pub at: String,
@@ -186,7 +186,7 @@ pub struct Happened {
 
 /// The graph, as a view needs it.
 #[derive(Clone, Debug, Serialize)]
-pub struct GraphView {
+pub(crate) struct GraphView {
     pub session: SessionId,
     pub nodes: Vec<Row>,
     /// Groups that can run side by side, one after the other.
@@ -227,7 +227,7 @@ pub(super) fn read<T>(
 }
 
 /// The tasks of the session that is meant. `branch` judges the checks on the code of a branch.
-pub fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
+pub(crate) fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
     read(ctx, branch, |facts, plan, graph| {
         let rows = rows(ctx, plan, graph);
         Ok(Rows {
@@ -242,7 +242,7 @@ pub fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
 }
 
 /// One task.
-pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
+pub(crate) fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
     read(ctx, None, |all, plan, graph| {
         let owner = lease::owner(&ctx.repo, None)?;
         let at = plan.meant(graph, task, &owner)?;
@@ -271,7 +271,7 @@ pub fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
 }
 
 /// The graph with its waves, at most `limit` tasks in one.
-pub fn graph_of(ctx: &Context, limit: Option<usize>) -> Result<GraphView> {
+pub(crate) fn graph_of(ctx: &Context, limit: Option<usize>) -> Result<GraphView> {
     read(ctx, None, |_, plan, graph| {
         let id = |at: &usize| plan.nodes[*at].id.clone();
         let all = |places: Vec<usize>| -> Vec<TaskId> { places.iter().map(id).collect() };
@@ -289,13 +289,13 @@ pub fn graph_of(ctx: &Context, limit: Option<usize>) -> Result<GraphView> {
 }
 
 /// What happened to the tasks of the session that is meant, oldest first; or to one of them.
-pub fn log(ctx: &Context, task: Option<&str>) -> Result<(SessionId, Vec<Happened>)> {
+pub(crate) fn log(ctx: &Context, task: Option<&str>) -> Result<(SessionId, Vec<Happened>)> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
     let operations = snapshot.operations(&session)?;
-    let undone = crate::core::replay::undone(&operations);
+    let undone = loopx_rules::replay::undone(&operations);
     let wanted = task
         .map(|name| known(ctx, &session.state, name))
         .transpose()?;
@@ -459,7 +459,7 @@ fn view(ctx: &Context, claim: &Recorded<Claim>, watched: &Watched) -> ClaimView 
 
 /// A task that somebody has.
 #[derive(Clone, Debug, Serialize)]
-pub struct TaskTaken {
+pub(crate) struct TaskTaken {
     pub task: TaskId,
     #[serde(flatten)]
     pub claim: ClaimView,
@@ -467,14 +467,14 @@ pub struct TaskTaken {
 
 /// A task with several results, of which one counts.
 #[derive(Clone, Debug, Serialize)]
-pub struct TaskApart {
+pub(crate) struct TaskApart {
     pub task: TaskId,
     /// Who has the others.
     pub by: Vec<String>,
 }
 
 /// The tasks with results that were made apart and that nobody has settled.
-pub fn apart(state: &State) -> Vec<TaskApart> {
+pub(crate) fn apart(state: &State) -> Vec<TaskApart> {
     let apart = |facts: &TaskFacts| {
         let by = facts.results_beside();
         let by: Vec<String> = by.map(|aside| aside.signed.by.to_string()).collect();
@@ -487,7 +487,7 @@ pub fn apart(state: &State) -> Vec<TaskApart> {
 }
 
 /// The tasks that somebody has.
-pub fn claimed(ctx: &Context, state: &State) -> Vec<TaskTaken> {
+pub(crate) fn claimed(ctx: &Context, state: &State) -> Vec<TaskTaken> {
     let watched = Watched::of(&ctx.repo, state, ctx.now());
     let taken = |facts: &TaskFacts| {
         Some(TaskTaken {

@@ -4,18 +4,18 @@
 use super::facts::Facts;
 use super::landing::{Merger, approving};
 use super::{Sessions, Span};
-use crate::core::account::{
+use crate::flow::context::Context;
+use loopx_base::failure::{Code, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::Repo;
+use loopx_rules::account::{
     Account, Candidate, Entry, Landing, PathWhy, Reviewed, Rules, Why, account,
 };
-use crate::core::commit_policy::some;
-use crate::core::failure::{Code, Result};
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::policy::Policy;
-use crate::core::range_policy::{Finding, Severity};
-use crate::core::session::{Ending, State};
-use crate::flow::context::Context;
-use crate::git::Repo;
+use loopx_rules::commit_policy::some;
+use loopx_rules::policy::Policy;
+use loopx_rules::range_policy::{Finding, Severity};
+use loopx_rules::session::{Ending, State};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -265,7 +265,7 @@ fn help(target: &str, why: &Why) -> Hint {
 
 /// The account for people and machines.
 #[derive(Debug, Serialize)]
-pub struct View {
+pub(crate) struct View {
     pub target: String,
     /// What the target had.
     pub from: Option<Oid>,
@@ -275,7 +275,7 @@ pub struct View {
 
 /// One commit of it.
 #[derive(Debug, Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     pub commit: Oid,
     pub subject: String,
     /// `F`, `M`, `S`, `R`, `A` or `E`; absent where nothing covers it.
@@ -288,7 +288,7 @@ pub struct Row {
 
 /// One path of it.
 #[derive(Debug, Serialize)]
-pub struct PathRow {
+pub(crate) struct PathRow {
     pub path: String,
     pub step: Option<&'static str>,
     /// Why no step without a session takes it.

@@ -2,22 +2,22 @@
 //! policy of the base. The one place where `verify`, pre-push and the server ask who said yes.
 
 use super::Sessions;
-use crate::core::checks::Check;
-use crate::core::failure::{Blocker, Result};
-use crate::core::gate::{Credentials, PartKey};
-use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::op::Operation;
-use crate::core::pack::CHECK_FILES;
-use crate::core::policy::Policy;
-use crate::core::range_policy::approvals::Stood;
-use crate::core::range_policy::{Claim, Commit, Finding, Landed, approvals};
-use crate::core::session::{Ending, State};
-use crate::core::signature::Basis;
-use crate::core::texts::Texts;
 use crate::flow::context::Context;
 use crate::flow::{policy_checks, sign};
-use crate::git::Repo;
-use crate::store::{Lines, SignatureFiles};
+use loopx_base::failure::{Blocker, Result};
+use loopx_base::id::{Oid, OpId, Person, SessionId};
+use loopx_git::Repo;
+use loopx_rules::checks::Check;
+use loopx_rules::gate::{Credentials, PartKey};
+use loopx_rules::op::Operation;
+use loopx_rules::pack::CHECK_FILES;
+use loopx_rules::policy::Policy;
+use loopx_rules::range_policy::approvals::Stood;
+use loopx_rules::range_policy::{Claim, Commit, Finding, Landed, approvals};
+use loopx_rules::session::{Ending, State};
+use loopx_rules::signature::Basis;
+use loopx_rules::texts::Texts;
+use loopx_store::{Lines, SignatureFiles};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -148,7 +148,7 @@ impl Words<'_> {
         tips: &[Oid],
     ) -> Result<(Vec<Blocker>, Vec<PersonRow>)> {
         let (repo, session) = (&ctx.repo, self.session);
-        let state = crate::store::replay(repo, session, self.operations)?;
+        let state = loopx_store::replay(repo, session, self.operations)?;
         // What a forge makes of the reviewed commits, and what comes after them, is held against the reviewed tree.
         let rests = match self.reviewed {
             Some(reviewed) => reviewed.to_vec(),
@@ -238,7 +238,7 @@ fn earlier(
 
 /// Somebody whose word or work a session rests on.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct PersonRow {
+pub(crate) struct PersonRow {
     pub session: SessionId,
     /// `approver of plan->build`, `reviewer`, `committer`, `builder`, ...
     pub role: String,

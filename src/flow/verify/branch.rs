@@ -3,21 +3,22 @@
 //! does not have one of them any more, something was taken away.
 
 use super::{Sessions, policy_at, span};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
-use crate::core::range_policy::{Finding, Severity};
-use crate::core::trailers::STATE;
 use crate::flow::context::Context;
 use crate::flow::upstream;
-use crate::git::Repo;
-use crate::store::pushed::{self, Budget};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
+use loopx_base::trailers::STATE;
+use loopx_git::Repo;
+use loopx_rules::range_policy::{Finding, Severity};
+use loopx_store::pushed;
+use loopx_store::pushed::Budget;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 
 /// What was typed.
 #[derive(Clone, Debug, Default)]
-pub struct BranchRequest {
+pub(crate) struct BranchRequest {
     /// What is about to land: its pins are asked too.
     pub range: Option<String>,
     pub onto: Option<String>,
@@ -27,7 +28,7 @@ pub struct BranchRequest {
 
 /// A ref of the branch, and where it is.
 #[derive(Clone, Debug, Serialize)]
-pub struct Tip {
+pub(crate) struct Tip {
     #[serde(rename = "ref")]
     pub name: String,
     pub commit: Oid,
@@ -35,7 +36,7 @@ pub struct Tip {
 
 /// What was judged, and what was found.
 #[derive(Debug, Serialize)]
-pub struct BranchReport {
+pub(crate) struct BranchReport {
     pub branch: String,
     pub tips: Vec<Tip>,
     /// How many commits they have.
@@ -47,14 +48,14 @@ pub struct BranchReport {
 }
 
 impl BranchReport {
-    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+    pub(crate) fn errors(&self) -> impl Iterator<Item = &Finding> {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.severity == Severity::Error)
     }
 }
 
 /// `verify --sessions`.
-pub fn verify_branch(ctx: &Context, request: &BranchRequest) -> Result<BranchReport> {
+pub(crate) fn verify_branch(ctx: &Context, request: &BranchRequest) -> Result<BranchReport> {
     let repo = &ctx.repo;
     let store = ctx.store()?;
     let branch = store.branch().to_owned();

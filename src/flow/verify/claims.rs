@@ -1,15 +1,15 @@
 //! What the trailers of commits claim, read against the loopx branch.
 
 use super::Sessions;
-use crate::core::failure::Result;
-use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::op::Operation;
-use crate::core::range_policy::{Claim, Fault};
-use crate::core::session::{Ending, State};
-use crate::core::trailers;
-use crate::core::words::Word;
-use crate::git::{CommitInfo, Repo};
-use crate::store::Snapshot;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_base::trailers;
+use loopx_git::{CommitInfo, Repo};
+use loopx_rules::op::Operation;
+use loopx_rules::range_policy::{Claim, Fault};
+use loopx_rules::session::{Ending, State};
+use loopx_rules::words::Word;
+use loopx_store::Snapshot;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -218,7 +218,7 @@ impl<'a, 'r> Reading<'a, 'r> {
                 operations.extend(undo_of(&operations, self.sessions.taken_back(id)?)?);
                 // The number stays that of the moment that is named.
                 let seq = session.state.seq;
-                session.state = crate::store::replay(self.repo, id, &operations)?;
+                session.state = loopx_store::replay(self.repo, id, &operations)?;
                 session.state.seq = seq;
             }
             Ok(Some(session))

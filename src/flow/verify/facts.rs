@@ -2,16 +2,16 @@
 
 use super::landing::Merger;
 use super::{Sessions, results};
-use crate::core::account::{Change, Depth, Made, Merge, Mode, Node, Objects};
-use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
-use crate::core::policy::Policy;
-use crate::core::rule::merge_rules;
-use crate::core::spec::{MarkerNames, merge_spec};
-use crate::core::trailers;
 use crate::flow::context::Context;
 use crate::flow::file_merge::FileMerge;
 use crate::flow::sign;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::trailers;
+use loopx_rules::account::{Change, Depth, Made, Merge, Mode, Node, Objects};
+use loopx_rules::policy::Policy;
+use loopx_rules::rule::merge_rules;
+use loopx_spec::{MarkerNames, merge_spec};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -2,11 +2,11 @@
 //! it merges to with what the base has got meanwhile. What lands on a protected branch is accounted for
 //! instead, commit by commit.
 
-use crate::core::failure::Result;
-use crate::core::id::Oid;
-use crate::core::op::{CodeVerdict, Verdict};
-use crate::core::session::State;
-use crate::git::{CommitInfo, Remerge, Repo};
+use loopx_base::failure::Result;
+use loopx_base::id::Oid;
+use loopx_git::{CommitInfo, Remerge, Repo};
+use loopx_rules::op::{CodeVerdict, Verdict};
+use loopx_rules::session::State;
 use std::cell::OnceCell;
 use std::rc::Rc;
 

@@ -16,29 +16,29 @@ mod sessions;
 mod span;
 mod strict;
 
-pub use account::{PathRow, Row, View};
-pub use approvals::PersonRow;
+pub(crate) use account::View;
+pub(crate) use approvals::PersonRow;
 pub(super) use approvals::Words;
-pub use branch::{BranchReport, BranchRequest, Tip, verify_branch};
-pub use range::judge;
+pub(crate) use branch::{BranchRequest, verify_branch};
+pub(crate) use range::judge;
 pub(super) use range::own_paths;
-pub use sessions::Sessions;
-pub use span::Span;
+pub(crate) use sessions::Sessions;
+pub(crate) use span::Span;
 
 use super::context::Context;
-use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
-use crate::core::policy::{FILE as POLICY_FILE, Policy};
-use crate::core::range_policy::{Finding, Head, Severity};
-use crate::core::session::State;
-use crate::git::CommitInfo;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::CommitInfo;
+use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
+use loopx_rules::range_policy::{Finding, Head, Severity};
+use loopx_rules::session::State;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// What was typed.
 #[derive(Clone, Debug, Default)]
-pub struct Request {
+pub(crate) struct Request {
     pub range: Option<String>,
     pub policy_from: Option<String>,
     pub branch: Option<String>,
@@ -48,7 +48,7 @@ pub struct Request {
 
 /// What was judged, and what was found.
 #[derive(Debug, Serialize)]
-pub struct Report {
+pub(crate) struct Report {
     /// Absent where the range begins with the first commit.
     pub base: Option<Oid>,
     pub head: Oid,
@@ -68,7 +68,7 @@ pub struct Report {
 
 /// A tree, held against what was reviewed.
 #[derive(Debug, Serialize)]
-pub struct Landing {
+pub(crate) struct Landing {
     pub sessions: Vec<SessionId>,
     pub tree: Oid,
     /// What no verdict covers; absent where there is no approving verdict to compare with.
@@ -96,7 +96,7 @@ impl Landing {
 }
 
 impl Report {
-    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+    pub(crate) fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)
@@ -104,7 +104,7 @@ impl Report {
 }
 
 /// `verify`.
-pub fn verify(ctx: &Context, request: &Request) -> Result<Report> {
+pub(crate) fn verify(ctx: &Context, request: &Request) -> Result<Report> {
     let repo = &ctx.repo;
     repo.compare_hashes();
     let sessions = Sessions::open(ctx)?;
@@ -123,7 +123,7 @@ pub fn verify(ctx: &Context, request: &Request) -> Result<Report> {
 }
 
 /// The policy of a commit; the defaults where there is none.
-pub fn policy_at(ctx: &Context, commit: Option<&Oid>) -> Result<Policy> {
+pub(crate) fn policy_at(ctx: &Context, commit: Option<&Oid>) -> Result<Policy> {
     match commit {
         Some(commit) => ctx.policy_at(
             &ctx.repo.commit_info(commit)?.tree,

@@ -1,11 +1,11 @@
 //! Where the commits of a range stand to the moments that their session's operations name.
 
 use super::Sessions;
-use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
-use crate::core::range_policy::history::{At, History, Milestone, Moment, Side, Standing, history};
-use crate::git::{CommitInfo, Repo};
-use crate::store::Lines;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{CommitInfo, Repo};
+use loopx_rules::range_policy::history::{At, History, Milestone, Moment, Side, Standing, history};
+use loopx_store::Lines;
 use std::collections::{HashMap, HashSet};
 
 /// The commits of a range by their parents, and the histories of sessions, each read once.

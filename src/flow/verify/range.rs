@@ -5,23 +5,24 @@ use super::claims::Reading;
 use super::landing::{self, Merger};
 use super::moments::Moments;
 use super::{Landing, Report, Sessions, Span, account, approvals, strict};
-use crate::core::account::Step;
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::command;
-use crate::core::id::Oid;
-use crate::core::policy::Policy;
-use crate::core::range_policy::history::{Moment, Standing};
-use crate::core::range_policy::{self, Claim, Commit, Finding, Head, Landed, Range, Severity};
-use crate::core::session::State;
-use crate::core::signers::Remark;
 use crate::flow::context::Context;
 use crate::flow::{hooks, signers, upstream};
-use crate::git::{CommitInfo, Repo};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_git::{CommitInfo, Repo};
+use loopx_rules::account::Step;
+use loopx_rules::policy::Policy;
+use loopx_rules::range_policy;
+use loopx_rules::range_policy::history::{Moment, Standing};
+use loopx_rules::range_policy::{Claim, Commit, Finding, Head, Landed, Range, Severity};
+use loopx_rules::session::State;
+use loopx_rules::signers::Remark;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Judges a range.
-pub fn judge(
+pub(crate) fn judge(
     ctx: &Context,
     sessions: &Sessions<'_>,
     mut span: Span,

@@ -2,20 +2,24 @@
 //! by byte. What a trailer says only tells where to look.
 
 use super::Sessions;
-use crate::core::account::{Change, Made, Mode, Rules};
-use crate::core::changelog::{self, Entries};
-use crate::core::failure::Result;
-use crate::core::id::{Oid, SessionId};
-use crate::core::policy::{EvidenceRule, Policy};
-use crate::core::session::{Ending, State};
-use crate::core::spec::{Action, fold};
-use crate::core::texts::Texts;
 use crate::flow::adr::landed;
-use crate::flow::archive::{self, UNARCHIVE};
+use crate::flow::archive;
+use crate::flow::archive::SpecChange;
+use crate::flow::archive::UNARCHIVE;
 use crate::flow::context::Context;
-use crate::flow::delta::{self, Target};
-use crate::flow::{act, archive::SpecChange, coverage, sign};
-use crate::git::{CommitInfo, Repo};
+use crate::flow::delta;
+use crate::flow::delta::Target;
+use crate::flow::{act, coverage, sign};
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{CommitInfo, Repo};
+use loopx_rules::account::{Change, Made, Mode, Rules};
+use loopx_rules::policy::{EvidenceRule, Policy};
+use loopx_rules::session::{Ending, State};
+use loopx_rules::texts::Texts;
+use loopx_spec::changelog;
+use loopx_spec::changelog::Entries;
+use loopx_spec::{Action, fold};
 use std::collections::BTreeMap;
 
 /// The texts that a commit should have at paths; `None` where a file goes.

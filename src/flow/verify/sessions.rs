@@ -1,28 +1,29 @@
 //! The sessions that a judgement may rest on: the loopx branch wherever it is known, the local one and
 //! the one that was fetched from the default remote.
 
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::{Oid, OpId, SessionId};
-use crate::core::op::Operation;
-use crate::core::replay::{self, fold};
-use crate::core::session::State;
-use crate::core::stage::Stage;
 use crate::flow::context::Context;
-use crate::git::Repo;
-use crate::store::{Session, SignatureFiles, Snapshot, Store, stands_for};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_git::Repo;
+use loopx_rules::op::Operation;
+use loopx_rules::replay;
+use loopx_rules::replay::fold;
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_store::{Session, SignatureFiles, Snapshot, Store, stands_for};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// The loopx branch, as far as it is known here.
-pub struct Sessions<'r> {
+pub(crate) struct Sessions<'r> {
     repo: &'r Repo,
     /// The local branch first, then the remote's.
     tips: Vec<Snapshot<'r>>,
 }
 
 impl<'r> Sessions<'r> {
-    pub fn open(ctx: &'r Context) -> Result<Self> {
+    pub(crate) fn open(ctx: &'r Context) -> Result<Self> {
         let store = ctx.store()?;
         let found = Self::read(&store)?;
         if found.tips.is_empty() {
@@ -40,7 +41,7 @@ impl<'r> Sessions<'r> {
         Ok(found)
     }
 
-    pub fn read(store: &Store<'r>) -> Result<Self> {
+    pub(crate) fn read(store: &Store<'r>) -> Result<Self> {
         let repo = store.repo();
         let mut tips: Vec<Snapshot<'r>> = store.read()?.into_iter().collect();
         // What any other remote says opens no gate here.
@@ -59,7 +60,7 @@ impl<'r> Sessions<'r> {
     }
 
     /// One state of the branch, and no other; nothing where there is none.
-    pub fn at(ctx: &'r Context, tip: Option<Oid>, label: &str) -> Result<Self> {
+    pub(crate) fn at(ctx: &'r Context, tip: Option<Oid>, label: &str) -> Result<Self> {
         let repo = &ctx.repo;
         let tips = match tip {
             Some(tip) => vec![Snapshot::at(repo, tip, label)?],
@@ -73,7 +74,7 @@ impl<'r> Sessions<'r> {
     }
 
     /// A session as it is now.
-    pub fn now(&self, id: &SessionId) -> Result<Option<Rc<State>>> {
+    pub(crate) fn now(&self, id: &SessionId) -> Result<Option<Rc<State>>> {
         for tip in &self.tips {
             if let Some(session) = tip.find(id)? {
                 return replayed(tip, session).map(|state| Some(Rc::new(state)));
@@ -111,7 +112,7 @@ impl<'r> Sessions<'r> {
         let operations = self.operations(id)?;
         let mut found = replay::taken_back(&operations);
         if !operations.is_empty() {
-            let state = crate::store::replay(self.repo, id, &operations)?;
+            let state = loopx_store::replay(self.repo, id, &operations)?;
             found.extend(state.void.into_iter().map(|void| void.op));
         }
         Ok(found)
@@ -143,7 +144,7 @@ impl<'r> Sessions<'r> {
 
     /// The session that a code branch is bound to. A binding is taken away when a session ends, so only
     /// the first tip counts: another one may be older.
-    pub fn bound_to(&self, branch: &str) -> Result<Option<Rc<State>>> {
+    pub(crate) fn bound_to(&self, branch: &str) -> Result<Option<Rc<State>>> {
         let Some(tip) = self.tips.first() else {
             return Ok(None);
         };

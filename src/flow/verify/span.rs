@@ -1,19 +1,19 @@
 //! Which commits are judged: the ends of the range, the branch that it is on, and that branch's session.
 
 use super::{Request, Sessions};
-use crate::core::failure::{Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
-use crate::core::session::State;
 use crate::flow::context::Context;
 use crate::flow::naming;
 use crate::flow::upstream;
-use crate::git::Repo;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_rules::session::State;
 use std::rc::Rc;
 
 /// A range whose ends are known.
 #[derive(Clone, Debug)]
-pub struct Span {
+pub(crate) struct Span {
     pub base: Option<Oid>,
     /// Reachable from here is judged elsewhere.
     pub hidden: Vec<Oid>,
@@ -211,7 +211,7 @@ pub(super) fn ends(range: &str) -> Result<(Option<&str>, Option<&str>)> {
 #[cfg(test)]
 mod tests {
     use super::ends;
-    use crate::core::failure::Code;
+    use loopx_base::failure::Code;
 
     #[test]
     fn ranges_are_read_as_git_reads_them() {

@@ -1,14 +1,15 @@
 //! Commits and trees that git's own programs do not read alike. What is judged here would not be what a
 //! clone checks out, so they are refused before anything else is asked of them.
 
-use crate::core::commit_object;
-use crate::core::failure::{Code, Result};
-use crate::core::id::Oid;
-use crate::core::range_policy::{Finding, Severity};
-use crate::core::tree_name;
-use crate::core::tree_paths::{self, PathCount};
-use crate::git::Repo;
-use crate::git::objects::{EntryKind, RawEntry};
+use loopx_base::commit_object;
+use loopx_base::failure::{Code, Result};
+use loopx_base::id::Oid;
+use loopx_base::tree_name;
+use loopx_base::tree_paths;
+use loopx_base::tree_paths::PathCount;
+use loopx_git::Repo;
+use loopx_git::objects::{EntryKind, RawEntry};
+use loopx_rules::range_policy::{Finding, Severity};
 use std::collections::HashSet;
 
 /// So many commits are named.

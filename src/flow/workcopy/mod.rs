@@ -6,31 +6,31 @@
 
 mod outputs;
 
-pub use outputs::{Clash, Outputs, require_name};
+pub(crate) use outputs::{Outputs, require_name};
 
 use super::files;
 use super::old_root;
-use crate::core::artifact::Artifact;
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::gate;
-use crate::core::hint::{Hint, command, hint};
-use crate::core::id::{Oid, SessionId};
-use crate::core::op::Write;
-use crate::core::session::State;
-use crate::core::stage::Stage;
-use crate::core::task;
-use crate::core::texts::Texts;
-use crate::failpoint::reach;
-use crate::git::Repo;
-use crate::git::merge::Labels;
-use crate::store;
+use loopx_base::failpoint::reach;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::Repo;
+use loopx_git::merge::Labels;
+use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
+use loopx_rules::op::Write;
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::task;
+use loopx_rules::texts::Texts;
+use loopx_store as store;
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The folder of working copies, at the top of the worktree.
-pub const FOLDER: &str = ".loopx";
+pub(crate) const FOLDER: &str = ".loopx";
 
 /// The folder of the delta in it.
 const CHANGE: &str = "change";
@@ -52,7 +52,7 @@ struct Bases {
 }
 
 /// A working copy.
-pub struct WorkCopy<'r> {
+pub(crate) struct WorkCopy<'r> {
     repo: &'r Repo,
     id: SessionId,
     top: PathBuf,
@@ -66,14 +66,14 @@ pub struct WorkCopy<'r> {
 
 /// An edited file, and the content that it was checked out from.
 #[derive(Clone, Debug)]
-pub struct Edited {
+pub(crate) struct Edited {
     pub bytes: Vec<u8>,
     pub base: Option<Oid>,
 }
 
 /// What is in the working copy and not on the branch.
 #[derive(Debug, Default)]
-pub struct Edits {
+pub(crate) struct Edits {
     pub writes: BTreeMap<Artifact, Write>,
     /// Contents of the changed artifacts, merged where both sides had changed.
     pub texts: Texts,
@@ -85,7 +85,7 @@ pub struct Edits {
 
 /// The working copy as it is, taken in without anything being written.
 #[derive(Debug, Default)]
-pub struct Peek {
+pub(crate) struct Peek {
     pub edits: Edits,
     pub statuses: BTreeMap<Artifact, FileStatus>,
     /// What `save` would refuse, and why. What can be read of it is among the edits all the same.
@@ -99,7 +99,7 @@ pub struct Peek {
 /// How a file of the working copy stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FileStatus {
+pub(crate) enum FileStatus {
     Clean,
     /// Edited here, not saved yet.
     Modified,
@@ -137,7 +137,7 @@ impl FileStatus {
 
 impl<'r> WorkCopy<'r> {
     /// The working copy of a session in this worktree; `None` in a bare repository.
-    pub fn open(repo: &'r Repo, id: &SessionId) -> Result<Option<Self>> {
+    pub(crate) fn open(repo: &'r Repo, id: &SessionId) -> Result<Option<Self>> {
         let Some(top) = repo.work_dir() else {
             return Ok(None);
         };
@@ -165,17 +165,17 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// Where an artifact lies, as an absolute path.
-    pub fn path(&self, artifact: Artifact) -> Result<PathBuf> {
+    pub(crate) fn path(&self, artifact: Artifact) -> Result<PathBuf> {
         files::inside(&self.top, &format!("{FOLDER}/{}/{artifact}", self.id))
     }
 
     /// The folder, relative to the top of the worktree.
-    pub fn folder(&self) -> String {
+    pub(crate) fn folder(&self) -> String {
         format!("{FOLDER}/{}", self.id)
     }
 
     /// Whether this worktree has ever checked the session out.
-    pub fn exists(&self) -> bool {
+    pub(crate) fn exists(&self) -> bool {
         !self.bases.bases.is_empty() || !self.bases.outputs.is_empty()
     }
 
@@ -211,12 +211,12 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// What a file was last in step with.
-    pub fn base(&self, artifact: Artifact) -> Option<&Oid> {
+    pub(crate) fn base(&self, artifact: Artifact) -> Option<&Oid> {
         self.bases.bases.get(&artifact)
     }
 
     /// A file with edits, which are neither what it was checked out from nor what the branch has.
-    pub fn edited(&self, state: &State, artifact: Artifact) -> Result<Option<Edited>> {
+    pub(crate) fn edited(&self, state: &State, artifact: Artifact) -> Result<Option<Edited>> {
         self.require_own(state)?;
         let Some(bytes) = self.read(artifact, u64::MAX)? else {
             return Ok(None);
@@ -232,14 +232,19 @@ impl<'r> WorkCopy<'r> {
 
     /// Leaves an edited file to a command that records it in its own way: no save takes it in, and it counts as taken
     /// in once that is recorded.
-    pub fn reserve(&mut self, artifact: Artifact, edited: &Edited) -> Result<()> {
+    pub(crate) fn reserve(&mut self, artifact: Artifact, edited: &Edited) -> Result<()> {
         let hash = self.repo.hash_blob(&edited.bytes)?;
         self.reserved.insert(artifact, hash);
         Ok(())
     }
 
     /// Puts both sides of a conflict into a file, for a person to choose: an edit of what the branch has, from here on.
-    pub fn put_conflict(&mut self, state: &State, artifact: Artifact, marked: &str) -> Result<()> {
+    pub(crate) fn put_conflict(
+        &mut self,
+        state: &State,
+        artifact: Artifact,
+        marked: &str,
+    ) -> Result<()> {
         self.mark(artifact, marked, state.artifacts.get(&artifact).cloned())?;
         self.write_bases()
     }
@@ -254,7 +259,7 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// The uid of the session whose files these are, where that is known.
-    pub fn uid(&self) -> Option<&str> {
+    pub(crate) fn uid(&self) -> Option<&str> {
         self.bases.uid.as_deref()
     }
 
@@ -275,7 +280,7 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// How every artifact stands here, without changing anything.
-    pub fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
+    pub(crate) fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
         self.require_own(state)?;
         let mut found = BTreeMap::new();
         let listed = self.listed()?;
@@ -306,7 +311,7 @@ impl<'r> WorkCopy<'r> {
     /// Reads what was edited here. Refuses, with nothing written, an artifact that cannot be read, or
     /// that is closed at this stage. What changed on both sides is merged; where that conflicts, the
     /// three sides are put into the file and the whole save is a conflict.
-    pub fn collect(&mut self, state: &State, max_bytes: u64) -> Result<Edits> {
+    pub(crate) fn collect(&mut self, state: &State, max_bytes: u64) -> Result<Edits> {
         self.require_own(state)?;
         let mut edits = Edits::default();
         let mut conflicts = Vec::new();
@@ -403,7 +408,7 @@ impl<'r> WorkCopy<'r> {
 
     /// How the edits of this worktree stand, with nothing written: what a save would take in, and what it
     /// would refuse.
-    pub fn peek(&self, state: &State, max_bytes: u64) -> Result<Peek> {
+    pub(crate) fn peek(&self, state: &State, max_bytes: u64) -> Result<Peek> {
         let mut peek = Peek::default();
         peek.statuses = match self.statuses(state) {
             Err(failure) if failure.code == Code::WorkingCopyForeign => {
@@ -472,7 +477,7 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// Refuses edits that could not be saved in this stage.
-    pub fn require_open(&self, state: &State) -> Result<()> {
+    pub(crate) fn require_open(&self, state: &State) -> Result<()> {
         for (artifact, status) in self.statuses(state)? {
             if matches!(status, FileStatus::Modified | FileStatus::Deleted) {
                 self.check_open(artifact, state)?;
@@ -482,7 +487,7 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// Refuses an artifact that is closed in this stage.
-    pub fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
+    pub(crate) fn check_open(&self, artifact: Artifact, state: &State) -> Result<()> {
         if state.is_open(artifact) {
             return Ok(());
         }
@@ -545,7 +550,7 @@ impl<'r> WorkCopy<'r> {
 
     /// Brings the files in step with the branch after a commit: what is unedited follows, what is edited
     /// stays. `taken` are the edits that the commit took in, as they stood in the files.
-    pub fn publish(&mut self, state: &State, taken: &BTreeMap<String, Oid>) -> Result<()> {
+    pub(crate) fn publish(&mut self, state: &State, taken: &BTreeMap<String, Oid>) -> Result<()> {
         self.require_own(state)?;
         self.bases.uid = Some(state.uid.clone());
         reach("working-copy-before");
@@ -590,7 +595,7 @@ impl<'r> WorkCopy<'r> {
 
     /// Replaces one file by what the branch has. Edits that this throws away are kept as a blob, whose
     /// id is returned.
-    pub fn restore(&mut self, state: &State, artifact: Artifact) -> Result<Option<Oid>> {
+    pub(crate) fn restore(&mut self, state: &State, artifact: Artifact) -> Result<Option<Oid>> {
         self.require_own(state)?;
         let path = self.path(artifact)?;
         let tip = state.artifacts.get(&artifact);
@@ -621,7 +626,7 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// Keeps what stands in a file and nowhere else as a blob, whose id is returned.
-    pub fn keep_unsaved(&self, state: &State, artifact: Artifact) -> Result<Option<Oid>> {
+    pub(crate) fn keep_unsaved(&self, state: &State, artifact: Artifact) -> Result<Option<Oid>> {
         let Some(bytes) = self.read(artifact, u64::MAX)? else {
             return Ok(None);
         };
@@ -645,7 +650,7 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// Removes the working copy of a session that ended, except files with edits.
-    pub fn retire(&mut self) -> Result<()> {
+    pub(crate) fn retire(&mut self) -> Result<()> {
         for artifact in Artifact::ALL {
             let path = self.path(artifact)?;
             let Some(bytes) = files::read(&path, u64::MAX)? else {
@@ -666,7 +671,7 @@ impl<'r> WorkCopy<'r> {
 
     fn write_bases(&mut self) -> Result<()> {
         self.bases.format = 1;
-        let text = crate::core::op::to_json(&self.bases)?;
+        let text = loopx_rules::op::to_json(&self.bases)?;
         files::write_in_git_dir(self.repo, &self.bases_file, &text)
     }
 }
@@ -696,7 +701,7 @@ pub(super) fn marked(path: &str, line: usize, help: impl Into<Hint>) -> Failure 
 
 /// What an edited text comes to where the branch has another one than it was checked out from; else both sides between
 /// markers.
-pub fn merge(
+pub(crate) fn merge(
     repo: &Repo,
     artifact: Artifact,
     (base, theirs): (Option<&Oid>, Option<&Oid>),
@@ -725,7 +730,7 @@ pub fn merge(
 }
 
 /// Both sides of a conflict stand in a file.
-pub fn both_sides(folder: &str, artifact: Artifact) -> Blocker {
+pub(crate) fn both_sides(folder: &str, artifact: Artifact) -> Blocker {
     Blocker::new(
         Code::ArtifactConflict,
         format!(
@@ -737,7 +742,7 @@ pub fn both_sides(folder: &str, artifact: Artifact) -> Blocker {
 
 /// The files of a session's folder that are no artifacts, and stay here. Names with a dot in front and backups of editors
 /// are not meant to be.
-pub fn not_saved(repo: &Repo, state: &State) -> Vec<String> {
+pub(crate) fn not_saved(repo: &Repo, state: &State) -> Vec<String> {
     let Some(top) = repo.work_dir() else {
         return Vec::new();
     };
@@ -772,7 +777,7 @@ pub fn not_saved(repo: &Repo, state: &State) -> Vec<String> {
 }
 
 /// Whether a file is a note of what a working copy was last in step with.
-pub fn is_note(file: &Path) -> bool {
+pub(crate) fn is_note(file: &Path) -> bool {
     let note = std::fs::read(file).ok();
     note.and_then(|bytes| serde_json::from_slice::<Bases>(&bytes).ok())
         .is_some_and(|bases| bases.format > 0)
@@ -784,21 +789,21 @@ const THEIRS: &str = "on the branch";
 
 /// The line of the first marker in a text that carries those of a merge of ours, all of them: a
 /// document may well show somebody else's.
-pub fn our_marker_line(text: &str) -> Option<usize> {
+pub(crate) fn our_marker_line(text: &str) -> Option<usize> {
     let at = |marker: String| text.lines().position(|line| line.trim_end() == marker);
     at(format!(">>>>>>> {THEIRS}"))?;
     Some(at(format!("<<<<<<< {OURS}"))? + 1)
 }
 
 /// The line of the first conflict marker, if there is one.
-pub fn marker_line(text: &str) -> Option<usize> {
+pub(crate) fn marker_line(text: &str) -> Option<usize> {
     text.lines()
         .position(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
         .map(|at| at + 1)
 }
 
 /// Makes git ignore working copies, in all worktrees of the repository.
-pub fn exclude(repo: &Repo) -> Result<()> {
+pub(crate) fn exclude(repo: &Repo) -> Result<()> {
     let path = repo.common_dir().join("info").join("exclude");
     let known = files::read(&path, u64::MAX)?.unwrap_or_default();
     let is_rule = |line: &[u8]| line.starts_with(format!("/{FOLDER}/").as_bytes());
@@ -810,7 +815,7 @@ pub fn exclude(repo: &Repo) -> Result<()> {
 }
 
 /// The same, and keeps git from ignoring what an old root has beside them. The rule of an earlier run gives way.
-pub fn exclude_but(repo: &Repo, shown: &[String]) -> Result<()> {
+pub(crate) fn exclude_but(repo: &Repo, shown: &[String]) -> Result<()> {
     let path = repo.common_dir().join("info").join("exclude");
     let (all, each) = (format!("/{FOLDER}/"), format!("/{FOLDER}/*"));
     let text = files::read(&path, u64::MAX)?.unwrap_or_default();
@@ -856,14 +861,6 @@ fn escaped(name: &str) -> String {
         out.push(c);
         out
     })
-}
-
-/// A path for people: relative to the top of the worktree where it is inside.
-pub fn display(path: &Path, top: Option<&Path>) -> String {
-    top.and_then(|top| path.strip_prefix(top).ok())
-        .unwrap_or(path)
-        .display()
-        .to_string()
 }
 
 /// The ways on from an edit of the list that was approved; `amend` is the command that policy wants.

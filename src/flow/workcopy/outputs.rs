@@ -2,20 +2,21 @@
 //! leave. They are open in every stage, and follow the branch as artifacts do.
 
 use super::{FOLDER, FileStatus, OURS, THEIRS, WorkCopy, our_marker_line};
-use crate::core::failure::{Blocker, Code, Failure, Result};
-use crate::core::hint::{command, hint};
-use crate::core::id::Oid;
-use crate::core::op::Write;
-use crate::core::session::State;
-use crate::core::task::outputs::{self, MOST};
 use crate::flow::files;
-use crate::git::merge::{Labels, merge_file};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
+use loopx_git::merge::{Labels, merge_file};
+use loopx_rules::op::Write;
+use loopx_rules::session::State;
+use loopx_rules::task::outputs;
+use loopx_rules::task::outputs::MOST;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Files of tasks that are not on the branch as they stand here.
 #[derive(Clone, Debug, Default)]
-pub struct Outputs {
+pub(crate) struct Outputs {
     pub writes: BTreeMap<String, Write>,
     /// What is to be written.
     pub contents: BTreeMap<String, Vec<u8>>,
@@ -27,12 +28,12 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
     /// Leaves those out of whose task nobody knows.
-    pub fn retain(&mut self, is_known: impl Fn(&str) -> bool) {
+    pub(crate) fn retain(&mut self, is_known: impl Fn(&str) -> bool) {
         let of = |path: &str| outputs::task_of(path).is_some_and(&is_known);
         self.writes.retain(|path, _| of(path));
         self.contents.retain(|path, _| of(path));
@@ -40,7 +41,7 @@ impl Outputs {
     }
 
     /// The state with them in it.
-    pub fn enter(&self, state: &mut State) {
+    pub(crate) fn enter(&self, state: &mut State) {
         for (path, write) in &self.writes {
             match &write.to {
                 Some(blob) => state.files.insert(path.clone(), vec![blob.clone()]),
@@ -52,7 +53,7 @@ impl Outputs {
 
 impl WorkCopy<'_> {
     /// Where a file of a task lies, as an absolute path.
-    pub fn output_path(&self, path: &str) -> Result<PathBuf> {
+    pub(crate) fn output_path(&self, path: &str) -> Result<PathBuf> {
         files::inside(&self.top, &format!("{}/{path}", self.folder()))
     }
 
@@ -88,7 +89,7 @@ impl WorkCopy<'_> {
     }
 
     /// How every file of a task stands here, without changing anything.
-    pub fn output_statuses(&self, state: &State) -> Result<BTreeMap<String, FileStatus>> {
+    pub(crate) fn output_statuses(&self, state: &State) -> Result<BTreeMap<String, FileStatus>> {
         self.require_own(state)?;
         let mut statuses = BTreeMap::new();
         for path in self.outputs_known(state)? {
@@ -108,7 +109,7 @@ impl WorkCopy<'_> {
 
     /// Reads what was edited here of the tasks that are meant. Refuses, with nothing written, a file that cannot be
     /// kept. What changed on both sides is merged; where that is not possible the whole save is a conflict.
-    pub fn collect_outputs(
+    pub(crate) fn collect_outputs(
         &mut self,
         state: &State,
         max_bytes: u64,
@@ -130,7 +131,7 @@ impl WorkCopy<'_> {
     }
 
     /// The same with nothing written: what a save would take in, and what it would refuse.
-    pub fn peek_outputs(
+    pub(crate) fn peek_outputs(
         &self,
         state: &State,
         max_bytes: u64,
@@ -194,7 +195,7 @@ impl WorkCopy<'_> {
     }
 
     /// Refuses a file that nobody could keep.
-    pub fn check_output(&self, path: &str, bytes: &[u8], state: &State) -> Result<()> {
+    pub(crate) fn check_output(&self, path: &str, bytes: &[u8], state: &State) -> Result<()> {
         let shown = format!("{}/{path}", self.folder());
         require_name(path)?;
         if state.files.get(path).is_some_and(|all| all.len() > 1) {
@@ -322,7 +323,7 @@ impl WorkCopy<'_> {
     }
 
     /// Replaces one file by what the branch has, as [`WorkCopy::restore`] does with an artifact.
-    pub fn restore_output(&mut self, state: &State, path: &str) -> Result<Option<Oid>> {
+    pub(crate) fn restore_output(&mut self, state: &State, path: &str) -> Result<Option<Oid>> {
         self.require_own(state)?;
         require_name(path)?;
         let tip = state.output(path).cloned();
@@ -342,7 +343,7 @@ impl WorkCopy<'_> {
     }
 
     /// Keeps what stands in a file and nowhere else as a blob, whose id is returned.
-    pub fn keep_output(&self, state: &State, path: &str) -> Result<Option<Oid>> {
+    pub(crate) fn keep_output(&self, state: &State, path: &str) -> Result<Option<Oid>> {
         let Some(bytes) = self.read_output(path, u64::MAX)? else {
             return Ok(None);
         };
@@ -384,7 +385,7 @@ impl WorkCopy<'_> {
 
 /// A file that was changed here and on the branch.
 #[derive(Debug)]
-pub struct Clash {
+pub(crate) struct Clash {
     path: String,
     merge: Merge,
     tip: Option<Oid>,
@@ -407,7 +408,7 @@ fn parent(path: &str) -> Option<&str> {
 }
 
 /// Refuses a path that no task can leave a file under.
-pub fn require_name(path: &str) -> Result<()> {
+pub(crate) fn require_name(path: &str) -> Result<()> {
     let fault = match outputs::task_of(path) {
         None => Some("is not below the folder of a task"),
         Some(_) => outputs::fault(path),

@@ -2,15 +2,15 @@
 //! and pushed to a bare server with the pre-receive hook. LOOPX_STRESS=1 makes 200 of them, LOOPX_LAW_CASES=N as many,
 //! every fifth of them on SHA-256.
 
-#[path = "../../../src/core/account/tests/attempts.rs"]
+#[path = "../../../crates/rules/src/account/tests/attempts.rs"]
 mod attempts;
-#[path = "../../../src/core/account/tests/histories.rs"]
+#[path = "../../../crates/rules/src/account/tests/histories.rs"]
 mod histories;
-#[path = "../../../src/core/account/tests/model.rs"]
+#[path = "../../../crates/rules/src/account/tests/model.rs"]
 mod model;
-#[path = "../../../src/core/account/tests/pieces.rs"]
+#[path = "../../../crates/rules/src/account/tests/pieces.rs"]
 mod pieces;
-#[path = "../../../src/core/account/tests/sessions.rs"]
+#[path = "../../../crates/rules/src/account/tests/sessions.rs"]
 mod sessions;
 
 use crate::support::keys::{key, public, use_key};

@@ -3,10 +3,10 @@
 
 use super::Sandbox;
 use super::store::tamper_all;
-use git_loopx::core::id::{Oid, SessionId};
-use git_loopx::core::op::Operation;
-use git_loopx::core::replay::fold;
-use git_loopx::git::Repo;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::Repo;
+use loopx_rules::op::Operation;
+use loopx_rules::replay::fold;
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use super::drive::Drive;
 use super::{Output, Sandbox};
-use git_loopx::core::id::Oid;
-use git_loopx::core::session::State;
+use loopx_base::id::Oid;
+use loopx_rules::session::State;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,0 +1,193 @@
+//! What differs between repositories: refs, HEAD, configuration, the index, who is acting.
+//!
+//! Where libgit2 reads a repository as git does, it answers ([`super::files`]). Everywhere else (refs
+//! in a reftable, an extension that it does not know, an owner that only git trusts) the git program
+//! answers ([`super::program`]), and libgit2 sees no ref at all: what it would write is nothing that
+//! git reads. No caller outside `src/git` knows which one it is.
+
+use super::dates::DATES;
+use super::refs::Swap;
+use super::repo::{Head, Identity};
+use super::run::{Captured, Run};
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::id::Oid;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+pub(super) trait Backend {
+    /// What a ref points at, by exact name.
+    fn find_ref(&self, name: &str) -> Result<Option<Oid>>;
+    /// Moves a ref that still is where it was read; `None` is "must not exist".
+    fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap>;
+    /// Every ref below a folder (`refs/heads/`) that is no name for another one.
+    fn refs_below(&self, folder: &str) -> Result<Vec<(String, Oid)>>;
+    /// The ref that a symbolic ref names; `None` where there is none of that name.
+    fn symbolic_target(&self, name: &str) -> Result<Option<String>>;
+    fn head(&self) -> Result<Head>;
+    /// The commit that a revision names; `None` where it names none.
+    fn resolve_commit(&self, revision: &str) -> Result<Option<Oid>>;
+    fn checked_out_in(&self, branch_ref: &str) -> Result<Option<PathBuf>>;
+    fn is_sequencing(&self) -> Result<bool>;
+    fn is_shallow(&self) -> bool;
+    fn config(&self, key: &str) -> Option<String>;
+    /// The same with the scope that sets it.
+    fn config_scoped(&self, key: &str) -> Option<(String, &'static str)>;
+    fn config_path(&self, key: &str) -> Option<PathBuf>;
+    fn remotes(&self) -> Result<Vec<String>>;
+    fn identity(&self) -> Result<Identity>;
+    fn mailmap(&self) -> Result<git2::Mailmap>;
+    /// The paths that differ between a tree and the index that the environment names.
+    fn staged_paths(&self, tree: Option<&Oid>) -> Result<Vec<String>>;
+    /// The index that the environment names.
+    fn index_path(&self) -> PathBuf;
+}
+
+/// How this process starts git to ask something about its repository.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Git {
+    /// A hook never waits for a network.
+    pub(super) in_hook: bool,
+}
+
+impl Git {
+    /// git here, where the environment and the current folder name the repository. It speaks English, asks
+    /// nobody, takes no lock of convenience, and sees the objects that libgit2 sees: no replacements.
+    pub(super) fn run<A: AsRef<OsStr>>(self, args: impl IntoIterator<Item = A>) -> Run {
+        let run = Run::git(args)
+            .env("LC_ALL", "C")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0");
+        if self.in_hook {
+            run.env("GIT_NO_LAZY_FETCH", "1")
+        } else {
+            run
+        }
+    }
+
+    /// [`Backend::staged_paths`], where libgit2 cannot read the index: git knows every format.
+    pub(super) fn staged_paths(self, tree: &Oid) -> Result<Vec<String>> {
+        let listed = self
+            .run([
+                "diff-index",
+                "--cached",
+                "--name-only",
+                "-z",
+                "--no-renames",
+                "--ita-invisible-in-index",
+                "--ignore-submodules=none",
+                tree.as_str(),
+                "--",
+            ])
+            .capture()?
+            .ok()?;
+        Ok(listed
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty())
+            .map(|path| String::from_utf8_lossy(path).into_owned())
+            .collect())
+    }
+
+    /// All of git's configuration: the last value of each key, which is spelled as git spells it.
+    pub(super) fn settings(self) -> HashMap<String, String> {
+        let said = self.run(["config", "--null", "--list"]).capture();
+        let said = said.and_then(Captured::ok).unwrap_or_default();
+        let entries = said
+            .split(|byte| *byte == 0)
+            .filter(|entry| !entry.is_empty());
+        entries
+            .map(|entry| {
+                let entry = String::from_utf8_lossy(entry);
+                // A key alone is a yes.
+                let (key, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+                (key.to_owned(), value.to_owned())
+            })
+            .collect()
+    }
+
+    /// A path of git's configuration, `~` resolved.
+    pub(super) fn config_path(self, key: &str) -> Option<PathBuf> {
+        let said = self.run(["config", "--type=path", "--get", key]).capture();
+        let path = said.ok()?.line().ok()?;
+        Some(PathBuf::from(OsString::from_vec(path)))
+    }
+
+    /// Who is acting, as git itself says it.
+    pub(super) fn identity(self) -> Result<Identity> {
+        let ask = |name: &str| -> Result<git2::Signature<'static>> {
+            let said = self.run(["var", name]).capture()?;
+            if !said.ended.success() {
+                // Where git knows who it is once no date is given, a date is to blame.
+                let asked = self.run(["var", name]);
+                let undated = DATES.iter().fold(asked, |run, date| run.env(date, ""));
+                return Err(match undated.capture()?.ended.success() {
+                    true => date_invalid(&said.complaint()),
+                    false => identity_unknown(&said.complaint()),
+                });
+            }
+            let line = said.line()?;
+            let signature = signature(&line).ok_or_else(|| {
+                identity_unknown(&format!(
+                    "`git var {name}` said `{}`",
+                    String::from_utf8_lossy(&line)
+                ))
+            })?;
+            match signature.when().seconds() <= LAST {
+                true => Ok(signature),
+                false => Err(date_invalid("expected one before the year 10000")),
+            }
+        };
+        Ok(Identity::new(
+            ask("GIT_AUTHOR_IDENT")?,
+            ask("GIT_COMMITTER_IDENT")?,
+        ))
+    }
+}
+
+/// `Name <email> seconds offset`, as git prints it.
+pub(super) fn signature(line: &[u8]) -> Option<git2::Signature<'static>> {
+    let line = String::from_utf8_lossy(line);
+    let (person, time) = line.rsplit_once('>')?;
+    let (name, email) = person.split_once('<')?;
+    let mut time = time.split_whitespace();
+    let seconds: i64 = time.next()?.parse().ok()?;
+    let offset: i32 = time.next()?.parse().ok()?;
+    let minutes = offset / 100 * 60 + offset % 100;
+    git2::Signature::new(name.trim(), email, &git2::Time::new(seconds, minutes)).ok()
+}
+
+/// The last second that a record can write.
+const LAST: i64 = 253_402_300_799;
+
+fn date_invalid(said: &str) -> Failure {
+    let [author, committer] = DATES;
+    Failure::usage(
+        Code::DateInvalid,
+        format!("git cannot read a date of the environment ({author}, {committer}): {said}"),
+    )
+    .help(format!(
+        "unset {author} {committer}  (or as git reads it: export {committer}=2026-01-31T12:00:00Z)"
+    ))
+}
+
+pub(super) fn identity_unknown(said: &str) -> Failure {
+    Failure::new(
+        Kind::Refused,
+        Code::IdentityUnknown,
+        format!("git does not know who you are: {said}"),
+    )
+    .help(
+        "git config --global user.name \"Your Name\" && git config --global user.email \"you@example.com\" \
+         (omit --global to set the identity only in this repository)",
+    )
+}
+
+/// The worktree whose `HEAD` file, in one of git's own folders, is on a branch.
+pub(super) fn is_on(head: &Path, branch_ref: &str) -> bool {
+    std::fs::read_to_string(head)
+        .ok()
+        .and_then(|text| Some(text.strip_prefix("ref: ")?.trim() == branch_ref))
+        .unwrap_or(false)
+}

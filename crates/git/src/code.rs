@@ -1,0 +1,273 @@
+//! The code that a session is about: the worktree's content as a tree, the paths of a commit, the
+//! people of a range.
+
+use super::failed;
+use super::repo::{Repo, person};
+use super::run::Run;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, Person, Role};
+use loopx_base::tree_change::Change;
+use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted};
+use std::fs::File;
+use std::path::Path;
+
+impl Repo {
+    /// The code as it is in the worktree, without the files that are named as none of it; `None` in a bare repository. Asks git, which knows filters,
+    /// sparse checkouts and every index format; one process when nothing is uncommitted, three otherwise.
+    pub fn code(&self, except: &[&str]) -> Result<Option<CodeFacts>> {
+        let Some(top) = self.work_dir() else {
+            return Ok(None);
+        };
+        let head = self.head()?.commit;
+        let head_tree = match &head {
+            Some(commit) => Some(self.commit_info(commit)?.tree),
+            None => None,
+        };
+        let status = self.uncommitted(top, &[])?;
+        // git keeps its cache of untracked files only where no path is named, so that is asked first.
+        let status = if !status.is_empty() && is_at_most(&status, except) {
+            self.uncommitted(top, &everything_but(except))?
+        } else {
+            status
+        };
+        let is_dirty = !status.is_empty();
+        let tree = match head_tree {
+            Some(tree) if !is_dirty => tree,
+            None if !is_dirty => self.empty_tree()?,
+            _ => self.worktree_tree(top, except)?,
+        };
+        Ok(Some(CodeFacts {
+            head,
+            tree,
+            is_dirty,
+            uncommitted: paths_of(&status, except),
+        }))
+    }
+
+    /// What git says is not committed, of these paths or of all.
+    fn uncommitted(&self, top: &Path, paths: &[String]) -> Result<Vec<u8>> {
+        let options = [
+            "status",
+            "--porcelain",
+            "-z",
+            "--untracked-files=normal",
+            "--no-renames",
+        ];
+        let dashes = ["--"].into_iter().filter(|_| !paths.is_empty());
+        let paths = paths.iter().map(String::as_str);
+        self.git_at(top, options.into_iter().chain(dashes).chain(paths))
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_LITERAL_PATHSPECS", "0")
+            .capture()?
+            .ok()
+    }
+
+    /// git at the top of the worktree. Where the environment names the repository, it may do so from the
+    /// folder that we were started in: git is told the whole names.
+    fn git_at<'a>(&self, top: &Path, args: impl IntoIterator<Item = &'a str>) -> Run {
+        // A monitor that is a program of its own only saves time, and the repository may name it: it is
+        // not run. What git has built in goes on working.
+        let is_program = self.config("core.fsmonitor").is_some_and(|value| {
+            !["", "true", "false", "yes", "no", "on", "off", "1", "0"]
+                .contains(&value.to_lowercase().as_str())
+        });
+        let off = ["-c", "core.fsmonitor=false"];
+        let words = off.into_iter().filter(|_| is_program).chain(args);
+        let run = self.git.run(words).cwd(top);
+        let named = |name: &str| loopx_base::env::var_os(name).is_some();
+        if named("GIT_DIR") || named("GIT_WORK_TREE") {
+            run.env("GIT_DIR", self.git_dir()).env("GIT_WORK_TREE", top)
+        } else {
+            run
+        }
+    }
+
+    /// The worktree's content as a tree, through a copy of the index: the index itself stays as it is.
+    fn worktree_tree(&self, top: &Path, except: &[&str]) -> Result<Oid> {
+        let dir = self.common_dir().join("loopx");
+        let failed =
+            |error: std::io::Error| super::unwritable(&dir, &error).context("copy the index");
+        self.make_folder(&dir).map_err(failed)?;
+        let copy = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;
+        let index = self.backend.index_path();
+        if index.exists() {
+            copy_index(&index, copy.path()).map_err(failed)?;
+        } else {
+            // git refuses an empty file as an index, but makes one that is not there.
+            std::fs::remove_file(copy.path()).map_err(failed)?;
+        }
+        // In a sparse checkout git leaves out what stands where nothing was checked out, unless told.
+        let is_sparse = self.config("core.sparsecheckout").as_deref() == Some("true");
+        let sparse = ["--sparse"].into_iter().filter(|_| is_sparse);
+        let paths = everything_but(except);
+        let words = ["add", "--all"].into_iter().chain(sparse).chain(["--"]);
+        self.git_at(top, words.chain(paths.iter().map(String::as_str)))
+            .env("GIT_INDEX_FILE", copy.path())
+            .env("GIT_LITERAL_PATHSPECS", "0")
+            .capture()?
+            .ok()?;
+        let tree = self
+            .git_at(top, ["write-tree"])
+            .env("GIT_INDEX_FILE", copy.path())
+            .capture()?
+            .line()?;
+        Oid::parse(String::from_utf8_lossy(&tree).trim())
+    }
+
+    /// The paths that differ between a tree (or nothing) and the index that the environment names: what
+    /// a commit would change.
+    pub fn staged_paths(&self, tree: Option<&Oid>) -> Result<Vec<String>> {
+        self.backend.staged_paths(tree)
+    }
+
+    /// A digest of what is staged, as git lists it; a bare repository stages nothing.
+    pub fn index_digest(&self) -> Result<Oid> {
+        let listed = match self.work_dir() {
+            Some(top) => self.git_at(top, ["ls-files", "-s", "-z"]).capture()?.ok()?,
+            None => Vec::new(),
+        };
+        self.hash_blob(&listed)
+    }
+
+    /// The paths that differ between two trees.
+    pub fn changed_paths(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
+        self.inner.differing(old, new)
+    }
+
+    /// The same with what each side has at a path.
+    pub fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>> {
+        self.inner.changes(old, new)
+    }
+
+    /// The signature of a commit, and the bytes that it is over.
+    pub fn commit_signature(&self, commit: &Oid) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        self.inner.signature(commit)
+    }
+
+    /// Everybody who took part in a commit, as it names them.
+    pub fn people(&self, commit: &Oid) -> Result<Vec<(Role, Person)>> {
+        let commit = self.inner.find_commit(commit)?;
+        Ok(people_of(&commit))
+    }
+
+    /// A person under the name that `.mailmap` gives.
+    pub fn canonical(&self, who: &Person) -> Result<Person> {
+        let mailmap = self.backend.mailmap()?;
+        let Ok(signature) = git2::Signature::new(&who.name, &who.email, &git2::Time::new(0, 0))
+        else {
+            return Ok(who.clone());
+        };
+        let resolved = mailmap
+            .resolve_signature(&signature)
+            .map_err(|error| failed(&error, "read the mailmap"))?;
+        Ok(person(&resolved))
+    }
+
+    /// The first commit of a history, by first parents; `None` where a shallow clone does not have it.
+    pub fn root_of(&self, commit: &Oid) -> Result<Option<Oid>> {
+        if self.is_shallow() {
+            return Ok(None);
+        }
+        self.inner.root_of(commit)
+    }
+
+    /// Where two histories met last.
+    pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
+        self.inner.merge_base(one, other)
+    }
+}
+
+/// Pathspecs of everything but these files.
+fn everything_but(except: &[&str]) -> Vec<String> {
+    let except = except.iter().map(|file| format!(":(top,exclude){file}"));
+    [".".to_owned()].into_iter().chain(except).collect()
+}
+
+/// The paths of a status, and how each differs from HEAD, without these files.
+fn paths_of(status: &[u8], except: &[&str]) -> Vec<Uncommitted> {
+    let entries = status.split(|byte| *byte == 0);
+    entries
+        .filter(|entry| entry.len() > 3 && !is_at_most(entry, except))
+        .map(|entry| Uncommitted {
+            path: String::from_utf8_lossy(&entry[3..]).into_owned(),
+            state: FileState::of_porcelain(entry[0], entry[1]),
+        })
+        .collect()
+}
+
+/// Whether each entry of a status is one of these files, or a folder that may hold nothing else.
+fn is_at_most(status: &[u8], files: &[&str]) -> bool {
+    let entries = status.split(|byte| *byte == 0);
+    entries.filter(|entry| entry.len() > 3).all(|entry| {
+        let path = &entry[3..];
+        files
+            .iter()
+            .map(|file| file.as_bytes())
+            .any(|file| file == path || path.ends_with(b"/") && file.starts_with(path))
+    })
+}
+
+/// A copy as old as the original. git looks into a file whose time is not before the index's own,
+/// because it may have been edited since in the same moment; a younger copy would hide such an edit.
+fn copy_index(from: &Path, to: &Path) -> std::io::Result<()> {
+    // Read first: an index that is replaced meanwhile is younger, and then more is looked into.
+    let time = std::fs::metadata(from)?.modified()?;
+    std::fs::copy(from, to)?;
+    File::options().append(true).open(to)?.set_modified(time)
+}
+
+fn people_of(commit: &git2::Commit<'_>) -> Vec<(Role, Person)> {
+    let mut people = vec![
+        (Role::Author, person(&commit.author())),
+        (Role::Committer, person(&commit.committer())),
+    ];
+    for line in String::from_utf8_lossy(commit.message_bytes()).lines() {
+        let Some((key, value)) = line.split_once(':') else {
+            continue;
+        };
+        if key.trim().eq_ignore_ascii_case("co-authored-by") {
+            people.push((Role::CoAuthor, Person::parse(value)));
+        }
+    }
+    people
+}
+
+/// Names and addresses that belong to one person.
+pub struct Mailmap(git2::Mailmap);
+
+impl Mailmap {
+    /// Reads the text of a `.mailmap`.
+    pub fn parse(text: &[u8]) -> Result<Self> {
+        git2::Mailmap::from_buffer(&String::from_utf8_lossy(text))
+            .map(Mailmap)
+            .map_err(|error| failed(&error, "read the mailmap"))
+    }
+
+    /// A person under the name that the map gives.
+    pub fn canonical(&self, who: &Person) -> Result<Person> {
+        let Ok(signature) = git2::Signature::new(&who.name, &who.email, &git2::Time::new(0, 0))
+        else {
+            return Ok(who.clone());
+        };
+        let resolved = self
+            .0
+            .resolve_signature(&signature)
+            .map_err(|error| failed(&error, "read the mailmap"))?;
+        Ok(person(&resolved))
+    }
+}
+
+pub(super) fn paths(diff: &git2::Diff<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    for delta in diff.deltas() {
+        for file in [delta.old_file(), delta.new_file()] {
+            if let Some(path) = file.path_bytes() {
+                let path = String::from_utf8_lossy(path).into_owned();
+                if found.last() != Some(&path) {
+                    found.push(path);
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,168 @@
+//! The only place that names libgit2 or starts the git program. Owned plain data comes out.
+//!
+//! libgit2 reads and writes objects in this process, and refs where it knows their format; the git
+//! program is asked only where libgit2 would answer differently (worktree content with filters, sparse
+//! and split indexes, other ref formats, editors), and never on the path of a hook in an ordinary
+//! repository.
+
+mod backend;
+pub mod capture;
+pub mod code;
+mod config_env;
+pub mod config_file;
+mod database;
+mod dates;
+mod descent;
+mod files;
+mod index;
+mod loose;
+pub mod merge;
+pub mod objects;
+pub mod pack;
+mod pending;
+pub mod processes;
+mod program;
+mod progress;
+mod putback;
+mod quarantine;
+pub mod refs;
+pub mod remerge;
+pub mod remote;
+pub mod repo;
+mod roll_up;
+pub mod run;
+mod sharing;
+mod signals;
+pub mod signing;
+mod tree_diff;
+mod trees;
+
+pub use code::Mailmap;
+pub use objects::{CommitInfo, Entry, EntryKind};
+pub use refs::Swap;
+pub use remerge::Remerge;
+pub use repo::{Head, Identity, Repo};
+
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::Oid;
+
+/// How the names of temporary files begin.
+pub const TEMPORARY: &str = ".loopx-";
+
+/// A libgit2 error, with what was being done.
+pub fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
+    if let Some(failure) = not_written(error.message()) {
+        return failure.context(doing);
+    }
+    let code = match error.code() {
+        git2::ErrorCode::NotFound => Code::ObjectMissing,
+        git2::ErrorCode::Locked => Code::RefLocked,
+        _ => Code::GitFailed,
+    };
+    Failure::internal(code, error.message().trim_end_matches('.').to_owned()).context(doing)
+}
+
+/// Fails here, as a disk does that cannot be read, when a test asked for it.
+pub(crate) fn read_here(what: &str, doing: impl std::fmt::Display) -> Result<()> {
+    loopx_base::failpoint::fail(what)
+        .map_err(|error| Failure::internal(Code::GitFailed, error.to_string()).context(doing))
+}
+
+/// What the system says where a disk is full or a file may not be touched: nothing is broken then.
+const NOT_OURS: [&str; 8] = [
+    "Read-only file system",
+    "Permission denied",
+    "No space left on device",
+    // What git says of an index that it cannot finish.
+    "Out of diskspace",
+    "File too large",
+    "Disk quota exceeded",
+    // git says no more of the file of a ref.
+    "couldn't write '",
+    // git says no more where its configuration meets any of these.
+    "failed to write new configuration file",
+];
+
+const TRY_AGAIN: &str = "make room, or give yourself the right to write there; then try again";
+
+/// A refusal of the system as one of ours, where `said` is one.
+pub(crate) fn not_written(said: &str) -> Option<Failure> {
+    if let Some(failure) = no_more_files(said) {
+        return Some(failure);
+    }
+    let refuses = |line: &&str| NOT_OURS.iter().any(|words| line.contains(words));
+    let line = said.lines().find(refuses)?;
+    let line = line.trim().trim_end_matches('.');
+    Some(Failure::refused(Code::RepositoryUnwritable, without_lock(line)).help(TRY_AGAIN))
+}
+
+/// libgit2 calls a file locked that the system does not let it open.
+fn without_lock(said: &str) -> String {
+    said.replace("failed open - '", "'")
+        .replace("' is locked: ", "': ")
+}
+
+/// What the system says where a process, or all of them, have as many files open as they may.
+fn no_more_files(said: &str) -> Option<Failure> {
+    let line = said
+        .lines()
+        .find(|line| line.contains("Too many open files"))?;
+    let line = without_lock(line.trim().trim_end_matches('.'));
+    let message = format!("the system opens no more files for this process: {line}");
+    let failure = Failure::refused(Code::OpenFilesExhausted, message);
+    Some(failure.help("ulimit -n 256  (or close what has so many files open); then try again"))
+}
+
+/// A failure to read or write a file: the system's refusal, never damage of ours.
+pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    let said = format!("{}: {error}", path.display());
+    if let Some(failure) = no_more_files(&said) {
+        return failure;
+    }
+    Failure::refused(Code::RepositoryUnwritable, said).help(TRY_AGAIN)
+}
+
+/// There is no place for a file that lives for a moment. `purpose`: what it is needed for.
+pub fn no_temporary_folder(purpose: &str, error: &std::io::Error) -> Failure {
+    if let Some(failure) = no_more_files(&error.to_string()) {
+        return failure;
+    }
+    Failure::refused(
+        Code::TemporaryFolderMissing,
+        format!("git loopx needs a temporary folder to {purpose}: {error}"),
+    )
+    .help("set TMPDIR to a folder that can be written")
+}
+
+/// The id of the tree that has no entry, which no repository has to hold.
+pub(crate) fn empty_tree_id(format: git2::ObjectFormat) -> Result<Oid> {
+    let id = git2::Oid::hash_object_ext(git2::ObjectType::Tree, b"", format);
+    repo::oid(id.map_err(|error| failed(&error, "hash the empty tree"))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_written;
+    use loopx_base::failure::Code;
+
+    #[test]
+    fn a_full_disk_is_known_by_each_of_gits_sentences() {
+        for said in [
+            "fatal: unable to write loose object file: No space left on device",
+            "fatal: sha1 file '/r/.git/loopx/.tmp2RaYam.lock' write error. Out of diskspace",
+        ] {
+            assert!(not_written(said).is_some(), "{said}");
+        }
+        assert!(not_written("fatal: bad object HEAD").is_none());
+    }
+
+    #[test]
+    fn t11_a_file_that_may_not_be_opened_is_not_called_locked() {
+        let said = "failed open - '/r/.git/HEAD' is locked: Permission denied";
+        let failure = not_written(said).expect("a refusal");
+        assert_eq!(failure.message, "'/r/.git/HEAD': Permission denied");
+        let said = "could not open '/r/.git/HEAD': Too many open files";
+        let failure = not_written(said).expect("a refusal");
+        assert_eq!(failure.code, Code::OpenFilesExhausted);
+    }
+}

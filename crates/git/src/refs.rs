@@ -1,0 +1,199 @@
+//! Refs: exact look-ups, and compare-and-swap as the only way to move one.
+
+use super::repo::Repo;
+use super::run::Run;
+use super::sharing::SharedUmask;
+use loopx_base::failpoint::{fail, reach};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::id::Oid;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// How a compare-and-swap ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Swap {
+    Moved,
+    /// Somebody else moved the ref: read again, decide again.
+    Lost,
+    /// The ref's lock file is there: somebody is moving it, or was killed while doing so.
+    Locked,
+}
+
+/// How much of a branch's log is looked at for its former names: some hundred entries.
+const LOG_END: u64 = 64 * 1024;
+
+fn end_of(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(file)?;
+    let size = file.metadata()?.len();
+    file.seek(SeekFrom::Start(size.saturating_sub(LOG_END)))?;
+    let mut text = Vec::new();
+    file.take(LOG_END).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+impl Repo {
+    /// What a ref points at, by exact name.
+    pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        self.backend.find_ref(name)
+    }
+
+    /// The ref that a symbolic ref names; `None` where it is an ordinary one, or none.
+    pub fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
+        self.backend.symbolic_target(name)
+    }
+
+    /// Moves a ref if it still is where it was read; `None` is "must not exist". With a reflog entry.
+    /// What the new commit brings is on disk before, in a kept pack.
+    pub fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap> {
+        self.keep(new)?;
+        reach("step-written");
+        self.require_here(new)?;
+        let umask = SharedUmask::of(self.sharing());
+        let swap = self.backend.swap_ref(name, new, old, why);
+        drop(umask);
+        self.share_ref(name);
+        if matches!(swap, Ok(Swap::Moved)) {
+            fail("ref-moved").map_err(|error| super::unwritable(Path::new(name), &error))?;
+        }
+        swap
+    }
+
+    /// Removes a ref that still is where it was read. Through git, which knows every format of refs.
+    pub fn drop_ref(&self, name: &str, old: &Oid) -> Result<()> {
+        let ended = Run::git(["update-ref", "-d", name, old.as_str()]).capture()?;
+        ended.ok().map(drop)
+    }
+
+    /// The names that a branch had before `git branch -m`, newest first: as the end of git's own log of it says. Empty
+    /// where there is no such file, and a format of refs without one is not asked.
+    pub fn former_names(&self, branch: &str) -> Vec<String> {
+        let file = self.common_dir().join("logs/refs/heads").join(branch);
+        let text = end_of(&file).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let former = |line: &str| {
+            let (_, said) = line.split_once("\tBranch: renamed refs/heads/")?;
+            Some(said.split_once(" to refs/heads/")?.0.to_owned())
+        };
+        text.lines().rev().filter_map(former).collect()
+    }
+
+    /// Where git's own log says that a ref has been, newest first. Empty where there is none, or none that
+    /// can be read.
+    pub fn moves(&self, name: &str) -> Vec<Oid> {
+        let parse = |id: &str| Oid::parse(id).ok();
+        if let Ok(text) = std::fs::read(self.common_dir().join("logs").join(name)) {
+            let text = String::from_utf8_lossy(&text);
+            let ids = text.lines().rev().flat_map(|line| {
+                let mut words = line.split(' ');
+                let (old, new) = (words.next(), words.next());
+                [new.and_then(parse), old.and_then(parse)]
+            });
+            return ids.flatten().collect();
+        }
+        let said = Run::git(["reflog", "show", "--format=%H", name]).capture();
+        let said = said.and_then(|said| said.ok()).unwrap_or_default();
+        String::from_utf8_lossy(&said)
+            .lines()
+            .filter_map(parse)
+            .collect()
+    }
+
+    /// Takes the file of a ref out of the way that holds no id, as a power cut can leave it; it goes beside
+    /// our lock. `false`: that is not what is wrong with it.
+    pub fn set_aside_broken_ref(&self, name: &str) -> Result<bool> {
+        let path = self.common_dir().join(name);
+        let Ok(bytes) = std::fs::read(&path) else {
+            return Ok(false);
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        if text.starts_with("ref: ") || Oid::parse(text.trim()).is_ok() {
+            return Ok(false);
+        }
+        let aside = self.common_dir().join("loopx").join("broken");
+        let to = aside.join(name.replace('/', "-"));
+        self.make_folder(&aside)
+            .and_then(|()| std::fs::rename(&path, &to))
+            .map_err(|error| super::unwritable(&path, &error))?;
+        Ok(true)
+    }
+
+    /// The worktree in which a branch is checked out, if one has it.
+    pub fn checked_out_in(&self, branch_ref: &str) -> Result<Option<PathBuf>> {
+        self.backend.checked_out_in(branch_ref)
+    }
+
+    /// Whether a rebase in any worktree will move this branch when it ends.
+    pub fn is_being_rebased(&self, branch_ref: &str) -> bool {
+        let common = self.common_dir();
+        let mut git_dirs = vec![common.clone()];
+        if let Ok(entries) = std::fs::read_dir(common.join("worktrees")) {
+            git_dirs.extend(entries.flatten().map(|entry| entry.path()));
+        }
+        let names = [
+            "rebase-merge/head-name",
+            "rebase-apply/head-name",
+            "rebase-merge/update-refs",
+        ];
+        git_dirs.iter().any(|dir| {
+            names.iter().any(|name| {
+                std::fs::read_to_string(dir.join(name))
+                    .is_ok_and(|text| text.lines().any(|line| line == branch_ref))
+            })
+        })
+    }
+
+    /// The remote that a branch belongs to: the one that it tracks, else `origin`, else the only one.
+    pub fn default_remote(&self, branch: Option<&str>) -> Result<Option<String>> {
+        let tracked = branch.and_then(|branch| self.config(&format!("branch.{branch}.remote")));
+        // `.` is this repository itself.
+        if let Some(remote) = tracked.filter(|remote| remote != ".") {
+            return Ok(Some(remote));
+        }
+        let names = self.backend.remotes()?;
+        Ok(match names.as_slice() {
+            [only] => Some(only.clone()),
+            names => names.iter().find(|name| *name == "origin").cloned(),
+        })
+    }
+
+    /// The branch that a remote's HEAD was when it was cloned or asked.
+    pub fn default_branch(&self, remote: &str) -> Result<Option<String>> {
+        let target = self
+            .backend
+            .symbolic_target(&format!("refs/remotes/{remote}/HEAD"))?;
+        Ok(target.and_then(|target| {
+            let branch = target.strip_prefix(&format!("refs/remotes/{remote}/"))?;
+            Some(branch.to_owned())
+        }))
+    }
+
+    /// The remote-tracking refs of a branch: `refs/remotes/<remote>/<branch>`.
+    pub fn tracking_refs(&self, branch: &str) -> Result<Vec<(String, Oid)>> {
+        let mut found = Vec::new();
+        for remote in self.backend.remotes()? {
+            let name = format!("refs/remotes/{remote}/{branch}");
+            if let Some(id) = self.find_ref(&name)? {
+                found.push((name, id));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Every ref below a folder like `refs/heads/`.
+    pub fn refs_below(&self, folder: &str) -> Result<Vec<(String, Oid)>> {
+        self.backend.refs_below(folder)
+    }
+
+    /// Whether a branch name is one that git takes.
+    pub fn check_branch_name(name: &str) -> Result<()> {
+        if git2::Branch::name_is_valid(name).unwrap_or(false) {
+            Ok(())
+        } else {
+            Err(Failure::usage(
+                Code::BranchNameInvalid,
+                format!("git takes no branch named `{name}`"),
+            ))
+        }
+    }
+}

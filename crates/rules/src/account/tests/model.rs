@@ -1,0 +1,228 @@
+//! What may land, told from how each change came to be.
+//!
+//! The model reads no tree and follows no step of the account. Whoever makes a history knows how each path of each
+//! commit came to be, hands that knowledge over as an [`Entry`] for each commit of a push, and the model says whether
+//! the push may land. It was written from docs/landing.md alone, before the account was read.
+
+/// How one path of one commit came to be what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    /// The work of a session, merged without a conflict and without a hand: all that its commits after `from`
+    /// and up to `upto` made, where the branch has those before.
+    Work {
+        session: usize,
+        from: usize,
+        upto: usize,
+    },
+    /// What the archive of a session wrote, byte for byte.
+    Archive(usize),
+    /// What taking that archive back wrote, byte for byte.
+    Undo(usize),
+    /// A clean pick onto the other branch of the entry with this number.
+    Pick(usize),
+    /// What the other side of a merge brings, which has entries of its own.
+    Side,
+    /// Somebody wrote it, or changed what came in another way.
+    Hand,
+}
+
+/// What sort of path a change is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Code,
+    /// In `always_allow`, and a plain file whose mode stays.
+    Document,
+    /// The same among the paths of the exception.
+    Release,
+    /// A rule, a signer, a spec: no pattern and no key lets it pass.
+    Guarded,
+}
+
+/// One commit of a push; parents come before their children.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub number: usize,
+    pub changes: Vec<(Kind, Made)>,
+    /// Signed by the key of the exception.
+    pub signed: bool,
+}
+
+/// What is known of one session at the time of a push.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// The branch that the review was about.
+    pub branch: usize,
+    /// Everybody who made a commit of it.
+    pub(crate) makers: Vec<u8>,
+    /// Who gave the last verdict, and whether it approves.
+    pub verdict: Option<(u8, bool)>,
+    /// How many commits the reviewer was shown, and whether a file differs through them.
+    pub shown: usize,
+    pub differs: bool,
+    pub archived: bool,
+    pub(crate) unarchived: bool,
+    pub below: Vec<Below>,
+    /// The sessions whose archives are among those commits.
+    pub archives: Vec<Below>,
+}
+
+/// A session of which another one has all reviewed commits, or the archive.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Below {
+    pub session: usize,
+    /// How many commits the other one has with its last.
+    pub(crate) upto: usize,
+    /// Whether the other one leaves all that it did.
+    pub stays: bool,
+}
+
+type Answer = Result<(), &'static str>;
+
+const PART: &str = "a part of what was reviewed was reviewed by nobody";
+
+/// What has landed so far, on two branches of which the second takes backports of the first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Model {
+    /// Of which session, from which of its commits to which.
+    landed: Vec<(usize, usize, usize)>,
+    archives: Vec<Made>,
+    picked: Vec<usize>,
+    accounted: [Vec<usize>; 2],
+}
+
+impl Model {
+    /// Whether all that was reviewed of a session has been there, by itself or with another one's.
+    pub(super) fn has_landed(&self, all: &[Facts], session: usize) -> bool {
+        let mut landed = self.landed.iter();
+        let is_whole = landed.any(|(of, _, upto)| *of == session && *upto == all[session].shown);
+        is_whole || self.came_with(all, session, |facts| &facts.below)
+    }
+
+    /// Whether the archive of a session has been there.
+    pub(crate) fn has_archive(&self, all: &[Facts], session: usize) -> bool {
+        self.archives.contains(&Made::Archive(session))
+            || self.came_with(all, session, |facts| &facts.archives)
+    }
+
+    /// One commit of two sessions has not what the upper one took back.
+    fn came_with(&self, all: &[Facts], session: usize, of: fn(&Facts) -> &Vec<Below>) -> bool {
+        self.landed.iter().any(|(upper, from, upto)| {
+            of(&all[*upper]).iter().any(|below| {
+                let is_between = *from < below.upto && below.upto < *upto && below.stays;
+                below.session == session && (below.upto == *upto || is_between)
+            })
+        })
+    }
+
+    pub(crate) fn has_picked(&self, entry: usize) -> bool {
+        self.picked.contains(&entry)
+    }
+
+    /// The entries that landed on a branch.
+    pub(super) fn accounted(&self, branch: usize) -> &[usize] {
+        &self.accounted[branch]
+    }
+
+    /// Lands the push and says nothing, or says why it may not land and stays as it was.
+    pub(super) fn push(&mut self, branch: usize, all: &[Facts], push: &[Entry]) -> Answer {
+        let mut then = self.clone();
+        // Of each session, how many of its commits have come by now.
+        let mut come = vec![0; all.len()];
+        let mut needs = vec![false; all.len()];
+        for entry in push {
+            let free = |(kind, made): &(Kind, Made)| {
+                *made != Made::Side
+                    && (*kind == Kind::Document || entry.signed && *kind == Kind::Release)
+            };
+            let needs_no_review = entry.changes.iter().all(free);
+            let mut reasons: Vec<Made> = Vec::new();
+            for (_, made) in &entry.changes {
+                if !reasons.contains(made) {
+                    reasons.push(*made);
+                }
+            }
+            let one = match reasons.as_slice() {
+                [] | [_] => true,
+                [Made::Work { session, .. }, Made::Archive(of)]
+                | [Made::Archive(of), Made::Work { session, .. }] => session == of,
+                _ => false,
+            };
+            if !one && !needs_no_review {
+                return Err("one commit has one reason");
+            }
+            for made in reasons {
+                let answer = then.answer(branch, all, made, &mut come);
+                if let (Made::Work { session, .. }, Ok(()), false) = (made, answer, needs_no_review)
+                {
+                    needs[session] = true;
+                }
+                if !needs_no_review {
+                    answer?;
+                }
+            }
+            then.accounted[branch].push(entry.number);
+        }
+        if (0..all.len()).any(|s| needs[s] && come[s] < all[s].shown) {
+            return Err(PART);
+        }
+        *self = then;
+        Ok(())
+    }
+
+    /// Whether somebody or something answers for what was made so.
+    fn answer(&mut self, branch: usize, all: &[Facts], made: Made, come: &mut [usize]) -> Answer {
+        match made {
+            Made::Work {
+                session,
+                from,
+                upto,
+            } => {
+                self.reviewed(branch, all, session, upto)?;
+                if from != come[session] {
+                    return Err(PART);
+                }
+                come[session] = upto;
+                self.landed.push((session, from, upto));
+            }
+            Made::Archive(session) | Made::Undo(session) => {
+                let facts = &all[session];
+                if facts.branch != branch {
+                    return Err("the review was about another branch");
+                }
+                let recorded =
+                    facts.archived && (facts.unarchived || made == Made::Archive(session));
+                let was_there = match made {
+                    Made::Archive(_) => self.has_archive(all, session),
+                    _ => self.archives.contains(&made),
+                };
+                if !recorded || was_there {
+                    return Err("no such result was recorded, or it was there before");
+                }
+                self.archives.push(made);
+            }
+            Made::Pick(of) => {
+                if branch != 1 || !self.accounted[0].contains(&of) || self.picked.contains(&of) {
+                    return Err("a pick of what the other branch does not have, or picked before");
+                }
+                self.picked.push(of);
+            }
+            Made::Side => {}
+            Made::Hand => return Err("nobody answers for it"),
+        }
+        Ok(())
+    }
+
+    fn reviewed(&self, branch: usize, all: &[Facts], session: usize, upto: usize) -> Answer {
+        let facts = &all[session];
+        match facts.verdict {
+            None => Err("nobody reviewed it"),
+            Some((_, false)) => Err("changes were requested"),
+            Some((by, true)) if facts.makers.contains(&by) => Err("the reviewer took part"),
+            Some(_) if facts.branch != branch => Err("the review was about another branch"),
+            Some(_) if upto > facts.shown => Err("made after the review"),
+            Some(_) if !facts.differs => Err("an empty review approves no code"),
+            Some(_) if self.has_landed(all, session) => Err("it landed before"),
+            Some(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Why a commit, or a path, is covered by nothing.
+
+use crate::stage::Stage;
+use loopx_base::id::SessionId;
+use serde::Serialize;
+use std::fmt;
+
+/// Why no step covers a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// No session has anything to do with it.
+    Nobody,
+    NotDone {
+        session: SessionId,
+        stage: Stage,
+    },
+    /// The session is done, and no approving verdict stands.
+    NoVerdict(SessionId),
+    /// Something else was reviewed; the paths that differ.
+    Changed {
+        session: SessionId,
+        paths: Vec<String>,
+    },
+    /// What was reviewed does not merge with what the target has got meanwhile.
+    Conflict(SessionId),
+    /// The verdict has landed on the target before.
+    Landed(SessionId),
+    /// The verdict is about another target.
+    OtherTarget {
+        session: SessionId,
+        target: String,
+    },
+    /// The review did not show it.
+    NotShown(SessionId),
+    /// The reviewed tree is not that of the reviewed commit.
+    Uncommitted(SessionId),
+    /// The reviewed commit, or what it was compared with, is not in this repository.
+    NotHere(SessionId),
+    /// The review was of nothing, and nobody said why.
+    Empty(SessionId),
+    /// It has the trailers of an archive, and is none.
+    NoArchive(SessionId),
+}
+
+impl Why {
+    pub fn session(&self) -> Option<&SessionId> {
+        match self {
+            Why::Nobody => None,
+            Why::NoVerdict(session)
+            | Why::Conflict(session)
+            | Why::Landed(session)
+            | Why::NotShown(session)
+            | Why::Uncommitted(session)
+            | Why::NotHere(session)
+            | Why::Empty(session)
+            | Why::NoArchive(session)
+            | Why::NotDone { session, .. }
+            | Why::Changed { session, .. }
+            | Why::OtherTarget { session, .. } => Some(session),
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Nobody => f.write_str("this is the result of no session"),
+            Why::NotDone { session, stage } => write!(f, "session {session} is in stage {stage}"),
+            Why::NoVerdict(session) => {
+                write!(f, "no verdict of session {session} covers this tree")
+            }
+            Why::Changed { session, .. } => {
+                write!(f, "session {session}: changed since the review")
+            }
+            Why::Conflict(session) => write!(
+                f,
+                "what was reviewed of session {session} is in conflict with what the branch has by now"
+            ),
+            Why::Landed(session) => write!(
+                f,
+                "the verdict of session {session} has landed, and lands once"
+            ),
+            Why::OtherTarget { session, target } => {
+                write!(f, "the verdict of session {session} is about `{target}`")
+            }
+            Why::NotShown(session) => {
+                write!(f, "the review of session {session} began above this commit")
+            }
+            Why::Uncommitted(session) => write!(
+                f,
+                "session {session} was reviewed with uncommitted work, which no commit has"
+            ),
+            Why::NotHere(session) => write!(
+                f,
+                "the reviewed commit of session {session} is not in this repository"
+            ),
+            Why::Empty(session) => write!(
+                f,
+                "the review of session {session} covers no change, and gives no reason for that"
+            ),
+            Why::NoArchive(session) => write!(
+                f,
+                "this is not what archiving session {session} makes of the specs"
+            ),
+        }
+    }
+}
+
+/// Why a path lands by no exception.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathWhy {
+    /// It decides who judges what, or is an accepted result.
+    Guarded,
+    /// It is no plain file, or stops being one.
+    Mode,
+    /// Policy does not let it in without a session.
+    Code,
+    /// Policy demands a profile for it.
+    Demanded,
+}
+
+impl fmt::Display for PathWhy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PathWhy::Guarded => "guarded: lands only by a session",
+            PathWhy::Mode => "no plain file of an unchanged mode",
+            PathWhy::Code => "not in always_allow",
+            PathWhy::Demanded => "demanded of a profile: lands only by a session",
+        })
+    }
+}

@@ -1,0 +1,476 @@
+//! The gate of build->review: lanes, delegations, and the completion audit.
+
+use super::super::artifact::Artifact;
+use super::super::brief;
+use super::super::checks::{Check, Runs, Word, checks_now, word_on};
+use super::super::op::{Evidence, Lane, LaneStatus};
+use super::super::policy::{FILE as POLICY_FILE, Policy};
+use super::super::review;
+use super::super::session::Recorded;
+use super::super::stage::{ApprovalKey, Stage, Transition};
+use super::super::task::node::TaskId;
+use super::super::task::plan;
+use super::approval::{missing, of_amendment};
+use super::plan::delta;
+use super::tasks::list_help;
+use super::{View, covered, covered_files};
+use loopx_base::failure::{Blocker, Code};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::Oid;
+use serde::Serialize;
+
+/// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
+pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
+    let Some(approval) = view
+        .state
+        .approvals
+        .get(&ApprovalKey::Build)
+        .filter(|a| a.transition == Transition::PlanToBuild)
+    else {
+        return Vec::new();
+    };
+    let now = covered_files(view.state, Transition::PlanToBuild);
+    let changed: Vec<&str> = covered(Transition::PlanToBuild)
+        .iter()
+        .filter(|a| !matches!(a, Artifact::Tasks | Artifact::TaskList))
+        .filter(|a| approval.files.get(a) != now.get(a))
+        .map(|a| a.path())
+        .collect();
+    let mut found = amended(view, approval.files.get(&Artifact::TaskList));
+    if changed.is_empty() {
+        return found;
+    }
+    found.insert(
+        0,
+        Blocker::new(
+            Code::PlanApprovalStale,
+            format!(
+                "changed since the plan was approved: {}",
+                changed.join(", ")
+            ),
+            command!("undo"),
+        ),
+    );
+    found
+}
+
+/// The list of tasks is the plan's, or what amendments made of it that enough people approved.
+fn amended(view: View<'_>, planned: Option<&Oid>) -> Vec<Blocker> {
+    let path = Artifact::TaskList.path();
+    if !view.state.is_list_approved(planned) {
+        return vec![Blocker::new(
+            Code::PlanApprovalStale,
+            format!("changed since the plan was approved: {path}"),
+            view.policy
+                .amend_command()
+                .note("(approves it as it is; `undo` takes a change back)"),
+        )];
+    }
+    // Two lists that were approved can come together to none: a cycle that neither had.
+    if let Err(blocker) = plan::nodes(view.texts)
+        && blocker.code == Code::TaskListInvalid
+    {
+        let help = list_help(view.state, view.policy, blocker.help.clone());
+        return vec![Blocker::new(blocker.code, blocker.message, help)];
+    }
+    amendments_lack(view)
+}
+
+/// What the amendments that the list rests on lack of the people that policy asks for.
+pub fn amendments_lack(view: View<'_>) -> Vec<Blocker> {
+    let standing = view.state.standing_amendments();
+    let missing = standing.flat_map(|one| missing(view, &one.approval));
+    missing
+        .map(|blocker| of_amendment(view.policy, blocker))
+        .collect()
+}
+
+/// How a slice's own verification stands on the present tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Proof {
+    Passed,
+    Failed,
+    /// It ran, but on another tree.
+    Stale,
+    Missing,
+    /// A named person waived it.
+    Waived,
+    /// No command proves it: a named person looked at the present code, and said so.
+    Looked,
+}
+
+/// The line of the audit that asks for any check that passed.
+const VERIFICATION: &str = "verification";
+const APPROVED_PLAN: &str = "approved-plan";
+/// Stands for the command of a check that has none: somebody looks, and says so by a waiver.
+const MANUAL: &str = "(a person looks)";
+
+/// One line of the completion audit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuditItem {
+    pub id: String,
+    pub proof: Proof,
+    pub detail: String,
+    /// Files that the newest run changed, so that it speaks of no tree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// The file of the policy, where it asks for this check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'static str>,
+}
+
+impl Proof {
+    pub fn is_proven(self) -> bool {
+        matches!(self, Proof::Passed | Proof::Waived | Proof::Looked)
+    }
+}
+
+impl AuditItem {
+    pub fn is_proven(&self) -> bool {
+        self.proof.is_proven()
+    }
+
+    /// Whether it is about one check.
+    pub fn is_check(&self) -> bool {
+        ![VERIFICATION, APPROVED_PLAN].contains(&self.id.as_str())
+    }
+
+    /// Whether it says that nothing at all has passed on the present code.
+    pub fn is_of_nothing(&self) -> bool {
+        self.id == VERIFICATION
+    }
+
+    /// Whether a person's word proves it, and no command.
+    pub fn is_manual(&self) -> bool {
+        self.is_check() && self.detail == MANUAL
+    }
+
+    /// What there is to say of its proof.
+    pub(super) fn words(&self) -> String {
+        match self.changed.as_slice() {
+            [] => format!("{} {}", self.id, word(self.proof)),
+            files => format!(
+                "{} changed {} while it ran, and proves nothing",
+                self.id,
+                files.join(", ")
+            ),
+        }
+    }
+
+    /// The command that gets its proof.
+    pub fn help(&self, policy: &Policy) -> Hint {
+        let run = match self.id.as_str() {
+            VERIFICATION => policy.run_check(),
+            id if self.is_manual() => {
+                command!("build --waive {id} --reason WHY{}", policy.sign_flag())
+            }
+            id => policy.run_task(id),
+        };
+        match self.changed.first() {
+            Some(file) => hint![format!("let git ignore {file}, or commit it, then: "), run],
+            None => run,
+        }
+    }
+}
+
+/// What a person's word on the task of a check is. Where policy wants words signed, a signed waiver is what counts.
+fn word_on_task(view: View<'_>, check: &Check) -> Option<Proof> {
+    if view.policy.asks_signatures() || check.is_of_policy() {
+        return None;
+    }
+    let tree = view.code.map(|code| &code.tree);
+    word_on(&check.id, &check.argv, view.state, tree).map(|word| match word {
+        Word::Skipped => Proof::Waived,
+        Word::Looked => Proof::Looked,
+    })
+}
+
+/// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
+/// passed was neither the one it began with nor the one it left.
+fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
+    let tree = view.code.map(|code| &code.tree);
+    // Rework asks for proof that is younger than the verdict that sent it back, and so does a task that is done again.
+    let task = TaskId::parse(&check.id).and_then(|id| view.state.task(&id));
+    let fresh_after = view
+        .state
+        .build
+        .fresh_after
+        .max(task.map_or(0, |task| task.fresh_after));
+    let own = runs.of_check(check);
+    let counts = |run: &&&Recorded<Evidence>| {
+        Some(&run.value.tree) == tree
+            && (run.value.proves() || !run.value.passed())
+            && run.seq > fresh_after
+    };
+    let is_waived = view.state.build.waivers.contains_key(&check.id);
+    let word = match is_waived {
+        true => Some(Proof::Waived),
+        false => word_on_task(view, check),
+    };
+    let proof = word.unwrap_or_else(|| match own.iter().rev().find(counts) {
+        Some(run) if run.value.passed() => Proof::Passed,
+        Some(_) => Proof::Failed,
+        None if own.is_empty() => Proof::Missing,
+        None => Proof::Stale,
+    });
+    let changed = match own.last() {
+        Some(run) if proof == Proof::Stale && run.value.passed() => run.value.changed.clone(),
+        _ => Vec::new(),
+    };
+    AuditItem {
+        id: check.id.clone(),
+        proof,
+        detail: match check.argv.is_empty() {
+            true => MANUAL.to_owned(),
+            false => check.argv.join(" "),
+        },
+        changed,
+        source: check.is_of_policy().then_some(POLICY_FILE),
+    }
+}
+
+/// The completion audit: the approved plan, the rework where there is one, every check by its own
+/// verification, and at least one that passed on the present tree.
+pub fn audit(view: View<'_>) -> Vec<AuditItem> {
+    let approved = view.state.approvals.contains_key(&ApprovalKey::Build);
+    let plan = view.profile().has_stage(Stage::Plan).then(|| AuditItem {
+        id: APPROVED_PLAN.into(),
+        proof: match approved {
+            true => Proof::Passed,
+            false => Proof::Missing,
+        },
+        detail: "the plan was approved for build".into(),
+        changed: Vec::new(),
+        source: None,
+    });
+    let checks = checks_now(view.texts, view.state, view.policy_checks);
+    let runs = Runs::of(view.evidence());
+    let checked: Vec<AuditItem> = checks
+        .iter()
+        .map(|check| audit_check(view, &runs, check))
+        .collect();
+    let has = |proof: Proof| checked.iter().any(|item| item.proof == proof);
+    let is_word = |one: &AuditItem| matches!(one.proof, Proof::Waived | Proof::Looked);
+    let all_by_word = !checked.is_empty() && checked.iter().all(is_word);
+    let verification = (!has(Proof::Passed) && !all_by_word).then(|| AuditItem {
+        id: VERIFICATION.into(),
+        proof: match has(Proof::Stale) || has(Proof::Failed) {
+            true => Proof::Stale,
+            false => Proof::Missing,
+        },
+        detail: "a command that passed on the present code".into(),
+        changed: Vec::new(),
+        source: None,
+    });
+    let mut items: Vec<AuditItem> = plan.into_iter().collect();
+    items.extend(checked);
+    items.extend(verification);
+    items
+}
+
+/// The command that ran last on the present code, where it failed; else nothing.
+pub fn last_failed(view: View<'_>) -> Vec<String> {
+    let tree = view.code.map(|code| &code.tree);
+    let mut ran = view.state.evidence.iter().rev();
+    let last = ran.find(|run| Some(&run.value.tree) == tree);
+    let failed = last.filter(|run| !run.value.passed());
+    failed.map_or_else(Vec::new, |run| run.value.argv.clone())
+}
+
+/// What the execution record lacks, where the profile asks for one.
+pub(super) fn record(view: View<'_>) -> Vec<Blocker> {
+    let artifact = Artifact::ExecutionRecord;
+    match view.profile().asks(artifact) {
+        true => review::record_blockers(
+            view.text(artifact),
+            view.profile().sections_of(artifact),
+            view.policy.artifacts.language,
+        ),
+        false => Vec::new(),
+    }
+}
+
+/// Whether what policy asks for shows that the change works. Scenarios need a check of their own.
+fn is_proven_by_policy(view: View<'_>) -> bool {
+    let text = view.text(Artifact::Brief).unwrap_or_default();
+    !view.policy_checks.is_empty() && !brief::has_delta(text)
+}
+
+/// What the brief lacks, where the profile asks for one: it has no gate of a plan before the build.
+fn of_brief(view: View<'_>) -> Vec<Blocker> {
+    let artifact = Artifact::Brief;
+    if !view.profile().asks(artifact) {
+        return Vec::new();
+    }
+    let edit = command!("edit {artifact}");
+    let mut found = Vec::new();
+    if view.text(artifact).is_none() {
+        let code = Code::BriefMissing;
+        found.push(Blocker::new(
+            code,
+            format!("{artifact} is not there"),
+            &edit,
+        ));
+        return found;
+    }
+    let empty = view.empty_sections(artifact);
+    if !empty.is_empty() {
+        found.push(Blocker::new(
+            Code::BriefEmpty,
+            format!(
+                "{artifact}: nothing stands under `## {}`",
+                empty.join("`, `## ")
+            ),
+            &edit,
+        ));
+    }
+    match view.slices() {
+        Ok(checks) if checks.is_empty() && !is_proven_by_policy(view) => found.push(Blocker::new(
+            Code::BriefCheckMissing,
+            format!("{artifact} names no check: a command that shows that the change works"),
+            view.policy.run_check(),
+        )),
+        Ok(_) => {}
+        Err(blocker) => found.push(blocker),
+    }
+    found.extend(delta(view));
+    found
+}
+
+/// Reference stage-runtime, section 7: lanes, verification, architect, deslop, regression,
+/// delegations, audit.
+pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
+    let state = view.state;
+    let facts = &state.build;
+    let tree = view.code.map(|code| &code.tree);
+    let mut found = of_brief(view);
+    let lanes = &view.profile().lanes;
+    let required = |lane: Lane| view.policy.build.lanes.contains(&lane) && lanes.contains(&lane);
+    let report = |lane: Lane, word: &str| command!("build --report {lane}={word}");
+
+    let execution = facts.lanes.get(&Lane::Execution).map(|r| r.value.status);
+    match execution {
+        Some(LaneStatus::Complete) => {}
+        None if !required(Lane::Execution) => {}
+        status => found.push(Blocker::new(
+            Code::LaneIncompleteExecution,
+            match status {
+                Some(status) => format!("the execution lane was reported `{status}`"),
+                None => "the execution lane has not been reported".to_owned(),
+            },
+            report(Lane::Execution, "complete"),
+        )),
+    }
+    let items = audit(view);
+    if let Some(failed) = items.iter().find(|item| item.proof == Proof::Failed) {
+        found.push(Blocker::new(
+            Code::VerificationFailed,
+            format!(
+                "{}: `{}` failed on the present code",
+                failed.id, failed.detail
+            ),
+            failed.help(view.policy),
+        ));
+    }
+    for lane in [Lane::Architect, Lane::Deslop] {
+        let reported = facts
+            .lanes
+            .get(&lane)
+            .map(|r| (r.value.status, Some(&r.value.tree) == tree));
+        let code = match (lane, reported) {
+            (Lane::Deslop, _) if facts.no_deslop => continue,
+            (_, Some((LaneStatus::Skipped, _))) if !required(lane) => continue,
+            (Lane::Architect, Some((LaneStatus::Complete, true)))
+            | (Lane::Deslop, Some((LaneStatus::Complete, _))) => {
+                continue;
+            }
+            (_, None) if !required(lane) => continue,
+            (Lane::Architect, None | Some((LaneStatus::Complete, false))) => Code::ArchitectPending,
+            (Lane::Architect, Some((LaneStatus::Incomplete, _))) => Code::ArchitectIterate,
+            (Lane::Architect, Some(_)) => Code::ArchitectReject,
+            (_, None | Some((LaneStatus::Complete, false))) => Code::DeslopPending,
+            (_, Some((LaneStatus::Incomplete, _))) => Code::DeslopIncomplete,
+            (_, Some((LaneStatus::Failed, _))) => Code::DeslopFailed,
+            (_, Some((LaneStatus::Blocked, _))) => Code::DeslopBlocked,
+            (_, Some(_)) => Code::DeslopSkipped,
+        };
+        found.push(Blocker::new(
+            code,
+            match reported {
+                None => format!("the {lane} lane has not been reported"),
+                Some((LaneStatus::Complete, _)) => {
+                    format!("the code changed since the {lane} lane was reported")
+                }
+                Some((status, _)) => format!("the {lane} lane was reported `{status}`"),
+            },
+            report(lane, "complete"),
+        ));
+    }
+    let regression = view
+        .evidence()
+        .iter()
+        .rev()
+        .find(|e| e.value.what == "regression" && Some(&e.value.tree) == tree);
+    match regression {
+        _ if facts.no_deslop => {}
+        Some(evidence) if !evidence.value.passed() => found.push(Blocker::new(
+            Code::RegressionFailed,
+            format!(
+                "`{}` failed on the present code",
+                evidence.value.argv.join(" ")
+            ),
+            view.policy.run_regression(),
+        )),
+        None if view.policy.build.regression => found.push(Blocker::new(
+            Code::RegressionPending,
+            "no regression run on the present code",
+            view.policy.run_regression(),
+        )),
+        _ => {}
+    }
+    let base_is_clear = found.is_empty();
+    let open: Vec<_> = facts.delegations.iter().filter(|d| d.is_open()).collect();
+    for delegation in &open {
+        found.push(
+            Blocker::new(
+                Code::DelegationActive,
+                format!(
+                    "{} ({}) is {}",
+                    delegation.id, delegation.role, delegation.status
+                ),
+                command!("build --delegate {}=complete", delegation.id),
+            )
+            .about(delegation.id.as_str()),
+        );
+    }
+    let missing: Vec<&AuditItem> = items.iter().filter(|item| !item.is_proven()).collect();
+    if base_is_clear && (!missing.is_empty() || !open.is_empty()) {
+        let words: Vec<String> = missing.iter().map(|item| item.words()).collect();
+        let help = missing
+            .iter()
+            .find(|item| item.is_check())
+            .map_or(view.policy.run_check(), |item| item.help(view.policy));
+        found.push(Blocker::new(
+            Code::CompletionAuditBlocked,
+            if words.is_empty() {
+                "delegated work is still open".to_owned()
+            } else {
+                format!("completion_audit_missing_evidence: {}", words.join(", "))
+            },
+            help,
+        ));
+    }
+    found
+}
+
+pub(super) fn word(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Passed => "passed",
+        Proof::Failed => "failed",
+        Proof::Stale => "has to run again",
+        Proof::Missing => "has not run",
+        Proof::Waived => "is waived",
+        Proof::Looked => "was looked at",
+    }
+}

@@ -1,0 +1,443 @@
+//! Readiness, authorization, the evidence chain and the next command: conclusions, computed from facts
+//! on every reading and never stored.
+//!
+//! Readiness says that every rule of a transition holds; authorization that a named person approved
+//! exactly this content. One is never the other. The order of blockers is the reference's
+//! (stage-runtime, sections 4 to 11). One file per stage; `approval` judges what was approved,
+//! `conclusions` says what follows.
+
+mod approval;
+mod build;
+mod clarify;
+mod conclusions;
+mod evidence;
+mod findings;
+mod opening;
+mod plan;
+mod proofs;
+mod review;
+mod standing;
+mod taken;
+mod tasks;
+
+pub use super::next::next_action;
+use crate::texts::Texts;
+pub use approval::{
+    changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
+    not_consumable, not_ready, of_amendment,
+};
+pub use build::{AuditItem, Proof, amendments_lack, audit, last_failed};
+pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates};
+pub use evidence::{counted, runs_by};
+pub use findings::{
+    AnswerView, FindingView, findings, is_changed_since, may_leave, open_blockers, open_now,
+};
+use loopx_base::hint::{command, hint};
+use loopx_base::shell_word;
+pub use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted, named};
+pub use opening::{Unsigned, flaw, unsigned};
+pub use plan::{delta, scope_patterns};
+pub use proofs::{PartKey, Proofs, Unproven};
+pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
+pub use standing::{Credentials, Weighed};
+pub use taken::{Taken, taken};
+pub use tasks::{fallen, is_earned, lead_of, list_help, task_statuses};
+
+use super::artifact::Artifact;
+use super::checks::{self, Check, Source};
+use super::markdown;
+use super::outline;
+use super::pack::{self, Slice};
+use super::policy::{FILE as POLICY_FILE, Policy};
+use super::profile::{Profile, ProfileName};
+use super::review as verdicts;
+use super::session::{State, UnknownOp};
+use super::stage::{Stage, Transition};
+use loopx_base::failure::{Blocker, Code, Failure};
+use loopx_base::id::SessionId;
+use loopx_spec::front::{Fault, FrontMatter};
+use loopx_spec::{check_domain, read_delta};
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+
+/// What the spec engine said of the delta.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeltaFacts {
+    /// Domains that the delta names.
+    pub domains: usize,
+    /// Operations on requirements: added, modified, removed, renamed.
+    pub operations: usize,
+    /// Whether it says, with a reason, that no behaviour changes.
+    pub is_unchanged: bool,
+    /// What is wrong with it, each with a line.
+    pub blockers: Vec<Blocker>,
+    /// Slices that name a scenario that neither it nor the accepted specs have.
+    pub strays: Vec<Blocker>,
+}
+
+/// Everything that a gate may look at.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    pub state: &'a State,
+    pub texts: &'a Texts,
+    pub policy: &'a Policy,
+    /// `None` where there is no worktree to look at.
+    pub code: Option<&'a CodeFacts>,
+    pub delta: &'a DeltaFacts,
+    pub credentials: &'a Credentials,
+    /// The checks of policy that the session has to pass: those whose paths it changes.
+    pub policy_checks: &'a [Check],
+    /// The other sessions that are bound to its branch.
+    pub shared: &'a [SessionId],
+    /// The commit that the session starts from is not here: nobody knows the policy.
+    pub base_missing: Option<&'a Failure>,
+    pub read: &'a ReadSections,
+}
+
+/// What was read once: several rules ask for it, and a text may be long.
+#[derive(Clone, Debug, Default)]
+pub struct ReadSections {
+    empty: RefCell<BTreeMap<Artifact, Vec<String>>>,
+    spec_boxes: OnceCell<Vec<markdown::Checkbox>>,
+    profile: OnceCell<Profile>,
+}
+
+impl<'a> View<'a> {
+    /// What the session's profile asks for. One that policy does not know any more holds every gate, and is read as
+    /// the standard one.
+    pub fn profile(&self) -> &'a Profile {
+        let read: &'a ReadSections = self.read;
+        read.profile.get_or_init(|| {
+            let profiles = &self.policy.profiles;
+            profiles.get(&self.state.profile).unwrap_or_else(|_| {
+                let standard = profiles.get(&ProfileName::standard());
+                standard.unwrap_or_else(|_| Profile::empty())
+            })
+        })
+    }
+
+    /// The rounds of clarify before somebody raises the cap.
+    pub fn max_rounds(&self) -> u32 {
+        let extra = self.state.clarify.extra_rounds;
+        self.profile().rounds.saturating_add(extra)
+    }
+
+    fn text(&self, artifact: Artifact) -> Option<&str> {
+        self.texts.get(&artifact).map(String::as_str)
+    }
+
+    /// Sections that must hold something and do not.
+    fn empty_sections(&self, artifact: Artifact) -> Vec<String> {
+        if let Some(known) = self.read.empty.borrow().get(&artifact) {
+            return known.clone();
+        }
+        let empty = markdown::empty_sections(
+            self.text(artifact).unwrap_or_default(),
+            self.profile().sections_of(artifact),
+            self.policy.artifacts.language,
+        );
+        let mut read = self.read.empty.borrow_mut();
+        read.insert(artifact, empty.clone());
+        empty
+    }
+
+    /// The boxes of the specification: what is open, and what is decided.
+    fn spec_boxes(&self) -> &'a [markdown::Checkbox] {
+        let read: &'a ReadSections = self.read;
+        let text = || self.text(Artifact::Spec).unwrap_or_default();
+        read.spec_boxes.get_or_init(|| markdown::boxes(text()))
+    }
+
+    /// Whether an artifact holds more than its template.
+    pub fn is_filled(&self, artifact: Artifact) -> bool {
+        self.text(artifact)
+            .is_some_and(|text| !text.trim().is_empty())
+            && self.empty_sections(artifact).is_empty()
+    }
+
+    /// The slices of the plan, or the checks of what stands in their place.
+    pub fn slices(&self) -> Result<Vec<Slice>, Blocker> {
+        pack::slices_of(self.texts)
+    }
+}
+
+/// The rules of a transition that do not hold, in the reference's order. Empty is ready.
+pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
+    let mut blockers = conflicts(view);
+    blockers.extend(match transition {
+        Transition::ClarifyToPlan => clarify::clarify(view),
+        Transition::PlanToBuild => {
+            let mut found = plan::plan(view);
+            found.extend(clashes(view));
+            found
+        }
+        Transition::BuildToReview => {
+            let mut found = build::record(view);
+            found.extend(build::frozen(view));
+            found.extend(build::build(view));
+            found.extend(clashes(view));
+            found
+        }
+        Transition::ReviewToBuild | Transition::ReviewToPlan | Transition::ReviewToClarify => {
+            review::rollback(view, transition)
+        }
+        Transition::BuildToPlan | Transition::DoneToBuild => missing_stage(view, transition),
+        Transition::ReviewToDone => review::done(view),
+    });
+    if !transition.is_rollback() {
+        blockers.extend(tasks::open(view, transition));
+        let unsigned = view.credentials.unsigned.iter();
+        blockers.extend(unsigned.map(Unsigned::blocker));
+    }
+    blockers
+}
+
+/// Checks of artifacts that have the name of a check of policy and other words: nobody could say which of the two a
+/// run is of.
+fn clashes(view: View<'_>) -> Vec<Blocker> {
+    let of_policy = view.policy.all_checks();
+    let found = checks::clashes(view.texts, view.state, &of_policy).into_iter();
+    let words = |check: &Check| {
+        let words = check.argv.iter().map(|word| shell_word(word));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    found
+        .map(|(own, other)| {
+            let artifact = match own.source {
+                Source::Artifact(artifact) => artifact,
+                Source::Policy => Artifact::TaskList,
+            };
+            let help = match (artifact, view.state.stage) {
+                (Artifact::TaskList, _) => list_help(view.state, view.policy, command!("edit {artifact}")),
+                (_, Stage::Build) => command!("plan --reason WHY"),
+                _ => command!("edit {artifact}"),
+            };
+            let message = format!(
+                "{artifact}: the check {} is `{}`, and [checks] of {POLICY_FILE} has `{}` under that name: give yours another one",
+                own.id,
+                words(&own),
+                words(&other),
+            );
+            Blocker::new(Code::CheckNameTaken, message, help)
+        })
+        .collect()
+}
+
+/// A conflict of the session holds every gate of it, and nothing else.
+pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
+    view.state
+        .conflicts
+        .iter()
+        .map(|conflict| {
+            Blocker::new(
+                Code::SessionConflict,
+                format!("operation {} did not fit: {}", conflict.op, conflict.why),
+                command!("resolve"),
+            )
+        })
+        .chain(view.state.contested().map(|(artifact, join)| {
+            let people: Vec<&str> = join
+                .sides
+                .iter()
+                .map(|side| side.by.name.as_str())
+                .collect();
+            Blocker::new(
+                Code::SessionConflict,
+                format!("{artifact} was changed apart by {}", people.join(" and ")),
+                command!("resolve"),
+            )
+        }))
+        .chain(view.state.outputs_apart().map(|(path, versions)| {
+            Blocker::new(
+                Code::SessionConflict,
+                format!("{path} was written apart, in {} versions", versions.len()),
+                command!("resolve"),
+            )
+        }))
+        .chain(view.state.holding().map(unknown))
+        .chain(profile(view))
+        .chain(shared(view))
+        .chain(view.base_missing.cloned().map(Blocker::from))
+        .collect()
+}
+
+/// A profile that the policy of the base does not have: nobody knows what it asks for.
+fn profile(view: View<'_>) -> Option<Blocker> {
+    let failure = view.policy.profiles.get(&view.state.profile).err()?;
+    let profile = match view.policy.default_profile() {
+        Ok(name) => name,
+        Err(_) => ProfileName::standard(),
+    };
+    Some(Blocker::new(
+        Code::ProfileUnknown,
+        failure.message,
+        command!("profile {profile} --reason WHY"),
+    ))
+}
+
+/// A move to a stage that the session's profile has not.
+fn missing_stage(view: View<'_>, transition: Transition) -> Vec<Blocker> {
+    let to = transition.to();
+    if view.profile().has_stage(to) {
+        return Vec::new();
+    }
+    vec![Blocker::new(
+        Code::StageNotInProfile,
+        format!("the profile {} has no stage {to}", view.state.profile),
+        command!("profile {} --reason WHY", ProfileName::standard()),
+    )]
+}
+
+/// Two sessions on one branch: the work on it is nobody's until one of them has it alone.
+fn shared(view: View<'_>) -> Option<Blocker> {
+    let branch = view.state.branch.as_ref()?;
+    let others: Vec<&str> = view.shared.iter().map(SessionId::as_str).collect();
+    let who = match others.as_slice() {
+        [] => return None,
+        [only] => format!("session {only} is"),
+        several => format!("the sessions {} are", several.join(", ")),
+    };
+    Some(Blocker::new(
+        Code::BranchShared,
+        format!("{who} bound to the branch {branch} too"),
+        hint![
+            command!("use {} --branch {branch}", view.state.id),
+            "  (the others let it go)"
+        ],
+    ))
+}
+
+/// What only a newer program understands may close a gate: nothing opens beside it.
+fn unknown(op: &UnknownOp) -> Blocker {
+    Blocker::new(
+        Code::NewerProgramRequired,
+        format!(
+            "needs git loopx {}: `{}` (@{}) of {} is a record that this program does not understand",
+            op.needs, op.kind, op.seq, op.by
+        ),
+        hint![
+            "update git loopx, or take it back: ",
+            command!("undo --only {} --reason WHY", op.op)
+        ],
+    )
+}
+
+pub(super) fn field_fault(code: Code, artifact: Artifact, fault: &Fault) -> Blocker {
+    Blocker::new(
+        code,
+        format!("{}:{}: {}", artifact.path(), fault.line, fault.message),
+        command!("edit {}", artifact.path()),
+    )
+}
+
+fn unknown_field(artifact: Artifact, front: &FrontMatter) -> Option<Fault> {
+    front.unknown(&artifact.known_fields()?)
+}
+
+/// What is written wrongly in an artifact, each under the code of the gate that reads it. An artifact
+/// with such a fault is not saved: a gate must never have to guess. Missing fields are no fault here;
+/// the gates ask for them.
+pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
+    let mut found = Vec::new();
+    let mut check = |code: Code, read: Result<(), Fault>| {
+        if let Err(fault) = read
+            && !fault.missing
+        {
+            found.push(field_fault(code, artifact, &fault));
+        }
+    };
+    if artifact == Artifact::Slices {
+        return match pack::slices(Some(text)) {
+            Err(blocker) if blocker.code != Code::VerticalSlicesMissing => vec![blocker],
+            _ => Vec::new(),
+        };
+    }
+    if !artifact.path().ends_with(".md") {
+        return found;
+    }
+    let front = match FrontMatter::parse(text) {
+        Ok(front) => front,
+        Err(fault) => {
+            check(Code::FrontMatterInvalid, Err(fault));
+            return found;
+        }
+    };
+    if let Some(fault) = unknown_field(artifact, &front) {
+        check(Code::FrontMatterInvalid, Err(fault));
+    }
+    match artifact {
+        Artifact::Spec => {
+            check(
+                Code::UnresolvedAmbiguity,
+                front.count("unresolved_ambiguity_count").map(drop),
+            );
+            check(
+                Code::ClarifyCurrentRoundRequired,
+                front.count("current_round").map(drop),
+            );
+            check(
+                Code::ClarifyAmbiguityScoreAboveThreshold,
+                front.ratio("ambiguity_score").map(drop),
+            );
+            for (field, code) in [
+                ("non_goals_resolved", Code::ClarifyNonGoalsUnresolved),
+                (
+                    "decision_boundaries_resolved",
+                    Code::ClarifyDecisionBoundariesUnresolved,
+                ),
+                (
+                    "pressure_pass_complete",
+                    Code::ClarifyPressurePassIncomplete,
+                ),
+            ] {
+                check(code, front.boolean(field).map(drop));
+            }
+        }
+        Artifact::Plan => {
+            check(
+                Code::AcceptanceCriteriaUnresolved,
+                front.boolean("acceptance_criteria_testable").map(drop),
+            );
+            check(
+                Code::VerificationStepsUnresolved,
+                front.boolean("verification_steps_resolved").map(drop),
+            );
+            check(Code::PlanScopeInvalid, scope_patterns(text).map(drop));
+            check(Code::FrontMatterInvalid, outline::written(&front).map(drop));
+        }
+        Artifact::ExecutionRecord => check(
+            Code::ExecutionRecordInvalid,
+            verdicts::scope(text).map(drop),
+        ),
+        _ => {}
+    }
+    let domains = match artifact {
+        Artifact::Spec => front.list("target_domains").unwrap_or_default(),
+        Artifact::SpecDelta => named_domains(text),
+        _ => Vec::new(),
+    };
+    found.extend(domain_faults(artifact, text, domains));
+    found
+}
+
+/// The domains that a delta names.
+fn named_domains(text: &str) -> Vec<String> {
+    let delta = read_delta(text.as_bytes(), Artifact::SpecDelta.path());
+    let named = delta.domains.into_iter().filter_map(|one| one.domain);
+    named.collect()
+}
+
+/// Domains that no folder of specs can have: said where they are written, not when the plan is approved.
+fn domain_faults(artifact: Artifact, text: &str, domains: Vec<String>) -> Vec<Blocker> {
+    let faulty = domains
+        .into_iter()
+        .filter_map(|domain| Some((check_domain(&domain).err()?, domain)));
+    faulty
+        .map(|(why, domain)| {
+            let line = text.lines().position(|line| line.contains(&domain));
+            let place = line.map_or_else(String::new, |line| format!(":{}", line + 1));
+            let message = format!("{artifact}{place}: {domain:?} cannot be a domain: {why}");
+            Blocker::new(Code::BadDomain, message, command!("edit {artifact}"))
+        })
+        .collect()
+}

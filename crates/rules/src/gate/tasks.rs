@@ -1,0 +1,199 @@
+//! The gate of open tasks: the forward transition of a stage is not ready while one of its tasks is claimed or failed, or
+//! is open and nothing else speaks for it.
+//!
+//! A task of which no record speaks is completed by what passed on the present code: whoever works alone and takes
+//! nothing has no step more for it. In the build the completion audit asks for that pass, so it is not asked for twice.
+//! A task that waits for the world is completed by whoever took it then, and a run that passed before does not.
+//! A decision, a checkpoint or a goal is completed by its records alone: no run stands for a person's word.
+
+use super::super::session::State;
+use super::super::stage::{Stage, Transition};
+use super::super::task::decide::{Standing, standing};
+use super::super::task::graph::Graph;
+use super::super::task::node::{Node, NodeKind, OnFailed, Verification};
+use super::super::task::plan;
+use super::super::task::status::Status;
+use super::{AuditItem, View, audit};
+use crate::artifact::Artifact;
+use crate::policy::Policy;
+use loopx_base::failure::{Blocker, Code};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::shell_word;
+
+/// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
+/// the present code.
+pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec<Status> {
+    let proven: std::collections::BTreeSet<&str> = audit
+        .iter()
+        .filter(|item| item.is_check() && item.is_proven())
+        .map(|item| item.id.as_str())
+        .collect();
+    let status = |node: &Node| match view.state.task_status(&node.id) {
+        _ if node.gate.is_some() => {
+            let standing = standing(node, view.state).unwrap_or(Standing::Open);
+            standing.status(node, view.state)
+        }
+        Status::Pending if is_by_run(node) && proven.contains(node.id.as_str()) => {
+            Status::Completed
+        }
+        Status::Completed if !is_earned(node, view.state) => {
+            match is_by_run(node) && proven.contains(node.id.as_str()) {
+                true => Status::Completed,
+                false => Status::Failed,
+            }
+        }
+        status => status,
+    };
+    let mut statuses: Vec<Status> = nodes.iter().map(status).collect();
+    let fallen = fallen(nodes, &statuses, view.state);
+    for (status, cause) in statuses.iter_mut().zip(fallen) {
+        if cause.is_some() {
+            *status = Status::Skipped;
+        }
+    }
+    statuses
+}
+
+/// Whether a run that passes completes a node of which no record speaks. It says nothing of what a task waits for, nor of
+/// what it has to leave; and who works by a pipeline takes its tasks in their order.
+fn is_by_run(node: &Node) -> bool {
+    node.kind == NodeKind::Work
+        && node.waits.is_empty()
+        && node.outputs.is_empty()
+        && node.part.is_none()
+}
+
+/// For each node the one because of which it is skipped with no record of its own: it waits for one that failed as often
+/// as it may, or that is skipped, and whose plan says that this takes along what waits for it.
+pub fn fallen(nodes: &[Node], statuses: &[Status], state: &State) -> Vec<Option<usize>> {
+    let takes_along = |node: &Node| node.on_failed == OnFailed::Skip;
+    if !nodes.iter().any(takes_along) {
+        return Vec::new();
+    }
+    let is_over = |at: usize| {
+        let node = &nodes[at];
+        let failures = state.task(&node.id).map_or(0, |facts| facts.failures);
+        takes_along(node)
+            && match state.task_status(&node.id) {
+                Status::Failed => failures >= node.cap,
+                Status::Skipped => true,
+                _ => false,
+            }
+    };
+    Graph::of(nodes).fallen(statuses, is_over)
+}
+
+/// Whether work that a record completed was completed as `task done` does: nobody opens it, and no word stands for a
+/// command. Who writes the branch by hand writes what they like; the task is then as one that failed. The run itself is
+/// not asked for: a completion that went to the remote at once is there before it.
+pub fn is_earned(node: &Node, state: &State) -> bool {
+    let facts = state.task(&node.id);
+    let facts = facts.filter(|facts| facts.status == Status::Completed);
+    let (NodeKind::Work, Some(facts)) = (node.kind, facts) else {
+        return true;
+    };
+    let has_command = matches!(node.verification, Some(Verification::Cmd(_)));
+    let done = facts.completion.as_ref().map(|done| &done.value);
+    let is_by_run = done.is_some_and(|done| !done.manual && done.tree.is_some());
+    facts.opened.is_none() && (!has_command || is_by_run)
+}
+
+/// What leads on where the list cannot be read: after plan->build it is amended.
+pub fn list_help(state: &State, policy: &Policy, help: Hint) -> Hint {
+    let is_approved = state.stage == Stage::Build && !state.is_open(Artifact::TaskList);
+    match is_approved && state.artifacts.contains_key(&Artifact::TaskList) {
+        true => hint!["mend the file below .loopx, then: ", policy.amend_command()],
+        false => help,
+    }
+}
+
+/// The tasks that hold the forward transition of their stage.
+pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
+    let stage = transition.from();
+    // Whoever planned nothing and took nothing is not asked; a plan that cannot be read is another rule's.
+    let Ok(nodes) = plan::now(view.texts, view.state) else {
+        return Vec::new();
+    };
+    let own = |node: &&Node| node.stage == stage;
+    let is_audited = |node: &Node| stage == Stage::Build && is_by_run(node);
+    let is_asked = !view.state.tasks.is_empty() || nodes.iter().any(|node| !is_audited(node));
+    let is_asked = is_asked && nodes.iter().any(|node| own(&node));
+    if !is_asked {
+        return Vec::new();
+    }
+    let statuses = task_statuses(view, &nodes, &audit(view));
+    let open: Vec<(&Node, Status)> = nodes
+        .iter()
+        .zip(statuses)
+        .filter(|(node, status)| own(node) && is_open(is_audited(node), *status))
+        .collect();
+    let Some((first, status)) = open.first() else {
+        return Vec::new();
+    };
+    let words: Vec<String> = open
+        .iter()
+        .map(|(node, status)| format!("{} is {status}", node.id))
+        .collect();
+    vec![Blocker::new(
+        Code::TasksOpen,
+        words.join(", "),
+        lead_of(first, *status, view.state),
+    )]
+}
+
+/// Whether a task holds its stage. What is pending in the build, and is work, is asked for by the audit.
+fn is_open(is_audited: bool, status: Status) -> bool {
+    match status {
+        Status::Completed | Status::Skipped | Status::Superseded => false,
+        Status::Pending => !is_audited,
+        Status::Claimed | Status::Failed => true,
+    }
+}
+
+/// What leads on from where a task is.
+pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
+    let id = &node.id;
+    match (node.kind, status) {
+        (NodeKind::Decision | NodeKind::Goal, Status::Pending | Status::Claimed) => {
+            match standing(node, state) {
+                Some(Standing::Escalated(_)) => command!("task open {id} --reason WHY"),
+                _ => decide(node),
+            }
+        }
+        (NodeKind::Checkpoint, Status::Pending) => command!("task open {id} --reason WHY"),
+        (_, Status::Pending) => command!("take {id}"),
+        (_, Status::Failed) => command!("task retry {id}"),
+        (_, Status::Superseded) => command!("task show {id}"),
+        _ => command!("task done {id}"),
+    }
+}
+
+/// The command that gives the values of a gate, with places where only whoever judges knows what to write.
+fn decide(node: &Node) -> Hint {
+    let id = &node.id;
+    let gate = node.gate.as_deref();
+    let dimensions = gate.map_or(&[][..], |gate| gate.rubric.dimensions.as_slice());
+    let views = gate.map_or(&[][..], |gate| gate.views.as_slice());
+    let value = |name: &String| shell_word(&format!("{name}=N"));
+    let is_goal = node.kind == NodeKind::Goal;
+    if !dimensions.is_empty() {
+        let scores: Vec<String> = dimensions.iter().map(|one| value(&one.name)).collect();
+        let scores = scores.join(",");
+        return match is_goal {
+            true => command!("task decide {id} --scores {scores} --evidence REF"),
+            false => command!("task decide {id} --scores {scores}"),
+        };
+    }
+    if !views.is_empty() {
+        let ratings: Vec<String> = views.iter().map(value).collect();
+        let ratings = ratings.join(" --rating ");
+        return match is_goal {
+            true => command!("task decide {id} --rating {ratings} --evidence REF"),
+            false => command!("task decide {id} --rating {ratings}"),
+        };
+    }
+    match is_goal {
+        true => command!("task decide {id} --verdict proceed --evidence REF"),
+        false => command!("task decide {id} --verdict proceed"),
+    }
+}

@@ -1,0 +1,139 @@
+//! The topic `issue`: what happens to an issue, as records say it. Every change is one of a closed list, so that two
+//! clones that were apart merge by field and not by file.
+
+use super::{ForIt, Link, Source, Status};
+use crate::lease::Claim;
+use crate::topic::{Topic, Version, Weight};
+use serde::{Deserialize, Serialize};
+
+/// What happened to an issue. The serde names are the kinds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IssueEvent {
+    /// It came to be.
+    Created { changes: Vec<Change> },
+    /// Somebody changed some of its fields.
+    Changed { changes: Vec<Change> },
+    /// Somebody has it in hand now.
+    Claimed { claim: Claim },
+    /// Whoever had it gives it back.
+    Released {},
+}
+
+/// A change of one field. Of a field with one value it names the new one; of a field that is a set, what comes or goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Title(String),
+    Description(String),
+    Kind(String),
+    Status(Status),
+    Priority(u8),
+    Milestone(Option<String>),
+    Due(Option<String>),
+    Defer(Option<String>),
+    Estimate(Option<u32>),
+    Assignee(Option<String>),
+    Source(Source),
+    Label(String),
+    Unlabel(String),
+    Link(Link),
+    Unlink(Link),
+    Criterion(String),
+    DropCriterion(String),
+    Tick(String),
+    Untick(String),
+    /// A session was started for it.
+    Session(ForIt),
+}
+
+impl IssueEvent {
+    pub fn changes(&self) -> &[Change] {
+        match self {
+            IssueEvent::Created { changes } | IssueEvent::Changed { changes } => changes,
+            IssueEvent::Claimed { .. } | IssueEvent::Released {} => &[],
+        }
+    }
+}
+
+impl Change {
+    /// In a few words, for the log of an issue.
+    pub fn words(&self) -> String {
+        let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+        match self {
+            Change::Title(title) => format!("title {title}"),
+            Change::Description(_) => "description".to_owned(),
+            Change::Kind(kind) => format!("kind {kind}"),
+            Change::Status(status) => format!("status {status}"),
+            Change::Priority(priority) => format!("priority {priority}"),
+            Change::Milestone(name) => format!("milestone {}", or_none(name)),
+            Change::Due(day) => format!("due {}", or_none(day)),
+            Change::Defer(day) => format!("defer {}", or_none(day)),
+            Change::Estimate(minutes) => match minutes {
+                Some(minutes) => format!("estimate {}", super::filter::duration(*minutes)),
+                None => "estimate none".to_owned(),
+            },
+            Change::Assignee(name) => format!("assignee {}", or_none(name)),
+            Change::Source(source) => format!("from {} {}", source.system, source.id),
+            Change::Label(label) => format!("label +{label}"),
+            Change::Unlabel(label) => format!("label -{label}"),
+            Change::Link(link) => format!("link +{} {}", link.kind, link.to),
+            Change::Unlink(link) => format!("link -{} {}", link.kind, link.to),
+            Change::Criterion(text) => format!("criterion +{text}"),
+            Change::DropCriterion(text) => format!("criterion -{text}"),
+            Change::Tick(text) => format!("ticked {text}"),
+            Change::Untick(text) => format!("unticked {text}"),
+            Change::Session(one) => format!("session {}", one.session),
+        }
+    }
+}
+
+impl Topic for IssueEvent {
+    const NAME: &'static str = "issue";
+    type Move = std::convert::Infallible;
+
+    fn kind(&self) -> &'static str {
+        match self {
+            IssueEvent::Created { .. } => "created",
+            IssueEvent::Changed { .. } => "changed",
+            IssueEvent::Claimed { .. } => "claimed",
+            IssueEvent::Released {} => "released",
+        }
+    }
+
+    fn word(&self) -> &str {
+        match self {
+            IssueEvent::Created { .. } => "create",
+            IssueEvent::Changed { .. } => "edit",
+            IssueEvent::Claimed { .. } => "take",
+            IssueEvent::Released {} => "release",
+        }
+    }
+
+    fn weight(&self) -> Weight {
+        Weight::Opens
+    }
+
+    fn needs(&self) -> Version {
+        Version::V0_6
+    }
+
+    fn is_bare(&self) -> bool {
+        matches!(self, IssueEvent::Released {})
+    }
+
+    fn trailers(&self) -> Vec<(&'static str, String)> {
+        let status = self.changes().iter().rev().find_map(|change| match change {
+            Change::Status(status) => Some(status.to_string()),
+            _ => None,
+        });
+        status
+            .map(|status| ("Loopx-Status", status))
+            .into_iter()
+            .collect()
+    }
+
+    fn is_passed_over(&self) -> bool {
+        matches!(self, IssueEvent::Claimed { .. })
+    }
+}

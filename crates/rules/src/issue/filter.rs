@@ -1,0 +1,150 @@
+//! Which issues a list shows. All conditions have to hold; a field that is named twice takes either value.
+
+use super::{Issue, Status, Wait};
+use crate::lease::seconds_of;
+
+/// Minutes as people write them: `2d`, `4h`, `90m`. A day has eight hours of work.
+pub fn duration(minutes: u32) -> String {
+    match minutes {
+        0 => "0m".to_owned(),
+        _ if minutes.is_multiple_of(480) => format!("{}d", minutes / 480),
+        _ if minutes.is_multiple_of(60) => format!("{}h", minutes / 60),
+        _ => format!("{minutes}m"),
+    }
+}
+
+/// Reads [`duration`]; `None` where the text is none.
+pub fn minutes(text: &str) -> Option<u32> {
+    let at = text.find(|c: char| !c.is_ascii_digit())?;
+    let number: u32 = text[..at].parse().ok()?;
+    let unit = match &text[at..] {
+        "m" => 1,
+        "h" => 60,
+        "d" => 480,
+        "w" => 2400,
+        _ => return None,
+    };
+    number.checked_mul(unit)
+}
+
+/// Whether a text is a day, as `2026-11-30`.
+pub fn is_day(text: &str) -> bool {
+    text.len() == 10 && seconds_of(&format!("{text}T00:00:00Z")).is_some()
+}
+
+/// Which issues are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Also those that are resolved or closed.
+    pub all: bool,
+    pub statuses: Vec<Status>,
+    pub kinds: Vec<String>,
+    /// All of them.
+    pub labels: Vec<String>,
+    /// None of them.
+    pub without: Vec<String>,
+    /// A part of the name; an empty one is nobody.
+    pub assignee: Option<String>,
+    pub milestone: Option<String>,
+    /// At most this number.
+    pub priority: Option<u8>,
+    /// A part of the title.
+    pub text: Option<String>,
+    /// Whether it has to wait for something, or must not.
+    pub blocked: Option<bool>,
+    /// Not changed since that second of the clock.
+    pub stale: Option<i64>,
+    /// Due on that day or before it.
+    pub due: Option<String>,
+    /// Only what people wrote apart.
+    pub apart: bool,
+}
+
+impl Filter {
+    /// Whether it leaves anything out that is open.
+    pub fn is_narrow(&self) -> bool {
+        let open = Filter {
+            all: self.all,
+            ..Filter::default()
+        };
+        *self != open
+    }
+
+    pub fn takes(&self, issue: &Issue, waits: &[Wait]) -> bool {
+        let either = |wanted: &[String], value: &str| {
+            wanted.is_empty() || wanted.iter().any(|one| one == value)
+        };
+        let contains =
+            |value: &str, part: &str| value.to_lowercase().contains(&part.to_lowercase());
+        let is_open = self.all || !self.statuses.is_empty() || !issue.status.is_final();
+        is_open
+            && (self.statuses.is_empty() || self.statuses.contains(&issue.status))
+            && either(&self.kinds, &issue.kind)
+            && self.labels.iter().all(|label| issue.labels.contains(label))
+            && !self
+                .without
+                .iter()
+                .any(|label| issue.labels.contains(label))
+            && self
+                .assignee
+                .as_ref()
+                .is_none_or(|wanted| match &issue.assignee {
+                    Some(name) => !wanted.is_empty() && contains(name, wanted),
+                    None => wanted.is_empty(),
+                })
+            && (self.milestone.as_ref()).is_none_or(|name| issue.milestone.as_ref() == Some(name))
+            && self.priority.is_none_or(|most| issue.priority <= most)
+            && self
+                .text
+                .as_ref()
+                .is_none_or(|text| contains(&issue.title, text))
+            && self
+                .blocked
+                .is_none_or(|blocked| blocked != waits.is_empty())
+            && self.stale.is_none_or(|moment| {
+                seconds_of(&issue.changed.at).is_none_or(|changed| changed < moment)
+            })
+            && (self.due.as_ref())
+                .is_none_or(|day| issue.due.as_ref().is_some_and(|due| due <= day))
+            && (!self.apart || !issue.apart.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, is_day, minutes};
+
+    #[test]
+    fn an_estimate_is_read_as_it_is_written() {
+        for (text, wanted) in [
+            ("90m", Some(90)),
+            ("2h", Some(120)),
+            ("1d", Some(480)),
+            ("1w", Some(2400)),
+            ("2", None),
+            ("h", None),
+            ("-1h", None),
+            ("1.5h", None),
+            ("99999999999m", None),
+            ("9999999d", None),
+        ] {
+            assert_eq!(minutes(text), wanted, "{text}");
+        }
+        for written in ["90m", "2h", "3d"] {
+            assert_eq!(minutes(written).map(duration).as_deref(), Some(written));
+        }
+    }
+
+    #[test]
+    fn a_day_is_a_date_that_exists() {
+        for (text, is_it) in [
+            ("2026-11-30", true),
+            ("2026-02-30", false),
+            ("2026-1-3", false),
+            ("tomorrow", false),
+            ("2026-11-30T00:00:00Z", false),
+        ] {
+            assert_eq!(is_day(text), is_it, "{text}");
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! What the records of an issue make of it. The same records give the same issue on every machine, whatever the order
+//! in which they came.
+//!
+//! A field with one value has the values that nobody who wrote it later had seen: one, or several that were written
+//! apart. A member of a set is there as long as one record put it there whose effect no later record, knowing of it,
+//! took away. Lines of the description merge three ways.
+
+use super::event::{Change, IssueEvent};
+use super::{
+    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Source, Status, Texts,
+    Version, text,
+};
+use crate::causality::Causality;
+use crate::lease::Claim;
+use crate::op::{Body, Operation};
+use crate::session::{Recorded, Signed, recorded, signed};
+use crate::words::Word;
+use loopx_base::id::OpId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An issue as its records give it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    pub issue: Issue,
+    pub texts: Texts,
+}
+
+/// A field that has one value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Field {
+    Title,
+    Description,
+    Kind,
+    Status,
+    Priority,
+    Milestone,
+    Due,
+    Defer,
+    Estimate,
+    Assignee,
+    Source,
+    /// Whether this criterion is ticked.
+    Tick(String),
+}
+
+/// A member of a field that is a set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Member {
+    Label(String),
+    Link(Link),
+    Criterion(String),
+    Session(ForIt),
+}
+
+/// What a change does to which part.
+enum Effect {
+    Write(Field),
+    Put(Member),
+    Take(Member),
+}
+
+impl Effect {
+    fn of(change: &Change) -> Self {
+        match change {
+            Change::Title(_) => Effect::Write(Field::Title),
+            Change::Description(_) => Effect::Write(Field::Description),
+            Change::Kind(_) => Effect::Write(Field::Kind),
+            Change::Status(_) => Effect::Write(Field::Status),
+            Change::Priority(_) => Effect::Write(Field::Priority),
+            Change::Milestone(_) => Effect::Write(Field::Milestone),
+            Change::Due(_) => Effect::Write(Field::Due),
+            Change::Defer(_) => Effect::Write(Field::Defer),
+            Change::Estimate(_) => Effect::Write(Field::Estimate),
+            Change::Assignee(_) => Effect::Write(Field::Assignee),
+            Change::Source(_) => Effect::Write(Field::Source),
+            Change::Tick(text) | Change::Untick(text) => Effect::Write(Field::Tick(text.clone())),
+            Change::Label(label) => Effect::Put(Member::Label(label.clone())),
+            Change::Unlabel(label) => Effect::Take(Member::Label(label.clone())),
+            Change::Link(link) => Effect::Put(Member::Link(link.clone())),
+            Change::Unlink(link) => Effect::Take(Member::Link(link.clone())),
+            Change::Criterion(text) => Effect::Put(Member::Criterion(text.clone())),
+            Change::DropCriterion(text) => Effect::Take(Member::Criterion(text.clone())),
+            Change::Session(one) => Effect::Put(Member::Session(one.clone())),
+        }
+    }
+}
+
+/// The values of a field that nobody had seen who wrote it later, oldest first, with the place of their record.
+type Heads = Vec<(usize, Change)>;
+
+struct Folding<'o> {
+    ops: Vec<&'o Operation>,
+    cause: Causality,
+    fields: BTreeMap<Field, Heads>,
+    members: BTreeMap<Member, Vec<usize>>,
+    /// Every text that the description had, with the place of its record.
+    descriptions: Vec<(usize, String)>,
+    claim: Option<(usize, Recorded<Claim>)>,
+    /// Claims that somebody made without knowing of one that came before.
+    beside: Vec<(usize, Recorded<Claim>)>,
+    comments: Vec<Comment>,
+    needs: BTreeSet<String>,
+}
+
+/// Folds the records of an issue; nothing where it never came to be, or where that was taken back.
+pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
+    let mut sorted: Vec<&Operation> = ops.iter().collect();
+    sorted.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
+    let off = taken_back(&sorted);
+    let mut folding = Folding {
+        cause: Causality::of(&sorted),
+        ops: sorted,
+        fields: BTreeMap::new(),
+        members: BTreeMap::new(),
+        descriptions: Vec::new(),
+        claim: None,
+        beside: Vec::new(),
+        comments: Vec::new(),
+        needs: BTreeSet::new(),
+    };
+    let mut created = None;
+    for at in 0..folding.ops.len() {
+        let op = folding.ops[at];
+        if off.contains(&op.op) {
+            continue;
+        }
+        match &op.body {
+            Body::Issue(event) => {
+                if matches!(event, IssueEvent::Created { .. }) {
+                    created.get_or_insert_with(|| signed(op));
+                }
+                folding.event(at, event);
+            }
+            Body::Note(note) => folding.comments.push(Comment {
+                op: op.op.clone(),
+                seq: op.seq,
+                by: op.by.clone(),
+                at: op.at.clone(),
+                kind: note.kind_word().to_owned(),
+                text: note.text().to_owned(),
+            }),
+            Body::Unknown(unknown) => drop(folding.needs.insert(unknown.needs.to_string())),
+            Body::Log(_) | Body::Session(_) | Body::Task(_) => {}
+        }
+    }
+    Some(folding.finish(id, created?))
+}
+
+/// The records that somebody took back and nobody brought back since.
+fn taken_back<'o>(sorted: &[&'o Operation]) -> BTreeSet<&'o OpId> {
+    let mut off = BTreeSet::new();
+    for op in sorted {
+        match op.said() {
+            Some(Word::Undone { undone }) => off.extend(undone),
+            Some(Word::Redone { redone }) => {
+                for op in redone {
+                    off.remove(op);
+                }
+            }
+            _ => {}
+        }
+    }
+    off
+}
+
+impl Folding<'_> {
+    fn event(&mut self, at: usize, event: &IssueEvent) {
+        for change in event.changes() {
+            match Effect::of(change) {
+                Effect::Write(field) => self.write(at, field, change.clone()),
+                Effect::Put(member) => self.members.entry(member).or_default().push(at),
+                Effect::Take(member) => {
+                    if let Some(there) = self.members.get_mut(&member) {
+                        there.retain(|put| *put == at || !self.cause.saw(at, *put));
+                    }
+                }
+            }
+            if matches!(change, Change::Status(status) if status.is_final()) {
+                self.release(at);
+            }
+        }
+        match event {
+            IssueEvent::Claimed { claim } => self.claimed(at, claim),
+            IssueEvent::Released {} => {
+                self.release(at);
+                self.write(at, Field::Status, Change::Status(Status::Open));
+            }
+            IssueEvent::Created { .. } | IssueEvent::Changed { .. } => {}
+        }
+    }
+
+    fn claimed(&mut self, at: usize, claim: &Claim) {
+        let claim = recorded(self.ops[at], claim.clone());
+        self.beside.retain(|(other, _)| !self.cause.saw(at, *other));
+        match &self.claim {
+            // Of two that knew nothing of each other the earlier one has it.
+            Some((held, _)) if !self.cause.saw(at, *held) => self.beside.push((at, claim)),
+            _ => self.claim = Some((at, claim)),
+        }
+        self.write(at, Field::Status, Change::Status(Status::InProgress));
+    }
+
+    fn release(&mut self, at: usize) {
+        let is_seen = |other: usize| other == at || self.cause.saw(at, other);
+        if self.claim.as_ref().is_some_and(|(held, _)| is_seen(*held)) {
+            self.claim = None;
+        }
+        self.beside.retain(|(other, _)| !is_seen(*other));
+        if self.claim.is_none() && !self.beside.is_empty() {
+            self.claim = Some(self.beside.remove(0));
+        }
+    }
+
+    fn write(&mut self, at: usize, field: Field, change: Change) {
+        let cause = &self.cause;
+        let heads = self.fields.entry(field.clone()).or_default();
+        // Within one record the last word counts.
+        heads.retain(|(head, _)| *head != at && !cause.saw(at, *head));
+        let Change::Description(text) = &change else {
+            heads.push((at, change));
+            return;
+        };
+        self.descriptions.push((at, text.clone()));
+        let mut merged = text.clone();
+        let mut rest = Vec::new();
+        for (head, other) in std::mem::take(heads) {
+            let Change::Description(other_text) = &other else {
+                continue;
+            };
+            let base = self.descriptions.iter().rev();
+            let base = base.filter(|(one, _)| *one != at && *one != head);
+            let mut base = base.filter(|(one, _)| cause.saw(at, *one) && cause.saw(head, *one));
+            let base = base.next().map_or("", |(_, text)| text.as_str());
+            match text::merge(base, other_text, &merged) {
+                Some(text) => merged = text,
+                None => rest.push((head, other)),
+            }
+        }
+        rest.push((at, Change::Description(merged)));
+        *heads = rest;
+    }
+
+    /// The value of a field: of several the one that was written last.
+    fn value(&self, field: &Field) -> Option<&Change> {
+        self.fields.get(field)?.last().map(|(_, change)| change)
+    }
+
+    fn finish(self, id: &IssueId, created: Signed) -> Read {
+        let title = match self.value(&Field::Title) {
+            Some(Change::Title(title)) => title.clone(),
+            _ => String::new(),
+        };
+        let text = |field: &Field| match self.value(field) {
+            Some(
+                Change::Milestone(value)
+                | Change::Due(value)
+                | Change::Defer(value)
+                | Change::Assignee(value),
+            ) => value.clone(),
+            _ => None,
+        };
+        let status = match self.value(&Field::Status) {
+            Some(Change::Status(status)) => *status,
+            _ => Status::Open,
+        };
+        let last = self.ops.last();
+        let issue = Issue {
+            id: id.clone(),
+            title,
+            kind: match self.value(&Field::Kind) {
+                Some(Change::Kind(kind)) => kind.clone(),
+                _ => "task".to_owned(),
+            },
+            status,
+            reason: self.reason(status),
+            priority: match self.value(&Field::Priority) {
+                Some(Change::Priority(priority)) => *priority,
+                _ => PRIORITY,
+            },
+            labels: self.labels(),
+            milestone: text(&Field::Milestone),
+            due: text(&Field::Due),
+            defer: text(&Field::Defer),
+            estimate: match self.value(&Field::Estimate) {
+                Some(Change::Estimate(minutes)) => *minutes,
+                _ => None,
+            },
+            assignee: text(&Field::Assignee),
+            criteria: self.criteria(),
+            links: self.links(),
+            sessions: self.sessions(),
+            source: self.source(),
+            claim: self.claim.as_ref().map(|(_, claim)| claim.clone()),
+            comments: self.comments.len(),
+            changed: last.map_or_else(|| created.clone(), |op| signed(op)),
+            created,
+            apart: self.apart(),
+            needs: self.needs.iter().cloned().collect(),
+            seq: last.map_or(0, |op| op.seq),
+            newest: self.newest(),
+        };
+        let description = match self.value(&Field::Description) {
+            Some(Change::Description(text)) => text.clone(),
+            _ => String::new(),
+        };
+        Read {
+            issue,
+            texts: Texts {
+                description,
+                comments: self.comments,
+            },
+        }
+    }
+
+    fn source(&self) -> Option<Source> {
+        match self.value(&Field::Source) {
+            Some(Change::Source(source)) => Some(source.clone()),
+            _ => None,
+        }
+    }
+
+    /// Why it ended, from the record that ended it.
+    fn reason(&self, status: Status) -> Option<String> {
+        let heads = self.fields.get(&Field::Status)?;
+        let (at, _) = heads.last().filter(|_| status.is_final())?;
+        self.ops[*at].reason.clone()
+    }
+
+    /// The members that are there, in the order in which they came.
+    fn there<'s, T>(&'s self, pick: impl Fn(&'s Member) -> Option<T>) -> Vec<T> {
+        let mut found: Vec<(usize, T)> = self
+            .members
+            .iter()
+            .filter_map(|(member, put)| Some((*put.iter().min()?, pick(member)?)))
+            .collect();
+        // What came by one record keeps the order of its name: the sort is stable.
+        found.sort_by_key(|(at, _)| *at);
+        found.into_iter().map(|(_, one)| one).collect()
+    }
+
+    fn labels(&self) -> Vec<String> {
+        let mut labels = self.there(|member| match member {
+            Member::Label(label) => Some(label.clone()),
+            _ => None,
+        });
+        labels.sort();
+        labels
+    }
+
+    fn links(&self) -> Vec<Link> {
+        let mut links = self.there(|member| match member {
+            Member::Link(link) => Some(link.clone()),
+            _ => None,
+        });
+        links.sort();
+        links
+    }
+
+    fn sessions(&self) -> Vec<ForIt> {
+        self.there(|member| match member {
+            Member::Session(one) => Some(one.clone()),
+            _ => None,
+        })
+    }
+
+    fn criteria(&self) -> Vec<Criterion> {
+        let mut found = self.there(|member| match member {
+            Member::Criterion(text) => Some(Criterion {
+                done: matches!(
+                    self.value(&Field::Tick(text.clone())),
+                    Some(Change::Tick(_))
+                ),
+                text: text.clone(),
+            }),
+            _ => None,
+        });
+        // As whoever wrote them listed them.
+        found.sort_by_key(|one| self.place_of_criterion(&one.text));
+        found
+    }
+
+    fn place_of_criterion(&self, wanted: &str) -> (usize, usize) {
+        let puts = self.members.get(&Member::Criterion(wanted.to_owned()));
+        let Some(at) = puts.and_then(|put| put.iter().min().copied()) else {
+            return (usize::MAX, 0);
+        };
+        let changes = match &self.ops[at].body {
+            Body::Issue(event) => event.changes(),
+            _ => &[],
+        };
+        let is_it = |change: &Change| matches!(change, Change::Criterion(text) if text == wanted);
+        (at, changes.iter().position(is_it).unwrap_or(usize::MAX))
+    }
+
+    /// The fields with several values, and the claims that nobody knew of each other.
+    fn apart(&self) -> Vec<Apart> {
+        let mut found = Vec::new();
+        for (field, heads) in &self.fields {
+            if heads.windows(2).all(|pair| pair[0].1 == pair[1].1) {
+                continue;
+            }
+            let values = heads
+                .iter()
+                .map(|(at, change)| self.version(*at, value_of(change)));
+            found.push(Apart {
+                field: name(field),
+                values: values.collect(),
+            });
+        }
+        if let (Some((held, _)), false) = (&self.claim, self.beside.is_empty()) {
+            let all = [*held]
+                .into_iter()
+                .chain(self.beside.iter().map(|(at, _)| *at));
+            found.push(Apart {
+                field: "claim".to_owned(),
+                values: all
+                    .map(|at| self.version(at, self.ops[at].by.name.clone()))
+                    .collect(),
+            });
+        }
+        found
+    }
+
+    fn version(&self, at: usize, value: String) -> Version {
+        let op = self.ops[at];
+        Version {
+            value,
+            by: op.by.clone(),
+            at: op.at.clone(),
+            op: op.op.clone(),
+        }
+    }
+
+    /// The records that no other one had seen.
+    fn newest(&self) -> Vec<OpId> {
+        let all: Vec<usize> = (0..self.ops.len()).collect();
+        let newest = self.cause.newest(&all).into_iter();
+        newest.map(|at| self.ops[at].op.clone()).collect()
+    }
+}
+
+fn name(field: &Field) -> String {
+    match field {
+        Field::Title => "title".to_owned(),
+        Field::Description => "description".to_owned(),
+        Field::Kind => "kind".to_owned(),
+        Field::Status => "status".to_owned(),
+        Field::Priority => "priority".to_owned(),
+        Field::Milestone => "milestone".to_owned(),
+        Field::Due => "due".to_owned(),
+        Field::Defer => "defer".to_owned(),
+        Field::Estimate => "estimate".to_owned(),
+        Field::Assignee => "assignee".to_owned(),
+        Field::Source => "source".to_owned(),
+        Field::Tick(text) => format!("criterion {text:?}"),
+    }
+}
+
+/// The value that a change gives, for people.
+fn value_of(change: &Change) -> String {
+    match change {
+        Change::Description(text) => text.clone(),
+        Change::Tick(_) => "ticked".to_owned(),
+        Change::Untick(_) => "not ticked".to_owned(),
+        Change::Title(title) => title.clone(),
+        other => {
+            let words = other.words();
+            let value = words.split_once(' ').map(|(_, value)| value.to_owned());
+            value.unwrap_or(words)
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! What can be begun and what holds the rest: the issues as nodes of the task graph, which one engine judges.
+//!
+//! An issue waits for what it names by a link that orders, for its parts, for what the issue waits for that it is a
+//! part of, for its day, and for whoever has to settle what people wrote apart. Nothing of it is stored.
+
+use super::{Issue, IssueId, LinkKind, Status};
+use crate::lease::seconds_of;
+use crate::stage::Stage;
+use crate::task::graph::{Graph, Now, Wait as TaskWait};
+use crate::task::node::{Edge, Node, NodeKind, OnFailed, TaskId};
+use crate::task::status::Status as TaskStatus;
+use crate::task::world::UNSEEN;
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Something that an issue waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "for", rename_all = "snake_case")]
+pub enum Wait {
+    /// Another issue that is neither resolved nor closed.
+    Issue { issue: IssueId, status: Status },
+    /// An issue that it names and that is not here.
+    Missing { issue: IssueId },
+    /// The day before which nobody is to begin.
+    Day { day: String },
+    /// It was to be done only if that issue failed, and it did not.
+    NotNeeded { issue: IssueId },
+    /// People wrote its status apart.
+    Settling { field: String },
+    /// A record of it asks for a newer program.
+    Newer { needs: String },
+}
+
+impl Wait {
+    /// The issue that it waits for.
+    pub fn issue(&self) -> Option<&IssueId> {
+        match self {
+            Wait::Issue { issue, .. } | Wait::Missing { issue } => Some(issue),
+            _ => None,
+        }
+    }
+
+    /// In words, behind `waits for`.
+    pub fn words(&self, name: impl Fn(&IssueId) -> String) -> String {
+        match self {
+            Wait::Issue { issue, status } => format!("{} ({status})", name(issue)),
+            Wait::Missing { issue } => format!("{issue}, which is not here"),
+            Wait::Day { day } => day.clone(),
+            Wait::NotNeeded { issue } => {
+                format!(
+                    "nothing: {} was resolved, and this was for its failure",
+                    name(issue)
+                )
+            }
+            Wait::Settling { field } => format!("somebody to settle its {field}"),
+            Wait::Newer { needs } => format!("git loopx {needs}, which a record of it needs"),
+        }
+    }
+}
+
+/// All issues, in the order in which they came to be.
+#[derive(Debug)]
+pub struct Backlog {
+    pub issues: Vec<Issue>,
+    nodes: Vec<Node>,
+    statuses: Vec<TaskStatus>,
+    places: HashMap<IssueId, usize>,
+}
+
+impl Backlog {
+    pub fn of(mut issues: Vec<Issue>) -> Self {
+        issues.sort_by_cached_key(|issue| (seconds_of(&issue.created.at), issue.id.clone()));
+        let places: HashMap<IssueId, usize> = issues
+            .iter()
+            .enumerate()
+            .map(|(at, issue)| (issue.id.clone(), at))
+            .collect();
+        let parts = parts(&issues);
+        let nodes = issues
+            .iter()
+            .map(|issue| node(issue, &issues, &places, &parts));
+        let nodes = nodes.collect();
+        let status = |issue: &Issue| match issue.status.is_final() {
+            true => TaskStatus::Completed,
+            false => TaskStatus::Pending,
+        };
+        let statuses = issues.iter().map(status).collect();
+        Backlog {
+            issues,
+            nodes,
+            statuses,
+            places,
+        }
+    }
+
+    pub fn find(&self, id: &IssueId) -> Option<&Issue> {
+        self.places.get(id).map(|at| &self.issues[*at])
+    }
+
+    /// What each issue waits for on that day; nothing of one that is resolved or closed.
+    pub fn waits(&self, today: &str) -> Vec<Vec<Wait>> {
+        let graph = Graph::of(&self.nodes);
+        let of_graph = graph.all_waits(self.now());
+        let of_graph = of_graph.into_iter().zip(&self.issues);
+        of_graph
+            .map(|(waits, issue)| match issue.status.is_final() {
+                true => Vec::new(),
+                false => self.waits_of(issue, waits, today),
+            })
+            .collect()
+    }
+
+    fn now(&self) -> Now<'_> {
+        Now {
+            statuses: &self.statuses,
+            stage: Stage::Build,
+            world: &UNSEEN,
+            capacity: None,
+        }
+    }
+
+    fn waits_of(&self, issue: &Issue, of_graph: Vec<TaskWait>, today: &str) -> Vec<Wait> {
+        let mut waits = Vec::new();
+        let id = |task: &TaskId| IssueId::parse(task.as_str());
+        for wait in &of_graph {
+            match wait {
+                TaskWait::Task { task, .. } => {
+                    let other = id(task).and_then(|id| self.find(&id));
+                    waits.extend(other.map(|other| Wait::Issue {
+                        issue: other.id.clone(),
+                        status: other.status,
+                    }));
+                }
+                TaskWait::Unknown { task } => {
+                    waits.extend(id(task).map(|issue| Wait::Missing { issue }));
+                }
+                _ => {}
+            }
+        }
+        for other in issue.linked(LinkKind::IfFailed) {
+            if self
+                .find(other)
+                .is_some_and(|other| other.status == Status::Resolved)
+            {
+                waits.push(Wait::NotNeeded {
+                    issue: other.clone(),
+                });
+            }
+        }
+        if let Some(day) = issue.defer.as_ref().filter(|day| day.as_str() > today) {
+            waits.push(Wait::Day { day: day.clone() });
+        }
+        for field in ["status", "claim"] {
+            if issue.apart_in(field).is_some() {
+                waits.push(Wait::Settling {
+                    field: field.to_owned(),
+                });
+            }
+        }
+        waits.extend(issue.needs.iter().map(|needs| Wait::Newer {
+            needs: needs.clone(),
+        }));
+        waits
+    }
+
+    /// The places of the issues that can be begun: by priority, then by the day they are due, then oldest first.
+    pub fn ready(&self, today: &str) -> Vec<usize> {
+        let waits = self.waits(today);
+        let is_ready = |at: &usize| {
+            let issue = &self.issues[*at];
+            !issue.status.is_final() && issue.status != Status::InProgress && waits[*at].is_empty()
+        };
+        let mut ready: Vec<usize> = (0..self.issues.len()).filter(is_ready).collect();
+        ready.sort_by_key(|at| {
+            let issue = &self.issues[*at];
+            (issue.priority, issue.due.is_none(), &issue.due, *at)
+        });
+        ready
+    }
+
+    /// A cycle in which this issue is, the issue at both ends.
+    pub fn cycle_through(&self, id: &IssueId) -> Option<Vec<IssueId>> {
+        let at = *self.places.get(id)?;
+        let cycle = Graph::of(&self.nodes).cycle_through(at)?;
+        Some(
+            cycle
+                .into_iter()
+                .map(|at| self.issues[at].id.clone())
+                .collect(),
+        )
+    }
+
+    /// A cycle of links that order, the first issue repeated at its end.
+    pub fn cycle(&self) -> Option<Vec<IssueId>> {
+        let cycle = Graph::of(&self.nodes).cycle()?;
+        Some(
+            cycle
+                .iter()
+                .filter_map(|id| IssueId::parse(id.as_str()))
+                .collect(),
+        )
+    }
+
+    /// What can be done side by side, wave after wave; what is resolved or closed is in none.
+    pub fn waves(&self) -> Vec<Vec<usize>> {
+        Graph::of(&self.nodes).waves(&self.statuses, None)
+    }
+
+    /// The longest chain of what is left.
+    pub fn critical_path(&self) -> Vec<usize> {
+        Graph::of(&self.nodes).critical_path(&self.statuses)
+    }
+
+    /// The parts of each issue that has some.
+    pub fn parts(&self) -> BTreeMap<&IssueId, Vec<&Issue>> {
+        let mut found: BTreeMap<&IssueId, Vec<&Issue>> = BTreeMap::new();
+        for issue in &self.issues {
+            for parent in issue.linked(LinkKind::Parent) {
+                found.entry(parent).or_default().push(issue);
+            }
+        }
+        found
+    }
+
+    /// The issues that name this one, each with the word for what it is to them.
+    pub fn naming(&self, id: &IssueId) -> Vec<(&'static str, &Issue)> {
+        let mut found = Vec::new();
+        for issue in &self.issues {
+            let links = issue.links.iter().filter(|link| link.to == *id);
+            found.extend(links.map(|link| (link.kind.inverse(), issue)));
+        }
+        found
+    }
+}
+
+/// The parts of each issue, by place.
+fn parts(issues: &[Issue]) -> HashMap<IssueId, Vec<IssueId>> {
+    let mut parts: HashMap<IssueId, Vec<IssueId>> = HashMap::new();
+    for issue in issues {
+        for parent in issue.linked(LinkKind::Parent) {
+            parts
+                .entry(parent.clone())
+                .or_default()
+                .push(issue.id.clone());
+        }
+    }
+    parts
+}
+
+/// An issue with all its parts, and their parts.
+fn whole(id: &IssueId, parts: &HashMap<IssueId, Vec<IssueId>>) -> Vec<IssueId> {
+    let mut found = vec![id.clone()];
+    let mut known: HashSet<IssueId> = HashSet::from([id.clone()]);
+    let mut at = 0;
+    while at < found.len() {
+        for part in parts.get(&found[at]).into_iter().flatten() {
+            if known.insert(part.clone()) {
+                found.push(part.clone());
+            }
+        }
+        at += 1;
+    }
+    found
+}
+
+/// What the engine is given of an issue.
+fn node(
+    issue: &Issue,
+    issues: &[Issue],
+    places: &HashMap<IssueId, usize>,
+    parts: &HashMap<IssueId, Vec<IssueId>>,
+) -> Node {
+    let mut on: Vec<IssueId> = issue.linked(LinkKind::BlockedBy).cloned().collect();
+    for other in issue.linked(LinkKind::WaitsFor) {
+        on.extend(whole(other, parts));
+    }
+    on.extend(issue.linked(LinkKind::IfFailed).cloned());
+    on.retain(|other| *other != issue.id);
+    on.sort();
+    on.dedup();
+    let edges = on.iter().map(|id| Edge {
+        on: TaskId::of_issue(id),
+        optional: false,
+    });
+    // A parent that is not here holds nothing: it is a place in a list, not work.
+    let parent = issue
+        .linked(LinkKind::Parent)
+        .find(|id| places.contains_key(*id));
+    let parent = parent.filter(|id| places.get(*id).is_some_and(|at| issues[*at].id != issue.id));
+    Node {
+        id: TaskId::of_issue(&issue.id),
+        title: String::new(),
+        description: String::new(),
+        kind: NodeKind::Work,
+        work: None,
+        priority: u32::from(issue.priority),
+        role: None,
+        stage: Stage::Build,
+        depends_on: edges.collect(),
+        waits: Vec::new(),
+        parent: parent.map(TaskId::of_issue),
+        files: Vec::new(),
+        scenarios: Vec::new(),
+        criteria: Vec::new(),
+        verification: None,
+        reads: Vec::new(),
+        deferred: Vec::new(),
+        skill: None,
+        outputs: Vec::new(),
+        exclusive: Vec::new(),
+        parallel: true,
+        cap: Node::CAP,
+        time_limit: None,
+        turn: None,
+        on_failed: OnFailed::Hold,
+        part: None,
+        revision_of: None,
+        done_when: None,
+        gate: None,
+        line: 0,
+    }
+}

@@ -1,0 +1,251 @@
+//! Laws of the fold, over random histories of three people who hear of each other now and then.
+
+use super::event::{Change, IssueEvent};
+use super::{Issue, IssueId, Read, Status, fold};
+use crate::op::{Body, Operation};
+use crate::record::Draft;
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, OpId, Person};
+use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
+use proptest::{prop_assert, prop_assert_eq, proptest};
+use std::collections::BTreeMap;
+
+const PEOPLE: usize = 3;
+
+/// A blob id of bytes that no other bytes of a test have.
+fn blob(bytes: &[u8]) -> Result<Oid> {
+    let hash = |seed: u64| {
+        bytes.iter().fold(seed, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    };
+    Oid::parse(&format!(
+        "{:016x}{:016x}{:08x}",
+        hash(0xcbf2_9ce4_8422_2325),
+        hash(7),
+        hash(11) & 0xffff_ffff
+    ))
+}
+
+fn id() -> IssueId {
+    IssueId::parse("lx-7k2m000000").expect("an id")
+}
+
+/// One person's knowledge: the records that they have.
+#[derive(Clone, Default)]
+struct Knows {
+    ops: Vec<Operation>,
+}
+
+impl Knows {
+    fn newest(&self) -> Vec<OpId> {
+        let named: Vec<&OpId> = self.ops.iter().flat_map(|op| &op.after).collect();
+        let newest = self.ops.iter().filter(|op| !named.contains(&&op.op));
+        newest.map(|op| op.op.clone()).collect()
+    }
+
+    fn write(&mut self, who: usize, body: impl Into<Body>) {
+        let seq = self.ops.iter().map(|op| op.seq).max().unwrap_or(0) + 1;
+        let draft = Draft {
+            seq,
+            after: self.newest(),
+            entity: format!("issues/{}", id()),
+            tx: format!("{who}-{seq}"),
+            at: "2026-01-01T00:00:00Z".to_owned(),
+            by: Person::parse(&format!("P{who} <p{who}@x>")),
+            committer: None,
+            reason: None,
+            writes: BTreeMap::new(),
+            others: BTreeMap::new(),
+            body: body.into(),
+        };
+        self.ops.push(draft.seal(blob).expect("a record"));
+    }
+
+    fn hear(&mut self, other: &Knows) {
+        for op in &other.ops {
+            if !self.ops.iter().any(|one| one.op == op.op) {
+                self.ops.push(op.clone());
+            }
+        }
+    }
+
+    fn read(&self) -> Read {
+        fold(&id(), &self.ops).expect("an issue")
+    }
+
+    fn issue(&self) -> Issue {
+        self.read().issue
+    }
+}
+
+fn change(change: Change) -> IssueEvent {
+    IssueEvent::Changed {
+        changes: vec![change],
+    }
+}
+
+/// A step of a history: who writes what, or who hears of whom.
+#[derive(Clone, Debug)]
+enum Step {
+    Write(usize, Change),
+    Hear(usize, usize),
+}
+
+fn any_change() -> impl Strategy<Value = Change> {
+    let status = prop_oneof![
+        Just(Status::Open),
+        Just(Status::Planned),
+        Just(Status::Closed)
+    ];
+    prop_oneof![
+        "[ab]".prop_map(Change::Title),
+        "[ab\n]{0,6}".prop_map(Change::Description),
+        status.prop_map(Change::Status),
+        (0_u8..5).prop_map(Change::Priority),
+        "[xyz]".prop_map(Change::Label),
+        "[xyz]".prop_map(Change::Unlabel),
+        "[cd]".prop_map(Change::Criterion),
+        "[cd]".prop_map(Change::Tick),
+        "[cd]".prop_map(Change::Untick),
+    ]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0..PEOPLE, any_change()).prop_map(|(who, change)| Step::Write(who, change)),
+        1 => (0..PEOPLE, 0..PEOPLE).prop_map(|(who, of)| Step::Hear(who, of)),
+    ]
+}
+
+fn play(steps: &[Step]) -> Vec<Knows> {
+    let mut first = Knows::default();
+    first.write(
+        0,
+        IssueEvent::Created {
+            changes: vec![Change::Title("a".to_owned())],
+        },
+    );
+    let mut people = vec![first; PEOPLE];
+    for step in steps {
+        match step {
+            Step::Write(who, one) => people[*who].write(*who, change(one.clone())),
+            Step::Hear(who, of) => {
+                let other = people[*of].clone();
+                people[*who].hear(&other);
+            }
+        }
+    }
+    people
+}
+
+proptest! {
+    #[test]
+    fn whoever_hears_of_whom_in_whatever_order_ends_with_one_issue(
+        steps in prop::collection::vec(any_step(), 0..24),
+        order in Just((0..PEOPLE).collect::<Vec<_>>()).prop_shuffle(),
+        turn in any::<bool>(),
+    ) {
+        let people = play(&steps);
+        let mut one = Knows::default();
+        let mut other = Knows::default();
+        for who in 0..PEOPLE {
+            one.hear(&people[who]);
+            other.hear(&people[order[who]]);
+        }
+        if turn {
+            other.ops.reverse();
+        }
+        prop_assert_eq!(one.read(), other.read());
+    }
+
+    #[test]
+    fn what_somebody_writes_who_knows_everything_is_so(
+        steps in prop::collection::vec(any_step(), 0..24),
+        last in any_change(),
+    ) {
+        let people = play(&steps);
+        let mut all = Knows::default();
+        people.iter().for_each(|one| all.hear(one));
+        all.write(0, change(last.clone()));
+        let Read { issue, texts } = all.read();
+        let is_apart = |field: &str| issue.apart_in(field).is_some();
+        match last {
+            Change::Title(title) => prop_assert!(issue.title == title && !is_apart("title")),
+            Change::Description(text) => prop_assert!(texts.description == text && !is_apart("description")),
+            Change::Status(status) => prop_assert!(issue.status == status && !is_apart("status")),
+            Change::Priority(priority) => prop_assert!(issue.priority == priority && !is_apart("priority")),
+            Change::Label(label) => prop_assert!(issue.labels.contains(&label)),
+            Change::Unlabel(label) => prop_assert!(!issue.labels.contains(&label)),
+            Change::Criterion(text) => prop_assert!(issue.criteria.iter().any(|one| one.text == text)),
+            Change::Tick(text) => prop_assert!(issue.criteria.iter().all(|one| one.text != text || one.done)),
+            Change::Untick(text) => prop_assert!(issue.criteria.iter().all(|one| one.text != text || !one.done)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a_label_that_nobody_takes_away_is_never_lost(
+        steps in prop::collection::vec(any_step(), 0..24),
+    ) {
+        let people = play(&steps);
+        let mut all = Knows::default();
+        people.iter().for_each(|one| all.hear(one));
+        let puts = |wanted: &str| steps.iter().any(|step| matches!(step, Step::Write(_, Change::Label(label)) if label == wanted));
+        let takes = |wanted: &str| steps.iter().any(|step| matches!(step, Step::Write(_, Change::Unlabel(label)) if label == wanted));
+        for label in ["x", "y", "z"] {
+            if puts(label) && !takes(label) {
+                prop_assert!(all.issue().labels.iter().any(|one| one == label));
+            }
+        }
+    }
+}
+
+#[test]
+fn two_who_write_one_value_apart_agree_and_two_values_stay_both() {
+    let mut ada = play(&[]).swap_remove(0);
+    let mut bob = ada.clone();
+    for (one, other, apart) in [(1, 1, 0), (0, 3, 2)] {
+        ada.write(0, change(Change::Priority(one)));
+        bob.write(1, change(Change::Priority(other)));
+        ada.hear(&bob);
+        bob.hear(&ada);
+        let found = ada.issue();
+        assert_eq!(found, bob.issue());
+        let values = found.apart_in("priority").map_or(0, |one| one.values.len());
+        assert_eq!(values, apart);
+    }
+}
+
+#[test]
+fn a_label_that_is_put_and_taken_away_apart_stays() {
+    let mut ada = play(&[]).swap_remove(0);
+    ada.write(0, change(Change::Label("x".to_owned())));
+    let mut bob = ada.clone();
+    ada.write(0, change(Change::Unlabel("x".to_owned())));
+    bob.write(1, change(Change::Unlabel("x".to_owned())));
+    bob.write(1, change(Change::Label("x".to_owned())));
+    ada.hear(&bob);
+    assert_eq!(ada.issue().labels, ["x"]);
+}
+
+#[test]
+fn the_beginning_of_an_issue_can_be_taken_back() {
+    use crate::words::Word;
+    let mut ada = play(&[]).swap_remove(0);
+    let first = ada.ops[0].op.clone();
+    ada.write(
+        0,
+        Word::Undone {
+            undone: vec![first.clone()],
+        },
+    );
+    assert_eq!(fold(&id(), &ada.ops), None);
+    ada.write(
+        0,
+        Word::Redone {
+            redone: vec![first],
+        },
+    );
+    assert_eq!(ada.issue().title, "a");
+}

@@ -1,0 +1,246 @@
+//! The issue: something that is to be done before there is a session for it (design 11). An issue is a folder of the
+//! branch with one log of its own; what is true of it is folded from that log on reading and never stored.
+//!
+//! This module owns the words of the backlog and the values of an issue. Where issues lie, how they are written, and
+//! who asks for them is not known here.
+
+pub mod event;
+pub mod filter;
+mod fold;
+mod graph;
+mod id;
+#[cfg(test)]
+mod laws;
+pub mod plain;
+mod text;
+
+pub use fold::{Read, fold};
+pub use graph::{Backlog, Wait};
+pub use id::{IssueId, short_lengths};
+
+use super::lease::Claim;
+use super::session::{Recorded, Signed};
+use loopx_base::id::{OpId, Person, SessionId};
+use loopx_base::vocabulary::vocabulary;
+use serde::{Deserialize, Serialize};
+
+/// The version of the rules by which records become an issue: what is kept by other rules is read anew.
+pub const FOLD: u32 = 1;
+
+vocabulary!(
+    /// How far an issue is.
+    Status {
+        /// Nobody has begun.
+        Open = "open",
+        /// A way to do it is chosen.
+        Planned = "planned",
+        /// It has a place in the queue.
+        Queued = "queued",
+        /// Somebody is at it.
+        InProgress = "in_progress",
+        /// It was done, and an archive or a named person says so.
+        Resolved = "resolved",
+        /// It will not be done, or not here; the reason says why.
+        Closed = "closed",
+    }
+);
+
+impl Status {
+    /// Whether nothing is left to do.
+    pub fn is_final(self) -> bool {
+        matches!(self, Status::Resolved | Status::Closed)
+    }
+}
+
+vocabulary!(
+    /// What one issue has to do with another one that it names.
+    LinkKind {
+        /// It waits until the other is resolved or closed.
+        BlockedBy = "blocked-by",
+        /// It is only done where the other is closed without being resolved.
+        IfFailed = "if-failed",
+        /// It waits for the other and for every part of it.
+        WaitsFor = "waits-for",
+        /// It is a part of the other, and waits for what that waits for.
+        Parent = "parent",
+        /// It was found while somebody worked on the other.
+        DiscoveredFrom = "discovered-from",
+        /// It says what the other says.
+        DuplicateOf = "duplicate-of",
+        Related = "related",
+    }
+);
+
+impl LinkKind {
+    /// Whether it can hold work back: such links make no cycle.
+    pub fn orders(self) -> bool {
+        match self {
+            LinkKind::BlockedBy | LinkKind::IfFailed | LinkKind::WaitsFor | LinkKind::Parent => {
+                true
+            }
+            LinkKind::DiscoveredFrom | LinkKind::DuplicateOf | LinkKind::Related => false,
+        }
+    }
+
+    /// The word for the other direction, as the issue that is named is shown it.
+    pub fn inverse(self) -> &'static str {
+        match self {
+            LinkKind::BlockedBy => "blocks",
+            LinkKind::IfFailed => "fallback",
+            LinkKind::WaitsFor => "holds",
+            LinkKind::Parent => "part",
+            LinkKind::DiscoveredFrom => "led-to",
+            LinkKind::DuplicateOf => "duplicate",
+            LinkKind::Related => "related",
+        }
+    }
+}
+
+/// A link to another issue.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Link {
+    pub kind: LinkKind,
+    pub to: IssueId,
+}
+
+/// The kinds that every backlog has; policy may name more.
+pub const KINDS: [&str; 5] = ["bug", "feature", "task", "chore", "epic"];
+
+/// The largest number of a priority; 0 comes first.
+pub const LAST_PRIORITY: u8 = 4;
+/// The priority of an issue that says nothing of it.
+pub const PRIORITY: u8 = 2;
+
+/// Where an issue was taken over from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Source {
+    /// The program or format, as `beads`.
+    pub system: String,
+    /// Its id there.
+    pub id: String,
+}
+
+/// A session that was started for an issue.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ForIt {
+    /// Its name as it was then.
+    pub session: SessionId,
+    pub uid: String,
+}
+
+/// One thing that has to hold when an issue is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Criterion {
+    pub text: String,
+    pub done: bool,
+}
+
+/// A comment, with the record that has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comment {
+    pub op: OpId,
+    pub seq: u64,
+    pub by: Person,
+    pub at: String,
+    pub kind: String,
+    pub text: String,
+}
+
+/// One of several values that a field has, because people wrote it apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    pub value: String,
+    pub by: Person,
+    pub at: String,
+    pub op: OpId,
+}
+
+/// A field that people wrote apart and that nobody has written since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Apart {
+    pub field: String,
+    pub values: Vec<Version>,
+}
+
+/// What is true of an issue, but for its long texts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Issue {
+    pub id: IssueId,
+    pub title: String,
+    pub kind: String,
+    pub status: Status,
+    /// Why it is resolved or closed, as whoever did it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    pub priority: u8,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milestone: Option<String>,
+    /// A day, as `2026-11-30`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<String>,
+    /// The day before which nobody is to begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defer: Option<String>,
+    /// In minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<Criterion>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Link>,
+    /// Sessions that were started for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<ForIt>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// Whoever has it in hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Recorded<Claim>>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub comments: usize,
+    pub created: Signed,
+    pub changed: Signed,
+    /// What people wrote apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<Apart>,
+    /// The versions of this program that records ask for which it does not understand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// The largest number of its records, and the newest of them.
+    pub seq: u64,
+    pub newest: Vec<OpId>,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+impl Issue {
+    /// The issues that it names by a link of this kind.
+    pub fn linked(&self, kind: LinkKind) -> impl Iterator<Item = &IssueId> {
+        let links = self.links.iter().filter(move |link| link.kind == kind);
+        links.map(|link| &link.to)
+    }
+
+    /// The values of a field that people wrote apart.
+    pub fn apart_in(&self, field: &str) -> Option<&Apart> {
+        self.apart.iter().find(|apart| apart.field == field)
+    }
+
+    /// How many criteria are ticked.
+    pub fn ticked(&self) -> usize {
+        self.criteria.iter().filter(|one| one.done).count()
+    }
+}
+
+/// The long texts of an issue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Texts {
+    pub description: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<Comment>,
+}

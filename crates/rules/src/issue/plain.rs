@@ -1,0 +1,178 @@
+//! Issues as plain JSON, one a line: what `issue create --from` reads and `issue export` writes.
+
+use super::event::Change;
+use super::filter::minutes;
+use super::{Comment, Issue, IssueId, Source, Texts};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use serde::{Deserialize, Serialize};
+
+/// An issue as a line has it. What a line does not say has no value; what no issue has is refused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Plain {
+    /// A name by which other lines link to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<IssueId>,
+    pub title: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<super::Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub milestone: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub defer: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignee: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<PlainCriterion>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<PlainLink>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Source>,
+    /// What was said of it; only written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<Comment>,
+}
+
+/// A time in minutes, or as people write it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Estimate {
+    Minutes(u32),
+    Text(String),
+}
+
+/// A criterion: its text, or the text and whether it is ticked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PlainCriterion {
+    Text(String),
+    Ticked { text: String, done: bool },
+}
+
+/// A link to another line's key, or to an id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlainLink {
+    pub kind: String,
+    pub to: String,
+}
+
+impl Plain {
+    /// Its fields as changes of an issue that has none yet.
+    pub fn changes(&self) -> Vec<Change> {
+        let mut changes = vec![Change::Title(self.title.trim().to_owned())];
+        if !self.description.is_empty() {
+            changes.push(Change::Description(self.description.clone()));
+        }
+        changes.extend(self.kind.clone().map(Change::Kind));
+        changes.extend(self.status.map(Change::Status));
+        changes.extend(self.priority.map(Change::Priority));
+        changes.extend(self.labels.iter().cloned().map(Change::Label));
+        let some = |value: &Option<String>| value.clone().map(Some);
+        changes.extend(some(&self.milestone).map(Change::Milestone));
+        changes.extend(some(&self.due).map(Change::Due));
+        changes.extend(some(&self.defer).map(Change::Defer));
+        changes.extend(some(&self.assignee).map(Change::Assignee));
+        let estimate = self.estimate.as_ref().and_then(|estimate| match estimate {
+            Estimate::Minutes(minutes) => Some(*minutes),
+            Estimate::Text(text) => minutes(text),
+        });
+        changes.extend(estimate.map(|minutes| Change::Estimate(Some(minutes))));
+        for criterion in &self.criteria {
+            match criterion {
+                PlainCriterion::Text(text) => changes.push(Change::Criterion(text.clone())),
+                PlainCriterion::Ticked { text, done } => {
+                    changes.push(Change::Criterion(text.clone()));
+                    changes.extend(done.then(|| Change::Tick(text.clone())));
+                }
+            }
+        }
+        changes.extend(self.source.clone().map(Change::Source));
+        changes
+    }
+
+    /// An issue as a line has it.
+    pub fn of(issue: &Issue, texts: &Texts) -> Self {
+        let criteria = issue.criteria.iter().map(|one| PlainCriterion::Ticked {
+            text: one.text.clone(),
+            done: one.done,
+        });
+        let links = issue.links.iter().map(|link| PlainLink {
+            kind: link.kind.to_string(),
+            to: link.to.to_string(),
+        });
+        Plain {
+            key: None,
+            id: Some(issue.id.clone()),
+            title: issue.title.clone(),
+            description: texts.description.clone(),
+            kind: Some(issue.kind.clone()),
+            status: Some(issue.status),
+            reason: issue.reason.clone(),
+            priority: Some(issue.priority),
+            labels: issue.labels.clone(),
+            milestone: issue.milestone.clone(),
+            due: issue.due.clone(),
+            defer: issue.defer.clone(),
+            estimate: issue.estimate.map(Estimate::Minutes),
+            assignee: issue.assignee.clone(),
+            criteria: criteria.collect(),
+            links: links.collect(),
+            source: issue.source.clone(),
+            comments: texts.comments.clone(),
+        }
+    }
+}
+
+/// Reads lines; an empty line is passed over. The first that is wrong is named with its number.
+pub fn read(text: &str, file: &str) -> Result<Vec<Plain>> {
+    let mut found = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let invalid = |what: String| {
+            Failure::usage(
+                Code::IssueFieldInvalid,
+                format!("{file}:{}: {what}", at + 1),
+            )
+            .help(command!("help issue create"))
+        };
+        let plain: Plain = serde_json::from_str(line)
+            .map_err(|error| invalid(format!("expected an issue as JSON: {error}")))?;
+        if plain.title.trim().is_empty() {
+            return Err(invalid("expected `title`, found none".to_owned()));
+        }
+        if let Some(Estimate::Text(text)) = &plain.estimate
+            && minutes(text).is_none()
+        {
+            return Err(invalid(format!(
+                "expected a time like 90m, 4h or 2d, found `{text}`"
+            )));
+        }
+        found.push(plain);
+    }
+    match found.is_empty() {
+        true => Err(Failure::usage(
+            Code::InputMissing,
+            format!("{file}: expected issues as JSON, one a line, found none"),
+        )),
+        false => Ok(found),
+    }
+}

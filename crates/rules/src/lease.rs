@@ -1,0 +1,353 @@
+//! Who builds: a build belongs to one worktree, and to one agent session where one is known, for as
+//! long as its lease runs (design 5 and 7; reference 7, "Stop gate", rule 2).
+//!
+//! A claim rides on the operations of the build, so that somebody who works alone never notices it. The
+//! owner is a random token of the worktree: no path and no name of a machine is recorded. The clock
+//! is the caller's.
+
+use super::session::{Recorded, Signed};
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::Person;
+use serde::{Deserialize, Serialize};
+
+/// How long a claim holds when nothing else is said, in seconds.
+pub const LEASE: u32 = 2 * 60 * 60;
+/// The longest lease, in seconds: a week. A slip of the pen must not lock a build for years.
+pub const MAX_LEASE: u32 = 7 * 24 * 60 * 60;
+/// The longest name of an agent session that is kept as it is.
+const MAX_AGENT: usize = 64;
+
+/// A worktree's hold on a build.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The worktree's token.
+    pub owner: String,
+    /// The agent session, where one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    pub seconds: u32,
+    /// Whom it was taken from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Over>,
+}
+
+/// A claim that ended because somebody else took the build over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Over {
+    pub owner: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(flatten)]
+    pub signed: Signed,
+    /// Its lease was still running.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alive: bool,
+}
+
+/// Who asks: a worktree, perhaps with an agent session in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub token: String,
+    pub agent: Option<String>,
+    /// The lease that it wants, in seconds.
+    pub seconds: u32,
+}
+
+/// How a build stands to somebody who asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing<'a> {
+    /// Nobody has claimed it.
+    Free,
+    /// His own; `fresh` when most of the lease is still to come.
+    Own { fresh: bool },
+    /// Somebody else's, whose lease has ended.
+    Dead(&'a Recorded<Claim>),
+    /// Somebody else's.
+    Held(&'a Recorded<Claim>),
+}
+
+/// The second at which a claim ends; one whose time cannot be read has ended.
+pub fn until(claim: &Recorded<Claim>) -> i64 {
+    ends(claim, claim.value.seconds)
+}
+
+/// The second at which a lease of so many seconds ends that began with a record.
+pub fn ends<T>(record: &Recorded<T>, seconds: u32) -> i64 {
+    let seconds = i64::from(seconds.min(MAX_LEASE));
+    seconds_of(&record.signed.at).map_or(i64::MIN, |at| at.saturating_add(seconds))
+}
+
+/// A time of the records as seconds since 1970.
+pub fn seconds_of(at: &str) -> Option<i64> {
+    use time::format_description::well_known::Rfc3339;
+    let moment = time::OffsetDateTime::parse(at, &Rfc3339).ok()?;
+    Some(moment.unix_timestamp())
+}
+
+/// Seconds since 1970 for people, in UTC.
+pub fn clock(seconds: i64) -> String {
+    use time::format_description::well_known::Rfc3339;
+    time::OffsetDateTime::from_unix_timestamp(seconds)
+        .ok()
+        .and_then(|moment| moment.format(&Rfc3339).ok())
+        .unwrap_or_else(|| "an unknown time".to_owned())
+}
+
+/// How a build stands to a worktree. Whatever agent works there: commands are the worktree's.
+pub fn standing<'a>(
+    claim: Option<&'a Recorded<Claim>>,
+    token: Option<&str>,
+    now: i64,
+) -> Standing<'a> {
+    match claim {
+        None => Standing::Free,
+        Some(claim) if Some(claim.value.owner.as_str()) == token => {
+            // Renewed when half of it is gone, so that working costs no commits of its own.
+            let half = i64::from(claim.value.seconds.min(MAX_LEASE)) / 2;
+            Standing::Own {
+                fresh: until(claim).saturating_sub(half) > now,
+            }
+        }
+        Some(claim) if until(claim) <= now => Standing::Dead(claim),
+        Some(claim) => Standing::Held(claim),
+    }
+}
+
+/// The claim that an operation of the build carries: none when there is nothing new to say, and a
+/// refusal when somebody else builds.
+pub fn hold(
+    claim: Option<&Recorded<Claim>>,
+    owner: &Owner,
+    now: i64,
+    take_over: bool,
+) -> Result<Option<Claim>> {
+    let new = |over: Option<Over>, agent: Option<String>| Claim {
+        owner: owner.token.clone(),
+        agent,
+        seconds: owner.seconds.min(MAX_LEASE),
+        over,
+    };
+    let taken =
+        |claim: &Recorded<Claim>, alive: bool| new(Some(over(claim, alive)), owner.agent.clone());
+    match standing(claim, Some(&owner.token), now) {
+        Standing::Free => Ok(Some(new(None, owner.agent.clone()))),
+        Standing::Own { fresh } => {
+            let known = claim.and_then(|claim| claim.value.agent.clone());
+            // Whoever does a step here builds: a host that is started again has another session. To take
+            // the build over without saying for whom lets the recorded session go.
+            let agent = match take_over {
+                true => owner
+                    .agent
+                    .clone()
+                    .filter(|agent| known.as_ref() != Some(agent)),
+                false => owner.agent.clone().or_else(|| known.clone()),
+            };
+            let over = match claim {
+                Some(claim) if known.is_some() && agent != known => {
+                    Some(over(claim, until(claim) > now))
+                }
+                _ => claim.and_then(|claim| claim.value.over.clone()),
+            };
+            Ok((!fresh || agent != known).then(|| new(over, agent)))
+        }
+        Standing::Dead(claim) => Ok(Some(taken(claim, false))),
+        Standing::Held(claim) if take_over => Ok(Some(taken(claim, true))),
+        Standing::Held(claim) => Err(held(claim)),
+    }
+}
+
+/// The claim of an agent session that was found at work on the build: its worktree's, with its name.
+pub fn adopt(claim: Option<&Recorded<Claim>>, owner: &Owner, now: i64) -> Result<Claim> {
+    let mut new = Claim {
+        owner: owner.token.clone(),
+        agent: owner.agent.clone(),
+        seconds: owner.seconds.min(MAX_LEASE),
+        over: None,
+    };
+    match (standing(claim, Some(&owner.token), now), claim) {
+        (Standing::Held(claim), _) => return Err(held(claim)),
+        (Standing::Dead(claim), _) => new.over = Some(over(claim, false)),
+        (Standing::Own { .. }, Some(claim)) => {
+            new.agent = owner.agent.clone().or_else(|| claim.value.agent.clone());
+            let same = claim.value.agent.is_none() || claim.value.agent == new.agent;
+            new.over = match same {
+                true => claim.value.over.clone(),
+                false => Some(over(claim, until(claim) > now)),
+            };
+        }
+        _ => {}
+    }
+    Ok(new)
+}
+
+fn over(claim: &Recorded<Claim>, alive: bool) -> Over {
+    Over {
+        owner: claim.value.owner.clone(),
+        agent: claim.value.agent.clone(),
+        signed: claim.signed.clone(),
+        alive,
+    }
+}
+
+/// Somebody else builds: who, and until when.
+fn held(claim: &Recorded<Claim>) -> Failure {
+    Failure::new(
+        Kind::Waiting,
+        Code::BuildHeld,
+        format!(
+            "the build belongs to another worktree ({}) until {}",
+            whose(
+                &claim.value.owner,
+                claim.value.agent.as_deref(),
+                &claim.signed.by
+            ),
+            clock(until(claim))
+        ),
+    )
+    .help(hint![
+        "wait, or: ",
+        command!("build --take-over --reason WHY")
+    ])
+}
+
+/// An owner for people.
+pub fn whose(owner: &str, agent: Option<&str>, by: &Person) -> String {
+    let owner = agent_name(owner).unwrap_or_default();
+    let short = &owner[owner.len().saturating_sub(6)..];
+    // It comes from the branch, which somebody else may have written.
+    match agent.and_then(agent_name) {
+        Some(agent) => format!("{by}, worktree {short}, agent session {agent}"),
+        None => format!("{by}, worktree {short}"),
+    }
+}
+
+/// An agent session's name as it is recorded: letters, digits, `-`, `_`, `.`; `None` when nothing of it is left.
+pub fn agent_name(raw: &str) -> Option<String> {
+    let name: String = raw
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c))
+        .take(MAX_AGENT)
+        .collect();
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Claim, Owner, Standing, agent_name, hold, standing, until};
+    use crate::session::{Recorded, Signed};
+    use loopx_base::failure::Kind;
+    use loopx_base::id::{OpId, Person};
+
+    fn claim(owner: &str, at: &str) -> Recorded<Claim> {
+        Recorded {
+            op: OpId::parse(&"0".repeat(26)).expect("an id"),
+            seq: 1,
+            signed: Signed {
+                by: Person::parse("Ada <a@x>"),
+                at: at.to_owned(),
+            },
+            reason: None,
+            value: Claim {
+                owner: owner.to_owned(),
+                agent: None,
+                seconds: 100,
+                over: None,
+            },
+        }
+    }
+
+    fn owner(token: &str, agent: Option<&str>) -> Owner {
+        Owner {
+            token: token.into(),
+            agent: agent.map(str::to_owned),
+            seconds: 100,
+        }
+    }
+
+    const AT: &str = "1970-01-01T00:16:40Z";
+
+    #[test]
+    fn a_lease_is_alive_to_its_last_second_and_renewed_when_half_is_gone() {
+        let held = claim("a", AT);
+        assert_eq!(until(&held), 1100);
+        for (token, now, wanted) in [
+            ("a", 1000, Standing::Own { fresh: true }),
+            ("a", 1049, Standing::Own { fresh: true }),
+            ("a", 1050, Standing::Own { fresh: false }),
+            ("a", 9999, Standing::Own { fresh: false }),
+            ("b", 1099, Standing::Held(&held)),
+            ("b", 1100, Standing::Dead(&held)),
+        ] {
+            assert_eq!(
+                standing(Some(&held), Some(token), now),
+                wanted,
+                "{token} {now}"
+            );
+        }
+        assert_eq!(standing(None, None, 0), Standing::Free);
+    }
+
+    #[test]
+    fn who_takes_over_says_from_whom() {
+        let held = claim("a", AT);
+        let refused = hold(Some(&held), &owner("b", None), 1001, false).expect_err("held");
+        assert_eq!(refused.kind, Kind::Waiting);
+        assert!(
+            refused.message.contains("1970-01-01T00:18:20Z"),
+            "{refused}"
+        );
+        let forced = hold(Some(&held), &owner("b", None), 1001, true).expect("a claim");
+        let over = forced.and_then(|claim| claim.over).expect("over");
+        assert_eq!((over.owner.as_str(), over.alive), ("a", true));
+        let late = hold(Some(&held), &owner("b", None), 2000, false).expect("a claim");
+        assert_eq!(
+            late.and_then(|claim| claim.over).map(|over| over.alive),
+            Some(false)
+        );
+    }
+
+    #[test]
+    fn the_owner_says_nothing_new_while_the_lease_is_fresh() {
+        let held = claim("a", AT);
+        assert_eq!(hold(Some(&held), &owner("a", None), 1001, false), Ok(None));
+        let adopted = hold(Some(&held), &owner("a", Some("s1")), 1001, false).expect("a claim");
+        assert_eq!(adopted.and_then(|claim| claim.agent).as_deref(), Some("s1"));
+        let renewed = hold(Some(&held), &owner("a", None), 1060, false).expect("a claim");
+        assert_eq!(renewed.expect("a claim").over, None);
+    }
+
+    #[test]
+    fn h4_the_agent_session_that_does_a_step_is_the_owner() {
+        let mut held = claim("a", AT);
+        held.value.agent = Some("s1".into());
+        let step = |agent: Option<&str>, take_over| {
+            hold(Some(&held), &owner("a", agent), 1001, take_over).expect("a claim")
+        };
+        let restarted = step(Some("s2"), false).expect("a new claim");
+        assert_eq!(restarted.agent.as_deref(), Some("s2"));
+        let over = restarted.over.and_then(|over| over.agent);
+        assert_eq!(over.as_deref(), Some("s1"), "from whom");
+        // A step of nobody in particular, or of the same session, changes nothing.
+        assert_eq!((step(None, false), step(Some("s1"), false)), (None, None));
+        // Taken over in the same worktree: for the one that asks, or for whoever comes.
+        for (agent, wanted) in [(Some("s2"), Some("s2")), (Some("s1"), None), (None, None)] {
+            let taken = step(agent, true).expect("a claim");
+            assert_eq!(taken.agent.as_deref(), wanted);
+            assert!(taken.over.is_some_and(|over| over.alive));
+        }
+    }
+
+    #[test]
+    fn a_time_that_cannot_be_read_holds_nothing() {
+        let held = claim("a", "yesterday");
+        assert_eq!(standing(Some(&held), Some("b"), 0), Standing::Dead(&held));
+    }
+
+    #[test]
+    fn names_of_agents_are_plain() {
+        assert_eq!(agent_name("a/b\x1b[31m c"), Some("ab31mc".into()));
+        assert_eq!(agent_name("\n"), None);
+        assert_eq!(agent_name(&"x".repeat(99)).map(|name| name.len()), Some(64));
+    }
+}

@@ -1,0 +1,435 @@
+//! What is next in a build: the code, its proofs, the commit, and what is said of it.
+
+use super::{Advised, Here, Next, by_blockers, commit, person};
+use crate::artifact::Artifact;
+use crate::checks::checks;
+use crate::gate;
+use crate::gate::{AuditItem, Proof, View};
+use crate::op::Evidence;
+use crate::session::Recorded;
+use crate::stage::{Stage, Transition};
+use crate::task::graph::{Graph, Now, Wait};
+use crate::task::node::{Node, NodeKind, Verification};
+use crate::task::plan;
+use crate::task::status::{Status, TaskFacts};
+use crate::task::world::{ANYBODY, Condition, UNSEEN};
+use loopx_base::failure::{Blocker, Code};
+use loopx_base::hint::{Hint, Verb, command, hint};
+use loopx_base::shell_word;
+
+/// `None`: the gate is ready.
+pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Option<Advised> {
+    if view.code.is_none() {
+        let said = "the build needs a worktree, and the repository is bare: ";
+        let add = Hint::git(format!(
+            "worktree add ../work {}",
+            shell_word(view.state.branch.as_deref().unwrap_or("HEAD"))
+        ));
+        return Some(Advised::from(add).advice(said.trim_end_matches(": ")));
+    }
+    if let Some(blocked) = &view.state.build.blocked {
+        let why = blocked.reason.as_deref().unwrap_or("somebody said so");
+        return Some(Advised::from(command!("agent resume")).advice(format!("stopped: {why}")));
+    }
+    let of_brief: Vec<Blocker> = blockers
+        .iter()
+        .filter(|blocker| blocker.code.is_of_brief())
+        .cloned()
+        .collect();
+    if !of_brief.is_empty() {
+        return by_blockers(view, &of_brief);
+    }
+    // Where the world is waited for, nothing may be left to write; and a pipeline says what is written when.
+    let asks = here.world.is_some_and(|world| world.is_asked) || is_of_pipeline(view);
+    if let Some(task) = asks.then(|| task(view, here)).flatten() {
+        return Some(task);
+    }
+    if let Some(write) = unwritten(view) {
+        return Some(write);
+    }
+    if let Some(task) = task(view, here) {
+        return Some(task);
+    }
+    if let Some(proof) = proof(view, here) {
+        return Some(at_top(here, proof));
+    }
+    // A review covers what is committed, and an approval the tree.
+    if let Some(first) = commit(view, here) {
+        return Some(first);
+    }
+    let failed = |blocker: &&Blocker| blocker.code == Code::VerificationFailed;
+    if let Some(failed) = blockers.iter().find(failed) {
+        let again = failed.help.lead();
+        let told = format!("{}: mend the code, then", failed.message);
+        return Some(Advised::write(match again {
+            Some(again) => hint![format!("{told}: "), again],
+            None => told.into(),
+        }));
+    }
+    by_blockers(view, blockers)
+}
+
+/// Whether a pipeline made some of the tasks.
+fn is_of_pipeline(view: View<'_>) -> bool {
+    // Most lists come from none, and are not read for this.
+    let text = view.texts.get(&Artifact::TaskList);
+    let nodes = || plan::now(view.texts, view.state).unwrap_or_default();
+    text.is_some_and(|text| text.contains("\"pipeline\""))
+        && nodes().iter().any(|node| node.part.is_some())
+}
+
+/// A command becomes a check where checks run: at the top of the repository.
+fn at_top(here: &Here<'_>, found: Advised) -> Advised {
+    let is_below = here.worktree.as_ref().is_some_and(|tree| !tree.is_top);
+    let asks = found.command().and_then(Hint::command);
+    let is_new = asks.is_some_and(|asks| asks.verb() == Verb::Run && asks.args().contains("-- "));
+    match found.next {
+        Next::Command(command) if is_below && is_new => {
+            Advised::write(hint!["at the top of the repository: ", command])
+        }
+        next => Advised {
+            next,
+            advice: found.advice,
+        },
+    }
+}
+
+/// Nothing was done yet: nothing differs from where the build began, and nothing ran on that.
+fn unwritten(view: View<'_>) -> Option<Advised> {
+    let code = view.code.filter(|code| !code.is_dirty)?;
+    let state = view.state;
+    // What ran before the verdict that sent the work back says nothing of the mending.
+    let ran = view.evidence().iter();
+    let is_here = |run: &&Recorded<Evidence>| {
+        run.value.tree == code.tree && run.seq > state.build.fresh_after
+    };
+    if ran.filter(is_here).count() > 0 {
+        return None;
+    }
+    let branch = match &state.branch {
+        Some(branch) => format!(" on branch {branch}"),
+        None => String::new(),
+    };
+    let reviewed = state.verdict.as_ref().map(|verdict| &verdict.value.tree);
+    if state.last_transition == Some(Transition::DoneToBuild) && reviewed == Some(&code.tree) {
+        return Some(Advised::write(format!(
+            "change the code{branch}, which was finished and is open again, and commit it"
+        )));
+    }
+    if state.build.rework && reviewed == Some(&code.tree) {
+        let said = format!("mend{branch} what the review found: ");
+        return Some(Advised::write(hint![
+            said,
+            command!("cat review-report.md")
+        ]));
+    }
+    let is_new = !state.build.rework && state.base.is_some() && code.head == state.base;
+    let within = match state.scope.as_slice() {
+        [] => String::new(),
+        scope => format!(", in {}", scope.join(", ")),
+    };
+    is_new.then(|| Advised::write(format!("write the code{branch}{within}, and commit it")))
+}
+
+/// What waits for a task that was skipped goes nowhere by itself: either that one is done after all, or this one falls
+/// too.
+fn behind_skipped(graph: &Graph<'_>, statuses: &[Status]) -> Option<Advised> {
+    let blocked = graph.blocked(statuses).into_iter();
+    let mut ends = blocked.filter_map(|chain| Some((*chain.iter().rev().nth(1)?, *chain.last()?)));
+    let (waits, end) = ends.find(|(_, end)| statuses[*end] == Status::Skipped)?;
+    let (waits, end) = (&graph.nodes[waits].id, &graph.nodes[end].id);
+    let or = command!("task skip {waits} --reason WHY").because("a person decides");
+    Some(
+        Advised::from(hint![command!("task retry {end}"), "  or: ", or])
+            .advice(format!("{waits} waits for {end}, which was skipped")),
+    )
+}
+
+/// The next step among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
+/// where nobody takes any: then checks are run.
+fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    let asks = here.world.is_some_and(|world| world.is_asked);
+    if view.state.tasks.is_empty() && !asks && !is_of_pipeline(view) {
+        return None;
+    }
+    let nodes = plan::now(view.texts, view.state).ok()?;
+    let statuses = gate::task_statuses(view, &nodes, &gate::audit(view));
+    let graph = Graph::of(&nodes);
+    let now = Now {
+        statuses: &statuses,
+        stage: Stage::Build,
+        world: here.world.unwrap_or(&UNSEEN),
+        capacity: None,
+    };
+    let holders = |node: &Node| view.state.task(&node.id).and_then(TaskFacts::holder);
+    let token = here.token.as_deref();
+    let is_own =
+        |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
+    if let Some(own) = nodes.iter().find(is_own) {
+        return Some(match own.gate.is_some() {
+            true => judge(view, own, Status::Claimed),
+            false => own_task(view, here, own),
+        });
+    }
+    let ready = graph.ready(now);
+    let mut work = ready.into_iter().filter(|at| !graph.is_persons(*at));
+    if let Some(at) = work
+        .clone()
+        .find(|at| here.unfit_of(&nodes[*at].id).is_none())
+    {
+        let id = &nodes[at].id;
+        return Some(Advised::from(command!("take")).advice(format!("{id} is ready")));
+    }
+    let unfit = work.find_map(|at| here.unfit_of(&nodes[at].id));
+    if let Some(at) = graph
+        .ready(now)
+        .into_iter()
+        .find(|at| nodes[*at].gate.is_some())
+    {
+        return Some(judge(view, &nodes[at], statuses[at]));
+    }
+    if let Some(at) = graph
+        .ready(now)
+        .into_iter()
+        .find(|at| nodes[*at].kind == NodeKind::Checkpoint)
+    {
+        let node = &nodes[at];
+        let what = format!("the word that {} may pass", node.id);
+        return Some(match person(view, here) {
+            Some(who) => Advised::waits(who, what),
+            None => Advised::write(hint![
+                format!("look at what {} is about ({}): ", node.id, node.title),
+                gate::lead_of(node, statuses[at], view.state)
+            ]),
+        });
+    }
+    if let Some(at) = statuses.iter().position(|one| *one == Status::Failed) {
+        let id = &nodes[at].id;
+        let facts = view.state.task(id)?;
+        let again = match facts.failures >= nodes[at].cap {
+            true => command!("task retry {id} --reason WHY").because("a person decides"),
+            false => command!("task retry {id}"),
+        };
+        let why = facts.last.reason.as_deref().unwrap_or_default();
+        return Some(Advised::from(again).advice(format!("{id} failed: {why}")));
+    }
+    if let Some(skipped) = behind_skipped(&graph, &statuses) {
+        return Some(match person(view, here) {
+            Some(who) => Advised::waits(who, skipped.advice.to_string()),
+            None => skipped,
+        });
+    }
+    if let Some(unfit) = unfit {
+        return Some(Advised::write(hint![
+            format!("{}: ", unfit.why),
+            &unfit.help
+        ]));
+    }
+    let Some(held) = nodes.iter().find_map(|node| Some((node, holders(node)?))) else {
+        return outside(&graph, now);
+    };
+    let (claim, id) = (held.1, &held.0.id);
+    let agent = claim.value.agent.as_deref();
+    let whose = crate::lease::whose(&claim.value.owner, agent, &claim.signed.by);
+    let over = command!("take {id} --take-over --reason WHY");
+    Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
+}
+
+/// A task that somebody may take beside the build of another worktree. Where there is a remote, it is claimed there
+/// first: whoever builds is somewhere else.
+pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    view.texts.get(&Artifact::TaskList)?;
+    let nodes = plan::now(view.texts, view.state).ok()?;
+    let statuses = gate::task_statuses(view, &nodes, &gate::audit(view));
+    let graph = Graph::of(&nodes);
+    let now = Now {
+        statuses: &statuses,
+        stage: Stage::Build,
+        world: here.world.unwrap_or(&UNSEEN),
+        capacity: None,
+    };
+    let ready = graph.ready(now).into_iter();
+    let mut work = ready.filter(|at| !graph.is_persons(*at));
+    let id = &nodes[work.find(|at| here.unfit_of(&nodes[*at].id).is_none())?].id;
+    let take = match here.remote {
+        Some(_) => command!("take --remote"),
+        None => command!("take"),
+    };
+    Some(Advised::from(take).advice(format!(
+        "{id} is free, beside the build of another worktree"
+    )))
+}
+
+/// A gate that is to be decided.
+fn judge(view: View<'_>, node: &Node, status: Status) -> Advised {
+    Advised::write(hint![
+        format!("judge what {} is about: ", node.id),
+        gate::lead_of(node, status, view.state)
+    ])
+}
+
+/// What the first task waits for that could go on otherwise.
+fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
+    let pending = (0..graph.nodes.len()).filter(|at| now.statuses[*at] == Status::Pending);
+    let mut waits = pending.map(|at| graph.waits(at, now));
+    let found = waits.find(|waits| waits.iter().all(|one| matches!(one, Wait::World(_))))?;
+    let Some(Wait::World(open)) = found.into_iter().next() else {
+        return None;
+    };
+    let task = &open.task;
+    let told = format!("{task} waits for {}", open.words());
+    Some(match &open.condition {
+        Condition::Person { person } => {
+            let word = command!("task open {task} --reason WHY");
+            let who = match person == ANYBODY {
+                true => "a person",
+                false => person,
+            };
+            Advised::waits(who, format!("the word that {task} may begin"))
+                .advice(hint![format!("{told}: "), word])
+        }
+        _ => Advised::waits("the world", told),
+    })
+}
+
+/// The task that is taken here.
+fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
+    let id = &node.id;
+    if let Some(paths) = here.missing_of(id.as_str()) {
+        let told = format!("write {}, which {id} leaves, then: ", paths.join(", "));
+        return Advised::write(hint![told, command!("task done {id}")]);
+    }
+    let Some(Verification::Cmd(_)) = &node.verification else {
+        let told = format!("look at what {id} asks for, and say what you saw: ");
+        return Advised::write(hint![
+            told,
+            command!("task done {id} --manual --reason WHY")
+        ]);
+    };
+    let done = Advised::from(command!("task done {id}"));
+    match own_runs(view, id.as_str()).next_back() {
+        Some(run) if !run.value.passed() => done.advice(hint![
+            format!("{id} failed on what ran last: mend it; what it printed: "),
+            command!("show --run {}", run.op)
+        ]),
+        _ => done,
+    }
+}
+
+/// The next check to run, or what keeps it from passing.
+pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    let items = gate::audit(view);
+    let open: Vec<&AuditItem> = items.iter().filter(|item| !item.is_proven()).collect();
+    let first = open
+        .iter()
+        .copied()
+        .filter(|item| item.is_check())
+        .min_by_key(|item| (item.is_manual(), item.proof == Proof::Failed));
+    let Some(item) = first else {
+        let any = open.iter().any(|item| item.is_of_nothing());
+        return any.then(|| match any_check(view) {
+            Some(command) => command.into(),
+            None => Advised::write(hint![
+                "run the command that shows that it works, like: ",
+                command!("run -- cargo test")
+            ]),
+        });
+    };
+    if item.is_manual() {
+        let told = format!("look at what {} asks for, and say what you saw: ", item.id);
+        return Some(Advised::write(hint![told, item.help(view.policy)]));
+    }
+    let is_of_words = |run: &&Recorded<Evidence>| {
+        run.value.task.is_some() && run.value.argv.join(" ") == item.detail
+    };
+    let newest = match item.source {
+        Some(_) => view.state.evidence.iter().rev().find(is_of_words),
+        None => own_runs(view, &item.id).next_back(),
+    };
+    if let Some(run) = newest
+        && item.proof == Proof::Failed
+    {
+        let again = view.policy.run_task(&item.id);
+        if let Some(paths) = here.missing_of(&item.id) {
+            let told = format!(
+                "write {}, which {} leaves, then: ",
+                paths.join(", "),
+                item.id
+            );
+            return Some(Advised::write(hint![told, again]));
+        }
+        let told = format!(
+            "{} failed on this code: mend it; what it printed: ",
+            item.id
+        );
+        return Some(
+            Advised::from(again.lead().unwrap_or(again))
+                .advice(hint![told, command!("show --run {}", run.op)]),
+        );
+    }
+    // What is there by now, and committed, changes nothing when it is written again.
+    if !item.changed.is_empty() && view.code.is_some_and(|code| code.is_dirty) {
+        return Some(Advised::write(format!(
+            "{} changes {} while it runs, so that it proves nothing: have git ignore that, or commit it",
+            item.id,
+            item.changed.join(", ")
+        )));
+    }
+    if !view.policy.evidence.by.is_empty() {
+        let run = view.policy.run_task(&item.id);
+        return Some(match run.lead() {
+            Some(lead) => Advised::from(lead).advice(format!(
+                "a run counts by {}",
+                view.policy.evidence.by.join(", ")
+            )),
+            None => run.into(),
+        });
+    }
+    Some(view.policy.run_task(&item.id).into())
+}
+
+fn own_runs<'a>(
+    view: View<'a>,
+    task: &'a str,
+) -> impl DoubleEndedIterator<Item = &'a Recorded<Evidence>> {
+    let all = view.state.evidence.iter();
+    all.filter(move |run| run.value.task.as_deref() == Some(task))
+}
+
+/// A command that ran before, or that a slice names: any check is better than a place to fill.
+pub(super) fn any_check(view: View<'_>) -> Option<Hint> {
+    let argv = check_of(view)?;
+    let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+    let words = words.join(" ");
+    Some(match view.policy.evidence.by.is_empty() {
+        true => command!("run -- {words}"),
+        false => command!("run --sign -- {words}"),
+    })
+}
+
+fn check_of(view: View<'_>) -> Option<Vec<String>> {
+    let ran = view.state.evidence.iter().rev();
+    let mut ran = ran
+        .filter(|run| run.value.passed())
+        .map(|run| &run.value.argv);
+    let checks = checks(view.texts, view.policy_checks);
+    let named = checks.first().map(|check| check.argv.clone());
+    ran.next().cloned().or(named)
+}
+
+/// The regression run, of a command that is known.
+pub(super) fn regression(view: View<'_>) -> Advised {
+    let all = view.state.evidence.iter().rev();
+    let known = all
+        .filter(|run| run.value.what == "regression")
+        .map(|run| run.value.argv.clone());
+    let Some(argv) = known.into_iter().next().or_else(|| check_of(view)) else {
+        return Advised::write("run the tests once more, behind `run --kind regression --`");
+    };
+    let argv: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+    let argv = argv.join(" ");
+    match view.policy.evidence.by.is_empty() {
+        true => command!("run --kind regression -- {argv}").into(),
+        false => command!("run --sign --kind regression -- {argv}").into(),
+    }
+}

@@ -1,0 +1,583 @@
+//! The command that leads on, chosen from facts for whoever asks, in this worktree.
+//!
+//! A command is offered only where it works when typed: nothing in it is a placeholder, and neither the identity
+//! nor the worktree, the branch or policy would have it refused. Where no command of ours is next, it is said
+//! who writes what, or who is waited for. What a person should know besides is advice, and no command.
+
+mod build;
+mod completion;
+mod review;
+
+pub use completion::{Completion, Of, completion};
+pub use loopx_base::working_tree::Sequence;
+
+use super::agent_identity::require_person;
+use super::gate::{self, CodeFacts, FileState, Uncommitted, View, named};
+use super::lease::{self, Standing};
+use super::op::{PlanLane, PlanVerdict};
+use super::session::{Ending, State};
+use super::stage::{ApprovalKey, Stage, Transition};
+use super::task::node::TaskId;
+use super::task::world::World;
+use loopx_base::failure::{Blocker, Code};
+use loopx_base::hint::{Hint, Verb, command, hint};
+use loopx_base::id::Person;
+use loopx_base::{counted, shell_word};
+use serde::Serialize;
+
+/// What is next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// One command, ours or git's.
+    Command(Hint),
+    /// Something that a person writes: the advice says what.
+    Write,
+    /// Only somebody else can go on.
+    Waits(Waits),
+    /// Nothing is left to do.
+    Nothing,
+}
+
+/// Who is waited for, and for what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Waits {
+    pub who: String,
+    #[serde(rename = "for")]
+    pub what: String,
+}
+
+/// What is next, and what to know before it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advised {
+    pub next: Next,
+    pub advice: Hint,
+}
+
+impl Advised {
+    fn new(next: Next) -> Self {
+        Advised {
+            next,
+            advice: Hint::default(),
+        }
+    }
+
+    /// Somebody has to write this.
+    pub fn write(advice: impl Into<Hint>) -> Self {
+        Advised::new(Next::Write).advice(advice)
+    }
+
+    pub fn waits(who: impl Into<String>, what: impl Into<String>) -> Self {
+        Advised::new(Next::Waits(Waits {
+            who: who.into(),
+            what: what.into(),
+        }))
+    }
+
+    /// Nothing is left to do.
+    pub fn nothing() -> Self {
+        Advised::new(Next::Nothing)
+    }
+
+    #[must_use]
+    pub fn advice(mut self, advice: impl Into<Hint>) -> Self {
+        self.advice = advice.into();
+        self
+    }
+
+    /// The command, where one is next.
+    pub fn command(&self) -> Option<&Hint> {
+        match &self.next {
+            Next::Command(command) => Some(command),
+            _ => None,
+        }
+    }
+
+    /// Who is waited for, where somebody is.
+    pub fn waiting(&self) -> Option<&Waits> {
+        match &self.next {
+            Next::Waits(waits) => Some(waits),
+            _ => None,
+        }
+    }
+
+    /// As a hint of a refusal: the command, else the advice.
+    pub fn into_hint(self) -> Hint {
+        match self.next {
+            Next::Command(command) => command,
+            Next::Waits(Waits { who, what }) => format!("wait for {who}: {what}").into(),
+            Next::Write | Next::Nothing => self.advice,
+        }
+    }
+}
+
+/// The bare command.
+impl From<Hint> for Advised {
+    fn from(command: Hint) -> Self {
+        Advised::new(Next::Command(command))
+    }
+}
+
+/// The worktree that the question is asked in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worktree {
+    /// The branch that is checked out; none on a detached HEAD.
+    pub branch: Option<String>,
+    pub sequence: Option<Sequence>,
+    /// Another worktree has the session's branch checked out: where.
+    pub elsewhere: Option<String>,
+    /// The current folder is the top, so that paths may be typed as they are.
+    pub is_top: bool,
+}
+
+/// How far the branch of the sessions is from what was last seen of a remote's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Distance {
+    pub remote: String,
+    pub branch: String,
+    /// Commits that only this clone has.
+    pub ahead: usize,
+    /// Commits that only the remote had.
+    pub behind: usize,
+}
+
+/// Who asks, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Here<'a> {
+    pub who: Option<&'a Person>,
+    pub worktree: Option<Worktree>,
+    /// The agent that asks, where one does: its word is no person's.
+    pub agent: Option<String>,
+    /// What goes before every stage: a conflict, a base or a branch that is gone.
+    pub first: Option<Advised>,
+    /// This worktree's token, and the second at which it asks: a build may be another's.
+    pub token: Option<String>,
+    pub now: i64,
+    /// What the archive is held by, as far as review and done know it.
+    pub archive: Vec<Blocker>,
+    /// The branch that an archive has to name, where neither the session nor this worktree has one.
+    pub onto: Option<String>,
+    /// No file differs from where the review begins.
+    pub is_empty: bool,
+    /// Somebody sits at a terminal, and can be asked.
+    pub asks: bool,
+    pub remote: Option<Distance>,
+    /// What tasks wait for outside of their list; nothing of it holds where nobody looked.
+    pub world: Option<&'a World>,
+    /// Tasks whose files are not all there: what they leave, and is missing.
+    pub missing: Vec<(TaskId, Vec<String>)>,
+    /// Tasks that nobody can take here, and why.
+    pub unfit: Vec<(TaskId, Unfit)>,
+    /// The branch that a remote has not got the newest of: remote and branch.
+    pub unpushed: Option<(String, String)>,
+}
+
+/// Why nobody can take a task here: the skill by which it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    pub why: String,
+    /// What makes it fit.
+    pub help: Hint,
+}
+
+impl Here<'_> {
+    /// What a task leaves and is not there.
+    fn missing_of(&self, task: &str) -> Option<&[String]> {
+        let mut all = self.missing.iter();
+        let found = all.find(|(id, _)| id.as_str() == task);
+        found.map(|(_, paths)| paths.as_slice())
+    }
+
+    fn unfit_of(&self, task: &TaskId) -> Option<&Unfit> {
+        let mut all = self.unfit.iter();
+        all.find(|(id, _)| id == task).map(|(_, unfit)| unfit)
+    }
+}
+
+/// The move forward from the present stage that the session's profile has, where there is one.
+fn forward(view: View<'_>) -> Option<Transition> {
+    let mut all = Transition::ALL.into_iter();
+    all.find(|way| way.from() == view.state.stage && way.is_forward() && view.profile().has(*way))
+}
+
+/// The command to type next, where nothing is known of who asks.
+pub fn next_action(view: View<'_>) -> Hint {
+    next(view, &Here::default()).into_hint()
+}
+
+/// What is next.
+pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
+    let found = completion::led(view, here, chosen(view, here));
+    match (&found.next, &here.remote) {
+        // Whoever is waited for has to see what was done here.
+        (Next::Waits(waits), Some(remote)) if remote.ahead + remote.behind > 0 => {
+            let advice = format!("then it waits for {}: {}", waits.who, waits.what);
+            Advised::from(command!("sync {}", remote.remote)).advice(advice)
+        }
+        _ => found,
+    }
+}
+
+fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
+    let state = view.state;
+    if state.open_conflicts() > 0 {
+        return command!("resolve").session(&state.id).into();
+    }
+    if let Some(first) = &here.first {
+        return first.clone();
+    }
+    if !state.is_active() {
+        return ended(state, here);
+    }
+    if let Some(held) = gate::conflicts(view).first() {
+        return leading(view, held);
+    }
+    let Some(way) = forward(view) else {
+        return review::archive(view, here);
+    };
+    let way = match gate::judgement(view).and_then(|judgement| judgement.target) {
+        Some(target) if state.stage == Stage::Review => target.transition(),
+        _ => way,
+    };
+    if matches!(state.stage, Stage::Build | Stage::Review)
+        && let Some(first) = settle_worktree(view, here)
+    {
+        return first;
+    }
+    if gate::consumable(view, way).is_ok() {
+        return enter(view, here, way);
+    }
+    let blockers = gate::blockers(view, way);
+    let found = match state.stage {
+        Stage::Build => build::next(view, here, &blockers),
+        Stage::Review if !way.is_rollback() => review::next(view, here, &blockers),
+        _ => by_blockers(view, &blockers),
+    };
+    let found = found.unwrap_or_else(|| approve(view, here, way));
+    of_the_build(view, here, found)
+}
+
+/// A build of another worktree is not gone on with here.
+fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
+    let asks = found.command().and_then(Hint::command);
+    let is_step = asks.is_some_and(|asks| matches!(asks.verb(), Verb::Run | Verb::Build));
+    if view.state.stage != Stage::Build || !is_step && found.next != Next::Write {
+        return found;
+    }
+    let claim = view.state.build.claim.as_ref();
+    match lease::standing(claim, here.token.as_deref(), here.now) {
+        Standing::Held(claim) if here.now > 0 => {
+            if let Some(free) = build::free(view, here) {
+                return free;
+            }
+            let by = &claim.signed.by;
+            let whose = lease::whose(&claim.value.owner, claim.value.agent.as_deref(), by);
+            let until = lease::clock(lease::until(claim));
+            Advised::waits(whose, format!("the build, which is theirs until {until}")).advice(
+                hint![
+                    "to take it over: ",
+                    command!("build --take-over --reason WHY")
+                ],
+            )
+        }
+        _ => found,
+    }
+}
+
+/// What is left to do with a session that has ended.
+fn ended(state: &State, here: &Here<'_>) -> Advised {
+    if let Some(Ending::Abandoned { .. }) = &state.ending {
+        let undo = command!("undo").session(&state.id);
+        return Advised::nothing().advice(hint!["it was abandoned; to take that back: ", undo]);
+    }
+    if let Some((remote, branch)) = &here.unpushed {
+        return Hint::git(format!("push {remote} {}", shell_word(branch))).into();
+    }
+    match &here.remote {
+        Some(remote) if remote.ahead > 0 => command!("sync {}", remote.remote).into(),
+        _ => Advised::nothing(),
+    }
+}
+
+/// The stage is entered by the command that consumes the approval.
+fn enter(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
+    if way.to() == Stage::Review
+        && let Some(first) = commit(view, here)
+    {
+        return first;
+    }
+    way.command().into()
+}
+
+/// Approves, or says who may.
+fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
+    match approver(view, here, way) {
+        Some(who) => Advised::waits(who, format!("the approval of {way}")),
+        None if view.profile().is_light() && finishes_alone(view, here, way) => match here.asks {
+            true => command!("finish").into(),
+            false => command!("finish --yes").into(),
+        },
+        // Whoever builds enters the build where one word opens it.
+        None if view.policy.required(way) == 1
+            && (way == Transition::PlanToBuild
+                || view.profile().is_light() && way.to() == Stage::Build) =>
+        {
+            // Without a name the word is about the way forward.
+            match (way.is_forward(), view.policy.asks_signature(way)) {
+                (true, true) => command!("approve --enter --sign").into(),
+                (true, false) => command!("approve --enter").into(),
+                (false, true) => command!("approve --to {} --enter --sign", way.to()).into(),
+                (false, false) => command!("approve --to {} --enter", way.to()).into(),
+            }
+        }
+        None => view.policy.approve_command(way).into(),
+    }
+}
+
+/// Whether this person alone may take a build to its end: nobody else is asked, nothing holds the archive, and no word
+/// has to be signed.
+fn finishes_alone(view: View<'_>, here: &Here<'_>, way: Transition) -> bool {
+    let policy = view.policy;
+    let ahead = [Transition::BuildToReview, Transition::ReviewToDone];
+    let is_asked =
+        |one: &Transition| policy.required(*one) > 1 || approver(view, here, *one).is_some();
+    way == Transition::BuildToReview
+        && here.who.is_some()
+        && here.archive.is_empty()
+        && !here.is_empty
+        && !policy.review.independence.is_required()
+        && !policy.asks_signatures()
+        && gate::open_now(view).is_empty()
+        && !ahead.iter().any(is_asked)
+}
+
+/// Who approves a transition, where this person may not, or has already.
+fn approver(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
+    if let Some(who) = person(view, here) {
+        return Some(who);
+    }
+    let who = here.who?;
+    let names = view.credentials.names(who);
+    if names.iter().any(|name| view.policy.denies(name)) {
+        return Some("somebody whom policy lets approve".to_owned());
+    }
+    if !view.policy.may_approve(way, &names) {
+        let roles = view.policy.approve.by.get(&way);
+        return Some(roles.map_or_else(String::new, |roles| roles.join(" or ")));
+    }
+    if view.policy.approve.independent.contains(&way) && view.credentials.part(&names).is_some() {
+        return Some("somebody who took no part in it".to_owned());
+    }
+    let armed = view.state.armed(way)?;
+    let has_approved = gate::changed_since(armed, view).is_empty()
+        && armed.by.iter().any(|by| by.signed.by.is_same(who));
+    has_approved.then(|| "another person".to_owned())
+}
+
+/// Who has to give a word, where policy takes none from the agent that asks.
+fn person(view: View<'_>, here: &Here<'_>) -> Option<String> {
+    let refused = require_person(view.policy, here.agent.as_deref(), "this").is_err();
+    refused.then(|| "a person".to_owned())
+}
+
+/// What leads on from blockers: documents come before reviews, for a review of an empty plan helps nobody.
+fn by_blockers(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
+    if let Some(again) = redraft(view, blockers) {
+        return Some(again);
+    }
+    let is_edit = |blocker: &&Blocker| {
+        let lead = blocker.help.lead();
+        let verb = lead
+            .as_ref()
+            .and_then(Hint::command)
+            .map(|lead| lead.verb());
+        verb == Some(Verb::Edit)
+    };
+    let is_review = |blocker: &&Blocker| blocker.code.is_of_plan_review();
+    let first = blockers
+        .iter()
+        .find(|blocker| is_edit(blocker) && !is_review(blocker))
+        .or_else(|| blockers.iter().find(|blocker| !is_review(blocker)))
+        .or(blockers.first())?;
+    Some(leading(view, first))
+}
+
+/// What a critic asked for: another draft, and in it something that differs.
+fn redraft(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
+    let state = view.state;
+    if !blockers
+        .iter()
+        .any(|blocker| blocker.code.is_of_plan_review())
+    {
+        return None;
+    }
+    let newest = state.plan.reviews.iter().rev();
+    let newest = newest
+        .filter(|review| review.value.run == state.plan.run)
+        .find(|review| review.value.verdict != PlanVerdict::Approve)?;
+    let found = match newest.value.findings.as_slice() {
+        [] => format!(
+            "the {} answered `{}`",
+            newest.value.lane, newest.value.verdict
+        ),
+        findings => format!("the {} found: {}", newest.value.lane, findings.join("; ")),
+    };
+    let refused = state.plan_review(PlanLane::Critic);
+    let is_exhausted = state.is_plan_exhausted();
+    if is_exhausted || refused.is_some_and(|review| review.value.verdict != PlanVerdict::Approve) {
+        let next = if is_exhausted {
+            let why = format!("{} drafts were not approved", state.plan_round());
+            command!("plan --more 5 --reason WHY{}", view.policy.sign_flag()).because(&why)
+        } else {
+            command!("plan")
+        };
+        return Some(Advised::from(next).advice(found));
+    }
+    let now = gate::covered_files(state, Transition::PlanToBuild);
+    let is_last = state
+        .plan
+        .reviews
+        .last()
+        .is_some_and(|last| last.op == newest.op);
+    (is_last && newest.value.files == now)
+        .then(|| Advised::from(command!("edit plan.md")).advice(found))
+}
+
+/// What leads on from one blocker, without a place that somebody would have to fill.
+fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
+    let Some(lead) = blocker.help.lead() else {
+        return Advised::write(hint![format!("{}: ", blocker.message), &blocker.help]);
+    };
+    // Nobody has a reason ready for a word that lets work pass.
+    let lead = match blocker.code {
+        Code::TasksOpen => lead,
+        _ => lead.because(&blocker.message),
+    };
+    match blocker.code {
+        Code::ClarifyMaxRoundsExceeded
+        | Code::ClarifyAmbiguityScoreAboveThreshold
+        | Code::SessionConflict => lead.into(),
+        Code::UnresolvedAmbiguity => match lead.command().map(|lead| lead.verb()) {
+            // Nothing is there to put: it is written.
+            Some(Verb::Put) => command!("edit spec.md").into(),
+            _ => lead.into(),
+        },
+        Code::DelegationActive
+        | Code::LaneIncompleteExecution
+        | Code::ArchitectPending
+        | Code::DeslopPending => Advised::from(lead).advice(blocker.message.clone()),
+        // What nobody mended is written, not answered.
+        Code::FindingOpen if has_place(&lead) => {
+            Advised::from(command!("edit plan.md")).advice(blocker.message.clone())
+        }
+        Code::RegressionPending | Code::RegressionFailed => build::regression(view),
+        code if code.is_of_dependency() => {
+            Advised::waits("another session", blocker.message.clone())
+        }
+        _ if has_place(&lead) => match without_place(view, &lead) {
+            Some(command) => command.into(),
+            None => Advised::write(hint![format!("{}: ", blocker.message), lead]),
+        },
+        _ => lead.into(),
+    }
+}
+
+/// Whether a command has a place that the program cannot fill.
+fn has_place(command: &Hint) -> bool {
+    const PLACES: [&str; 7] = ["COMMAND", "NAME", "BRANCH", "FILE", "ID", "WHY", "REF"];
+    let args = command.command().map_or("", |command| command.args());
+    args.split(' ')
+        .any(|word| PLACES.contains(&word) || word.trim_end_matches('\'').ends_with("=N"))
+}
+
+fn without_place(view: View<'_>, lead: &Hint) -> Option<Hint> {
+    match lead.command()?.verb() {
+        Verb::Run => build::any_check(view),
+        _ => None,
+    }
+}
+
+/// What has to be so in the worktree before build and review go on in it.
+fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    let worktree = here.worktree.as_ref()?;
+    if let Some(sequence) = worktree.sequence {
+        return Some(go_on(view.code, worktree, sequence));
+    }
+    let bound = view.state.branch.as_ref()?;
+    if worktree.branch.as_ref() == Some(bound) {
+        return None;
+    }
+    if let Some(path) = &worktree.elsewhere {
+        let said = format!("the branch {bound} is checked out in {path}: go on there");
+        return Some(Advised::write(said));
+    }
+    Some(
+        Advised::from(Hint::git(format!("switch {}", shell_word(bound)))).advice(format!(
+            "the session is on branch {bound}, and {} is checked out here",
+            worktree.branch.as_deref().unwrap_or("a detached HEAD")
+        )),
+    )
+}
+
+/// A merge, rebase or the like that is under way.
+fn go_on(code: Option<&CodeFacts>, worktree: &Worktree, sequence: Sequence) -> Advised {
+    let all = code.map_or(&[][..], |code| code.uncommitted.as_slice());
+    let unmerged: Vec<&Uncommitted> = all
+        .iter()
+        .filter(|one| one.state == FileState::Unmerged)
+        .collect();
+    let word = sequence.word();
+    if unmerged.is_empty() {
+        return Advised::from(Hint::git(format!("{word} --continue")))
+            .advice(format!("a {word} is under way"));
+    }
+    let files = words(&unmerged, worktree);
+    Advised::from(Hint::git(format!("add -- {files}"))).advice(format!(
+        "a {word} is under way: choose between the marked sides of {}",
+        named(&unmerged)
+    ))
+}
+
+/// Commits what is not committed, file by file where there are few.
+fn commit(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    let code = view.code.filter(|code| code.is_dirty)?;
+    let of = |state: FileState| -> Vec<&Uncommitted> {
+        let all = code.uncommitted.iter();
+        all.filter(|one| one.state == state).collect()
+    };
+    let untracked = of(FileState::Untracked);
+    let all: Vec<&Uncommitted> = code.uncommitted.iter().collect();
+    let worktree = here.worktree.clone().unwrap_or_default();
+    let command = if !untracked.is_empty() {
+        format!("add -- {}", words(&untracked, &worktree))
+    } else if of(FileState::Unstaged).is_empty() {
+        "commit".to_owned()
+    } else {
+        "commit -a".to_owned()
+    };
+    let (is_or_are, count) = match all.len() {
+        1 => ("is", String::new()),
+        n => ("are", format!("{} ", counted(n, "file"))),
+    };
+    let advice = format!("{count}{is_or_are} not committed: {}", named(&all));
+    let advice = advice.trim_start_matches("is ").to_owned();
+    Some(Advised::from(Hint::git(command)).advice(advice))
+}
+
+/// Paths for git, typed where we are.
+fn words(files: &[&Uncommitted], worktree: &Worktree) -> String {
+    let from_top = if worktree.is_top { "" } else { ":/" };
+    let path = |one: &&Uncommitted| shell_word(&format!("{from_top}{}", one.path));
+    files.iter().map(path).collect::<Vec<_>>().join(" ")
+}
+
+/// Takes the last word on a session back: by name, where it was somebody else's.
+fn take_back(state: &State, here: &Here<'_>, why: &str) -> Hint {
+    let last = state.approvals.get(&ApprovalKey::Complete);
+    let last = last.and_then(|approval| approval.by.last());
+    match (last, here.who) {
+        (Some(last), Some(who)) if !last.signed.by.is_same(who) => {
+            command!("undo --only {} --reason WHY", last.op).because(why)
+        }
+        _ => command!("undo"),
+    }
+}

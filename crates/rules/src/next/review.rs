@@ -1,0 +1,160 @@
+//! What is next in a review, and after it.
+
+use super::{Advised, Here, approver, build, by_blockers, leading, person, take_back};
+use crate::gate;
+use crate::gate::{Proof, Uncommitted, View, named};
+use crate::stage::{Stage, Transition};
+use loopx_base::failure::{Blocker, Code};
+use loopx_base::hint::{Hint, Verb, command, hint};
+use loopx_base::shell_word;
+
+/// `None`: the gate is ready.
+pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Option<Advised> {
+    let verdict = view.state.verdict.as_ref();
+    let tree = view.code.map(|code| &code.tree);
+    let is_open = verdict.is_none_or(|verdict| Some(&verdict.value.tree) != tree);
+    if is_open && let Some(first) = put_aside(view, here) {
+        return Some(first);
+    }
+    if let Some(held) = here.archive.first() {
+        return Some(send_back(view, here, "plan", &held.message));
+    }
+    if view.code.is_some()
+        && let Some(proof) = build::proof(view, here)
+    {
+        let items = gate::audit(view);
+        let failed = items.iter().find(|item| item.proof == Proof::Failed);
+        return Some(match failed {
+            Some(item) => {
+                let why = format!("{} failed: {}", item.id, item.detail);
+                send_back(view, here, "build", &why)
+            }
+            None => proof,
+        });
+    }
+    let first = blockers.first()?;
+    match first.code {
+        Code::ReviewVerdictNone | Code::ReviewStale => Some(verdict_of(view, here)),
+        Code::ReviewerNotIndependent => Some(waits_for_reviewer()),
+        Code::FindingOpen if first.help.to_string().contains("wontfix") => {
+            Some(send_back(view, here, "build", &first.message))
+        }
+        _ => by_blockers(view, blockers),
+    }
+}
+
+fn waits_for_reviewer() -> Advised {
+    Advised::waits("a reviewer who took no part in it", "the verdict")
+}
+
+/// Whether policy lets nobody review who took part, and this person did.
+fn is_dependent(view: View<'_>, here: &Here<'_>) -> bool {
+    let names = here.who.map(|who| view.credentials.names(who));
+    let took_part = names.is_some_and(|names| {
+        let built = view.state.build.builders.iter();
+        view.credentials.part(&names).is_some()
+            || built
+                .into_iter()
+                .any(|builder| names.iter().any(|name| name.is_same(builder)))
+    });
+    view.policy.review.independence.is_required() && took_part
+}
+
+fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
+    if is_dependent(view, here) {
+        return waits_for_reviewer();
+    }
+    if let Some(who) = person(view, here) {
+        return Advised::waits(who, "the verdict");
+    }
+    let is_nothing = here.is_empty && !view.policy.gates.protected.is_empty();
+    let verdict = match is_nothing {
+        true => view
+            .policy
+            .empty_verdict_command()
+            .because("no file differs"),
+        false => view.policy.verdict_command(),
+    };
+    Advised::from(verdict).advice(hint![
+        "read it first; to send it back: ",
+        command!("review --verdict request-changes --target build --reason WHY")
+    ])
+}
+
+/// Sends the work back to where it can be mended: what holds it can no more be mended here.
+fn send_back(view: View<'_>, here: &Here<'_>, target: &str, why: &str) -> Advised {
+    if is_dependent(view, here) {
+        return waits_for_reviewer();
+    }
+    if let Some(who) = person(view, here) {
+        return Advised::waits(who, format!("the verdict: {why}"));
+    }
+    let target = match target {
+        "plan" if !view.profile().has_stage(Stage::Plan) => "build",
+        target => target,
+    };
+    let sign = match view.policy.asks_signed_verdict() {
+        true => " --sign",
+        false => "",
+    };
+    let back = command!("review --verdict request-changes --target {target} --reason WHY{sign}");
+    Advised::from(back.because(why)).advice(why.to_owned())
+}
+
+/// What is not committed is in nobody's review, and in review nothing can be committed.
+fn put_aside(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    let code = view.code.filter(|code| code.is_dirty)?;
+    let files: Vec<&Uncommitted> = code.uncommitted.iter().collect();
+    let is_top = here
+        .worktree
+        .as_ref()
+        .is_some_and(|worktree| worktree.is_top);
+    let from_top = if is_top { "" } else { ":/" };
+    let paths: Vec<String> = files
+        .iter()
+        .map(|one| shell_word(&format!("{from_top}{}", one.path)))
+        .collect();
+    let paths = match paths.len() {
+        0 | 6.. => String::new(),
+        _ => format!(" -- {}", paths.join(" ")),
+    };
+    let stash = Hint::git(format!("stash push --include-untracked{paths}"));
+    Some(Advised::from(stash).advice(format!(
+        "not committed, and no review covers it: {} (or remove it, or have git ignore it)",
+        named(&files)
+    )))
+}
+
+/// A session that is done: archived, or taken back to where it can be mended.
+pub(super) fn archive(view: View<'_>, here: &Here<'_>) -> Advised {
+    let mut blockers = gate::archive(view);
+    blockers.extend(here.archive.iter().cloned());
+    let Some(first) = blockers.first() else {
+        return match &here.onto {
+            Some(onto) => command!("archive --onto {}", shell_word(onto)).into(),
+            None => command!("archive").into(),
+        };
+    };
+    let lead = first.help.lead();
+    let verb = lead
+        .as_ref()
+        .and_then(Hint::command)
+        .map(|lead| lead.verb());
+    match first.code {
+        Code::ApprovalsMissing => match approver(view, here, Transition::ReviewToDone) {
+            Some(who) => Advised::waits(who, "the approval of what is to be archived"),
+            None => leading(view, first),
+        },
+        code if code.is_of_dependency() => leading(view, first),
+        // What is closed here is mended where it is open.
+        _ if matches!(verb, Some(Verb::Edit | Verb::Archive | Verb::Undo)) => {
+            let why = format!(
+                "{}, and nothing of it can be changed in {}",
+                first.message,
+                Stage::Done
+            );
+            Advised::from(take_back(view.state, here, &first.message)).advice(why)
+        }
+        _ => leading(view, first),
+    }
+}

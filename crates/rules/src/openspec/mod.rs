@@ -1,0 +1,520 @@
+//! What a change of an OpenSpec tree becomes: a session's artifacts, and what had no place in them.
+//!
+//! Nothing is left out: every file of the change either is an artifact byte for byte, or part of the
+//! joined spec delta, or stands in `intent.md`; all of them are kept beside it as they were. The grammar
+//! of the tree: reference/spec-merge.md, sections 1.2 and 1.3.
+
+mod judge;
+
+use super::policy::Language;
+pub use judge::{Judgement, Overlap, Remark, judge, overlaps};
+use loopx_base::hint::command;
+
+use super::artifact::Artifact;
+use super::markdown;
+use super::profile::{Profile, ProfileName, Profiles};
+use super::template::TemplateInput;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::id::SessionId;
+use loopx_spec::front::{FrontMatter, set_field};
+use loopx_spec::{Delta, DeltaPart, Finding, check_domain, join_deltas, utf8};
+use std::collections::BTreeMap;
+
+/// The file with a change's settings.
+const SETTINGS: &str = ".openspec.yaml";
+/// A note that is longer stays beside the intent and is only named in it.
+const LONGEST_NOTE: usize = 64 * 1024;
+
+/// A folder of the tree with a change in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folder {
+    /// Below the tree: `changes/<name>` or `changes/archive/<date>-<name>`.
+    pub path: String,
+    /// By path below the folder.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Folder {
+    /// What it was archived as, if it was.
+    fn archived(&self) -> Option<&str> {
+        self.path.strip_prefix("changes/archive/")
+    }
+
+    /// The day on which it was archived: `yyyy-mm-dd`.
+    pub fn archived_on(&self) -> Option<&str> {
+        self.archived().and_then(|name| dated(name).0)
+    }
+
+    pub fn is_archived(&self) -> bool {
+        self.archived().is_some()
+    }
+
+    /// The change's own name.
+    pub fn name(&self) -> &str {
+        match self.archived() {
+            Some(name) => dated(name).1,
+            None => self.path.strip_prefix("changes/").unwrap_or(&self.path),
+        }
+    }
+
+    /// The session id of its name.
+    pub fn id(&self) -> Result<SessionId> {
+        SessionId::fold(self.name()).map_err(|failure| {
+            failure
+                .context(&self.path)
+                .help(format!("rename the folder {}", self.path))
+        })
+    }
+
+    /// The session ids that fit, the best first: two archived changes may have had one name.
+    pub fn ids(&self) -> Result<Vec<SessionId>> {
+        let mut ids = vec![self.id()?];
+        if let Some(day) = self.archived_on() {
+            ids.push(SessionId::fold(&format!("{}-{day}", self.name()))?);
+        }
+        Ok(ids)
+    }
+
+    /// Whether anything in it belongs to a change. A folder without is a stray one.
+    pub fn is_change(&self) -> bool {
+        self.files.keys().any(|path| {
+            matches!(
+                path.as_str(),
+                SETTINGS | "proposal.md" | "design.md" | "tasks.md"
+            ) || domain_of(path).is_some()
+        })
+    }
+}
+
+/// What the tree holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tree {
+    /// Spec files by domain.
+    pub specs: BTreeMap<String, Vec<u8>>,
+    pub changes: Vec<Folder>,
+    /// Paths that belong to neither.
+    pub strays: Vec<String>,
+}
+
+/// A change as a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub title: String,
+    /// `yyyy-mm-dd`.
+    pub created: Option<String>,
+    pub artifacts: BTreeMap<Artifact, String>,
+    /// Read part by part: findings name the files of the tree.
+    pub delta: Delta,
+    /// Files that are no artifact; their text is in the intent, or they are only beside it.
+    pub unplaced: Vec<String>,
+    /// What is different from now on, and what is to be done about it.
+    pub notes: Vec<Blocker>,
+}
+
+/// `2025-08-01-name` as day and name.
+fn dated(name: &str) -> (Option<&str>, &str) {
+    match (
+        name.get(..10),
+        name.get(10..).and_then(|rest| rest.strip_prefix('-')),
+    ) {
+        (Some(day), Some(rest)) if is_day(day) && !rest.is_empty() => (Some(day), rest),
+        _ => (None, name),
+    }
+}
+
+/// `yyyy-mm-dd`, roughly a day that there is.
+pub(super) fn is_day(text: &str) -> bool {
+    let digits = |range: std::ops::Range<usize>| -> Option<u32> {
+        let part = text.get(range)?;
+        part.bytes()
+            .all(|b| b.is_ascii_digit())
+            .then(|| part.parse().ok())?
+    };
+    let separated = text.len() == 10 && text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
+    separated
+        && digits(0..4).is_some()
+        && digits(5..7).is_some_and(|month| (1..=12).contains(&month))
+        && digits(8..10).is_some_and(|day| (1..=31).contains(&day))
+}
+
+/// `specs/<domain>/spec.md` as its domain.
+fn domain_of(path: &str) -> Option<&str> {
+    let domain = path.strip_prefix("specs/")?.strip_suffix("/spec.md")?;
+    check_domain(domain).is_ok().then_some(domain)
+}
+
+/// Where a file of a change goes by itself.
+fn artifact_of(path: &str) -> Option<Artifact> {
+    match path {
+        "proposal.md" => Some(Artifact::Proposal),
+        "design.md" => Some(Artifact::Design),
+        "tasks.md" => Some(Artifact::Tasks),
+        _ => None,
+    }
+}
+
+/// A finding as the reason why nothing is imported.
+fn refuse(code: Code, finding: &Finding) -> Failure {
+    Failure::refused(
+        code,
+        format!("{}:{}: {}", finding.file, finding.line, finding.message),
+    )
+    .help(finding.fix.clone())
+}
+
+/// What a change becomes. `label` is the tree's path in messages; what the program writes itself is in the language that
+/// policy asks for.
+pub fn read_change(
+    folder: &Folder,
+    id: &SessionId,
+    label: &str,
+    language: Language,
+) -> Result<Change> {
+    let here = format!("{label}/{}", folder.path);
+    let mut texts = BTreeMap::new();
+    let mut binary = Vec::new();
+    for (path, bytes) in &folder.files {
+        let needed = artifact_of(path).is_some() || domain_of(path).is_some() || path == SETTINGS;
+        match utf8(bytes, &format!("{here}/{path}")) {
+            Ok(text) => drop(texts.insert(path.as_str(), text)),
+            Err(finding) if needed => return Err(refuse(Code::ImportNotUtf8, &finding)),
+            Err(_) => binary.push(path.clone()),
+        }
+    }
+    let mut notes = Vec::new();
+    let settings = settings(texts.get(SETTINGS).copied(), &here, &mut notes);
+    let labels: Vec<(&str, String, &str)> = texts
+        .iter()
+        .filter_map(|(path, text)| Some((domain_of(path)?, format!("{here}/{path}"), *text)))
+        .collect();
+    let parts: Vec<DeltaPart<'_>> = labels
+        .iter()
+        .map(|(domain, file, text)| DeltaPart { domain, file, text })
+        .collect();
+    let joined = join_deltas(&parts, settings.retire)
+        .map_err(|finding| refuse(Code::ImportDelta, &finding))?;
+    let mut artifacts = BTreeMap::new();
+    for (path, text) in &texts {
+        if let Some(artifact) = artifact_of(path) {
+            artifacts.insert(artifact, (*text).to_owned());
+        }
+    }
+    if !parts.is_empty() {
+        artifacts.insert(Artifact::SpecDelta, joined.text);
+    }
+    let proposal = texts.get("proposal.md").copied();
+    let title = proposal
+        .and_then(title)
+        .unwrap_or_else(|| folder.name().to_owned());
+    let mut unplaced: Vec<String> = texts
+        .keys()
+        .filter(|path| artifact_of(path).is_none() && domain_of(path).is_none())
+        .filter(|path| **path != SETTINGS)
+        .map(|path| (*path).to_owned())
+        .collect();
+    let mut intent = Intent::new(&settings, proposal, &title, folder, language);
+    intent.file(SETTINGS, texts.get(SETTINGS).copied());
+    for (file, block) in &joined.front {
+        // The label may be a path of this machine: none is stored.
+        let file = file.strip_prefix(&format!("{here}/")).unwrap_or(file);
+        let heading = match language {
+            Language::Off => format!("front matter of {file}"),
+            Language::Zh => format!("{file} 的前置元数据"),
+        };
+        intent.file(&heading, Some(block));
+    }
+    for path in &unplaced {
+        intent.file(path, texts.get(path.as_str()).copied());
+    }
+    for path in &binary {
+        intent.file(path, None);
+    }
+    unplaced.extend(binary);
+    artifacts.insert(Artifact::Intent, intent.text);
+    if !folder.is_archived() {
+        let domains: Vec<String> = parts.iter().map(|part| part.domain.to_owned()).collect();
+        let input = TemplateInput {
+            id,
+            title: &title,
+            intent: "",
+            domains: &domains,
+            profile: &Profile::empty(),
+            language,
+        };
+        let spec = Artifact::Spec.template(input);
+        let list = format!("[{}]", domains.join(", "));
+        artifacts.insert(Artifact::Spec, set_field(&spec, "target_domains", &list));
+        differences(&settings, &artifacts, &mut notes);
+    }
+    Ok(Change {
+        title,
+        created: settings.created,
+        artifacts,
+        delta: joined.delta,
+        unplaced,
+        notes,
+    })
+}
+
+/// What `.openspec.yaml` says.
+#[derive(Debug, Default)]
+struct Settings {
+    goal: Option<String>,
+    created: Option<String>,
+    skip_specs: bool,
+    retire: bool,
+}
+
+fn settings(text: Option<&str>, here: &str, notes: &mut Vec<Blocker>) -> Settings {
+    let Some(text) = text else {
+        return Settings::default();
+    };
+    let file = format!("{here}/{SETTINGS}");
+    let wrapped = format!("---\n{}\n---\n", text.trim_end());
+    let front = match FrontMatter::parse(&wrapped) {
+        Ok(front) => front,
+        Err(fault) => {
+            // The first line is ours.
+            let line = fault.line.saturating_sub(1);
+            notes.push(Blocker::new(
+                Code::SettingsUnread,
+                format!(
+                    "{file}:{line}: {}; the file is kept in intent.md",
+                    fault.message
+                ),
+                command!("cat intent.md"),
+            ));
+            return Settings::default();
+        }
+    };
+    let is = |key| front.boolean(key).unwrap_or(false);
+    Settings {
+        goal: front.text("goal").ok().flatten(),
+        created: front
+            .text("created")
+            .ok()
+            .flatten()
+            .and_then(|day| day.get(..10).map(str::to_owned))
+            .filter(|day| is_day(day)),
+        skip_specs: is("skip_specs"),
+        retire: is("retire_capabilities"),
+    }
+}
+
+/// The level-1 heading of a proposal, without the word that says that it is one.
+fn title(proposal: &str) -> Option<String> {
+    let line = proposal.lines().find(|line| line.starts_with("# "))?;
+    let title = line.trim_start_matches('#').trim();
+    let bare = ["Proposal:", "Change:", "Change Proposal:"]
+        .iter()
+        .find_map(|word| title.strip_prefix(word))
+        .unwrap_or(title)
+        .trim();
+    (!bare.is_empty() && !bare.eq_ignore_ascii_case("proposal")).then(|| bare.to_owned())
+}
+
+/// `intent.md` in the making: the request, then what has no place elsewhere.
+struct Intent {
+    text: String,
+    language: Language,
+}
+
+impl Intent {
+    fn new(
+        settings: &Settings,
+        proposal: Option<&str>,
+        title: &str,
+        folder: &Folder,
+        language: Language,
+    ) -> Self {
+        let why = proposal.and_then(|text| markdown::section_text(text, "Why"));
+        let request = settings
+            .goal
+            .clone()
+            .or(why)
+            .unwrap_or_else(|| title.to_owned());
+        let [imported, created, archived, end] = match language {
+            Language::Off => ["Imported from OpenSpec: ", ", created ", ", archived ", "."],
+            Language::Zh => ["从 OpenSpec 导入:", ",创建于 ", ",归档于 ", "。"],
+        };
+        let mut text = format!("{}\n\n{imported}`{}`", request.trim(), folder.path);
+        if let Some(day) = &settings.created {
+            text.push_str(&format!("{created}{day}"));
+        }
+        if let Some(day) = folder.archived_on() {
+            text.push_str(&format!("{archived}{day}"));
+        }
+        text.push_str(&format!("{end}\n"));
+        Intent { text, language }
+    }
+
+    /// Adds a file whole; one that is no text, or too long, is only named.
+    fn file(&mut self, path: &str, text: Option<&str>) {
+        let Some(text) = text.filter(|text| text.len() <= LONGEST_NOTE) else {
+            if path != SETTINGS {
+                let kept = match self.language {
+                    Language::Off => {
+                        format!("Kept as it was, in `imported/{path}` of the session.")
+                    }
+                    Language::Zh => format!("原样保存在会话的 `imported/{path}` 中。"),
+                };
+                self.text.push_str(&format!("\n## {path}\n\n{kept}\n"));
+            }
+            return;
+        };
+        // A fence is longer than every run of back-ticks in what it holds.
+        let mut longest = 2;
+        let mut run = 0;
+        for c in text.chars() {
+            run = if c == '`' { run + 1 } else { 0 };
+            longest = longest.max(run);
+        }
+        let fence = "`".repeat(longest + 1);
+        let end = if text.is_empty() || text.ends_with('\n') {
+            ""
+        } else {
+            "\n"
+        };
+        self.text
+            .push_str(&format!("\n## {path}\n\n{fence}\n{text}{end}{fence}\n"));
+    }
+}
+
+/// What the stages of a session ask for that the change does not bring.
+fn differences(
+    settings: &Settings,
+    artifacts: &BTreeMap<Artifact, String>,
+    notes: &mut Vec<Blocker>,
+) {
+    if settings.skip_specs {
+        notes.push(Blocker::new(
+            Code::SkipSpecs,
+            "skip_specs: true is kept in intent.md; a session needs a delta before it is built",
+            command!("edit change/spec-delta.md"),
+        ));
+    } else if !artifacts.contains_key(&Artifact::SpecDelta) {
+        notes.push(Blocker::new(
+            Code::NoDelta,
+            "the change has no specs/<domain>/spec.md; OpenSpec's archive takes it as it is",
+            command!("edit change/spec-delta.md"),
+        ));
+    }
+    if settings.retire {
+        notes.push(Blocker::new(
+            Code::Retire,
+            "retire_capabilities: true became `retire: true` at the top of change/spec-delta.md",
+            command!("cat change/spec-delta.md"),
+        ));
+    }
+    // What is imported goes on as a session of the standard profile.
+    let standard = Profiles::default().get(&ProfileName::standard()).ok();
+    for (artifact, text) in artifacts {
+        if matches!(
+            artifact,
+            Artifact::Spec | Artifact::Intent | Artifact::SpecDelta
+        ) {
+            continue;
+        }
+        let sections = markdown::sections(text);
+        let asked = standard
+            .as_ref()
+            .map(|profile| profile.sections_of(*artifact));
+        let mut lacking = asked.unwrap_or_default().to_vec();
+        lacking.retain(|title| !markdown::section(&sections, title).is_some_and(|s| s.filled));
+        if !lacking.is_empty() {
+            notes.push(Blocker::new(
+                Code::SectionsMissing,
+                format!(
+                    "{artifact} has no section `{}`: wanted in stage plan",
+                    lacking.join("`, `")
+                ),
+                command!("edit {artifact}"),
+            ));
+        }
+    }
+    if let Some(tasks) = artifacts.get(&Artifact::Tasks) {
+        let boxes = |mark: &str| {
+            tasks
+                .lines()
+                .filter(|l| l.trim_start().starts_with(mark))
+                .count()
+        };
+        let done = boxes("- [x]") + boxes("- [X]");
+        let all = done + boxes("- [ ]");
+        if done > 0 {
+            notes.push(Blocker::new(
+                Code::Ticks,
+                format!("{done} of {all} tasks are ticked: ticks are kept, and prove nothing here"),
+                command!("run --task ID -- COMMAND"),
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Artifact, Folder, SessionId, read_change};
+    use crate::policy::Language;
+
+    fn folder(path: &str, files: &[(&str, &str)]) -> Folder {
+        let files = files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()));
+        Folder {
+            path: path.to_owned(),
+            files: files.collect(),
+        }
+    }
+
+    #[test]
+    fn names_and_days() {
+        for (path, name, day) in [
+            ("changes/add-x", "add-x", None),
+            (
+                "changes/archive/2025-08-01-add-x",
+                "add-x",
+                Some("2025-08-01"),
+            ),
+            ("changes/archive/2025-13-01-add-x", "2025-13-01-add-x", None),
+            ("changes/archive/add-x", "add-x", None),
+        ] {
+            let folder = folder(path, &[]);
+            assert_eq!((folder.name(), folder.archived_on()), (name, day));
+        }
+    }
+
+    #[test]
+    fn no_text_is_left_out() {
+        let folder = folder(
+            "changes/add-x",
+            &[
+                (
+                    ".openspec.yaml",
+                    "schema: spec-driven\ncreated: 2026-01-02\ngoal: Faster\nretire_capabilities: true\n",
+                ),
+                ("proposal.md", "# Change: Be fast\n\n## Why\n\nSlow.\n"),
+                ("notes/a.md", "````\nfenced\n````"),
+                (
+                    "specs/a/spec.md",
+                    "## REMOVED Requirements\n\n### Requirement: R\n**Reason**: r\n",
+                ),
+                ("specs/README.md", "not a delta\n"),
+            ],
+        );
+        let id = SessionId::parse("add-x").expect("an id");
+        let change = read_change(&folder, &id, "openspec", Language::Off).expect("a change");
+        assert_eq!(change.title, "Be fast");
+        assert_eq!(change.created.as_deref(), Some("2026-01-02"));
+        assert_eq!(change.unplaced, ["notes/a.md", "specs/README.md"]);
+        let intent = &change.artifacts[&Artifact::Intent];
+        assert!(intent.starts_with("Faster\n"), "{intent}");
+        assert!(
+            intent.contains("\n`````\n````\nfenced\n````\n`````\n"),
+            "{intent}"
+        );
+        assert!(intent.contains("not a delta"), "{intent}");
+        let delta = &change.artifacts[&Artifact::SpecDelta];
+        assert!(delta.starts_with("---\nretire: true\n---\n"), "{delta}");
+        assert!(change.artifacts[&Artifact::Spec].contains("target_domains: [a]\n"));
+    }
+}

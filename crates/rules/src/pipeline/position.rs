@@ -1,0 +1,135 @@
+//! Where a pipeline begins: behind the last of its stages whose result the session has already. A parameter that says
+//! `position = true` names the stages in their order; whoever gives a value says so themselves.
+
+use super::Pipeline;
+use serde::Serialize;
+
+/// A value that was found, and by what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Position {
+    pub param: String,
+    pub value: String,
+    /// The result that is there: a file, or a task that is done.
+    pub found: String,
+}
+
+impl Position {
+    /// In a sentence.
+    pub fn because(&self) -> String {
+        format!("{} is {}: {} is there", self.param, self.value, self.found)
+    }
+}
+
+/// A result that a session has.
+#[derive(Clone, Copy, Debug)]
+pub enum Result<'r> {
+    /// A file of a task: `tasks/<id>/<stage>.md`.
+    File(&'r str),
+    /// A task that is done.
+    Task(&'r str),
+}
+
+impl Result<'_> {
+    /// Whether it is that of a stage: a file of its name, or a task of its name, whatever was put before that.
+    fn is_of(&self, stage: &str) -> bool {
+        match self {
+            Result::File(path) => {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                name.strip_suffix(".md") == Some(stage)
+            }
+            Result::Task(id) => {
+                let before = id.strip_suffix(stage);
+                before.is_some_and(|before| before.is_empty() || before.ends_with(['-', '.', '_']))
+            }
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Result::File(path) => (*path).to_owned(),
+            Result::Task(id) => format!("the result of {id}"),
+        }
+    }
+}
+
+/// The values of the parameters that follow from what the session has. `given` are those that somebody gave.
+pub fn positions(
+    pipeline: &Pipeline,
+    given: &[(String, String)],
+    has: &[Result<'_>],
+) -> Vec<Position> {
+    let params = pipeline.whole.params.iter();
+    let open = params
+        .filter(|(name, param)| param.position && !given.iter().any(|(given, _)| given == *name));
+    let found = open.filter_map(|(name, param)| {
+        // A longer name first: `analyze` is no look at the whole, and `test` no test of the business.
+        let stage_of = |one: &Result<'_>| {
+            let own = param.values.iter().enumerate();
+            let own = own.filter(|(_, stage)| one.is_of(stage));
+            own.max_by_key(|(_, stage)| stage.len()).map(|(at, _)| at)
+        };
+        let last = has.iter().filter_map(|one| Some((stage_of(one)?, one)));
+        let (at, one) = last.max_by_key(|(at, _)| *at)?;
+        let value = param.values.get(at + 1).or(param.values.get(at))?;
+        Some(Position {
+            param: name.clone(),
+            value: value.clone(),
+            found: one.words(),
+        })
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Result, positions};
+    use crate::pipeline::Pipeline;
+
+    fn start(has: &[Result<'_>]) -> Option<String> {
+        let chain = Pipeline::built_in("chain").expect("it is known");
+        let chain = chain.expect("it can be read");
+        let found = positions(&chain, &[], has);
+        found
+            .first()
+            .map(|one| format!("{} by {}", one.value, one.found))
+    }
+
+    #[test]
+    fn the_chain_begins_behind_the_last_result_of_the_session() {
+        for (has, wanted) in [
+            (vec![], None),
+            (vec![Result::File("tasks/x/notes.md")], None),
+            (
+                vec![Result::File("tasks/brainstorm/brainstorm.md")],
+                Some("blueprint by tasks/brainstorm/brainstorm.md"),
+            ),
+            (
+                vec![
+                    Result::File("tasks/plan/plan.md"),
+                    Result::File("tasks/analyze/analyze.md"),
+                ],
+                Some("execute by tasks/plan/plan.md"),
+            ),
+            (
+                vec![Result::Task("first-analyze-macro")],
+                Some("roadmap by the result of first-analyze-macro"),
+            ),
+            (
+                vec![Result::Task("execute")],
+                Some("verify by the result of execute"),
+            ),
+            (vec![Result::Task("replan")], None),
+            (
+                vec![Result::Task("verify")],
+                Some("verify by the result of verify"),
+            ),
+        ] {
+            assert_eq!(start(&has).as_deref(), wanted, "{has:?}");
+        }
+        let given = [("start".to_owned(), "init".to_owned())];
+        let chain = Pipeline::built_in("chain")
+            .expect("it is known")
+            .expect("it can be read");
+        assert!(positions(&chain, &given, &[Result::Task("plan")]).is_empty());
+    }
+}

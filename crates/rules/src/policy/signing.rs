@@ -1,0 +1,120 @@
+//! What a policy asks to be signed, and the commands that do it so.
+
+use super::{Independence, Policy};
+use crate::stage::Transition;
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::Person;
+
+impl Policy {
+    /// Whether anything that this policy asks for rests on signatures.
+    pub fn asks_signatures(&self) -> bool {
+        !self.approve.signed.is_empty()
+            || !self.approve.touched.is_empty()
+            || !self.evidence.by.is_empty()
+            || self.asks_signed_verdict()
+    }
+
+    /// What signs a record that opens a gate, where policy asks for that; to be put behind its command.
+    pub fn sign_flag(&self) -> &'static str {
+        match self.asks_signatures() {
+            true => " --sign",
+            false => "",
+        }
+    }
+
+    /// Whether a verdict has to be signed.
+    pub fn asks_signed_verdict(&self) -> bool {
+        self.review.signed || self.counts_keys()
+    }
+
+    /// Whether independence is one of keys, and a name alone proves nobody.
+    pub fn counts_keys(&self) -> bool {
+        self.review.independence == Independence::Signed
+    }
+
+    /// Whether the runs of somebody of these names count for gates, once they are signed.
+    pub fn may_prove(&self, names: &[Person]) -> bool {
+        self.has_role(&self.evidence.by, names)
+    }
+
+    /// Whether somebody of these names has a role.
+    pub fn is_in_role(&self, role: &str, names: &[Person]) -> bool {
+        self.has_role(&[role.to_owned()], names)
+    }
+
+    /// The command that proves a slice as policy wants it.
+    pub fn run_task(&self, slice: &str) -> Hint {
+        self.run(
+            command!("run --task {slice}"),
+            command!("run --sign --task {slice}"),
+        )
+    }
+
+    /// The same of a check by its words, where the session may know others under its name.
+    pub fn run_task_as(&self, check: &str, words: &str) -> Hint {
+        self.run(
+            command!("run --task {check} -- {words}"),
+            command!("run --sign --task {check} -- {words}"),
+        )
+    }
+
+    /// The same of any check.
+    pub fn run_check(&self) -> Hint {
+        self.run(
+            command!("run -- COMMAND"),
+            command!("run --sign -- COMMAND"),
+        )
+    }
+
+    /// The same of a regression run.
+    pub fn run_regression(&self) -> Hint {
+        self.run(
+            command!("run --kind regression -- COMMAND"),
+            command!("run --sign --kind regression -- COMMAND"),
+        )
+    }
+
+    fn run(&self, plain: Hint, signed: Hint) -> Hint {
+        match self.evidence.by.as_slice() {
+            [] => plain,
+            roles => signed.note(format!("(by {})", roles.join(", "))),
+        }
+    }
+
+    /// Whether the approvals of a transition have to be signed.
+    pub fn asks_signature(&self, transition: Transition) -> bool {
+        self.approve.signed.contains(&transition) || self.approve.touched.contains(&transition)
+    }
+
+    /// The command that approves a transition as policy wants it.
+    pub fn approve_command(&self, transition: Transition) -> Hint {
+        match self.asks_signature(transition) {
+            true => command!("approve --to {} --sign", transition.to()),
+            false => command!("approve --to {}", transition.to()),
+        }
+    }
+
+    /// The command that amends the approved list as policy wants it: an amendment is an approval of the plan.
+    pub fn amend_command(&self) -> Hint {
+        match self.asks_signature(Transition::PlanToBuild) {
+            true => command!("amend --reason WHY --sign"),
+            false => command!("amend --reason WHY"),
+        }
+    }
+
+    /// The command that gives an approving verdict as policy wants it.
+    pub fn verdict_command(&self) -> Hint {
+        match self.asks_signed_verdict() {
+            true => command!("review --verdict approve --sign"),
+            false => command!("review --verdict approve"),
+        }
+    }
+
+    /// The same where no file differs: a review of nothing says why there is nothing.
+    pub fn empty_verdict_command(&self) -> Hint {
+        match self.review.signed {
+            true => command!("review --verdict approve --reason WHY --sign"),
+            false => command!("review --verdict approve --reason WHY"),
+        }
+    }
+}

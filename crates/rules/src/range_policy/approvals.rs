@@ -1,0 +1,357 @@
+//! Whether each approval that moved a session is one that policy accepts: whose it is, how many there
+//! are, and that it is about the content that was there when it was used.
+//!
+//! The operations are the loopx branch's own word, and whoever can write that branch can write them:
+//! so what a gate checked before it wrote them is checked again here, signatures included.
+
+use super::super::artifact::Artifact;
+use super::super::checks::Check;
+use super::super::gate::{self, AuditItem, CodeFacts, Credentials, DeltaFacts, Proof, View};
+use super::super::join::Joiner;
+use super::super::op::{Event, Operation, Verdict};
+use super::super::policy::{FILE as POLICY_FILE, Policy};
+use super::super::replay;
+use super::super::session::{Approval, Ending, Recorded, State};
+use super::super::stage::Transition;
+use crate::texts::Texts;
+use loopx_base::failure::{Blocker, Code, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::shell_word;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An approval, as it was when it moved the session.
+#[derive(Clone, Debug)]
+pub struct Used {
+    pub transition: Transition,
+    pub approval: Approval,
+    /// The artifacts that its gate judges, as they were then.
+    pub files: BTreeMap<Artifact, Oid>,
+    /// The verdict that was there, where the gate asks for a review.
+    pub verdict: Option<Recorded<Verdict>>,
+    /// The commit that the session started from then, whose policy the gate asked.
+    pub base: Option<Oid>,
+    /// Whether the session made this move once more later.
+    pub superseded: bool,
+}
+
+/// Every use of an approval in a session's operations, oldest first.
+pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Result<Vec<Used>> {
+    let mut found = Vec::new();
+    replay::walk(id, operations, joiner, |op, state| {
+        let transition = match op.event() {
+            Some(
+                Event::Entered { transition, .. }
+                | Event::Approved {
+                    transition,
+                    completes: true,
+                    ..
+                },
+            ) => *transition,
+            _ => return,
+        };
+        let approval = state.approvals.get(&transition.key());
+        if let Some(approval) = approval.filter(|_| transition.is_approved()) {
+            found.push(Used {
+                transition,
+                approval: approval.clone(),
+                files: gate::covered_files(state, transition),
+                verdict: state
+                    .verdict
+                    .clone()
+                    .filter(|_| transition == Transition::ReviewToDone),
+                base: state.base.clone(),
+                superseded: false,
+            });
+        }
+    })?;
+    let mut later = BTreeSet::new();
+    for used in found.iter_mut().rev() {
+        used.superseded = !later.insert(used.transition);
+    }
+    Ok(found)
+}
+
+/// Judges one use. `content` gives the tree id of a set of artifacts.
+pub fn judge(
+    policy: &Policy,
+    session: &SessionId,
+    used: &Used,
+    credentials: &Credentials,
+    content: impl Fn(&BTreeMap<Artifact, Oid>) -> Result<Oid>,
+) -> Result<Vec<Blocker>> {
+    let Used {
+        transition,
+        approval,
+        ..
+    } = used;
+    let flaw = |code, message: String| flaw(session, code, &message);
+    let weighed = credentials.weigh(policy, *transition, &approval.by);
+    let (people, required) = (credentials.people(&weighed), policy.required(*transition));
+    // Whoever does not count does no harm where enough others do, unless policy bars them by name or
+    // the signature is forged: then somebody wrote this who should not have.
+    let harms = |blocker: &Blocker| {
+        people < required
+            || matches!(
+                blocker.code,
+                Code::ApproverDenied | Code::ApprovalSignatureInvalid
+            )
+    };
+    let mut found: Vec<Blocker> = weighed
+        .into_iter()
+        .filter_map(|weighed| weighed.refused)
+        .filter(harms)
+        .map(|blocker| flaw(code(blocker.code), blocker.message))
+        .collect();
+    if people < required {
+        found.push(flaw(
+            Code::ApprovalsMissing,
+            format!("{people} of {required} people approved {transition}"),
+        ));
+    }
+    let changed: Vec<&str> = gate::covered(*transition)
+        .iter()
+        .filter(|artifact| approval.files.get(artifact) != used.files.get(artifact))
+        .map(|artifact| artifact.path())
+        .collect();
+    if !changed.is_empty() {
+        found.push(flaw(
+            Code::ApprovalStale,
+            format!(
+                "the approval of {transition} was used on another {}",
+                changed.join(", ")
+            ),
+        ));
+    } else if content(&approval.files)? != approval.content {
+        found.push(flaw(
+            Code::ApprovalContent,
+            format!("the approval of {transition} names another tree than its files make"),
+        ));
+    }
+    let reviewed = used.verdict.as_ref().map(|verdict| &verdict.value.tree);
+    if reviewed.is_some() && reviewed != approval.code.as_ref() {
+        found.push(flaw(
+            Code::ApprovalStale,
+            format!("the approval of {transition} is about other code than the review"),
+        ));
+    }
+    if let Some(verdict) = &used.verdict {
+        // Whose keys are under the present commits says nothing of a verdict that another one followed.
+        let is_asked = |one: &Blocker| !used.superseded || one.code != Code::ParticipantUnproven;
+        let lacks = gate::reviewer(policy, verdict, credentials).into_iter();
+        found.extend(lacks.filter(is_asked).map(|blocker| {
+            let said = flaw(code(blocker.code), blocker.message);
+            match blocker.code {
+                Code::ParticipantUnproven => Blocker {
+                    help: blocker.help,
+                    ..said
+                },
+                _ => said,
+            }
+        }));
+    }
+    Ok(found)
+}
+
+/// What is wrong with a session's approvals, with the command that shows them.
+fn flaw(session: &SessionId, code: Code, message: &str) -> Blocker {
+    let help = command!("log").session(session);
+    Blocker::new(code, format!("session {session}: {message}"), help)
+}
+
+/// Approvals that count for nothing, where no other one of their transition was used: what was let in by them
+/// was let in by nobody.
+pub fn void(session: &SessionId, state: &State, used: &[Used]) -> Vec<Blocker> {
+    let is_used = |transition| used.iter().any(|used| used.transition == transition);
+    let left = state.void.iter();
+    left.filter(|void| !is_used(void.transition))
+        .map(|void| flaw(session, Code::ApprovalVoid, &void.why))
+        .collect()
+}
+
+/// Signed words that somebody else took back or brought back: the session waits for those who signed.
+pub fn taken(session: &SessionId, credentials: &Credentials) -> Vec<Blocker> {
+    let held = credentials.taken.iter().filter(|one| one.holds_gate());
+    held.map(|one| flaw(session, Code::WordTakenBack, &one.blocker().message))
+        .collect()
+}
+
+/// What is wrong with the profile of a session: policy does not know or take it, demands a heavier one for one of
+/// these paths, or a gate of it was never opened. A record may say that a session begins anywhere.
+pub fn profile(
+    policy: &Policy,
+    session: &SessionId,
+    state: &State,
+    used: &[Used],
+    paths: &[String],
+) -> Result<Vec<Blocker>> {
+    let name = &state.profile;
+    let profile = match policy.profiles.get(name) {
+        Ok(profile) => profile,
+        Err(failure) => return Ok(vec![flaw(session, Code::ProfileUnknown, &failure.message)]),
+    };
+    let mut found = Vec::new();
+    if let Some(why) = policy.forbids(name, &profile) {
+        let message = format!("policy does not take the profile {name}: {why}");
+        found.push(flaw(session, Code::ProfileForbidden, &message));
+    }
+    if let Some(demand) = policy.demands(&profile, paths)? {
+        found.push(flaw(session, Code::ProfileTooLight, &demand.sentence(name)));
+    }
+    let passed = Transition::ALL
+        .into_iter()
+        .filter(|one| one.is_forward() && profile.has(*one) && one.to() <= state.stage);
+    for transition in passed {
+        if !used.iter().any(|one| one.transition == transition) {
+            let message = format!(
+                "it came to {} without an approved {transition}",
+                state.stage
+            );
+            found.push(flaw(session, Code::GateSkipped, &message));
+        }
+    }
+    Ok(found)
+}
+
+/// What the checks of a session stand in, at the moment that an approval was used.
+#[derive(Debug)]
+pub struct Stood<'s> {
+    pub state: &'s State,
+    pub texts: Texts,
+    /// Those of the target's policy that the reviewed commits have to pass.
+    pub policy_checks: &'s [Check],
+    /// Those of the policy that the session can ask.
+    pub known: &'s [Check],
+}
+
+/// Checks that the reviewed code is not proven by: those of policy, and every one where policy says whose runs count.
+pub fn unproven(
+    policy: &Policy,
+    session: &SessionId,
+    used: &Used,
+    stood: &Stood<'_>,
+    credentials: &Credentials,
+) -> Vec<Blocker> {
+    let by_role = credentials.evidence.is_some();
+    let asked = (by_role || !stood.policy_checks.is_empty()) && !used.superseded;
+    let Some(verdict) = used.verdict.as_ref().filter(|_| asked) else {
+        return Vec::new();
+    };
+    let code = CodeFacts {
+        head: verdict.value.head.clone(),
+        tree: verdict.value.tree.clone(),
+        is_dirty: false,
+        uncommitted: Vec::new(),
+    };
+    let items = gate::audit(View {
+        state: stood.state,
+        texts: &stood.texts,
+        policy,
+        code: Some(&code),
+        delta: &DeltaFacts::default(),
+        credentials,
+        policy_checks: stood.policy_checks,
+        shared: &[],
+        base_missing: None,
+        read: &gate::ReadSections::default(),
+    });
+    let open = items
+        .into_iter()
+        .filter(|item| !matches!(item.proof, Proof::Passed | Proof::Waived));
+    let is_of_policy = |item: &AuditItem| {
+        let mut all = stood.policy_checks.iter();
+        all.any(|check| check.id.eq_ignore_ascii_case(&item.id))
+    };
+    open.filter(|item| by_role || is_of_policy(item))
+        .map(|item| {
+            let (id, tree, detail) = (&item.id, code.tree.short(), &item.detail);
+            let message = match by_role {
+                true => format!(
+                    "session {session}: no run by {} that is signed proves {id} on tree {tree} ({detail})",
+                    policy.evidence.by.join(", "),
+                ),
+                false => format!(
+                    "session {session}: [checks] of {POLICY_FILE} asks for {id}, and no run of it has passed on tree {tree} ({detail})"
+                ),
+            };
+            let help = again(policy, stood, &item).session(session);
+            Blocker::new(Code::EvidenceUnproven, message, help)
+        })
+        .collect()
+}
+
+/// The command that gets the proof of a check. One that the session does not know by its own policy is named with its
+/// words; what is archived runs nothing before it is taken back.
+fn again(policy: &Policy, stood: &Stood<'_>, item: &AuditItem) -> Hint {
+    if matches!(stood.state.ending, Some(Ending::Archived { .. })) {
+        return command!("reopen --reason WHY");
+    }
+    let mut asked = stood.policy_checks.iter();
+    match asked.find(|check| check.id == item.id && !stood.known.contains(check)) {
+        Some(check) => {
+            let words = check.argv.iter().map(|word| shell_word(word));
+            let words = words.collect::<Vec<_>>().join(" ");
+            policy.run_task_as(&item.id, &words)
+        }
+        None => policy.run_task(&item.id),
+    }
+}
+
+/// Records that opened a gate without the signature that policy asks for.
+pub fn unsigned(session: &SessionId, credentials: &Credentials) -> Vec<Blocker> {
+    let all = credentials.unsigned.iter().map(gate::Unsigned::blocker);
+    all.map(|blocker| Blocker {
+        message: format!("session {session}: {}", blocker.message),
+        help: blocker.help.clone().session(session),
+        ..blocker
+    })
+    .collect()
+}
+
+/// What clones did apart and nobody settled: no gate opens because they came together.
+pub fn contested(session: &SessionId, state: &State) -> Vec<Blocker> {
+    let misfits = state.conflicts.iter();
+    let misfits = misfits.map(|one| format!("operation {} did not fit: {}", one.op, one.why));
+    let apart = state.contested();
+    let apart = apart.map(|(artifact, _)| format!("{artifact} was changed apart"));
+    let files = state.outputs_apart();
+    let files = files.map(|(path, _)| format!("{path} was written apart"));
+    misfits
+        .chain(apart)
+        .chain(files)
+        .map(|why| flaw(session, Code::SessionConflict, &why))
+        .collect()
+}
+
+/// What only a newer program understands: nothing of that session lands by this one.
+pub fn unknown(session: &SessionId, state: &State) -> Vec<Blocker> {
+    let held = state.holding();
+    held.map(|op| {
+        let message = format!(
+            "needs git loopx {}: `{}` (@{}) is a record that this program does not understand",
+            op.needs, op.kind, op.seq
+        );
+        flaw(session, Code::NewerProgramRequired, &message)
+    })
+    .collect()
+}
+
+/// The code of what a gate says of people, as that of a finding.
+fn code(gate: Code) -> Code {
+    [
+        Code::ApproverDenied,
+        Code::ApprovalUnsigned,
+        Code::ApprovalSignatureInvalid,
+        Code::ApprovalWithoutTouch,
+        Code::ApproverWithoutRole,
+        Code::ApproverNotIndependent,
+        Code::ReviewerNotIndependent,
+        Code::ParticipantUnproven,
+        Code::VerdictUnsigned,
+        Code::VerdictSignatureInvalid,
+        Code::WordTakenBack,
+    ]
+    .into_iter()
+    .find(|code| *code == gate)
+    .unwrap_or(Code::ApproverRefused)
+}

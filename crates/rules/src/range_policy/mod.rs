@@ -1,0 +1,184 @@
+//! What `verify` and pre-push find in a range of commits: facts that were read from objects in,
+//! findings out. A trailer is a claim; what it names on the loopx branch is what counts.
+
+pub mod approvals;
+pub mod history;
+mod judge;
+mod protected;
+
+pub use judge::judge;
+use loopx_base::hint::Hint;
+pub use protected::set_back;
+
+use super::policy::Policy;
+use super::session::State;
+use history::{Moment, Standing};
+use loopx_base::failure::{Blocker, Code};
+use loopx_base::id::{Oid, SessionId};
+use serde::Serialize;
+use std::rc::Rc;
+
+/// Whether a finding makes `verify` fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+impl Severity {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        }
+    }
+}
+
+/// One thing that a range should not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    pub code: Code,
+    pub severity: Severity,
+    pub commit: Oid,
+    pub subject: String,
+    pub paths: Vec<String>,
+    pub message: String,
+    pub help: Hint,
+}
+
+impl Finding {
+    /// What is wrong with a session, put down to a commit that it let in.
+    pub fn of(commit: &Commit, blocker: Blocker) -> Self {
+        let Blocker {
+            code,
+            message,
+            help,
+            ..
+        } = blocker;
+        finding(commit, code, Severity::Error, Vec::new(), message, help)
+    }
+
+    /// The same as a line of a refusal.
+    pub fn blocker(&self) -> Blocker {
+        let message = format!("{} {}: {}", self.commit.short(), self.subject, self.message);
+        Blocker::new(self.code, message, self.help.clone())
+    }
+}
+
+/// A commit that is judged.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    pub id: Oid,
+    pub subject: String,
+    /// What it changes against its parent; of a merge, what it has otherwise than its parents merge to.
+    pub paths: Vec<String>,
+    /// Of a merge: paths in conflict that it resolved to what neither parent has.
+    pub resolved: Vec<String>,
+    pub is_merge: bool,
+    /// It was made on the branch itself, and did not come through a merge.
+    pub direct: bool,
+    pub claim: Claim,
+    /// What the operations of its session say of the moment at which it was made.
+    pub standing: Standing,
+    /// The same by the stage moves, where it has no trailers.
+    pub moment: Moment,
+    /// The session whose review showed it, where it lands.
+    pub owner: Option<Rc<State>>,
+    pub landed: Landed,
+}
+
+/// What a commit lands by, where it is to land on a protected branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landed {
+    /// By the review that showed it, or by nothing.
+    Shown,
+    /// Its content was reviewed: a missing link does no harm, a false one is found.
+    Content,
+    /// A command or policy brings it: what its message says is of no account.
+    Exempt,
+}
+
+/// What the trailers of a commit came to.
+#[derive(Clone, Debug)]
+pub enum Claim {
+    /// There are none.
+    Nothing,
+    /// The session as it was at each of the named states.
+    States(Vec<Rc<State>>),
+    /// A session is named, and no state of it: archive writes such a commit. With the session as it
+    /// is now.
+    Session(Rc<State>),
+    Fault(Fault),
+}
+
+/// A claim that is not true.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Not one session, but these.
+    Sessions(Vec<String>),
+    UnknownSession(String),
+    /// No commit of the loopx branch.
+    ForeignState(String),
+    /// There was no such session at that commit.
+    NoSessionAt(SessionId, Oid),
+    /// The session had ended there.
+    EndedAt(SessionId, Oid),
+    Damaged(String),
+    /// Neither is the commit on that session's branch nor does the branch that is judged belong to it.
+    OtherSession(SessionId),
+}
+
+/// The newest commit of the range.
+#[derive(Clone, Debug)]
+pub struct Head {
+    pub id: Oid,
+    pub subject: String,
+    pub tree: Oid,
+    /// The session whose result it is, as it is now: the newest one.
+    pub session: Rc<State>,
+    /// All of them, oldest first.
+    pub sessions: Vec<Rc<State>>,
+    /// What differs between the reviewed trees and this one; `None` where there is no approving verdict
+    /// to compare with, or its tree is not here.
+    pub differing: Option<Vec<String>>,
+}
+
+/// Everything that is judged.
+#[derive(Debug)]
+pub struct Range<'a> {
+    pub policy: &'a Policy,
+    /// The session that the branch is bound to, as it is now.
+    pub bound: Option<&'a State>,
+    /// What the target has is left out, so that everything here is the branch's own.
+    pub own: bool,
+    /// It is to land on a protected branch.
+    pub lands: bool,
+    /// Hooks are installed where it is judged.
+    pub hooked: bool,
+    pub commits: &'a [Commit],
+    pub head: Option<&'a Head>,
+}
+
+fn finding(
+    commit: &Commit,
+    code: Code,
+    severity: Severity,
+    paths: Vec<String>,
+    message: String,
+    help: impl Into<Hint>,
+) -> Finding {
+    Finding {
+        code,
+        severity,
+        commit: commit.id.clone(),
+        subject: commit.subject.clone(),
+        paths,
+        message,
+        help: help.into(),
+    }
+}
+
+fn without(paths: &[String], passes: impl Fn(&str) -> bool) -> Vec<String> {
+    paths.iter().filter(|path| !passes(path)).cloned().collect()
+}

@@ -1,0 +1,413 @@
+//! Replaying operations: the one way from what happened to what is true.
+//!
+//! Total and deterministic: the same set of operations gives the same state, whatever the order in
+//! which they arrived. What was undone is left out, unless its undo was undone too.
+
+use super::artifact::Artifact;
+use super::causality::Causality;
+use super::clash::{self, Fate, fates};
+use super::join::{self, Joiner, NoJoiner, artifacts};
+use super::op::{Body, Event, Operation};
+use super::record::FORMAT;
+use super::session::{
+    Beside, BuildFacts, ClarifyFacts, FIRST_FOLD, FOLD, OpConflict, PlanFacts, State, signed,
+};
+use super::stage::Stage;
+use super::task::event::TaskEvent;
+use super::words::Word;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, OpId, SessionId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The state that the first operation of a session makes.
+pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
+    let Some(Event::Started {
+        uid,
+        title,
+        profile,
+        stage,
+        branch,
+        base,
+    }) = op.event()
+    else {
+        return Err(Failure::internal(
+            Code::OperationsIncomplete,
+            format!(
+                "session {id}: the first operation is `{}`, expected `start`",
+                op.word()
+            ),
+        )
+        .help(command!("fsck --repair")));
+    };
+    let artifacts = op
+        .writes
+        .iter()
+        .filter_map(|(artifact, write)| Some((*artifact, write.to.clone()?)))
+        .collect();
+    let stage = stage.unwrap_or(Stage::Clarify);
+    let is_first = profile.is_first() && stage == Stage::Clarify;
+    let mut state = State {
+        format: FORMAT,
+        fold: if is_first { FIRST_FOLD } else { FOLD },
+        id: id.clone(),
+        uid: uid.clone(),
+        title: title.clone(),
+        ops: None,
+        seq: op.seq,
+        last: op.op.clone(),
+        frontier: Vec::new(),
+        started: signed(op),
+        touched: signed(op),
+        stage,
+        ending: None,
+        profile: profile.clone(),
+        branch: branch.clone(),
+        base: base.clone(),
+        rebased: false,
+        artifacts,
+        files: BTreeMap::new(),
+        approvals: BTreeMap::new(),
+        last_transition: None,
+        scope: Vec::new(),
+        clarify: ClarifyFacts::default(),
+        plan: PlanFacts::default(),
+        build: BuildFacts::default(),
+        verdict: None,
+        reviews: 0,
+        findings: Vec::new(),
+        evidence: Vec::new(),
+        tasks: BTreeMap::new(),
+        amendments: Vec::new(),
+        bases: Vec::new(),
+        conflicts: Vec::new(),
+        void: Vec::new(),
+        unknown: Vec::new(),
+        joins: BTreeMap::new(),
+    };
+    match stage {
+        Stage::Plan => state.begin_plan(),
+        Stage::Build => state.build.iteration = 1,
+        Stage::Clarify => {}
+        Stage::Review | Stage::Done => {
+            return Err(Failure::internal(
+                Code::OperationsIncomplete,
+                format!("session {id}: no session begins in stage {stage}"),
+            )
+            .help(command!("fsck --repair")));
+        }
+    }
+    Ok(state)
+}
+
+/// Replays operations in which nobody wrote an artifact apart from others.
+pub fn fold(id: &SessionId, ops: &[Operation]) -> Result<State> {
+    replay(id, ops, &NoJoiner)
+}
+
+/// Replays operations in (seq, op) order. What was undone is left out, unless its undo was undone too;
+/// what cannot hold beside something that its writer did not know of is a conflict of the session.
+pub fn replay(id: &SessionId, ops: &[Operation], joiner: &dyn Joiner) -> Result<State> {
+    walk(id, ops, joiner, |_, _| {})
+}
+
+/// The same, showing each operation that moved the session, approved or gave a verdict, with the state after it
+/// and the artifacts that its writer had.
+pub fn walk(
+    id: &SessionId,
+    ops: &[Operation],
+    joiner: &dyn Joiner,
+    mut moved: impl FnMut(&Operation, &State),
+) -> Result<State> {
+    let ops = in_order(ops);
+    let first = ops.first().ok_or_else(|| {
+        Failure::internal(
+            Code::OperationsMissing,
+            format!("session {id} has no operation"),
+        )
+        .help(command!("fsck --repair"))
+    })?;
+    let mut state = begin(id, first)?;
+    require_own(&state, &ops)?;
+    let cause = Causality::of(&ops);
+    let places: BTreeMap<&OpId, usize> = ops
+        .iter()
+        .enumerate()
+        .map(|(at, op)| (&op.op, at))
+        .collect();
+    let mut counted = vec![0];
+    // Those of them that write, and in a line what stands after them.
+    let mut writing = vec![0];
+    let mut standing = state.artifacts.clone();
+    let mut writers = BTreeMap::new();
+    for (at, (op, fate)) in ops.iter().zip(fates(&ops, &cause)).enumerate().skip(1) {
+        let shows = op.body.is_judgement() || op.body.moves().is_some();
+        let conflict = match fate {
+            Fate::Out => continue,
+            Fate::Held { why, with } => Some((why, with)),
+            Fate::Counts => {
+                if shows && cause.is_line() {
+                    state.artifacts.clone_from(&standing);
+                    take(&mut state.artifacts, op);
+                } else if shows {
+                    let seen = writing.iter().copied();
+                    let seen = seen.filter(|known| cause.saw(at, *known)).chain([at]);
+                    let seen: Vec<usize> = seen.collect();
+                    (state.artifacts, _) = artifacts(&ops, &seen, &cause, joiner)?;
+                }
+                let unseen = |id: &OpId| places.get(id).is_some_and(|known| !cause.saw(at, *known));
+                let mut beside = Beside {
+                    unseen: Some(&unseen),
+                    writers: std::mem::take(&mut writers),
+                };
+                let applied = state.try_apply(op, &mut beside);
+                writers = beside.writers;
+                applied.err().map(|why| (why, Vec::new()))
+            }
+        };
+        match conflict {
+            Some((why, with)) => state.conflicts.push(OpConflict {
+                op: op.op.clone(),
+                why,
+                with: with.into_iter().map(|at| ops[at].op.clone()).collect(),
+            }),
+            // The writes of an undo are for readers.
+            None if op.is_about_others() => {}
+            None => counted.push(at),
+        }
+        if counted.last() != Some(&at) {
+            continue;
+        }
+        if !op.writes.is_empty() {
+            writing.push(at);
+        }
+        take(&mut standing, op);
+        state.seq = op.seq;
+        state.last = op.op.clone();
+        state.touched = signed(op);
+        let is_void = state.void.last().is_some_and(|void| void.op == op.op);
+        if shows && !is_void {
+            moved(op, &state);
+        }
+    }
+    (state.artifacts, state.joins) = artifacts(&ops, &counted, &cause, joiner)?;
+    state.files = join::files(&ops, &counted, &cause);
+    // What was undone still happened last.
+    if let Some(last) = ops.last() {
+        state.seq = last.seq;
+        state.last = last.op.clone();
+        state.touched = signed(last);
+    }
+    let all: Vec<usize> = (0..ops.len()).collect();
+    state.frontier = match cause.newest(&all).as_slice() {
+        [_] => Vec::new(),
+        several => several.iter().map(|at| ops[*at].op.clone()).collect(),
+    };
+    Ok(state)
+}
+
+/// Puts what an operation wrote for what stood there.
+fn take(artifacts: &mut BTreeMap<Artifact, Oid>, op: &Operation) {
+    for (artifact, write) in &op.writes {
+        match &write.to {
+            Some(blob) => artifacts.insert(*artifact, blob.clone()),
+            None => artifacts.remove(artifact),
+        };
+    }
+}
+
+/// The state that the writer of an operation left behind: of that operation, and of all that it came after.
+pub fn as_seen_by(
+    id: &SessionId,
+    ops: &[Operation],
+    op: &OpId,
+    joiner: &dyn Joiner,
+) -> Result<State> {
+    let sorted = in_order(ops);
+    let cause = Causality::of(&sorted);
+    let last = sorted.iter().position(|one| one.op == *op);
+    let seen: Vec<Operation> = (0..sorted.len())
+        .filter(|at| last.is_some_and(|last| *at == last || cause.saw(last, *at)))
+        .map(|at| sorted[at].clone())
+        .collect();
+    replay(id, &seen, joiner)
+}
+
+/// Refuses records that belong to another session, and such whose past is not here: one that was copied
+/// proves nothing. Records of format 1 say neither.
+fn require_own(state: &State, ops: &[&Operation]) -> Result<()> {
+    let names: BTreeSet<&OpId> = ops.iter().map(|op| &op.op).collect();
+    let first = ops.first().map(|op| &op.op);
+    for op in ops {
+        let Some(entity) = &op.entity else {
+            continue;
+        };
+        let why = if *entity != state.uid {
+            format!("belongs to {entity}, not to {}", state.uid)
+        } else if op.after.is_empty() && first != Some(&op.op) {
+            "does not say what it comes after".to_owned()
+        } else if let Some(missing) = op.after.iter().find(|op| !names.contains(op)) {
+            format!("comes after {missing}, which is not there")
+        } else {
+            continue;
+        };
+        let name = op.file_name();
+        return Err(Failure::internal(
+            Code::RecordMisplaced,
+            format!("the operation {name} {why}"),
+        )
+        .help(command!("fsck --repair")));
+    }
+    Ok(())
+}
+
+/// Each operation once, by Lamport number, then by id.
+pub fn in_order(ops: &[Operation]) -> Vec<&Operation> {
+    let mut ops: Vec<&Operation> = ops.iter().collect();
+    ops.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
+    let mut known = BTreeSet::new();
+    ops.retain(|op| known.insert(&op.op));
+    ops
+}
+
+/// The operations that no longer count: undone, or settled away.
+pub fn undone(ops: &[Operation]) -> BTreeSet<OpId> {
+    void(&in_order(ops))
+}
+
+fn void(ops: &[&Operation]) -> BTreeSet<OpId> {
+    let fates = fates(ops, &Causality::of(ops));
+    let out = ops.iter().zip(fates).filter(|(_, fate)| *fate == Fate::Out);
+    out.map(|(op, _)| op.op.clone()).collect()
+}
+
+/// What an undo took back and no redo brought back. Not what a person settled away.
+pub fn taken_back(ops: &[Operation]) -> BTreeSet<OpId> {
+    let ops = in_order(ops);
+    let back = clash::taken_back(&ops, &Causality::of(&ops));
+    back.into_iter().map(|at| ops[at].op.clone()).collect()
+}
+
+/// What `undo` could take back, newest first: whatever counts, but the beginning, what says something of
+/// others, and notes of the tool itself.
+pub fn undoable(ops: &[Operation]) -> Vec<&Operation> {
+    let sorted = in_order(ops);
+    let void = void(&sorted);
+    let cause = Causality::of(&sorted);
+    let mut found: Vec<usize> = (0..sorted.len())
+        .filter(|at| !void.contains(&sorted[*at].op) && is_undoable(sorted[*at]))
+        .collect();
+    // A run that did not know of the end may stand behind it; who takes a step back then means the end.
+    let is_end = |at: usize| matches!(sorted[at].event(), Some(Event::Abandoned));
+    if let Some(end) = found.iter().copied().rfind(|at| is_end(*at)) {
+        found.sort_by_key(|at| *at >= end && (*at == end || cause.saw(*at, end)));
+    }
+    found.reverse();
+    found.into_iter().map(|at| sorted[at]).collect()
+}
+
+fn is_undoable(op: &Operation) -> bool {
+    !op.is_beginning() && !op.is_passed_over()
+}
+
+/// The claims of tasks that do not fit any more once others are taken back, of what an undo did to `ops`. They say nothing
+/// without what they rest on, and go with it: a claim cannot be taken back on its own.
+pub fn unfit_claims<'o>(before: &State, after: &State, ops: &'o [Operation]) -> Vec<&'o Operation> {
+    let known: BTreeSet<&OpId> = before.conflicts.iter().map(|one| &one.op).collect();
+    let new = after.conflicts.iter().map(|one| &one.op);
+    let new: BTreeSet<&OpId> = new.filter(|op| !known.contains(op)).collect();
+    ops.iter()
+        .filter(|op| new.contains(&op.op) && is_claim(op))
+        .collect()
+}
+
+/// Whether somebody got a task by it.
+pub fn is_claim(op: &Operation) -> bool {
+    matches!(op.body, Body::Task(TaskEvent::Claimed { .. }))
+}
+
+/// The claims that went with what is brought back, in the same undo.
+pub fn claims_beside<'o>(ops: &'o [Operation], redone: &[&Operation]) -> Vec<&'o Operation> {
+    let back = taken_back(ops);
+    let undos = ops.iter().filter_map(|op| match op.said() {
+        Some(Word::Undone { undone }) => Some(undone),
+        _ => None,
+    });
+    let with: BTreeSet<&OpId> = undos
+        .filter(|undone| redone.iter().any(|op| undone.contains(&op.op)))
+        .flatten()
+        .collect();
+    let claims = in_order(ops).into_iter();
+    claims
+        .filter(|op| is_claim(op) && with.contains(&op.op) && back.contains(&op.op))
+        .collect()
+}
+
+/// What leads back to the moment after an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum WayBack<'o> {
+    /// Taking these back, newest first.
+    Undo(Vec<&'o Operation>),
+    /// It does not: this one counted then, and was taken back since.
+    Gone(&'o Operation),
+}
+
+/// The way back to what the writer of an operation had when it was written.
+pub fn way_back<'o>(ops: &'o [Operation], to: &OpId) -> Option<WayBack<'o>> {
+    let sorted = in_order(ops);
+    let cause = Causality::of(&sorted);
+    let target = sorted.iter().position(|op| op.op == *to)?;
+    let then: Vec<&Operation> = (0..sorted.len())
+        .filter(|at| *at == target || cause.saw(target, *at))
+        .map(|at| sorted[at])
+        .collect();
+    let void_then = void(&then);
+    let void_now = void(&sorted);
+    let counted: BTreeSet<&OpId> = then
+        .iter()
+        .map(|op| &op.op)
+        .filter(|op| !void_then.contains(op))
+        .collect();
+    let gone = then
+        .iter()
+        .find(|op| counted.contains(&op.op) && void_now.contains(&op.op) && is_undoable(op));
+    if let Some(gone) = gone {
+        return Some(WayBack::Gone(gone));
+    }
+    let mut found = undoable(ops);
+    found.retain(|op| !counted.contains(&op.op));
+    Some(WayBack::Undo(found))
+}
+
+/// What `redo` could bring back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Redoable<'o> {
+    /// What was undone last comes first; of one undo the oldest.
+    pub operations: Vec<&'o Operation>,
+    /// What happened since something was undone, which keeps that from coming back.
+    pub since: Option<&'o Operation>,
+}
+
+/// What was undone and could count again: where nothing else has happened since.
+pub fn redoable(ops: &[Operation]) -> Redoable<'_> {
+    let sorted = in_order(ops);
+    let cause = Causality::of(&sorted);
+    let mut found = Redoable::default();
+    let mut back = Vec::new();
+    for (at, undos) in clash::undos_of(&sorted, &cause) {
+        let since = (0..sorted.len()).rev().find(|other| {
+            let op = sorted[*other];
+            !op.is_passed_over() && undos.iter().any(|undo| !cause.saw(*undo, *other))
+        });
+        match since {
+            Some(other) => found.since = Some(sorted[other]),
+            None => back.push((undos.into_iter().max(), at)),
+        }
+    }
+    // A claim comes back with what it rests on.
+    back.retain(|(_, at)| !is_claim(sorted[*at]));
+    back.sort_by_key(|(undo, at)| (std::cmp::Reverse(*undo), *at));
+    let back = back.into_iter().map(|(_, at)| sorted[at]);
+    found.operations.extend(back);
+    found
+}

@@ -1,0 +1,476 @@
+//! A signed operation: the statement that a person's key vouches for, and how far it holds.
+//!
+//! What is signed is the whole operation with the context that gives it its meaning: repository,
+//! session, branch, base and policy. So a signature proves nothing on another branch, in another
+//! session or repository, or over other content. The bytes are kept in front of the armour, as git
+//! keeps them in a signed tag: nothing has to be written the same way twice to be checked.
+
+use super::op::{Body, Event, Operation, parse_json, to_json};
+use super::session::State;
+use super::words::Word;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::{Oid, OpId, SessionId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The namespace of our signatures: one made for git, or for a file, is none of ours.
+pub const NAMESPACE: &str = "loopx-approval";
+/// What the first field of every statement says.
+pub const STATEMENT: &str = "git-loopx approval";
+pub const VERSION: u32 = 1;
+/// How the name of a signature goes on after the operation's.
+pub const SUFFIX: &str = ".sig";
+/// The largest file that is believed to be a signature: a review with many findings fits.
+pub const MAX_BYTES: u64 = 256 * 1024;
+
+const ARMOUR: &str = "-----BEGIN SSH SIGNATURE-----";
+
+/// What a key vouches for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
+    pub statement: String,
+    pub version: u32,
+    /// The first commit of the base's history: two repositories that have nothing in common differ in it.
+    pub repository: Option<Oid>,
+    pub session: SessionId,
+    pub uid: String,
+    /// The branch that the session was bound to.
+    pub target: Option<String>,
+    /// The commit that the session started from.
+    pub base: Option<Oid>,
+    /// `loopx.toml` there.
+    pub policy: Option<Oid>,
+    /// `approver`, `reviewer`, ...: see [`role`].
+    pub role: String,
+    /// What happened: transition or verdict, content, code, who, when, why; its random id is the nonce.
+    #[serde(serialize_with = "Operation::signed")]
+    pub operation: Operation,
+}
+
+/// Where an operation was signed, or should have been.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub repository: Option<Oid>,
+    pub policy: Option<Oid>,
+}
+
+impl Statement {
+    /// The statement about an operation of a session; `None` for one that is nobody's word.
+    pub fn of(state: &State, place: &Place, operation: &Operation) -> Option<Self> {
+        Some(Statement {
+            statement: STATEMENT.to_owned(),
+            version: VERSION,
+            repository: place.repository.clone(),
+            session: state.id.clone(),
+            uid: state.uid.clone(),
+            target: state
+                .branch
+                .as_ref()
+                .map(|branch| format!("refs/heads/{branch}")),
+            base: state.base.clone(),
+            policy: place.policy.clone(),
+            role: role(operation)?.to_owned(),
+            operation: operation.clone(),
+        })
+    }
+
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        to_json(self)
+    }
+
+    /// The first field in which this is not what it should be, in words.
+    pub fn differs(&self, expected: &Statement) -> Option<String> {
+        // A session whose name was taken elsewhere got another one by a merge; its uid stays.
+        let mut expected = expected.clone();
+        if self.uid == expected.uid && self.session.beside(&self.uid) == expected.session {
+            expected.session.clone_from(&self.session);
+        }
+        let name = |oid: &Option<Oid>| match oid {
+            Some(oid) => oid.short().to_owned(),
+            None => "nothing".to_owned(),
+        };
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "no branch".to_owned());
+        let fields: [(&str, String, String); 9] = [
+            (
+                "kind of statement",
+                format!("{} {}", self.statement, self.version),
+                format!("{} {}", expected.statement, expected.version),
+            ),
+            (
+                "repository",
+                name(&self.repository),
+                name(&expected.repository),
+            ),
+            (
+                "session",
+                self.session.to_string(),
+                expected.session.to_string(),
+            ),
+            ("session uid", self.uid.clone(), expected.uid.clone()),
+            ("branch", text(&self.target), text(&expected.target)),
+            ("base", name(&self.base), name(&expected.base)),
+            ("policy", name(&self.policy), name(&expected.policy)),
+            ("role", self.role.clone(), expected.role.clone()),
+            (
+                "operation",
+                self.operation.op.to_string(),
+                expected.operation.op.to_string(),
+            ),
+        ];
+        for (field, signed, here) in fields {
+            if signed != here {
+                return Some(format!("it is about another {field}: {signed}, not {here}"));
+            }
+        }
+        (*self != expected).then(|| "the operation was changed since it was signed".to_owned())
+    }
+}
+
+/// The commits that a session started from, one after the other: whoever signed before a rebase signed under the base
+/// of that time.
+pub fn bases(state: &State, operations: &[Operation]) -> Vec<Option<Oid>> {
+    let mut found = vec![state.base.clone()];
+    for op in operations {
+        let base = match op.event() {
+            Some(Event::Started { base, .. }) => base.clone(),
+            Some(Event::Rebased { base }) => Some(base.clone()),
+            _ => continue,
+        };
+        if !found.contains(&base) {
+            found.push(base);
+        }
+    }
+    found
+}
+
+/// In what capacity an operation is somebody's word; `None` where it is not.
+pub fn role(operation: &Operation) -> Option<&'static str> {
+    Some(match &operation.body {
+        Body::Log(Word::Undone { .. } | Word::Redone { .. } | Word::Resolved { .. }) => "editor",
+        Body::Session(step) => match &step.event {
+            Event::Approved { .. } => "approver",
+            Event::Reviewed { .. } => "reviewer",
+            Event::Ran { .. } => "runner",
+            Event::Waived { .. } => "waiver",
+            Event::Extended { .. } => "extender",
+            Event::Answered { .. } => "answerer",
+            Event::Entered { .. }
+            | Event::LaneReported { .. }
+            | Event::Delegated { .. }
+            | Event::Audited { .. } => "builder",
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// A signature file, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signed<'a> {
+    /// The statement, byte for byte as it was signed.
+    pub payload: &'a [u8],
+    pub armour: &'a str,
+}
+
+impl<'a> Signed<'a> {
+    /// Reads `statement, armour`. `path` names the file in errors.
+    pub fn parse(bytes: &'a [u8], path: &str) -> Result<Self> {
+        let damaged = || {
+            Failure::internal(
+                Code::SignatureDamaged,
+                format!("{path}: expected a statement and an SSH signature below it"),
+            )
+            .help(command!("fsck --repair"))
+        };
+        let text = std::str::from_utf8(bytes).map_err(|_| damaged())?;
+        let at = text.find(ARMOUR).ok_or_else(damaged)?;
+        if at == 0 || !text[..at].ends_with('\n') {
+            return Err(damaged());
+        }
+        Ok(Signed {
+            payload: &bytes[..at],
+            armour: &text[at..],
+        })
+    }
+
+    pub fn statement(&self, path: &str) -> Result<Statement> {
+        parse_json(self.payload, path)
+    }
+}
+
+/// The bytes of a signature file.
+pub fn file(payload: &[u8], armour: &str) -> Vec<u8> {
+    let mut bytes = payload.to_vec();
+    bytes.extend(armour.trim_end().as_bytes());
+    bytes.push(b'\n');
+    bytes
+}
+
+/// The key of a signature, and whom it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signer {
+    /// `SHA256:...`
+    pub key: String,
+    /// `ED25519`, `ED25519-SK`, ...
+    pub kind: String,
+    /// A security key says that somebody touched it.
+    pub touched: bool,
+    /// Everybody that the signers' file names with this key.
+    pub principals: Vec<String>,
+}
+
+/// Why a signature does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flaw {
+    /// The key is not one of the signers', or not for this person, use or time.
+    NotListed,
+    /// It is no signature over this operation in this place.
+    Broken,
+    /// Nothing here can check it.
+    Unchecked,
+}
+
+/// What was found of one signature.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// `None` where the signature itself is broken or nothing could check it.
+    pub signer: Option<Signer>,
+    /// `None`: it holds.
+    pub flaw: Option<Flaw>,
+    /// The flaw in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Checked {
+    pub fn good(signer: Signer) -> Self {
+        Checked {
+            signer: Some(signer),
+            flaw: None,
+            why: None,
+        }
+    }
+
+    pub fn flawed(flaw: Flaw, why: impl Into<String>) -> Self {
+        Checked {
+            signer: None,
+            flaw: Some(flaw),
+            why: Some(why.into()),
+        }
+    }
+
+    pub fn holds(&self) -> bool {
+        self.flaw.is_none()
+    }
+
+    /// In a few words: `signed, ED25519 SHA256:...`.
+    pub fn words(&self) -> String {
+        let key = self.signer.as_ref().map(|signer| {
+            let touch = if signer.touched { ", touched" } else { "" };
+            format!("{} {}{touch}", signer.kind, signer.key)
+        });
+        match (self.flaw, key) {
+            (None, Some(key)) => format!("signed, {key}"),
+            (None, None) => "signed".to_owned(),
+            (Some(Flaw::Broken), _) => format!("bad signature: {}", self.reason()),
+            (Some(Flaw::NotListed), Some(key)) => {
+                format!(
+                    "signed by a key that is not trusted, {key}: {}",
+                    self.reason()
+                )
+            }
+            (Some(_), _) => format!("signature not checked: {}", self.reason()),
+        }
+    }
+
+    /// Why it does not hold.
+    pub fn reason(&self) -> &str {
+        self.why.as_deref().unwrap_or("it could not be checked")
+    }
+}
+
+/// How it is known who somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// By a key that the signers' file has for them.
+    Signed,
+    /// By the name that they gave: anybody can.
+    Claimed,
+}
+
+impl Basis {
+    pub fn of(checked: Option<&Checked>) -> Self {
+        match checked.is_some_and(Checked::holds) {
+            true => Basis::Signed,
+            false => Basis::Claimed,
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Basis::Signed => "signed",
+            Basis::Claimed => "claimed",
+        }
+    }
+
+    /// A name, and behind it that it is only one.
+    pub fn named(self, name: &str) -> String {
+        match self {
+            Basis::Signed => name.to_owned(),
+            Basis::Claimed => format!("{name} (claimed)"),
+        }
+    }
+}
+
+/// What was found of the signatures of a session, by operation. One that is missing is not signed.
+pub type Signatures = BTreeMap<OpId, Checked>;
+
+/// Whether an armoured signature was made by a security key that somebody touched: the first bit of its
+/// flags (PROTOCOL.u2f). `false` for every other key, and for what is no signature.
+pub fn touched(armour: &str) -> bool {
+    sk_flags(armour).is_some_and(|flags| flags & 1 != 0)
+}
+
+/// PROTOCOL.sshsig: magic, version, key, namespace, reserved, hash, signature; that of a security key
+/// ends in flags and a counter.
+fn sk_flags(armour: &str) -> Option<u8> {
+    let body: String = armour
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with("-----"))
+        .collect();
+    let bytes = base64(&body)?;
+    let mut rest = bytes.strip_prefix(b"SSHSIG")?.get(4..)?;
+    for _ in 0..4 {
+        rest = string(rest)?.1;
+    }
+    let (mut signature, _) = string(rest)?;
+    let (kind, left) = string(signature)?;
+    if !kind.starts_with(b"sk-") {
+        return None;
+    }
+    signature = string(left)?.1;
+    match signature {
+        [flags, _, _, _, _] => Some(*flags),
+        _ => None,
+    }
+}
+
+/// A string of the SSH wire format, and what follows it.
+fn string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+    (length <= rest.len()).then(|| rest.split_at(length))
+}
+
+fn base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut held, mut bits) = (0_u32, 0);
+    for c in text.trim_end_matches('=').bytes() {
+        let value = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        held = held << 6 | u32::from(value);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Signed, base64, file, touched};
+    use loopx_base::failure::Code;
+
+    fn armour(kind: &str, flags: Option<u8>) -> String {
+        fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+            out.extend(u32::try_from(bytes.len()).expect("short").to_be_bytes());
+            out.extend(bytes);
+        }
+        let mut signature = Vec::new();
+        put(&mut signature, kind.as_bytes());
+        put(&mut signature, &[7; 64]);
+        if let Some(flags) = flags {
+            signature.push(flags);
+            signature.extend([0, 0, 0, 9]);
+        }
+        let mut all = b"SSHSIG\0\0\0\x01".to_vec();
+        put(&mut all, b"a key");
+        put(&mut all, b"loopx-approval");
+        put(&mut all, b"");
+        put(&mut all, b"sha512");
+        put(&mut all, &signature);
+        let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut text = String::new();
+        for chunk in all.chunks(3) {
+            let word = chunk
+                .iter()
+                .chain(&[0, 0])
+                .take(3)
+                .fold(0_u32, |word, byte| word << 8 | u32::from(*byte));
+            for at in 0..=chunk.len() {
+                let digit = word >> (18 - 6 * at) & 63;
+                text.push(char::from(digits[digit as usize]));
+            }
+        }
+        format!("-----BEGIN SSH SIGNATURE-----\n{text}\n-----END SSH SIGNATURE-----\n")
+    }
+
+    #[test]
+    fn only_a_security_key_that_was_touched_shows_a_hand() {
+        let sk = "sk-ssh-ed25519@openssh.com";
+        assert!(touched(&armour(sk, Some(1))));
+        assert!(touched(&armour(sk, Some(5))));
+        assert!(!touched(&armour(sk, Some(0))));
+        assert!(!touched(&armour(sk, Some(4))));
+        assert!(!touched(&armour(sk, None)));
+        assert!(!touched(&armour("ssh-ed25519", Some(1))));
+        assert!(!touched(&armour("ssh-ed25519", None)));
+        for text in ["", "U1NIU0lH", "-----BEGIN SSH SIGNATURE-----\n*\n"] {
+            assert!(!touched(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        for (text, bytes) in [
+            ("", ""),
+            ("Zg==", "f"),
+            ("Zm8=", "fo"),
+            ("Zm9vYmE=", "fooba"),
+        ] {
+            assert_eq!(base64(text).as_deref(), Some(bytes.as_bytes()));
+        }
+        assert_eq!(base64("Z*=="), None);
+    }
+
+    #[test]
+    fn a_signature_file_is_its_statement_and_its_armour() {
+        let armour = armour("ssh-ed25519", None);
+        let bytes = file(b"{}\n", &armour);
+        let signed = Signed::parse(&bytes, "x").expect("a signature");
+        assert_eq!(signed.payload, b"{}\n");
+        assert_eq!(signed.armour, armour);
+        for broken in [
+            &b"{}\n"[..],
+            b"",
+            armour.as_bytes(),
+            b"\xff",
+            b"{} -----BEGIN SSH SIGNATURE-----",
+        ] {
+            let failure = Signed::parse(broken, "x").expect_err("no signature");
+            assert_eq!(failure.code, Code::SignatureDamaged);
+        }
+    }
+}

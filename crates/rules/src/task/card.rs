@@ -1,0 +1,426 @@
+//! The card: what whoever takes a node is given to read, in at most two kilobytes.
+
+use super::decide::{Verdict, counts};
+use super::graph::Graph;
+use super::node::{Node, TaskId, Verification};
+use super::outputs::task_of;
+use super::status::{Status, TaskFacts};
+use crate::skill::Filled;
+use loopx_base::id::SessionId;
+use loopx_base::shell_word;
+use serde::Serialize;
+
+/// The most bytes of a card that nobody asked to see whole.
+pub const MOST: usize = 2048;
+
+/// Everything that a card says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Card {
+    pub session: SessionId,
+    pub intent: String,
+    pub task: TaskId,
+    pub title: String,
+    pub description: String,
+    pub kind: &'static str,
+    #[serde(rename = "type")]
+    pub work: Option<String>,
+    pub role: Option<String>,
+    pub status: Status,
+    /// Which attempt this is, and how many there may be.
+    pub attempt: u32,
+    pub attempts: u32,
+    pub criteria: Vec<String>,
+    pub verification: Option<Check>,
+    pub files: Vec<String>,
+    pub scenarios: Vec<String>,
+    pub outputs: Vec<String>,
+    /// What to read first, each with the id of its content where there is one.
+    pub reads: Vec<Read>,
+    /// What may be read later.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub deferred: Vec<String>,
+    /// The documents of rules that the work has to follow, as they stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Read>,
+    /// How it is done, where a skill says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill: Option<SkillRow>,
+    /// What was left to know by the nodes that this one waits for.
+    pub before: Vec<Before>,
+    /// What it waits for outside of the list.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<String>,
+    /// Why it failed the last time.
+    pub failed: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    Cmd(Vec<String>),
+    Manual(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Read {
+    pub path: String,
+    pub blob: Option<String>,
+}
+
+/// The skill of a task, as it stands here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SkillRow {
+    pub name: String,
+    /// The words that it is given, filled in.
+    #[serde(flatten)]
+    pub args: Filled,
+    /// Its file, from the worktree or from home.
+    pub path: Option<String>,
+    pub blob: Option<String>,
+    pub required: Vec<Read>,
+    pub deferred: Vec<String>,
+    /// Why nobody can follow it as it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+impl SkillRow {
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!("{} {}", self.name, self.args.text)];
+        lines.extend(self.path.as_ref().map(|path| match &self.blob {
+            Some(blob) => format!("{path} ({})", clip_id(blob)),
+            None => path.clone(),
+        }));
+        lines.extend(self.fault.clone());
+        let open = self.args.open.iter();
+        lines.extend(open.map(|name| format!("{{{name}}}: nothing is known for it")));
+        lines
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Before {
+    pub task: TaskId,
+    pub summary: Option<String>,
+    pub partial: Option<String>,
+    pub caveats: Vec<String>,
+    pub deferred: Vec<String>,
+}
+
+impl Before {
+    /// What a gate that let the work go on left to know.
+    fn of_gate(node: &Node, state: &TaskFacts) -> Option<Before> {
+        let gate = node.gate.as_deref()?;
+        let decision = state.decisions.last()?;
+        let judged = counts(node.kind, gate, &decision.value);
+        let has_notes = judged.verdict == Verdict::Proceed && !judged.notes.is_empty();
+        has_notes.then(|| Before {
+            task: node.id.clone(),
+            summary: decision.reason.clone(),
+            partial: None,
+            caveats: judged.notes,
+            deferred: Vec::new(),
+        })
+    }
+
+    /// Something to know; an ordinary completion without a word is none.
+    fn of(facts: &TaskFacts) -> Option<Before> {
+        let done = &facts.completion.as_ref()?.value;
+        let before = Before {
+            task: facts.id.clone(),
+            summary: done.summary.clone(),
+            partial: done.partial.clone(),
+            caveats: done.caveats.clone(),
+            deferred: done.deferred.clone(),
+        };
+        let says = before.summary.is_some()
+            || before.partial.is_some()
+            || !before.caveats.is_empty()
+            || !before.deferred.is_empty();
+        says.then_some(before)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let partial = self.partial.iter().map(|left| format!("left: {left}"));
+        let caveats = self.caveats.iter().map(|one| format!("caveat: {one}"));
+        let deferred = self.deferred.iter().map(|one| format!("deferred: {one}"));
+        let all = self.summary.iter().cloned();
+        let all = all.chain(partial).chain(caveats).chain(deferred);
+        all.map(|said| format!("{}: {said}", self.task)).collect()
+    }
+}
+
+impl Card {
+    /// Whether a person's word completes it.
+    pub fn is_manual(&self) -> bool {
+        !matches!(self.verification, Some(Check::Cmd(_)))
+    }
+
+    /// The card of one node. `facts` gives what happened to any of them; `blob` the content of what is to be read.
+    pub fn of<'f>(
+        graph: &Graph<'_>,
+        at: usize,
+        (session, intent): (&SessionId, &str),
+        facts: impl Fn(&TaskId) -> Option<&'f TaskFacts>,
+        blob: impl Fn(&str) -> Option<String>,
+    ) -> Card {
+        let node: &Node = &graph.nodes[at];
+        let own = facts(&node.id);
+        let failures = own.map_or(0, |own| own.failures);
+        let before = graph
+            .needs(at)
+            .filter_map(|(to, _)| Some((&graph.nodes[to], facts(&graph.nodes[to].id)?)));
+        Card {
+            session: session.clone(),
+            intent: intent.to_owned(),
+            task: node.id.clone(),
+            title: node.title.clone(),
+            description: node.description.clone(),
+            kind: node.kind.as_str(),
+            work: node.work.clone(),
+            role: node.role.clone(),
+            status: own.map_or(Status::Pending, |own| own.status),
+            attempt: failures.saturating_add(1),
+            attempts: node.cap,
+            criteria: node
+                .criteria
+                .iter()
+                .chain(&node.done_when)
+                .cloned()
+                .collect(),
+            verification: node.verification.as_ref().map(|one| match one {
+                Verification::Cmd(argv) => Check::Cmd(argv.clone()),
+                Verification::Manual(what) => Check::Manual(what.clone()),
+            }),
+            files: node.files.iter().map(|file| file.path.clone()).collect(),
+            scenarios: node.scenarios.clone(),
+            outputs: node.outputs.clone(),
+            reads: node
+                .reads
+                .iter()
+                .map(|path| Read {
+                    path: path.clone(),
+                    blob: blob(path),
+                })
+                .collect(),
+            deferred: node.deferred.clone(),
+            rules: Vec::new(),
+            skill: None,
+            before: before
+                .filter_map(|(node, facts)| {
+                    Before::of(facts).or_else(|| Before::of_gate(node, facts))
+                })
+                .collect(),
+            waits: Vec::new(),
+            failed: own
+                .and_then(|own| own.failure.as_ref())
+                .map(|failure| failure.reason.clone().unwrap_or_default()),
+        }
+    }
+
+    /// As text: whole, or in at most [`MOST`] bytes. What others wrote stands behind a bar.
+    pub fn text(&self, is_full: bool) -> String {
+        match is_full {
+            true => self.lines(usize::MAX, usize::MAX),
+            false => self.within(MOST),
+        }
+    }
+
+    /// As text of at most so many bytes.
+    pub(super) fn within(&self, bytes: usize) -> String {
+        let whole = self.lines(usize::MAX, usize::MAX);
+        if whole.len() <= bytes {
+            return whole;
+        }
+        let bytes = bytes.saturating_sub(MORE.len());
+        let sizes = [(400, 12), (200, 8), (120, 6), (80, 4), (60, 3)];
+        let mut cut = sizes.iter().map(|(text, rows)| self.lines(*text, *rows));
+        let fitting = cut.find(|text| text.len() <= bytes);
+        let mut text = fitting.unwrap_or_else(|| {
+            let mut text = self.lines(60, 2);
+            // A line end may have to follow.
+            let end = (0..bytes).rev().find(|at| text.is_char_boundary(*at));
+            text.truncate(end.unwrap_or(0).min(text.len()));
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text
+        });
+        text.push_str(MORE);
+        text
+    }
+
+    fn lines(&self, most: usize, rows: usize) -> String {
+        let clip = |text: &str| clip(text, most);
+        let title: Vec<&str> = self.title.split_whitespace().collect();
+        let mut out = format!("{}  {}\n", self.task, clip(&title.join(" ")));
+        let mut traits: Vec<String> = self.work.iter().map(|work| clip(work)).collect();
+        traits.extend(self.role.iter().map(|role| format!("role {}", clip(role))));
+        if self.attempt > 1 {
+            traits.push(format!("attempt {} of {}", self.attempt, self.attempts));
+        }
+        let mut row = |label: &str, texts: &[String]| {
+            for (at, text) in texts.iter().take(rows).enumerate() {
+                let label = if at == 0 { label } else { "" };
+                for (nth, part) in text.lines().enumerate() {
+                    let label = if nth == 0 { label } else { "" };
+                    out.push_str(&format!("  {label:<8}| {}\n", part.trim_end()));
+                }
+            }
+            if let Some(more) = texts.len().checked_sub(rows).filter(|more| *more > 0) {
+                out.push_str(&format!("  {:<8}| and {more} more\n", ""));
+            }
+        };
+        let one = |text: &str| match text.trim() {
+            "" => Vec::new(),
+            text => vec![clip(text)],
+        };
+        let all =
+            |texts: &[String]| -> Vec<String> { texts.iter().map(|text| clip(text)).collect() };
+        row("for", &one(&self.intent));
+        row("kind", &one(&traits.join(", ")));
+        if self.description != self.title {
+            row("what", &one(&self.description));
+        }
+        row("until", &all(&self.criteria));
+        row(
+            "proof",
+            &match &self.verification {
+                Some(Check::Cmd(argv)) => {
+                    let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
+                    one(&words.join(" "))
+                }
+                Some(Check::Manual(what)) => one(&format!("a person looks: {what}")),
+                None => Vec::new(),
+            },
+        );
+        row("files", &all(&self.files));
+        row("proves", &all(&self.scenarios));
+        let outputs = self.outputs.iter().map(|path| match task_of(path) {
+            Some(_) => format!(".loopx/{}/{path}", self.session),
+            None => path.clone(),
+        });
+        row("outputs", &all(&outputs.collect::<Vec<String>>()));
+        let skill = self.skill.as_ref();
+        row(
+            "skill",
+            &all(&skill.map(SkillRow::lines).unwrap_or_default()),
+        );
+        let of_skill = skill.map_or(&[][..], |skill| &skill.required);
+        let named = |read: &Read| match &read.blob {
+            Some(blob) => format!("{} ({})", read.path, clip_id(blob)),
+            None => format!("{} (not there)", read.path),
+        };
+        let reads = self.reads.iter().chain(of_skill).map(named);
+        row("read", &all(&reads.collect::<Vec<_>>()));
+        let rules = self.rules.iter().map(named);
+        row("rules", &all(&rules.collect::<Vec<_>>()));
+        let of_skill = skill.map_or(&[][..], |skill| &skill.deferred);
+        let later: Vec<String> = self.deferred.iter().chain(of_skill).cloned().collect();
+        row("later", &all(&later));
+        let before: Vec<String> = self.before.iter().flat_map(Before::lines).collect();
+        row("before", &all(&before));
+        row("waits", &all(&self.waits));
+        row("failed", &one(self.failed.as_deref().unwrap_or_default()));
+        out
+    }
+}
+
+const MORE: &str = "  (cut; `task show --full` shows all of it)\n";
+
+fn clip_id(blob: &str) -> &str {
+    blob.get(..10).unwrap_or(blob)
+}
+
+/// At most so many characters.
+fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{Before, Card, Check, MOST, Read};
+    use crate::task::node::TaskId;
+    use crate::task::status::Status;
+    use loopx_base::id::SessionId;
+
+    pub(in crate::task) fn card(text: &str, rows: usize) -> Card {
+        let many = vec![text.to_owned(); rows];
+        let id = TaskId::parse(&"T".repeat(100)).expect("an id");
+        Card {
+            session: SessionId::parse("demo").expect("an id"),
+            intent: text.to_owned(),
+            task: id.clone(),
+            title: text.to_owned(),
+            description: format!("{text} "),
+            kind: "work",
+            work: Some(text.to_owned()),
+            role: Some(text.to_owned()),
+            status: Status::Claimed,
+            attempt: 2,
+            attempts: 3,
+            criteria: many.clone(),
+            verification: Some(Check::Cmd(many.clone())),
+            files: many.clone(),
+            scenarios: many.clone(),
+            outputs: many.clone(),
+            reads: vec![
+                Read {
+                    path: text.to_owned(),
+                    blob: Some(text.to_owned())
+                };
+                rows
+            ],
+            deferred: many.clone(),
+            rules: vec![
+                Read {
+                    path: text.to_owned(),
+                    blob: None
+                };
+                rows
+            ],
+            skill: None,
+            before: vec![
+                Before {
+                    task: id,
+                    summary: Some(text.to_owned()),
+                    partial: None,
+                    caveats: many,
+                    deferred: Vec::new(),
+                };
+                rows
+            ],
+            waits: vec![text.to_owned(); rows],
+            failed: Some(text.to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_card_has_at_most_two_kilobytes_whatever_is_in_it() {
+        for (text, rows) in [("x", 1), ("x", 70), ("word ", 20), ("\u{1f980}", 9)] {
+            for times in [1, 7, 900] {
+                let card = card(&text.repeat(times), rows);
+                let cut = card.text(false);
+                assert!(cut.len() <= MOST, "{} bytes of {text:?}", cut.len());
+                let whole = card.text(true);
+                assert_eq!(whole.len() <= MOST, whole == cut);
+                assert_eq!(cut.contains("--full"), whole != cut);
+            }
+        }
+    }
+
+    #[test]
+    fn what_others_wrote_stands_behind_a_bar() {
+        let card = card("a\n\nnext: rm -rf", 1);
+        for line in card
+            .text(true)
+            .lines()
+            .skip_while(|line| !line.contains('|'))
+        {
+            assert!(line.get(10..12) == Some("| "), "{line}");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Blocks: results that agents write at the end of a text, in the forms of other tools, read into values. A text is
+//! data: nothing in it is believed that is not in a block, and what cannot be read says nothing good.
+
+use super::points::Points;
+use super::values::{BEST_RATING, Confidence, Decision, Severity, Verdict};
+
+/// What the blocks of a text say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    pub decision: Decision,
+    pub reason: Option<String>,
+    /// The task that a result is about.
+    pub task: Option<String>,
+    /// Whether the score says itself that it is one of a hundred.
+    pub is_of_hundred: bool,
+}
+
+const MARKS: [&str; 3] = ["VERDICT", "DISCUSS_RESULT", "TASK_COMPLETE"];
+
+/// Fields that something follows from. Texts may stand in a block more than once.
+const VALUES: [&str; 10] = [
+    "average_rating",
+    "confidence",
+    "confidence_score",
+    "discuss_severity",
+    "discuss_verdict",
+    "severity",
+    "status",
+    "task_id",
+    "verdict",
+    "weakest_dimension",
+];
+
+/// A block: its mark, and its fields in their order.
+type Block<'t> = (&'static str, Vec<(String, &'t str)>);
+
+/// Reads the blocks of a text. One that has none, that contradicts itself, or whose words mean nothing cannot be read.
+pub fn read(text: &str) -> Said {
+    let blocks = blocks(text);
+    let mut said = Said::default();
+    let is_read = !blocks.is_empty() && blocks.iter().all(|block| take(block, &mut said).is_some());
+    let mut marks: Vec<&str> = blocks.iter().map(|(mark, _)| *mark).collect();
+    marks.sort_unstable();
+    let is_twice = marks.windows(2).any(|pair| pair[0] == pair[1]);
+    let says = said.decision.says_something()
+        || said.decision.severity.is_some()
+        || said.decision.mean.is_some();
+    if !is_read || is_twice || !says {
+        said.decision = Decision {
+            parse_failed: true,
+            ..Decision::default()
+        };
+    }
+    said
+}
+
+fn blocks(text: &str) -> Vec<Block<'_>> {
+    let mut found: Vec<Block<'_>> = Vec::new();
+    let mut is_open = false;
+    for line in text.lines() {
+        let bare = line.trim().trim_matches(|c: char| "-*#`:= ".contains(c));
+        if let Some(mark) = MARKS.into_iter().find(|mark| *mark == bare) {
+            found.push((mark, Vec::new()));
+            is_open = true;
+            continue;
+        }
+        let is_end = line.trim_start().starts_with("---") || line.trim_start().starts_with("```");
+        if is_end && found.last().is_some_and(|(_, fields)| !fields.is_empty()) {
+            is_open = false;
+        }
+        let field = line
+            .trim()
+            .trim_start_matches(['-', '*', ' '])
+            .split_once(':');
+        if let (true, Some((name, value)), Some((_, fields))) = (is_open, field, found.last_mut()) {
+            let name = name
+                .trim_matches(['*', '`', ' '])
+                .to_ascii_lowercase()
+                .replace([' ', '-'], "_");
+            fields.push((name, value.trim().trim_matches(['*', '`', '"', ' '])));
+        }
+    }
+    found
+}
+
+/// Whether a block gives one field two values.
+fn is_contradiction(fields: &[(String, &str)]) -> bool {
+    fields.iter().enumerate().any(|(at, (name, value))| {
+        let mut later = fields[at + 1..].iter();
+        VALUES.contains(&name.as_str())
+            && later.any(|(other, said)| other == name && !said.eq_ignore_ascii_case(value))
+    })
+}
+
+/// Takes a block in; `None` where a word of it means nothing, or where two of them contradict each other.
+fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
+    if is_contradiction(fields) {
+        return None;
+    }
+    let field = |name: &str| {
+        let mut fields = fields.iter().filter(|(field, _)| field == name);
+        fields
+            .next()
+            .map(|(_, value)| *value)
+            .filter(|value| !value.is_empty())
+    };
+    let decision = &mut said.decision;
+    let verdict = match *mark {
+        "VERDICT" => {
+            let confidence = field("confidence")
+                .map(|word| word.to_ascii_lowercase().parse::<Confidence>().ok());
+            decision.confidence = optional(confidence)?;
+            let score = optional(field("confidence_score").map(score))?;
+            said.is_of_hundred = score.is_some_and(|(_, is_of_hundred)| is_of_hundred);
+            decision.score = score.map(|(score, _)| score);
+            decision.weakest = field("weakest_dimension")
+                .filter(|word| *word != "none")
+                .map(str::to_owned);
+            said.reason = field("reason").or(field("gap_summary")).map(str::to_owned);
+            Some(
+                field("status")?
+                    .to_ascii_lowercase()
+                    .parse::<Verdict>()
+                    .ok()?,
+            )
+        }
+        "DISCUSS_RESULT" => {
+            decision.severity = discussed(field("verdict")?, field("severity"))?;
+            decision.mean = optional(field("average_rating").map(mean))?;
+            said.reason = said
+                .reason
+                .take()
+                .or(field("divergences").map(str::to_owned));
+            None
+        }
+        _ => {
+            said.task = Some(field("task_id")?.to_owned());
+            if let Some(verdict) = field("discuss_verdict") {
+                decision.severity = decision
+                    .severity
+                    .max(discussed(verdict, field("discuss_severity"))?);
+            }
+            said.reason = said.reason.take().or(field("summary").map(str::to_owned));
+            Some(match field("status")?.to_ascii_lowercase().as_str() {
+                "success" => Verdict::Proceed,
+                // What is left is named, and nobody goes on without a word.
+                "partial" | "failed" => Verdict::Fix,
+                _ => return None,
+            })
+        }
+    };
+    decision.verdict = decision.verdict.max(verdict);
+    if decision.verdict.is_none() && *mark == "DISCUSS_RESULT" {
+        decision.verdict = Some(Verdict::Proceed);
+    }
+    Some(())
+}
+
+/// Nothing stays nothing; what is there has to be read.
+fn optional<T>(value: Option<Option<T>>) -> Option<Option<T>> {
+    match value {
+        None => Some(None),
+        Some(value) => value.map(Some),
+    }
+}
+
+/// `8.5` of whatever scale the rubric has; `85%` and `85/100` with whether they say that it is one of a hundred.
+fn score(text: &str) -> Option<(Points, bool)> {
+    let whole = Points::whole(100);
+    let number = text.strip_suffix('%').or(of(text, whole));
+    let score = Points::parse(number.unwrap_or(text).trim())?;
+    (number.is_none() || score <= whole).then_some((score, number.is_some()))
+}
+
+/// `3.5` or `3.5/5`, the mean of ratings.
+fn mean(text: &str) -> Option<Points> {
+    let best = Points::whole(BEST_RATING);
+    let mean = Points::parse(of(text, best).unwrap_or(text).trim())?;
+    (mean <= best).then_some(mean)
+}
+
+/// The number of `NUMBER/WHOLE`.
+fn of(text: &str, whole: Points) -> Option<&str> {
+    let (number, behind) = text.split_once('/')?;
+    (Points::parse(behind.trim()) == Some(whole)).then_some(number)
+}
+
+/// What a discussion came to. Blocked without a severity is the highest.
+fn discussed(verdict: &str, severity: Option<&str>) -> Option<Option<Severity>> {
+    let severity = severity.filter(|word| !word.eq_ignore_ascii_case("none"));
+    let severity = severity.map(|word| word.to_ascii_lowercase().parse::<Severity>().ok());
+    let severity = optional(severity)?;
+    match verdict.to_ascii_lowercase().as_str() {
+        "consensus_reached" => Some(severity),
+        "consensus_blocked" => Some(severity.or(Some(Severity::High))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Said, read};
+    use crate::task::decide::{Severity, Verdict};
+
+    fn failed(said: &Said) -> bool {
+        said.decision.parse_failed && said.decision.verdict.is_none()
+    }
+
+    #[test]
+    fn a_verdict_block_is_read_into_values() {
+        let said = read(
+            "I looked.\n\n---VERDICT---\nSTATUS: fix\nREASON: two tests are red\nCONFIDENCE: high\nCONFIDENCE_SCORE: 42\nWEAKEST_DIMENSION: tests\n---END---\nSTATUS: proceed\n",
+        );
+        assert_eq!(said.decision.verdict, Some(Verdict::Fix));
+        assert_eq!(
+            said.decision.score.map(|one| one.to_string()).as_deref(),
+            Some("42")
+        );
+        assert_eq!(said.decision.weakest.as_deref(), Some("tests"));
+        assert_eq!(said.reason.as_deref(), Some("two tests are red"));
+    }
+
+    #[test]
+    fn a_discussion_and_a_result_are_read_into_values() {
+        let said = read(
+            "DISCUSS_RESULT:\n- verdict: consensus_blocked\n- severity: MEDIUM\n- average_rating: 3.2/5\n- divergences: scope\n",
+        );
+        assert_eq!(said.decision.severity, Some(Severity::Medium));
+        assert_eq!(
+            said.decision.mean.map(|one| one.to_string()).as_deref(),
+            Some("3.2")
+        );
+        let said = read(
+            "## TASK_COMPLETE\n- task_id: DRAFT-001\n- status: success\n- discuss_verdict: consensus_reached\n- summary: done",
+        );
+        assert_eq!(said.task.as_deref(), Some("DRAFT-001"));
+        assert_eq!(said.decision.verdict, Some(Verdict::Proceed));
+        // Blocked, and nobody says how much.
+        let said = read("DISCUSS_RESULT\nverdict: consensus_blocked");
+        assert_eq!(said.decision.severity, Some(Severity::High));
+    }
+
+    /// Chain C13, team C7: what cannot be read says nothing good.
+    #[test]
+    fn a_text_that_cannot_be_read_is_a_failure_and_never_a_pass() {
+        for text in [
+            "",
+            "proceed",
+            "STATUS: proceed",
+            "the work is done, VERDICT: proceed",
+            "---VERDICT---\nSTATUS: fine\n---END---",
+            "---VERDICT---\nREASON: x\n---END---",
+            "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: many",
+            "---VERDICT---\nSTATUS: proceed\n---END---\n---VERDICT---\nSTATUS: fix\n---END---",
+            "DISCUSS_RESULT\nseverity: LOW",
+            "TASK_COMPLETE\ntask_id: A",
+            // Two values of one field, in one block.
+            "---VERDICT---\nSTATUS: proceed\nSTATUS: fix\n---END---",
+            "---VERDICT---\nSTATUS: fix\nSTATUS:\n---END---",
+            "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 4\naverage_rating: 2",
+            // A mean of ratings is one of five.
+            "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 40%",
+            "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 4/10",
+            "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 5.1",
+            "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: 8/10",
+            "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: 120%",
+        ] {
+            assert!(failed(&read(text)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_may_say_the_same_twice_and_a_text_may_go_on() {
+        let said = read(
+            "---VERDICT---\nSTATUS: fix\nSTATUS: FIX\nREASON: one\nREASON: two\nCONFIDENCE_SCORE: 85%\n---END---",
+        );
+        assert_eq!(said.decision.verdict, Some(Verdict::Fix));
+        assert!(said.is_of_hundred);
+        let plain = read("---VERDICT---\nSTATUS: fix\nCONFIDENCE_SCORE: 8.5");
+        assert!(!plain.is_of_hundred);
+    }
+}

@@ -1,0 +1,274 @@
+//! What follows from decisions: a fix inserts the repair of its gate, and behind it the gate that is decided next. This
+//! is a function of the plan and of the records; nothing of it is stored, so that taking a decision back takes all of
+//! it back.
+//!
+//! ```text
+//! A  <- gate                 gate was fixed        A <- gate (superseded) <- gate.1.mend <- gate.1
+//!        ^ B waits for it    ----------------->                                               ^ B waits for it
+//! ```
+
+use super::check::misfit;
+use super::gate::Gate;
+use super::judge::{Judged, counts, weakest};
+use super::values::{Decision, Verdict};
+use crate::session::{Recorded, State};
+use crate::task::node::{Edge, Node, NodeKind, TaskId, Verification};
+use crate::task::world::Condition;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// So many characters of a reason go into the texts of a repair.
+const REASON: usize = 500;
+
+/// The plan with everything that was inserted, in its order.
+pub fn expand<'p>(planned: impl Into<Cow<'p, [Node]>>, state: &State) -> Cow<'p, [Node]> {
+    let planned = planned.into();
+    let has_decided = |node: &Node| {
+        let facts = state.task(&node.id);
+        node.gate.is_some() && facts.is_some_and(|facts| !facts.decisions.is_empty())
+    };
+    match planned.iter().any(has_decided) {
+        true => all(&planned, state).into(),
+        false => planned,
+    }
+}
+
+/// The nodes of a list and of what it inserts. Whatever waited for a gate waits for the last one in its place.
+fn all(list: &[Node], state: &State) -> Vec<Node> {
+    let last = lasts(list, state);
+    let mut found = Vec::new();
+    for node in list {
+        let mut node = node.clone();
+        for edge in &mut node.depends_on {
+            replace(&mut edge.on, &last);
+        }
+        if let Some(gate) = &mut node.gate {
+            gate.judges.iter_mut().for_each(|id| replace(id, &last));
+        }
+        chain(node, list, state, &mut found);
+    }
+    found
+}
+
+fn replace(id: &mut TaskId, last: &BTreeMap<String, TaskId>) {
+    if let Some(last) = last.get(&id.key()) {
+        *id = last.clone();
+    }
+}
+
+/// The gates of a list that were superseded, each with the one that is decided in its place now.
+fn lasts(list: &[Node], state: &State) -> BTreeMap<String, TaskId> {
+    let last = |node: &Node| {
+        let mut now = node.clone();
+        while let Some(next) = next_gate(&now, state) {
+            now.id = next.0;
+            now.gate.as_mut()?.attempt += 1;
+        }
+        (now.id != node.id).then(|| (node.id.key(), now.id))
+    };
+    list.iter().filter_map(last).collect()
+}
+
+/// A node, and where its decisions were fixes, what they inserted and the gates behind it.
+fn chain(mut node: Node, list: &[Node], state: &State, found: &mut Vec<Node>) {
+    let before = node.depends_on.clone();
+    loop {
+        let Some((id, fix)) = next_gate(&node, state) else {
+            found.push(node);
+            return;
+        };
+        let (repairs, revised) = repairs(&node, &fix, (list, found));
+        let last = lasts(&repairs, state);
+        let mut next = node.clone();
+        next.id = id.clone();
+        next.depends_on = before.clone();
+        if let Some(gate) = &mut next.gate {
+            gate.attempt += 1;
+            // A revision stands in the place of what it does again.
+            gate.judges.retain(|id| !revised.contains(id));
+            for repair in &repairs {
+                let mut on = repair.id.clone();
+                replace(&mut on, &last);
+                gate.judges.push(on.clone());
+                next.depends_on.push(Edge { on, optional: true });
+            }
+        }
+        if let Some(gate) = &mut node.gate {
+            gate.superseded = Some(id);
+        }
+        found.push(node);
+        found.extend(all(&repairs, state));
+        node = next;
+    }
+}
+
+/// The id of the gate that follows where the decision that counts is a fix, and that decision.
+fn next_gate(node: &Node, state: &State) -> Option<(TaskId, Recorded<Decision>)> {
+    let gate = node.gate.as_deref()?;
+    let (fix, judged) = counting(node, state)?;
+    let id = TaskId::parse(&format!("{}.{}", root(node), gate.attempt + 1))?;
+    (judged.verdict == Verdict::Fix).then(|| (id, fix.clone()))
+}
+
+/// The id of a gate as it was planned: without the number of its attempt.
+fn root(node: &Node) -> &str {
+    let id = node.id.as_str();
+    match &node.gate {
+        Some(gate) if gate.attempt > 0 => id.rsplit_once('.').map_or(id, |(root, _)| root),
+        _ => id,
+    }
+}
+
+/// The decision about a gate that counts: of several that were made apart the strictest, then the first. One that lets
+/// the work go on counts only where its values are those that the rubric asks for: it was forged, or made for another
+/// rubric.
+pub fn counting<'s>(node: &Node, state: &'s State) -> Option<(&'s Recorded<Decision>, Judged)> {
+    let gate = node.gate.as_deref()?;
+    let decisions = &state.task(&node.id)?.decisions;
+    let judged = decisions
+        .iter()
+        .map(|one| (one, counts(node.kind, gate, &one.value)));
+    let judged = judged.filter(|(one, judged)| {
+        judged.verdict != Verdict::Proceed || misfit(gate, &one.value).is_none()
+    });
+    // Of two alike `max_by_key` gives the last.
+    judged.rev().max_by_key(|(_, judged)| judged.verdict)
+}
+
+/// The tasks that a fix inserts, with ids of their own: the gate's template, or where it has none a revision of each
+/// task that was judged, beside the ids of those tasks.
+fn repairs(
+    node: &Node,
+    fix: &Recorded<Decision>,
+    (list, found): (&[Node], &[Node]),
+) -> (Vec<Node>, Vec<TaskId>) {
+    let Some(gate) = node.gate.as_deref() else {
+        return (Vec::new(), Vec::new());
+    };
+    let attempt = gate.attempt + 1;
+    let prefix = format!("{}.{attempt}", root(node));
+    let words = words(node, gate, fix);
+    if !gate.repair.is_empty() {
+        let inner = gate.repair.iter();
+        let inner = inner.filter_map(|inner| inserted(inner, &prefix, node, &words));
+        return (inner.collect(), Vec::new());
+    }
+    let judged = gate.judges.iter().filter_map(|id| {
+        let mut known = list.iter().chain(found);
+        known.find(|node| node.id.key() == id.key())
+    });
+    let work = judged.filter(|judged| judged.kind == NodeKind::Work);
+    let made = work.filter_map(|judged| {
+        let again = revision(judged, &prefix, node, &words)?;
+        Some((again, judged.id.clone()))
+    });
+    made.unzip()
+}
+
+type Words = [(&'static str, String); 4];
+
+/// What placeholders in the texts of a template stand for.
+fn words(node: &Node, gate: &Gate, fix: &Recorded<Decision>) -> Words {
+    let reason = fix.reason.as_deref().unwrap_or("no reason was given");
+    [
+        ("{gate}", node.id.to_string()),
+        ("{attempt}", (gate.attempt + 1).to_string()),
+        (
+            "{weakest}",
+            weakest(gate, &fix.value).unwrap_or_else(|| "what was judged".to_owned()),
+        ),
+        ("{reason}", reason.chars().take(REASON).collect()),
+    ]
+}
+
+/// A text with its placeholders filled in. What is filled in is not read again.
+fn filled(text: &str, words: &Words) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match words.iter().find(|(name, _)| rest.starts_with(name)) {
+            Some((name, word)) => {
+                out.push_str(word);
+                rest = &rest[name.len()..];
+            }
+            None => {
+                out.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out + rest
+}
+
+/// A node of a template, in its place. No command has a placeholder: a decision writes none.
+fn inserted(inner: &Node, prefix: &str, gate: &Node, words: &Words) -> Option<Node> {
+    let named = |id: &TaskId| TaskId::parse(&format!("{prefix}.{id}"));
+    let mut node = inner.clone();
+    node.id = named(&inner.id)?;
+    node.title = filled(&inner.title, words);
+    node.description = filled(&inner.description, words);
+    node.criteria = inner
+        .criteria
+        .iter()
+        .map(|one| filled(one, words))
+        .collect();
+    if let Some(Verification::Manual(what)) = &mut node.verification {
+        *what = filled(what, words);
+    }
+    if let Some(skill) = &mut node.skill {
+        skill.args = filled(&skill.args, words);
+    }
+    node.parent = inner.parent.as_ref().and_then(named);
+    for edge in &mut node.depends_on {
+        edge.on = named(&edge.on)?;
+    }
+    if let Some(own) = &mut node.gate {
+        for judged in &mut own.judges {
+            *judged = named(judged)?;
+        }
+    }
+    let beside = gate.gate.as_deref().map_or(&[][..], |gate| &gate.repair);
+    for condition in &mut node.waits {
+        // The run of a task of the same template is that of the task that is inserted with it.
+        if let Condition::Evidence { evidence, .. } = condition
+            && let Some(other) = beside
+                .iter()
+                .find(|one| one.id.key() == evidence.to_lowercase())
+        {
+            *evidence = named(&other.id)?.to_string();
+        }
+    }
+    if node.depends_on.is_empty() {
+        node.depends_on.push(Edge {
+            on: gate.id.clone(),
+            optional: false,
+        });
+    }
+    Some(node)
+}
+
+/// The same work once more.
+fn revision(judged: &Node, prefix: &str, gate: &Node, words: &Words) -> Option<Node> {
+    // What this gate had revised before keeps its name.
+    let own = format!("{}.", root(gate));
+    let before = judged.revision_of.as_ref();
+    let before = before.filter(|_| judged.id.as_str().starts_with(&own));
+    let first = before.unwrap_or(&judged.id);
+    let mut node = judged.clone();
+    node.id = TaskId::parse(&format!("{prefix}.{first}"))?;
+    if before.is_none() {
+        node.title = format!("Revise: {}", judged.title);
+    }
+    node.description = filled("{weakest}: {reason}", words);
+    node.revision_of = Some(first.clone());
+    node.parent = None;
+    node.line = gate.line;
+    node.stage = gate.stage;
+    node.depends_on = vec![Edge {
+        on: gate.id.clone(),
+        optional: false,
+    }];
+    Some(node)
+}

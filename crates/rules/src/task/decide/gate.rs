@@ -1,0 +1,105 @@
+//! The gate: what a decision or a goal is judged by, and what follows from a verdict, as data of its task. How it is
+//! written is the business of the file's reader.
+
+use super::points::Points;
+use crate::task::node::{Node, TaskId};
+use loopx_base::vocabulary::vocabulary;
+
+vocabulary!(
+    /// What becomes of a fix where the repair was inserted as often as it may be.
+    AtCap {
+        /// A person decides.
+        Escalate = "escalate",
+        /// It goes on with warnings, where the score is good enough for that.
+        Accept = "accept",
+    }
+);
+
+/// One thing that is scored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    pub name: String,
+    pub weight: Points,
+    /// Below this the whole does not pass, whatever the others are.
+    pub minimum: Option<Points>,
+    /// Below this it is not accepted with warnings either.
+    pub warn: Option<Points>,
+}
+
+/// How scores become a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rubric {
+    /// The best score.
+    pub scale: Points,
+    pub dimensions: Vec<Dimension>,
+    /// The smallest score that passes.
+    pub pass: Points,
+    /// The smallest score that is accepted with warnings at the cap.
+    pub warn: Option<Points>,
+    /// So many critical findings may be left.
+    pub critical: u32,
+}
+
+impl Rubric {
+    /// The scale where a rubric names none.
+    pub const SCALE: Points = Points::whole(100);
+    /// Of a hundred, where a rubric says nothing of what passes.
+    pub const PASS: u32 = 60;
+}
+
+impl Default for Rubric {
+    fn default() -> Self {
+        Rubric {
+            scale: Rubric::SCALE,
+            dimensions: Vec::new(),
+            pass: Rubric::SCALE.percent(Rubric::PASS),
+            warn: None,
+            critical: 0,
+        }
+    }
+}
+
+/// The gate of a decision or a goal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    /// The nodes that are judged; the gate waits for them.
+    pub judges: Vec<TaskId>,
+    pub rubric: Rubric,
+    /// Who rates, where several views have to agree.
+    pub views: Vec<String>,
+    /// The last word on something: no revision follows, a person decides.
+    pub is_final: bool,
+    /// How often the repair may be inserted.
+    pub cap: u32,
+    pub at_cap: AtCap,
+    /// What is inserted before the next attempt, with ids of its own.
+    pub repair: Vec<Node>,
+    /// How often its repair was inserted by now: 0 as it was planned.
+    pub attempt: u32,
+    /// The gate that is decided in its place, once a fix was.
+    pub superseded: Option<TaskId>,
+}
+
+impl Gate {
+    /// How often a repair is inserted where the gate says nothing of it.
+    pub const CAP: u32 = 3;
+    /// The same where several views rate: one revision.
+    pub const CAP_OF_VIEWS: u32 = 1;
+    /// The largest cap.
+    pub const MOST: u32 = 20;
+
+    /// The gate of a decision that says nothing: a fix has nothing to insert, so that a person decides.
+    pub fn plain(judges: Vec<TaskId>) -> Self {
+        Gate {
+            judges,
+            rubric: Rubric::default(),
+            views: Vec::new(),
+            is_final: false,
+            cap: 0,
+            at_cap: AtCap::Escalate,
+            repair: Vec::new(),
+            attempt: 0,
+            superseded: None,
+        }
+    }
+}

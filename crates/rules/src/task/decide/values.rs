@@ -1,0 +1,127 @@
+//! The values of a decision: what whoever decided gave. What follows from them is computed, and stands in no record.
+
+use super::points::Points;
+use crate::task::node::TaskId;
+use loopx_base::id::{Oid, OpId};
+use loopx_base::vocabulary::vocabulary;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+vocabulary!(
+    /// What is to follow, from the mildest to the strictest.
+    Verdict {
+        /// The work goes on.
+        Proceed = "proceed",
+        /// What was judged is repaired, and judged again.
+        Fix = "fix",
+        /// A person decides.
+        Escalate = "escalate",
+    }
+);
+
+vocabulary!(
+    /// How sure whoever judged was.
+    Confidence {
+        High = "high",
+        Medium = "medium",
+        Low = "low",
+    }
+);
+
+vocabulary!(
+    /// What one view found that weighs more than its rating.
+    Flag {
+        MissingRequirement = "missing-requirement",
+        CriticalRisk = "critical-risk",
+        HighRisk = "high-risk",
+    }
+);
+
+vocabulary!(
+    /// How far several views are from agreeing, from the mildest.
+    Severity {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+    }
+);
+
+/// The best rating of a view.
+pub const BEST_RATING: u32 = 5;
+
+/// What one view thinks, 1 to 5.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rating {
+    pub view: String,
+    pub rating: u8,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+}
+
+/// Something that a decision rests on: as it was named, and the id of what that was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ground {
+    pub name: String,
+    pub id: String,
+}
+
+/// The values of one decision, as its record holds them. The reason stands in the envelope.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Decision {
+    /// As it was given; nothing where only scores or ratings were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<Points>,
+    /// By dimension.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub scores: BTreeMap<String, Points>,
+    /// Critical findings.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub criticals: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weakest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Ground>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ratings: Vec<Rating>,
+    /// The severity that a discussion gave itself. Ratings can make it stricter, and never milder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean: Option<Points>,
+    /// The code that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Oid>,
+    /// What it came to by the gate of then. The gate may be another one since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub came_to: Option<Verdict>,
+    /// It was a text that nobody could read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub parse_failed: bool,
+    /// The result of each judged node that its writer saw. What no record completed is not here.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub judged: BTreeMap<TaskId, OpId>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+impl Decision {
+    /// Whether there is anything to judge by.
+    pub fn says_something(&self) -> bool {
+        self.verdict.is_some()
+            || self.score.is_some()
+            || !self.scores.is_empty()
+            || !self.ratings.is_empty()
+            || self.parse_failed
+    }
+}

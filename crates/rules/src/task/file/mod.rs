@@ -1,0 +1,242 @@
+//! `tasks.jsonl`: one task a line, read into nodes. This module owns how the file is written: which fields there are,
+//! what they may hold, and how one is changed so that every other byte stays. It knows nothing of what happened to a
+//! task.
+//!
+//! Two questions are asked of a list. [`read`] asks whether it is a graph at all: ids, edges, words that rules depend
+//! on. [`check`] asks further whether it is a good plan.
+
+mod check;
+pub mod edit;
+mod fields;
+mod finding;
+mod gate;
+mod merge;
+mod row;
+mod show;
+mod waits;
+
+pub use check::{EFFORTS, TYPES, Vague, check, vague};
+pub use fields::{STAGES, priorities, said};
+pub use finding::{FINDINGS, found};
+pub use merge::{Clash, Merged, Names, merge};
+pub use row::Fields;
+pub use show::{Form, markdown, values};
+pub use waits::{conditions, of_own_session};
+
+use super::node::{Node, TaskId};
+use loopx_spec::{Finding, has_errors};
+use std::collections::HashMap;
+
+/// A line like those of the file, for messages.
+pub const EXAMPLE: &str = r#"{"id":"TASK-001","title":"...","convergence":{"criteria":["..."],"verification":{"cmd":["cargo","test"]}}}"#;
+
+/// A list that could be read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TaskFile {
+    /// In the order of the file.
+    pub nodes: Vec<Node>,
+    /// The fields of each node as they are written, those that nobody here knows among them.
+    pub fields: Vec<Fields>,
+    /// Oddities that stop nobody from reading it.
+    pub warnings: Vec<Finding>,
+    places: HashMap<String, usize>,
+}
+
+impl TaskFile {
+    /// The place of a node, whatever the letter case of its id.
+    pub fn place(&self, id: &TaskId) -> Option<usize> {
+        self.places.get(&id.key()).copied()
+    }
+
+    pub fn node(&self, id: &TaskId) -> Option<&Node> {
+        self.nodes.get(self.place(id)?)
+    }
+
+    fn push(&mut self, node: Node, findings: &mut Vec<Finding>) {
+        let place = self.nodes.len();
+        match self.places.get(&node.id.key()) {
+            Some(first) => {
+                let first = &self.nodes[*first];
+                let message = format!(
+                    "the id `{}` stands there twice: `{}` is on line {} already",
+                    node.id, first.id, first.line
+                );
+                findings.push(found("task_id_repeated", node.line, message));
+            }
+            None => {
+                self.places.insert(node.id.key(), place);
+            }
+        }
+        self.nodes.push(node);
+    }
+
+    /// The places of the nodes that this one waits for.
+    pub fn before(&self, at: usize) -> impl Iterator<Item = usize> {
+        let edges = self.nodes.get(at).map_or(&[][..], |node| &node.depends_on);
+        edges.iter().filter_map(|edge| self.place(&edge.on))
+    }
+}
+
+/// The lines that hold something, with their numbers.
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| !line.trim().is_empty())
+}
+
+/// Reads a list. The findings are all that is wrong with it as a graph, in the order of lines.
+pub fn read(text: &str) -> Result<TaskFile, Vec<Finding>> {
+    scan(text, true)
+}
+
+/// The nodes of a list alone, which costs a long list half as much.
+pub fn nodes(text: &str) -> Result<Vec<Node>, Vec<Finding>> {
+    scan(text, false).map(|file| file.nodes)
+}
+
+fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
+    let mut findings = Vec::new();
+    let mut file = TaskFile::default();
+    for (line, text) in lines(text) {
+        let fields: Fields = match serde_json::from_str(text) {
+            Ok(fields) => fields,
+            Err(error) => {
+                let message = format!("{error}; expected a line like {EXAMPLE}");
+                findings.push(found("task_line_invalid", line, message));
+                continue;
+            }
+        };
+        let Some(node) = fields::node(&fields, line, &mut findings) else {
+            continue;
+        };
+        file.push(node, &mut findings);
+        if keeps_fields {
+            file.fields.push(fields);
+        }
+    }
+    edges(&file, &mut findings);
+    gate::ids(&file, &mut findings);
+    waits::wiring(&file, &mut findings);
+    findings.sort_by_key(|finding| finding.line);
+    if has_errors(&findings) {
+        return Err(findings);
+    }
+    file.warnings = findings;
+    Ok(file)
+}
+
+/// The lines that are no JSON object: nobody can go on with those, however unfinished a list is.
+pub fn no_objects(text: &str) -> Vec<Finding> {
+    let odd = lines(text).filter_map(|(line, text)| {
+        let error = serde_json::from_str::<Fields>(text).err()?;
+        let message = format!("{error}; expected a line like {EXAMPLE}");
+        Some(found("task_line_invalid", line, message))
+    });
+    odd.collect()
+}
+
+/// The lines of a list that can be read, whatever stands between them: of a list that a merge made to none.
+pub fn read_anyway(text: &str) -> TaskFile {
+    let mut file = TaskFile::default();
+    for (line, text) in lines(text) {
+        let Ok(fields) = serde_json::from_str::<Fields>(text) else {
+            continue;
+        };
+        if let Some(node) = fields::node(&fields, line, &mut Vec::new()) {
+            let place = file.nodes.len();
+            file.places.entry(node.id.key()).or_insert(place);
+            file.nodes.push(node);
+            file.fields.push(fields);
+        }
+    }
+    file
+}
+
+/// Faults between nodes: edges to nowhere, and cycles.
+fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
+    for node in &file.nodes {
+        let judges = node.gate.as_ref().map_or(&[][..], |gate| &gate.judges);
+        let on = node
+            .depends_on
+            .iter()
+            .map(|edge| match judges.contains(&edge.on) {
+                true => ("judges", &edge.on),
+                false => ("depends on", &edge.on),
+            });
+        let parent = node.parent.iter().map(|parent| ("is a part of", parent));
+        for (how, other) in on.chain(parent) {
+            if file.place(other).is_none() {
+                let names = file.nodes.iter().map(|node| node.id.as_str());
+                let near = loopx_base::nearest(other.as_str(), names.take(2_000));
+                let near = near.map_or(String::new(), |near| format!("; is `{near}` meant?"));
+                let message = format!("{} {how} `{other}`, which does not exist{near}", node.id);
+                findings.push(found("task_dependency_unknown", node.line, message));
+            }
+        }
+    }
+    let waits = |at: usize| file.before(at).collect();
+    let is_part = |at: usize| {
+        let parent = file.nodes.get(at).and_then(|node| node.parent.as_ref());
+        parent
+            .and_then(|parent| file.place(parent))
+            .into_iter()
+            .collect()
+    };
+    let all: [(&str, Vec<Vec<usize>>); 2] = [
+        ("depend on", cycles(file.nodes.len(), waits)),
+        ("are parts of", cycles(file.nodes.len(), is_part)),
+    ];
+    for (how, cycles) in all {
+        for cycle in cycles {
+            let ids: Vec<&str> = cycle.iter().map(|at| file.nodes[*at].id.as_str()).collect();
+            let message = format!("tasks {how} each other: {}", ids.join(" -> "));
+            findings.push(found("task_cycle", file.nodes[cycle[0]].line, message));
+        }
+    }
+}
+
+/// A cycle of each knot of a graph, its first one repeated at the end. The stack is explicit: a long chain must not
+/// end the program.
+fn cycles(count: usize, next: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        Never,
+        OnPath,
+        Done,
+    }
+    let mut seen = vec![Seen::Never; count];
+    let mut found = Vec::new();
+    for start in 0..count {
+        if seen[start] != Seen::Never {
+            continue;
+        }
+        seen[start] = Seen::OnPath;
+        let mut path: Vec<(usize, Vec<usize>)> = vec![(start, next(start))];
+        while let Some((node, open)) = path.last_mut() {
+            let Some(to) = open.pop() else {
+                seen[*node] = Seen::Done;
+                path.pop();
+                continue;
+            };
+            match seen[to] {
+                Seen::Done => {}
+                Seen::Never => {
+                    seen[to] = Seen::OnPath;
+                    path.push((to, next(to)));
+                }
+                Seen::OnPath => {
+                    let from = path.iter().position(|(node, _)| *node == to);
+                    let ring = path[from.unwrap_or_default()..]
+                        .iter()
+                        .map(|(node, _)| *node);
+                    found.push(ring.chain([to]).collect());
+                }
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

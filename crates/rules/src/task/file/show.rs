@@ -1,0 +1,114 @@
+//! A list as other forms have it: a table for people, one document for programs.
+
+use super::TaskFile;
+use crate::task::node::{Node, Verification};
+use loopx_base::vocabulary::vocabulary;
+use serde_json::{Map, Value, json};
+use std::fmt::Write as _;
+
+vocabulary!(
+    /// A form in which a list is written out.
+    Form {
+        /// The file as it is.
+        Jsonl = "jsonl",
+        /// A table, and a section for each task.
+        Markdown = "markdown",
+        /// One document with all tasks.
+        Json = "json",
+    }
+);
+
+/// A table of the tasks, then each with its scope, files, criteria and check. The same list gives the same bytes.
+pub fn markdown(file: &TaskFile) -> String {
+    let mut out = String::from(
+        "| # | ID | Title | Type | Priority | Effort | Dependencies |\n|---|---|---|---|---|---|---|\n",
+    );
+    for (at, node) in file.nodes.iter().enumerate() {
+        let needs: Vec<&str> = node
+            .depends_on
+            .iter()
+            .map(|edge| edge.on.as_str())
+            .collect();
+        let cells = [
+            (at + 1).to_string(),
+            node.id.to_string(),
+            node.title.clone(),
+            word(file, at, "type"),
+            word(file, at, "priority"),
+            word(file, at, "effort"),
+            needs.join(", "),
+        ];
+        let cells: Vec<String> = cells
+            .iter()
+            .map(|cell| cell.replace('|', "\\|").replace('\n', " "))
+            .collect();
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    for (at, node) in file.nodes.iter().enumerate() {
+        section(file, at, node, &mut out);
+    }
+    out
+}
+
+impl TaskFile {
+    /// A field of a task that is one word or number, as it is written.
+    pub fn word(&self, at: usize, field: &str) -> String {
+        word(self, at, field)
+    }
+}
+
+fn word(file: &TaskFile, at: usize, field: &str) -> String {
+    match file.fields.get(at).and_then(|fields| fields.get(field)) {
+        Some(Value::String(text)) => text.clone(),
+        Some(value @ Value::Number(_)) => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn section(file: &TaskFile, at: usize, node: &Node, out: &mut String) {
+    let _ = writeln!(out, "\n## {}: {}\n", node.id, node.title);
+    if !node.description.is_empty() {
+        let _ = writeln!(out, "{}\n", node.description);
+    }
+    let scope = word(file, at, "scope");
+    if !scope.is_empty() {
+        let _ = writeln!(out, "- Scope: {scope}");
+    }
+    for one in &node.files {
+        let action = one
+            .action
+            .as_deref()
+            .map_or(String::new(), |action| format!(" ({action})"));
+        let _ = writeln!(out, "- File: `{}`{action}", one.path);
+    }
+    for criterion in &node.criteria {
+        let _ = writeln!(out, "- [ ] {criterion}");
+    }
+    match &node.verification {
+        Some(Verification::Cmd(argv)) => {
+            let words: Vec<String> = argv
+                .iter()
+                .map(|word| loopx_base::shell_word(word))
+                .collect();
+            let _ = writeln!(out, "- Check: `{}`", words.join(" "));
+        }
+        Some(Verification::Manual(what)) => {
+            let _ = writeln!(out, "- Check, by a person: {what}");
+        }
+        None => {}
+    }
+    let done = file
+        .fields
+        .get(at)
+        .and_then(|fields| fields.get("convergence"));
+    if let Some(Value::String(done)) = done.and_then(|said| said.get("definition_of_done")) {
+        let _ = writeln!(out, "- Done: {done}");
+    }
+}
+
+/// Every task with all its fields, as one list.
+pub fn values(file: &TaskFile) -> Value {
+    let task =
+        |fields: &super::Fields| -> Map<String, Value> { fields.0.iter().cloned().collect() };
+    json!(file.fields.iter().map(task).collect::<Vec<_>>())
+}

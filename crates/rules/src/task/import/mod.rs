@@ -1,0 +1,190 @@
+//! Lists of tasks that other tools wrote, as lines of `tasks.jsonl`: whole or not at all. What has no counterpart here
+//! is named, one remark each; what a field of ours cannot hold stays under its own name.
+//!
+//! Nothing that another tool calls done counts as done, and no sentence becomes a command.
+
+mod json;
+mod markdown;
+mod plan;
+mod task_master;
+
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::vocabulary::vocabulary;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+vocabulary!(
+    /// How a list is written.
+    Format {
+        /// One task a line.
+        Jsonl = "jsonl",
+        /// A list of vertical slices.
+        Slices = "slices",
+        /// A plan, and a folder `.task` beside it with a file for each task.
+        Plan = "plan",
+        /// Check boxes below numbered headings.
+        OpenSpec = "openspec",
+        /// Check boxes with ids and `[P]`.
+        SpecKit = "spec-kit",
+        /// One `tasks.json`, with subtasks.
+        TaskMaster = "task-master",
+    }
+);
+
+/// A list as it was found.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// How people name the file.
+    pub path: String,
+    pub text: String,
+    /// The files of a folder `.task` beside it, by their names.
+    pub tasks: BTreeMap<String, String>,
+}
+
+/// Something that has no counterpart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remark {
+    /// The task, or nothing where it is about the list.
+    pub task: String,
+    pub message: String,
+}
+
+/// A list that was taken over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    pub format: Format,
+    pub lines: Vec<String>,
+    pub remarks: Vec<Remark>,
+}
+
+impl Imported {
+    fn new(format: Format) -> Self {
+        Imported {
+            format,
+            lines: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    fn remark(&mut self, task: &str, message: impl Into<String>) {
+        self.remarks.push(Remark {
+            task: task.to_owned(),
+            message: message.into(),
+        });
+    }
+}
+
+/// Reads a list; its form is seen from its name and its content where nobody names it.
+pub fn import(source: &Source, format: Option<Format>) -> Result<Imported> {
+    let format = match format {
+        Some(format) => format,
+        None => detect(source)?,
+    };
+    let mut found = Imported::new(format);
+    match format {
+        Format::Jsonl => plan::lines(source, &mut found)?,
+        Format::Plan => plan::folder(source, &mut found)?,
+        Format::Slices => json::slices(source, &mut found)?,
+        Format::TaskMaster => task_master::tasks(source, &mut found)?,
+        Format::OpenSpec => markdown::openspec(source, &mut found),
+        Format::SpecKit => markdown::spec_kit(source, &mut found),
+    }
+    if found.lines.is_empty() {
+        return Err(Failure::refused(
+            Code::TaskListEmpty,
+            format!(
+                "{}: expected tasks in the form `{format}`, found none",
+                source.path
+            ),
+        ));
+    }
+    Ok(found)
+}
+
+fn detect(source: &Source) -> Result<Format> {
+    let Source { path, text, .. } = source;
+    let value = || serde_json::from_str::<Value>(text).ok();
+    let found = match path.rsplit('.').next() {
+        Some("jsonl") => Some(Format::Jsonl),
+        Some("md") if markdown::is_spec_kit(text) => Some(Format::SpecKit),
+        Some("md") => Some(Format::OpenSpec),
+        _ => match value() {
+            Some(Value::Array(_)) => Some(Format::Slices),
+            Some(value) if value.get("task_ids").is_some() => Some(Format::Plan),
+            Some(value) if value.get("slices").is_some() => Some(Format::Slices),
+            Some(value) if task_master::is_one(&value) => Some(Format::TaskMaster),
+            _ => None,
+        },
+    };
+    found.ok_or_else(|| {
+        Failure::usage(
+            Code::ImportFormatUnknown,
+            format!(
+                "{path}: expected a list of tasks in one of the forms {}, found none of them",
+                Format::WORDS.join(", ")
+            ),
+        )
+        .help(command!("task import FILE --format jsonl"))
+    })
+}
+
+/// The refusal of a list that cannot be read.
+fn invalid(source: &Source, message: impl std::fmt::Display) -> Failure {
+    Failure::refused(
+        Code::TaskListInvalid,
+        format!("{}: {message}; nothing was taken in", source.path),
+    )
+}
+
+/// A line in the making. Fields keep the order in which they are put.
+#[derive(Default)]
+pub(crate) struct Draft(Vec<String>);
+
+impl Draft {
+    pub(crate) fn put(&mut self, name: &str, value: &Value) {
+        self.0.push(format!("{}:{value}", Value::from(name)));
+    }
+
+    /// Puts what says something.
+    pub(crate) fn some(&mut self, name: &str, value: Option<&Value>) {
+        let is_empty = |value: &Value| match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            _ => false,
+        };
+        if let Some(value) = value.filter(|value| !is_empty(value)) {
+            self.put(name, value);
+        }
+    }
+
+    pub(crate) fn line(self) -> String {
+        format!("{{{}}}", self.0.join(","))
+    }
+}
+
+/// A check that somebody still has to write.
+pub(crate) fn no_check() -> Value {
+    json!({"cmd": []})
+}
+
+/// A verification from a sentence: its own form where it begins with one, otherwise something for a
+/// person to look at.
+fn check_of(text: &str) -> Value {
+    match super::file::said(text) {
+        Some(super::node::Verification::Cmd(argv)) => json!({"cmd": argv}),
+        Some(super::node::Verification::Manual(what)) => json!({"manual": what}),
+        None if text.trim().is_empty() => no_check(),
+        None => json!({"manual": text.trim()}),
+    }
+}
+
+const KEPT_FOR_A_PERSON: &str = "its verification is a sentence, which is kept for a person to look at; \
+    `task edit ID -- CMD` makes a command of it";
+const NOT_DONE: &str = "it is called done there; here it is done when its check has passed";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! The node: one line of `tasks.jsonl` as the rules see it. How a line is written and which other fields it may have
+//! is the business of the file's reader; what happened to a node is the business of its records.
+
+use super::decide::Gate;
+use super::world::Condition;
+use crate::issue::IssueId;
+use crate::stage::Stage;
+use loopx_base::vocabulary::vocabulary;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The id of a node: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`. Two ids that differ in letter case alone name one node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct TaskId(String);
+
+impl TaskId {
+    /// The longest id, in bytes.
+    pub const MAX: usize = 100;
+
+    /// `None` where the text is no id.
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let is_id = text.len() <= Self::MAX
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(plain);
+        is_id.then(|| TaskId(text.to_owned()))
+    }
+
+    /// The id of the node that stands for an issue: every id of an issue is one.
+    pub fn of_issue(id: &IssueId) -> Self {
+        TaskId(id.to_string())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// A text that is equal for two ids of one node.
+    pub fn key(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+impl TryFrom<String> for TaskId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        TaskId::parse(&text).ok_or_else(|| format!("expected the id of a task, found {text:?}"))
+    }
+}
+
+impl From<TaskId> for String {
+    fn from(id: TaskId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+vocabulary!(
+    /// What a node is.
+    NodeKind {
+        /// Something that somebody does.
+        Work = "work",
+        /// Values come in, and what follows is computed from them.
+        Decision = "decision",
+        /// A person opens it, with a reason.
+        Checkpoint = "checkpoint",
+        /// What a session is for; it ends with evidence.
+        Goal = "goal",
+    }
+);
+
+/// A node that another one waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    pub on: TaskId,
+    /// A skipped node satisfies it too.
+    pub optional: bool,
+}
+
+/// How anybody sees that a node is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verification {
+    /// git loopx runs these words; the exit code decides.
+    Cmd(Vec<String>),
+    /// A named person looks, and says so.
+    Manual(String),
+}
+
+/// A file that a node says it touches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeFile {
+    /// From the top of the repository.
+    pub path: String,
+    pub action: Option<String>,
+}
+
+vocabulary!(
+    /// What becomes of those that wait for a node that failed as often as it may, or that is skipped.
+    OnFailed {
+        /// They wait, until somebody settles it.
+        Hold = "hold",
+        /// They are skipped, and those that wait for them.
+        Skip = "skip",
+    }
+);
+
+/// How long somebody may have a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// In seconds. Then whoever has it is asked to finish.
+    pub limit: u32,
+    /// So many seconds later it is free for others.
+    pub grace: u32,
+}
+
+impl Turn {
+    /// The time to finish where nothing is said of it.
+    pub const GRACE: u32 = 120;
+
+    pub fn seconds(self) -> u32 {
+        self.limit.saturating_add(self.grace)
+    }
+}
+
+vocabulary!(
+    /// What becomes of the session once all tasks of a pipeline are done.
+    OnComplete {
+        /// A person chooses: the archive, or keeping it.
+        Interactive = "interactive",
+        /// It is taken to the archive, as far as policy lets whoever asks.
+        Archive = "archive",
+        /// It stays as it is, until somebody goes on with it.
+        Keep = "keep",
+    }
+);
+
+/// Where a node comes from: the pipeline, its part of that, and the number of a discussion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub pipeline: String,
+    pub on_complete: OnComplete,
+    pub phase: Option<String>,
+    pub round: Option<u64>,
+}
+
+/// The skill that a node is done by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skilled {
+    pub name: String,
+    /// Its arguments as the plan has them, placeholders among them.
+    pub args: String,
+}
+
+/// One node of the graph, as it was planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    pub id: TaskId,
+    pub title: String,
+    pub description: String,
+    pub kind: NodeKind,
+    /// `feature`, `fix`, ...: the type of the commit that completes it.
+    pub work: Option<String>,
+    /// Smaller is sooner.
+    pub priority: u32,
+    /// Who does it, where only some may.
+    pub role: Option<String>,
+    /// The stage that waits for it; build where nothing is said.
+    pub stage: Stage,
+    pub depends_on: Vec<Edge>,
+    /// What it waits for outside of the graph.
+    pub waits: Vec<Condition>,
+    /// The node that it is a part of.
+    pub parent: Option<TaskId>,
+    pub files: Vec<NodeFile>,
+    /// `domain/requirement/scenario` of the delta that it proves.
+    pub scenarios: Vec<String>,
+    pub criteria: Vec<String>,
+    pub verification: Option<Verification>,
+    /// Artifacts and paths that whoever does it has to read first.
+    pub reads: Vec<String>,
+    /// The same for what may wait.
+    pub deferred: Vec<String>,
+    /// How it is done, where a skill says it.
+    pub skill: Option<Box<Skilled>>,
+    /// Files that it leaves below `tasks/<id>/`.
+    pub outputs: Vec<String>,
+    /// Names of things that only one running node can have.
+    pub exclusive: Vec<String>,
+    /// Whether other nodes may run while it does.
+    pub parallel: bool,
+    /// How often it may be tried.
+    pub cap: u32,
+    /// The longest time that its verification may take, in seconds.
+    pub time_limit: Option<u64>,
+    /// How long somebody may have it, where that is bounded.
+    pub turn: Option<Turn>,
+    pub on_failed: OnFailed,
+    /// Where it comes from, where a pipeline made it.
+    pub part: Option<Box<Part>>,
+    /// The node that it does again.
+    pub revision_of: Option<TaskId>,
+    /// What holds when a goal is met.
+    pub done_when: Option<String>,
+    /// What a decision or a goal is judged by; nothing for every other kind.
+    pub gate: Option<Box<Gate>>,
+    /// The line of `tasks.jsonl` that it stands on, from 1.
+    pub line: usize,
+}
+
+impl Node {
+    /// How often a node may be tried that says nothing of it.
+    pub const CAP: u32 = 3;
+    /// The priority of a node that says nothing of it.
+    pub const PRIORITY: u32 = 2;
+
+    /// The files that it changes, as they were planned. A file that it only reads is not its own.
+    pub fn own_files(&self) -> impl Iterator<Item = &str> + Clone {
+        let files = self.files.iter();
+        let files = files.filter(|file| file.action.as_deref() != Some("read"));
+        files.map(|file| file.path.as_str())
+    }
+}

@@ -1,0 +1,153 @@
+//! The nodes of a session, from the artifacts that plan them: `tasks.jsonl`, and slices of sessions that have those.
+
+use super::decide::expand;
+use super::node::{Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
+use super::slices;
+use crate::artifact::Artifact;
+use crate::pack;
+use crate::pack::Slice;
+use crate::session::State;
+use crate::stage::Stage;
+use crate::texts::Texts;
+use loopx_base::failure::Blocker;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+/// The nodes in the order of the plan; none where nothing is planned. Checks of a brief are no nodes: nobody takes
+/// them.
+pub fn nodes(texts: &Texts) -> Result<Cow<'_, [Node]>, Blocker> {
+    let mut files = pack::present(texts);
+    let is_empty = |file: &Artifact| texts.get(file).is_some_and(|text| text.trim().is_empty());
+    files.retain(|file| *file != Artifact::Brief && !is_empty(file));
+    if files == [Artifact::TaskList] {
+        return Ok(listed(texts)?.into());
+    }
+    let mut found = Vec::new();
+    for file in files {
+        if file == Artifact::TaskList {
+            found.extend_from_slice(listed(texts)?);
+            continue;
+        }
+        let slices = pack::slices_in(file, texts)?;
+        found.extend(
+            slices
+                .into_iter()
+                .enumerate()
+                .filter_map(|(at, slice)| node(slice, at + 1)),
+        );
+    }
+    Ok(found.into())
+}
+
+/// The nodes of the list of tasks.
+fn listed(texts: &Texts) -> Result<&[Node], Blocker> {
+    match texts.list() {
+        Some(Ok(nodes)) => Ok(nodes),
+        Some(Err(blocker)) => Err(blocker.clone()),
+        None => Ok(&[]),
+    }
+}
+
+/// The nodes as they are now: with what decisions inserted, and with gates that wait for others in their place.
+pub fn now<'t>(texts: &'t Texts, state: &State) -> Result<Cow<'t, [Node]>, Blocker> {
+    Ok(expand(nodes(texts)?, state))
+}
+
+/// The ids of the nodes; none where the list cannot be read.
+pub fn ids(texts: &Texts, state: &State) -> BTreeSet<String> {
+    let nodes = now(texts, state).unwrap_or_default();
+    let ids = nodes.iter().map(|node| node.id.as_str().to_owned());
+    ids.collect()
+}
+
+/// The checks of what decisions inserted.
+pub fn inserted(texts: &Texts, state: &State) -> Result<Vec<Slice>, Blocker> {
+    let mut tasks = state.tasks.values();
+    if tasks.all(|facts| facts.decisions.is_empty()) {
+        return Ok(Vec::new());
+    }
+    let planned = nodes(texts)?;
+    let known: BTreeSet<String> = planned.iter().map(|node| node.id.key()).collect();
+    let all = expand(planned, state);
+    let more = all.iter().filter(|node| !known.contains(&node.id.key()));
+    Ok(more.filter_map(slices::slice).collect())
+}
+
+/// A slice as a node. Its id was checked where it was read.
+fn node(slice: Slice, line: usize) -> Option<Node> {
+    let verification = match slice.verification.is_empty() {
+        true => Verification::Manual(slice.acceptance_criteria.join("; ")),
+        false => Verification::Cmd(slice.verification),
+    };
+    let edges = slice.blocked_by.iter();
+    let edges = edges.filter_map(|on| TaskId::parse(on));
+    Some(Node {
+        id: TaskId::parse(&slice.id)?,
+        title: match slice.title.is_empty() {
+            true => slice.behaviour.clone(),
+            false => slice.title,
+        },
+        description: slice.behaviour,
+        kind: NodeKind::Work,
+        work: None,
+        priority: Node::PRIORITY,
+        role: None,
+        stage: Stage::Build,
+        depends_on: edges
+            .map(|on| Edge {
+                on,
+                optional: false,
+            })
+            .collect(),
+        waits: Vec::new(),
+        parent: None,
+        files: slice
+            .files
+            .into_iter()
+            .map(|path| NodeFile { path, action: None })
+            .collect(),
+        scenarios: slice.scenarios,
+        criteria: slice.acceptance_criteria,
+        verification: Some(verification),
+        reads: Vec::new(),
+        deferred: Vec::new(),
+        skill: None,
+        outputs: Vec::new(),
+        exclusive: Vec::new(),
+        parallel: true,
+        cap: Node::CAP,
+        time_limit: None,
+        turn: None,
+        on_failed: OnFailed::Hold,
+        part: None,
+        revision_of: None,
+        done_when: None,
+        gate: None,
+        line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nodes;
+    use crate::artifact::Artifact;
+    use crate::stage::Stage;
+    use crate::task::node::NodeKind;
+
+    #[test]
+    fn what_a_list_says_of_a_task_holds_for_its_node() {
+        let text = r#"{"id":"A","title":"T","priority":0,"role":"writer","cap":1,"exclusive":["db"],"convergence":{"criteria":["It says no"],"verification":{"cmd":["true"]}}}
+{"id":"B","title":"T","kind":"checkpoint","stage":"review","depends_on":[{"id":"A","optional":true}]}"#;
+        let texts = [(Artifact::TaskList, text.to_owned())].into();
+        let nodes = nodes(&texts).expect("a plan");
+        let first = &nodes[0];
+        assert_eq!((first.priority, first.cap), (0, 1));
+        assert_eq!(first.role.as_deref(), Some("writer"));
+        assert_eq!(first.exclusive, ["db"]);
+        assert_eq!(
+            (nodes[1].kind, nodes[1].stage),
+            (NodeKind::Checkpoint, Stage::Review)
+        );
+        assert!(nodes[1].depends_on[0].optional);
+    }
+}

@@ -1,0 +1,528 @@
+//! The status of a node, and what records make of it. One table says which step leads where.
+//!
+//! No clock is read here, and no plan: who waits for whom is the business of [`super::graph`].
+
+use super::decide::Decision;
+use super::event::{Claim, Completion, TaskEvent};
+use super::node::TaskId;
+use crate::lease::Owner;
+use crate::op::Operation;
+use crate::session::{Beside, Recorded, State, TASK_FOLD, recorded};
+use loopx_base::id::OpId;
+use loopx_base::vocabulary::vocabulary;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+vocabulary!(
+    /// How far a node is.
+    Status {
+        Pending = "pending",
+        Claimed = "claimed",
+        Completed = "completed",
+        Failed = "failed",
+        Skipped = "skipped",
+        /// A gate in whose place another one is decided; computed, in no record.
+        Superseded = "superseded",
+    }
+);
+
+vocabulary!(
+    /// What somebody does to a node, by the word that they type.
+    Step {
+        Take = "take",
+        Release = "release",
+        Done = "done",
+        Fail = "fail",
+        Retry = "retry",
+        Skip = "skip",
+        /// Of a decision or a goal: no row of the table, as its status is computed.
+        Decide = "decide",
+        /// Of a checkpoint, or of a decision that waits for a person.
+        Open = "open",
+    }
+);
+
+/// The transition table: from, step, to. What does not stand here is refused.
+const TABLE: [(Status, Step, Status); 11] = [
+    (Status::Pending, Step::Take, Status::Claimed),
+    (Status::Pending, Step::Skip, Status::Skipped),
+    // Renewed, or taken over.
+    (Status::Claimed, Step::Take, Status::Claimed),
+    (Status::Claimed, Step::Release, Status::Pending),
+    (Status::Claimed, Step::Done, Status::Completed),
+    (Status::Claimed, Step::Fail, Status::Failed),
+    (Status::Claimed, Step::Skip, Status::Skipped),
+    (Status::Completed, Step::Retry, Status::Pending),
+    (Status::Failed, Step::Retry, Status::Pending),
+    (Status::Failed, Step::Skip, Status::Skipped),
+    (Status::Skipped, Step::Retry, Status::Pending),
+];
+
+impl Status {
+    /// Where a step leads from here.
+    pub fn after(self, step: Step) -> Option<Status> {
+        let mut rows = TABLE.iter();
+        let row = rows.find(|(from, by, _)| *from == self && *by == step);
+        row.map(|(_, _, to)| *to)
+    }
+
+    /// The steps that lead on from here.
+    pub fn steps(self) -> impl Iterator<Item = Step> {
+        let rows = TABLE.iter().filter(move |(from, _, _)| *from == self);
+        rows.map(|(_, step, _)| *step)
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_terminal(self) -> bool {
+        matches!(
+            self,
+            Status::Completed | Status::Skipped | Status::Superseded
+        )
+    }
+
+    /// An illegal step in words, with the legal ones.
+    pub fn refuses(self, task: &TaskId, step: Step) -> String {
+        let legal: Vec<&str> = self.steps().map(Step::as_str).collect();
+        format!(
+            "{task} is {self}, and `{step}` does not lead on from there; {} {}",
+            legal.join(", "),
+            match legal.len() {
+                1 => "does",
+                _ => "do",
+            }
+        )
+    }
+}
+
+/// Everything that is true of one node, folded from its records.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFacts {
+    pub id: TaskId,
+    pub status: Status,
+    /// What gave it this status: who, when, and why.
+    pub last: Recorded<Mark>,
+    /// Who has it, or had it when it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Recorded<Claim>>,
+    /// How often it failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failures: u32,
+    /// The newest failure, with its reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Recorded<Mark>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Recorded<Completion>>,
+    /// What was decided about a gate: the newest, and those that were made apart from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Recorded<Decision>>,
+    /// A person let it pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened: Option<Recorded<Opening>>,
+    /// Who said that it may begin, where it waits for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<Recorded<Mark>>,
+    /// What others did with it at the same time and what does not count: a claim until somebody who saw it completes
+    /// the node, a result until the node is done again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Recorded<Aside>>,
+    /// The number of the newest retry: what ran before it proves nothing of the task.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub fresh_after: u64,
+}
+
+/// A person's word that something may pass.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// The results that they saw.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub judged: BTreeMap<TaskId, OpId>,
+}
+
+/// A record that says no more than its envelope.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {}
+
+/// Something that was done to a node apart, and that another record outweighs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aside {
+    pub step: Step,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Completion>,
+}
+
+/// So many claims a state names, and so many of what else was done apart: claims take no place from results.
+const KEPT_CLAIMS: usize = 16;
+const KEPT_RESULTS: usize = 32;
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+fn is_first(seq: &u64) -> bool {
+    *seq == 0
+}
+
+impl Claim {
+    /// Whether it is the claim of whoever asks: of the worktree, and of the agent session where both name one.
+    pub fn is_of(&self, owner: &Owner) -> bool {
+        let is_agents = match (&self.agent, &owner.agent) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        };
+        self.owner == owner.token && is_agents
+    }
+}
+
+impl TaskFacts {
+    /// The claim that holds now.
+    pub fn holder(&self) -> Option<&Recorded<Claim>> {
+        let claim = self.claim.as_ref();
+        claim.filter(|_| self.status == Status::Claimed)
+    }
+
+    /// Whether it was completed with something left.
+    pub fn partial(&self) -> Option<&str> {
+        let done = self.completion.as_ref()?;
+        let left = done.value.partial.as_deref();
+        left.filter(|_| self.status == Status::Completed)
+    }
+
+    /// Results of others that stand beside the one that counts.
+    pub fn results_beside(&self) -> impl Iterator<Item = &Recorded<Aside>> {
+        let is_result =
+            |aside: &&Recorded<Aside>| matches!(aside.value.step, Step::Done | Step::Fail);
+        self.beside.iter().filter(is_result)
+    }
+
+    fn new(op: &Operation, id: &TaskId) -> Self {
+        TaskFacts {
+            id: id.clone(),
+            status: Status::Pending,
+            last: recorded(op, Mark {}),
+            claim: None,
+            failures: 0,
+            failure: None,
+            completion: None,
+            decisions: Vec::new(),
+            opened: None,
+            allowed: Vec::new(),
+            beside: Vec::new(),
+            fresh_after: 0,
+        }
+    }
+
+    /// Takes in a decision: it stands in the place of those that its writer saw.
+    fn decide(&mut self, op: &Operation, decision: &Decision, saw: impl Fn(&OpId) -> bool) {
+        self.decisions.retain(|known| !saw(&known.op));
+        self.decisions.push(recorded(op, decision.clone()));
+        // A claim was for judging, and that is done.
+        if matches!(self.status, Status::Pending | Status::Claimed) {
+            self.status = Status::Pending;
+            self.claim = None;
+            self.last = recorded(op, Mark {});
+        }
+    }
+
+    /// Takes in a person's word. What was completed apart stays as it is.
+    fn open(&mut self, op: &Operation, judged: &BTreeMap<TaskId, OpId>, is_apart: bool) {
+        if is_apart && self.status == Status::Completed {
+            self.put_aside(recorded(
+                op,
+                Aside {
+                    step: Step::Open,
+                    claim: None,
+                    completion: None,
+                },
+            ));
+            return;
+        }
+        let done = Completion {
+            manual: true,
+            ..Completion::default()
+        };
+        let judged = judged.clone();
+        self.status = Status::Completed;
+        self.last = recorded(op, Mark {});
+        self.completion = Some(recorded(op, done));
+        self.opened = Some(recorded(op, Opening { judged }));
+    }
+
+    /// Takes in a record that fits it: the step leads on from here, and names the claim that holds.
+    fn go_on(&self, op: &Operation, event: &TaskEvent) -> Result<TaskFacts, String> {
+        let step = event.step();
+        let Some(to) = self.status.after(step) else {
+            return Err(self.status.refuses(event.task(), step));
+        };
+        let names = match event {
+            TaskEvent::Retried { .. }
+            | TaskEvent::Skipped { .. }
+            | TaskEvent::Decided { .. }
+            | TaskEvent::Allowed { .. }
+            | TaskEvent::Opened { .. } => None,
+            TaskEvent::Claimed { claim, .. } => Some(claim.over.as_ref()),
+            TaskEvent::Released { claim, .. }
+            | TaskEvent::Completed { claim, .. }
+            | TaskEvent::Failed { claim, .. } => Some(Some(claim)),
+        };
+        if names.is_some_and(|named| self.holder().map(|claim| &claim.op) != named) {
+            return Err(format!(
+                "`{step}` of {} names a claim that does not hold",
+                event.task()
+            ));
+        }
+        let mut after = self.clone();
+        after.set(op, event, to);
+        Ok(after)
+    }
+
+    fn set(&mut self, op: &Operation, event: &TaskEvent, to: Status) {
+        self.status = to;
+        self.last = recorded(op, Mark {});
+        match event {
+            TaskEvent::Claimed { claim, .. } => {
+                if claim.late {
+                    self.failures += 1;
+                    self.failure = Some(recorded(op, Mark {}));
+                }
+                self.claim = Some(recorded(op, claim.clone()));
+            }
+            TaskEvent::Completed { claim, done, .. } => {
+                self.completion = Some(recorded(op, done.clone()));
+                self.bring_back(claim);
+            }
+            TaskEvent::Failed { .. } => {
+                self.failures += 1;
+                self.failure = Some(recorded(op, Mark {}));
+            }
+            TaskEvent::Retried { .. } => {
+                self.claim = None;
+                self.completion = None;
+                self.opened = None;
+                self.beside.clear();
+                self.fresh_after = self.fresh_after.max(op.seq);
+            }
+            TaskEvent::Released { .. } => self.claim = None,
+            TaskEvent::Skipped { .. }
+            | TaskEvent::Decided { .. }
+            | TaskEvent::Allowed { .. }
+            | TaskEvent::Opened { .. } => {}
+        }
+    }
+
+    /// Takes in a record whose writer did not know what gave the node its status. Completed work outweighs
+    /// everything, a claim outweighs a skip; of two alike the first in replay order counts. What does not count
+    /// stands beside it.
+    fn go_apart(&mut self, op: &Operation, event: &TaskEvent) {
+        let outweighs = match (event.step(), self.status) {
+            (Step::Done, status) => status != Status::Completed,
+            (Step::Take, Status::Pending | Status::Skipped)
+            | (Step::Skip, Status::Pending)
+            | (Step::Retry, Status::Failed) => true,
+            _ => false,
+        };
+        if !outweighs {
+            self.put_aside(recorded(op, aside_of(event)));
+            return;
+        }
+        match self.status {
+            Status::Claimed => {
+                if let Some(claim) = self.claim.take() {
+                    let lost = Aside {
+                        step: Step::Take,
+                        claim: Some(claim.value.clone()),
+                        completion: None,
+                    };
+                    self.put_aside(of(&claim, lost));
+                }
+            }
+            Status::Failed => self.set_last_aside(Step::Fail),
+            Status::Skipped => self.set_last_aside(Step::Skip),
+            Status::Pending | Status::Completed | Status::Superseded => {}
+        }
+        if let Some(to) = outcome(event.step()) {
+            self.set(op, event, to);
+        }
+    }
+
+    /// The claim under which something was completed counts again, where another one stood before it.
+    fn bring_back(&mut self, claim: &OpId) {
+        let Some(at) = self.beside.iter().position(|aside| aside.op == *claim) else {
+            return;
+        };
+        let aside = self.beside.remove(at);
+        if let Some(own) = aside.value.claim.clone() {
+            self.claim = Some(of(&aside, own));
+        }
+    }
+
+    fn set_last_aside(&mut self, step: Step) {
+        let aside = Aside {
+            step,
+            claim: None,
+            completion: None,
+        };
+        let last = of(&self.last, aside);
+        self.put_aside(last);
+    }
+
+    fn put_aside(&mut self, aside: Recorded<Aside>) {
+        // A claim that is renewed is still one.
+        if let (Step::Take, Some(new)) = (aside.value.step, &aside.value.claim) {
+            self.beside.retain(|known| {
+                let claim = known.value.claim.as_ref();
+                claim.is_none_or(|claim| claim.owner != new.owner || claim.agent != new.agent)
+            });
+        }
+        // A retry or a release that came too late takes nothing from anybody.
+        if matches!(aside.value.step, Step::Retry | Step::Release) {
+            return;
+        }
+        let is_claim = |aside: &Recorded<Aside>| aside.value.step == Step::Take;
+        let alike = self.beside.iter();
+        let alike = alike.filter(|known| is_claim(known) == is_claim(&aside));
+        let most = match is_claim(&aside) {
+            true => KEPT_CLAIMS,
+            false => KEPT_RESULTS,
+        };
+        if alike.count() < most {
+            self.beside.push(aside);
+        }
+    }
+}
+
+/// The status that a step leads to, wherever it began.
+fn outcome(step: Step) -> Option<Status> {
+    TABLE
+        .iter()
+        .find(|(_, by, _)| *by == step)
+        .map(|(_, _, to)| *to)
+}
+
+fn aside_of(event: &TaskEvent) -> Aside {
+    let (claim, completion) = match event {
+        TaskEvent::Claimed { claim, .. } => (Some(claim.clone()), None),
+        TaskEvent::Completed { done, .. } => (None, Some(done.clone())),
+        _ => (None, None),
+    };
+    Aside {
+        step: event.step(),
+        claim,
+        completion,
+    }
+}
+
+/// Another value with the same envelope.
+fn of<A, B>(known: &Recorded<A>, value: B) -> Recorded<B> {
+    Recorded {
+        op: known.op.clone(),
+        seq: known.seq,
+        signed: known.signed.clone(),
+        reason: known.reason.clone(),
+        value,
+    }
+}
+
+impl State {
+    /// The facts of a node; nothing where no record speaks of it.
+    pub fn task(&self, id: &TaskId) -> Option<&TaskFacts> {
+        self.tasks.get(&id.key())
+    }
+
+    /// How far a node is.
+    pub fn task_status(&self, id: &TaskId) -> Status {
+        self.task(id).map_or(Status::Pending, |facts| facts.status)
+    }
+
+    /// Takes in a record of a node.
+    pub(crate) fn take_task(
+        &mut self,
+        op: &Operation,
+        event: &TaskEvent,
+        beside: &mut Beside<'_>,
+    ) -> Result<(), String> {
+        let id = event.task();
+        if matches!(event, TaskEvent::Skipped { .. }) && op.reason.is_none() {
+            return Err(format!("nobody says why {id} is skipped"));
+        }
+        let known = self.tasks.get(&id.key());
+        let missed_last = known.is_some_and(|facts| !beside.saw(&facts.last.op));
+        let missed_any = beside.missed_of(&id.key(), op);
+        let mut facts = known.cloned().unwrap_or_else(|| TaskFacts::new(op, id));
+        match (event, facts.go_on(op, event)) {
+            (TaskEvent::Decided { decision, .. }, _) => {
+                facts.decide(op, decision, |known| beside.saw(known));
+            }
+            // A word that it may begin gives it no other status, and stands beside whatever was done apart.
+            (TaskEvent::Allowed { .. }, _) => facts.allowed.push(recorded(op, Mark {})),
+            (TaskEvent::Opened { judged, .. }, _) => facts.open(op, judged, missed_last),
+            (_, Ok(after)) if !missed_last => {
+                facts = after;
+                // Whoever completes it knows of the claims that they saw, and nothing is left to say of them.
+                if event.step() == Step::Done {
+                    facts
+                        .beside
+                        .retain(|aside| aside.value.step != Step::Take || !beside.saw(&aside.op));
+                }
+            }
+            // Whoever knew everything writes nothing that does not fit.
+            (_, Err(why)) if !missed_any => return Err(why),
+            _ => facts.go_apart(op, event),
+        }
+        self.fold = self.fold.max(TASK_FOLD);
+        self.tasks.insert(id.key(), facts);
+        Ok(())
+    }
+
+    /// The record that a claim of a node has to name as the one it replaces.
+    pub fn claim_of(&self, id: &TaskId) -> Option<&OpId> {
+        let facts = self.task(id)?;
+        facts.holder().map(|claim| &claim.op)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Status, Step};
+    use crate::task::node::TaskId;
+
+    #[test]
+    fn an_illegal_step_names_the_legal_ones() {
+        let task = TaskId::parse("T-1").expect("an id");
+        let said = Status::Completed.refuses(&task, Step::Take);
+        assert_eq!(
+            said,
+            "T-1 is completed, and `take` does not lead on from there; retry does"
+        );
+        let said = Status::Failed.refuses(&task, Step::Done);
+        assert!(said.ends_with("; retry, skip do"), "{said}");
+    }
+
+    #[test]
+    fn every_status_has_a_step_that_leads_on_and_none_leads_in_two_ways() {
+        let all = [
+            Status::Pending,
+            Status::Claimed,
+            Status::Completed,
+            Status::Failed,
+            Status::Skipped,
+        ];
+        for status in all {
+            let steps: Vec<Step> = status.steps().collect();
+            assert!(!steps.is_empty(), "{status}");
+            let mut once = steps.clone();
+            once.dedup();
+            assert_eq!(once, steps, "{status}");
+        }
+        // Nothing is done that nobody has, and nothing failed that nobody tried.
+        for status in all.into_iter().filter(|one| *one != Status::Claimed) {
+            assert_eq!(status.after(Step::Done), None, "{status}");
+            assert_eq!(status.after(Step::Fail), None, "{status}");
+        }
+    }
+}

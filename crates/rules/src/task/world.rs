@@ -1,0 +1,437 @@
+//! Waiting for the world: what a node waits for outside of its graph, and when that holds. What is seen of the world
+//! comes in as [`World`]; this module reads no clock, no git and no other session.
+
+use super::node::{Node, TaskId};
+use super::status::TaskFacts;
+use crate::lease::seconds_of;
+use crate::session::{Ending, State};
+use crate::stage::Stage;
+use loopx_base::id::{Person, SessionId};
+use loopx_base::vocabulary::vocabulary;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+vocabulary!(
+    /// How far a session is. A later word holds for the earlier ones, too.
+    Reached {
+        Clarify = "clarify",
+        Plan = "plan",
+        Build = "build",
+        Review = "review",
+        Done = "done",
+        Archived = "archived",
+    }
+);
+
+impl From<Stage> for Reached {
+    fn from(stage: Stage) -> Self {
+        match stage {
+            Stage::Clarify => Reached::Clarify,
+            Stage::Plan => Reached::Plan,
+            Stage::Build => Reached::Build,
+            Stage::Review => Reached::Review,
+            Stage::Done => Reached::Done,
+        }
+    }
+}
+
+/// One thing that a node waits for, as it stands in the list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(untagged)]
+pub enum Condition {
+    /// A time has come.
+    Time { time: String },
+    /// A branch contains a commit.
+    Commit { branch: String, contains: String },
+    /// A path is there on a branch.
+    Path { branch: String, path: String },
+    /// A check, or a kind of run, passed on the code as it is; where a role is named, in a run that its key signed.
+    Evidence {
+        evidence: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        role: Option<String>,
+    },
+    /// Another session came as far.
+    Session { session: SessionId, stage: Reached },
+    /// A person says so: this one, or [`ANYBODY`].
+    Person { person: String },
+}
+
+/// The word for a person who is not named.
+pub const ANYBODY: &str = "any";
+
+impl Condition {
+    /// Whether it is a person's word.
+    pub fn is_word(&self) -> bool {
+        matches!(self, Condition::Person { .. })
+    }
+
+    /// Whether somebody of these names is who is waited for.
+    pub fn is_persons(&self, names: &[Person]) -> bool {
+        let Condition::Person { person } = self else {
+            return false;
+        };
+        let wanted = Person::parse(person);
+        let is_it = |name: &Person| {
+            let same = |text: &str| text.trim().to_lowercase() == person.trim().to_lowercase();
+            match wanted.email.is_empty() {
+                true => same(&name.name) || same(&name.email),
+                false => wanted.email.eq_ignore_ascii_case(&name.email),
+            }
+        };
+        person == ANYBODY || names.iter().any(is_it)
+    }
+}
+
+/// What is seen of a condition that needs looking at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// There is no such branch here.
+    NoBranch,
+    /// What the branch is to contain names no commit here.
+    NoCommit,
+    /// The branch has it or not, and its newest commit is of that time.
+    Branch { has: bool, at: String },
+    /// Policy has no such role.
+    NoRole,
+    /// Nobody who counts ran it.
+    NoRun,
+    /// The newest run that counts, of whatever code.
+    Ran { how: Run, at: String },
+    /// There is no such session here.
+    NoSession,
+    /// The session is there, and cannot be read.
+    Damaged,
+    /// How far the session is, and when it changed last.
+    Session { reached: Reached, at: String },
+    /// The session was abandoned.
+    Abandoned { at: String },
+}
+
+/// What a run says of the code as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    Passed,
+    Failed,
+    /// It ran on other code.
+    Elsewhere,
+}
+
+impl Seen {
+    /// What another session's state says.
+    pub fn session(state: &State) -> Seen {
+        let at = state.touched.at.clone();
+        match &state.ending {
+            Some(Ending::Abandoned { .. }) => Seen::Abandoned { at },
+            Some(Ending::Archived { .. }) => Seen::Session {
+                reached: Reached::Archived,
+                at,
+            },
+            None => Seen::Session {
+                reached: state.stage.into(),
+                at,
+            },
+        }
+    }
+}
+
+/// Everything that is seen of the world, for whoever asks now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct World {
+    /// The second at which somebody asks.
+    pub now: i64,
+    /// Some task waits for something in it.
+    pub is_asked: bool,
+    pub seen: BTreeMap<Condition, Seen>,
+    /// Who said that a node may begin, by its key.
+    pub words: BTreeMap<String, Vec<Vec<Person>>>,
+}
+
+/// A world that nobody looked at: nothing holds in it.
+pub static UNSEEN: World = World {
+    now: i64::MIN,
+    is_asked: false,
+    seen: BTreeMap::new(),
+    words: BTreeMap::new(),
+};
+
+/// A condition that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Open {
+    #[serde(flatten)]
+    pub condition: Condition,
+    /// The task that waits for it.
+    pub task: TaskId,
+    /// What is there instead.
+    pub why: String,
+    /// Since when that is so, where somebody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// It cannot hold any more, whatever happens.
+    pub never: bool,
+}
+
+impl Open {
+    /// In words, behind `waits for`.
+    pub fn words(&self) -> String {
+        let what = match &self.condition {
+            Condition::Time { time } => time.clone(),
+            Condition::Commit { branch, contains } => format!("{contains} on {branch}"),
+            Condition::Path { branch, path } => format!("{path} on {branch}"),
+            Condition::Evidence { evidence, role } => match role {
+                Some(role) => format!("a passing run of {evidence} by {role}"),
+                None => format!("a passing run of {evidence}"),
+            },
+            Condition::Session { session, stage } => {
+                format!("session {session} to be {}", to_be(*stage))
+            }
+            Condition::Person { person } if person == ANYBODY => "a person's word".to_owned(),
+            Condition::Person { person } => format!("the word of {person}"),
+        };
+        let since = self.since.iter().map(|since| format!(" (since {since})"));
+        let why = match self.why.is_empty() {
+            true => String::new(),
+            false => format!(": {}", self.why),
+        };
+        format!("{what}{why}{}", since.collect::<String>())
+    }
+}
+
+fn to_be(stage: Reached) -> String {
+    match stage {
+        Reached::Archived => "archived".to_owned(),
+        stage => format!("in stage {stage}"),
+    }
+}
+
+impl World {
+    /// What a node waits for outside of its graph. Nothing fails open: what nobody looked at does not hold.
+    pub fn open(&self, node: &Node) -> Vec<Open> {
+        let found = node.waits.iter().filter_map(|one| {
+            let (why, since, never) = self.lack(node, one)?;
+            Some(Open {
+                condition: one.clone(),
+                task: node.id.clone(),
+                why,
+                since,
+                never,
+            })
+        });
+        found.collect()
+    }
+
+    /// What keeps a condition from holding; nothing where it holds.
+    fn lack(&self, node: &Node, condition: &Condition) -> Option<(String, Option<String>, bool)> {
+        let not = |why: &str, since: Option<&String>| Some((why.to_owned(), since.cloned(), false));
+        match condition {
+            Condition::Time { time } => {
+                let is_over = seconds_of(time).is_some_and(|time| time <= self.now);
+                return (!is_over).then(|| (String::new(), None, false));
+            }
+            Condition::Person { .. } => {
+                let said = self.words.get(&node.id.key()).into_iter().flatten();
+                let is_said = said.into_iter().any(|names| condition.is_persons(names));
+                return (!is_said).then(|| (String::new(), None, false));
+            }
+            _ => {}
+        }
+        match (condition, self.seen.get(condition)) {
+            (_, None) => not("nobody looked yet", None),
+            (_, Some(Seen::NoBranch)) => not("there is no such branch here", None),
+            (_, Some(Seen::NoCommit)) => not("that names no commit here", None),
+            (_, Some(Seen::Branch { has: true, .. })) => None,
+            (_, Some(Seen::Branch { has: false, at })) => not("the branch has it not", Some(at)),
+            (_, Some(Seen::NoRole)) => not("policy has no such role in approve.roles", None),
+            (_, Some(Seen::NoRun)) => not("nobody ran it", None),
+            (_, Some(Seen::Ran { how, at })) => match how {
+                Run::Passed => None,
+                Run::Failed => not("it failed on this code", Some(at)),
+                Run::Elsewhere => not("it ran on other code", Some(at)),
+            },
+            (_, Some(Seen::NoSession)) => not("there is no such session here", None),
+            (_, Some(Seen::Damaged)) => not("it cannot be read; `fsck` says why", None),
+            (Condition::Session { stage, .. }, Some(Seen::Session { reached, .. }))
+                if reached >= stage =>
+            {
+                None
+            }
+            (_, Some(Seen::Session { reached, at })) => Some((
+                format!("it is {}", to_be(*reached)),
+                Some(at.clone()),
+                false,
+            )),
+            (_, Some(Seen::Abandoned { at })) => Some((
+                "it was abandoned, and will never be".to_owned(),
+                Some(at.clone()),
+                true,
+            )),
+        }
+    }
+
+    /// Takes in who said that a node may begin. `names` gives the other names of a person.
+    pub fn hear(&mut self, facts: &TaskFacts, names: impl Fn(&Person) -> Vec<Person>) {
+        if facts.allowed.is_empty() {
+            return;
+        }
+        let said = facts.allowed.iter().map(|said| names(&said.signed.by));
+        self.words.insert(facts.id.key(), said.collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Condition, Reached, Run, Seen, World};
+    use crate::artifact::Artifact;
+    use crate::lease::seconds_of;
+    use crate::task::node::Node;
+    use crate::task::plan;
+    use loopx_base::id::{Person, SessionId};
+
+    fn node(waits: &str) -> Node {
+        let line = format!(r#"{{"id":"A","title":"a","waits":[{waits}]}}"#);
+        let texts = [(Artifact::TaskList, line)].into();
+        let mut nodes = plan::nodes(&texts).expect("a list").into_owned();
+        nodes.remove(0)
+    }
+
+    fn seen(what: Option<Seen>, waits: &str) -> Vec<String> {
+        let node = node(waits);
+        let mut world = World {
+            now: seconds_of("2026-06-01T00:00:00Z").expect("a time"),
+            ..World::default()
+        };
+        if let Some(what) = what {
+            world.seen.insert(node.waits[0].clone(), what);
+        }
+        world.open(&node).iter().map(super::Open::words).collect()
+    }
+
+    #[test]
+    fn each_form_holds_by_what_is_seen_and_by_nothing_else() {
+        let at = || "2026-05-01T00:00:00Z".to_owned();
+        let branch = |has| Some(Seen::Branch { has, at: at() });
+        let ran = |how| Some(Seen::Ran { how, at: at() });
+        let reached = |reached| Some(Seen::Session { reached, at: at() });
+        let commit = r#"{"branch":"main","contains":"v1"}"#;
+        let path = r#"{"branch":"main","path":"src/x"}"#;
+        let ci = r#"{"evidence":"test","role":"ci"}"#;
+        let review = r#"{"session":"other","stage":"review"}"#;
+        let table = [
+            (None, r#"{"time":"2026-06-01T00:00:00Z"}"#, ""),
+            (None, r#"{"time":"2026-06-01T01:00:00+02:00"}"#, ""),
+            (
+                None,
+                r#"{"time":"2026-06-01T00:00:01Z"}"#,
+                "2026-06-01T00:00:01Z",
+            ),
+            // What nobody looked at does not hold.
+            (None, commit, "v1 on main: nobody looked yet"),
+            (
+                Some(Seen::NoBranch),
+                commit,
+                "v1 on main: there is no such branch here",
+            ),
+            (
+                Some(Seen::NoCommit),
+                commit,
+                "v1 on main: that names no commit here",
+            ),
+            (
+                branch(false),
+                path,
+                "src/x on main: the branch has it not (since 2026-05-01T00:00:00Z)",
+            ),
+            (branch(true), path, ""),
+            (branch(true), commit, ""),
+            (
+                Some(Seen::NoRole),
+                ci,
+                "a passing run of test by ci: policy has no such role in approve.roles",
+            ),
+            (
+                Some(Seen::NoRun),
+                ci,
+                "a passing run of test by ci: nobody ran it",
+            ),
+            (
+                ran(Run::Failed),
+                ci,
+                "a passing run of test by ci: it failed on this code (since 2026-05-01T00:00:00Z)",
+            ),
+            (
+                ran(Run::Elsewhere),
+                ci,
+                "a passing run of test by ci: it ran on other code (since 2026-05-01T00:00:00Z)",
+            ),
+            (ran(Run::Passed), ci, ""),
+            (
+                Some(Seen::NoSession),
+                review,
+                "session other to be in stage review: there is no such session here",
+            ),
+            (
+                Some(Seen::Damaged),
+                review,
+                "session other to be in stage review: it cannot be read; `fsck` says why",
+            ),
+            (
+                reached(Reached::Build),
+                review,
+                "session other to be in stage review: it is in stage build (since 2026-05-01T00:00:00Z)",
+            ),
+            (reached(Reached::Review), review, ""),
+            (reached(Reached::Archived), review, ""),
+            (None, r#"{"person":"any"}"#, "a person's word"),
+            (None, r#"{"person":"Ada"}"#, "the word of Ada"),
+        ];
+        for (what, waits, expected) in table {
+            let said = seen(what, waits).join("; ");
+            assert_eq!(said, expected, "{waits}");
+        }
+    }
+
+    #[test]
+    fn an_abandoned_session_never_comes_and_every_condition_counts() {
+        let node = node(
+            r#"{"session":"other","stage":"done"},{"time":"2020-01-01T00:00:00Z"},{"person":"any"}"#,
+        );
+        let session = SessionId::parse("other").expect("an id");
+        let stage = Reached::Done;
+        let mut world = World::default();
+        let at = "2026-05-01T00:00:00Z".to_owned();
+        world.seen.insert(
+            Condition::Session { session, stage },
+            Seen::Abandoned { at },
+        );
+        let open = world.open(&node);
+        assert_eq!(open.len(), 3);
+        assert_eq!(
+            [open[0].never, open[1].never, open[2].never],
+            [true, false, false]
+        );
+        world.now = i64::MAX;
+        assert_eq!(world.open(&node).len(), 2);
+    }
+
+    #[test]
+    fn a_named_person_is_known_by_name_or_address() {
+        let says = |who: &str, wanted: &str| {
+            let condition = Condition::Person {
+                person: wanted.to_owned(),
+            };
+            condition.is_persons(&[Person::parse(who)])
+        };
+        let ada = "Ada L <ada@example.com>";
+        for wanted in [
+            "any",
+            "ada l",
+            "ADA@example.com",
+            "Somebody <ada@example.com>",
+        ] {
+            assert!(says(ada, wanted), "{wanted}");
+        }
+        for wanted in ["Ada", "bob@example.com", "Ada L <bob@example.com>", ""] {
+            assert!(!says(ada, wanted), "{wanted}");
+        }
+    }
+}

@@ -1,0 +1,575 @@
+//! What is wrong with a folder of records: numbers, pins, links, status, sections.
+//!
+//! Errors break what others rely on (a number, a link, an accepted text); warnings are untidy; a gap in
+//! the numbers is only worth knowing. Ids of findings are part of the contract.
+
+use super::edit::holds;
+use super::record::{Link, Record, Status, reverse, verb_key};
+use super::{slug, text};
+use crate::{Finding, Severity};
+use loopx_base::hint::{Hint, command, hint};
+use pulldown_cmark::{Event, Parser, Tag};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A record of another branch that this worktree does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    pub branch: String,
+    pub number: u32,
+    pub file: String,
+    pub id: Option<String>,
+}
+
+/// What a check rests on.
+pub struct Folder<'a> {
+    /// The folder, for messages: `docs/adr`.
+    pub path: &'a str,
+    /// In the order of their numbers.
+    pub records: &'a [Record],
+    /// Records that other branches have and the common past has not.
+    pub elsewhere: &'a [Elsewhere],
+    /// Records that this side has and the common past has not, by branch.
+    pub ours: &'a BTreeMap<String, BTreeSet<String>>,
+    /// Files without a pin that have one in a commit, with that commit's name.
+    pub thawed: &'a BTreeMap<String, String>,
+    /// Files, from the top, that read like records and are named like none, or lie where none is read.
+    pub unread: &'a [String],
+    /// Files, from the top, of a folder that is not this one: this one has no record.
+    pub misplaced: &'a [String],
+    /// Whether a path, relative to the folder, exists.
+    pub exists: &'a dyn Fn(&str) -> bool,
+    /// The hash of a pinned text.
+    pub hash: &'a dyn Fn(&str) -> String,
+}
+
+struct Notes<'a> {
+    folder: &'a str,
+    found: Vec<Finding>,
+}
+
+impl Notes<'_> {
+    fn add(
+        &mut self,
+        severity: Severity,
+        id: &'static str,
+        (file, line): (&str, usize),
+        message: impl Into<String>,
+        fix: impl Into<Hint>,
+    ) {
+        let path = format!("{}/{file}", self.folder);
+        self.found
+            .push(Finding::new(severity, id, &path, line, message, fix));
+    }
+}
+
+/// Everything that is wrong, by file and line.
+pub fn check(folder: &Folder<'_>) -> Vec<Finding> {
+    let mut notes = Notes {
+        folder: folder.path,
+        found: Vec::new(),
+    };
+    for record in folder.records {
+        form(record, &mut notes);
+        pin(folder, record, &mut notes);
+        links(folder, record, &mut notes);
+        body_links(folder, record, &mut notes);
+    }
+    numbers(folder, &mut notes);
+    unread(folder, &mut notes);
+    let mut found = notes.found;
+    found.sort_by(|a, b| (&a.file, a.line, a.id).cmp(&(&b.file, b.line, b.id)));
+    found
+}
+
+/// Records that nobody reads: a folder that holds some is not in order.
+fn unread(folder: &Folder<'_>, notes: &mut Notes<'_>) {
+    for path in folder.unread {
+        let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let (message, place) = if dir == folder.path {
+            (
+                "it reads like a record, and its name begins with neither a number nor a date",
+                name,
+            )
+        } else {
+            ("it reads like a record, and lies where none is read", name)
+        };
+        let slug = crate::adr::slug_of(place);
+        notes.found.push(Finding::new(
+            Severity::Error,
+            "record_unread",
+            path,
+            1,
+            message,
+            format!("git mv '{path}' '{}/NNNN-{slug}.md'", folder.path),
+        ));
+    }
+    if let Some(first) = folder.misplaced.first() {
+        let (dir, fix) = match first.rsplit_once('/') {
+            Some((dir, _)) => (
+                dir,
+                format!("in loopx.toml, below [paths]: adr = \"{dir}\""),
+            ),
+            None => (
+                "the top of the repository",
+                format!(
+                    "move them into a folder: git mv 'NNNN-*.md' '{}/'",
+                    folder.path
+                ),
+            ),
+        };
+        notes.found.push(Finding::new(
+            Severity::Error,
+            "records_elsewhere",
+            first,
+            1,
+            format!(
+                "there is no record in {}, and {} in {dir}",
+                folder.path,
+                loopx_base::counted(folder.misplaced.len(), "record")
+            ),
+            fix,
+        ));
+    }
+}
+
+fn form(record: &Record, notes: &mut Notes<'_>) {
+    let file = record.file.as_str();
+    let title = (file, record.title_line);
+    if record.title.is_empty() {
+        let expected = record.number.map_or_else(
+            || "`# Title`".to_owned(),
+            |number| format!("`# Title` or `# {number}. Title`"),
+        );
+        notes.add(
+            Severity::Error,
+            "title_missing",
+            (file, 1),
+            format!("expected a heading {expected}, found none"),
+            "write the title as the first heading",
+        );
+    } else if !same_title(record) {
+        notes.add(
+            Severity::Warning,
+            "title_mismatch",
+            title,
+            format!(
+                "the file is named `{}`, the title is `{}`",
+                record.slug(),
+                record.title
+            ),
+            "give the record its old title back, or rename the file and the links to it",
+        );
+    }
+    if let (Some(number), Some((inner, line))) = (record.number, record.inner_number)
+        && number != inner
+    {
+        notes.add(
+            Severity::Error,
+            "number_mismatch",
+            (file, line),
+            format!("expected the number {number} of the file name, found {inner}"),
+            format!("write {number} here"),
+        );
+    }
+    let is_optional = record.status_text.is_empty() && record.has_madr_sections();
+    if record.status.is_none() && !is_optional {
+        let found = if record.status_text.is_empty() {
+            "none".to_owned()
+        } else {
+            format!("`{}`", record.status_text)
+        };
+        let known: Vec<&str> = Status::ALL.iter().map(|status| status.name()).collect();
+        notes.add(
+            Severity::Error,
+            "status_unknown",
+            (file, record.status_line),
+            format!("expected a status of {}, found {found}", known.join(", ")),
+            "write one of them here",
+        );
+    }
+    for section in record.needed().iter().filter(|s| !s.is_empty()) {
+        if !record.sections.contains(&section.to_lowercase()) {
+            notes.add(
+                Severity::Warning,
+                "section_missing",
+                title,
+                format!("expected a section `## {section}`, found none"),
+                format!("add `## {section}`"),
+            );
+        }
+    }
+}
+
+/// Whether file name and title say the same: by our rule, or by the letters that any tool keeps.
+fn same_title(record: &Record) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|c| c.to_ascii_lowercase())
+            .collect()
+    };
+    slug(&record.title).is_ok_and(|slug| slug == record.slug())
+        || letters(&record.title) == letters(record.slug())
+        || letters(&record.title).is_empty()
+}
+
+fn pin(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
+    let line = |needle: &str| {
+        record
+            .text
+            .find(needle)
+            .map_or(1, |at| text::line_of(&record.text, at))
+    };
+    match holds(record, |pinned| (folder.hash)(pinned)) {
+        Some(false) => notes.add(
+            Severity::Error,
+            "frozen_changed",
+            (&record.file, line("frozen")),
+            "the body of an accepted record changed: only status and links may",
+            hint![
+                format!(
+                    "git checkout -- '{}/{}', or write a new one: ",
+                    folder.path, record.file
+                ),
+                command!("adr new TITLE --supersedes {}", record.word())
+            ],
+        ),
+        None if folder.thawed.contains_key(&record.file) => notes.add(
+            Severity::Error,
+            "frozen_removed",
+            (&record.file, record.status_line),
+            format!(
+                "the record is frozen at {}; its pin is gone here",
+                folder.thawed[&record.file]
+            ),
+            format!(
+                "git checkout {} -- '{}/{}'",
+                folder.thawed[&record.file], folder.path, record.file
+            ),
+        ),
+        None if record.status == Some(Status::Accepted) && !record.is_draft() => notes.add(
+            Severity::Info,
+            "not_frozen",
+            (&record.file, record.status_line),
+            "accepted by another tool: nothing says whether its body changed since",
+            command!("adr accept {}", record.word()),
+        ),
+        _ => {}
+    }
+}
+
+fn links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
+    let says = |record: &Record, verb: &str, of: &Record| {
+        record
+            .links
+            .iter()
+            .any(|link| link.key() == verb_key(verb) && link.names(of))
+    };
+    for link in &record.links {
+        let at = (record.file.as_str(), link.line);
+        let target = folder.records.iter().find(|other| link.names(other));
+        let Some(target) = target else {
+            notes.add(
+                Severity::Error,
+                "link_broken",
+                at,
+                format!("{} {}: there is no such record", link.verb, named(link)),
+                hint![
+                    "mend the link, or remove it: ",
+                    command!("adr list"),
+                    " shows what is there"
+                ],
+            );
+            continue;
+        };
+        // A draft's links are wishes: promotion writes the other side.
+        if record.is_draft() {
+            continue;
+        }
+        let Some(other) = reverse(&link.verb) else {
+            continue;
+        };
+        if !says(target, other, record) {
+            let is_supersede = verb_key(&link.verb).starts_with("supersede");
+            let (old, new) = match verb_key(&link.verb).as_str() {
+                "supersededby" => (record, target),
+                _ => (target, record),
+            };
+            // What a record supersedes stands until the record is accepted.
+            let is_open = matches!(new.status, None | Some(Status::Proposed | Status::Draft));
+            if is_supersede && is_open && new.file == record.file {
+                continue;
+            }
+            let fix = match is_supersede {
+                true => command!("adr supersede {} {}", old.word(), new.word()),
+                false => command!(
+                    "adr link {} \"{}\" {}",
+                    record.label(),
+                    link.verb,
+                    target.label()
+                ),
+            };
+            notes.add(
+                if is_supersede {
+                    Severity::Error
+                } else {
+                    Severity::Warning
+                },
+                "link_one_sided",
+                at,
+                format!(
+                    "{} {}, but {} does not say `{other} {}`",
+                    link.verb,
+                    target.label(),
+                    target.file,
+                    record.label()
+                ),
+                fix,
+            );
+        }
+    }
+    let superseded_by = record.links.iter().any(|l| l.key() == "supersededby");
+    let is_superseded = record.status == Some(Status::Superseded);
+    if superseded_by && !is_superseded {
+        notes.add(
+            Severity::Error,
+            "status_disagrees",
+            (&record.file, record.status_line),
+            format!(
+                "a link says `superseded by`, the status says `{}`",
+                record.status_text
+            ),
+            "write `superseded` here, or remove the link",
+        );
+    } else if is_superseded && !superseded_by {
+        notes.add(
+            Severity::Warning,
+            "superseded_by_none",
+            (&record.file, record.status_line),
+            "superseded, and nothing says by which record",
+            command!("adr supersede {} NEW", record.label()),
+        );
+    }
+}
+
+fn named(link: &Link) -> String {
+    match (&link.file, link.number) {
+        (Some(file), _) => file.clone(),
+        (None, Some(number)) => format!("{number:04}"),
+        (None, None) => "nothing".to_owned(),
+    }
+}
+
+/// Relative links to Markdown files in the text, wherever they stand.
+fn body_links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
+    let (_, body) = text::front(&record.text);
+    for (event, range) in Parser::new(&record.text[body..]).into_offset_iter() {
+        let Event::Start(Tag::Link { dest_url, .. }) = event else {
+            continue;
+        };
+        let path = dest_url.split(['#', '?']).next().unwrap_or_default();
+        if !path.ends_with(".md") || path.contains(':') || path.starts_with('/') {
+            continue;
+        }
+        let path = path.replace("%20", " ");
+        let line = text::line_of(&record.text, body + range.start);
+        let told = record.links.iter().any(|link| link.line == line);
+        if !told && !(folder.exists)(&path) {
+            notes.add(
+                Severity::Error,
+                "link_broken",
+                (&record.file, line),
+                format!("`{path}` is not there"),
+                "mend the link, or remove it",
+            );
+        }
+    }
+}
+
+fn numbers(folder: &Folder<'_>, notes: &mut Notes<'_>) {
+    let mut by_number: BTreeMap<u32, Vec<&Record>> = BTreeMap::new();
+    let mut by_id: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+    for record in folder.records {
+        if let Some(number) = record.number {
+            by_number.entry(number).or_default().push(record);
+        }
+        if let Some(id) = &record.id {
+            by_id.entry(id).or_default().push(record);
+        }
+    }
+    for (number, records) in &by_number {
+        for record in records.iter().skip(1) {
+            notes.add(
+                Severity::Error,
+                "number_taken",
+                (&record.file, record.title_line),
+                format!("{} has the number {number} too", records[0].file),
+                command!("adr renumber --fix"),
+            );
+        }
+    }
+    for records in by_id.values() {
+        for record in records.iter().skip(1) {
+            let (severity, fix) = if record.is_draft() {
+                let fix = format!("promoted already: git rm '{}/{}'", folder.path, record.file);
+                (Severity::Warning, fix)
+            } else {
+                (Severity::Error, "remove one of the two".to_owned())
+            };
+            notes.add(
+                severity,
+                "id_taken",
+                (&record.file, 1),
+                format!("{} has the same id: it is the same record", records[0].file),
+                fix,
+            );
+        }
+    }
+    for other in folder.elsewhere {
+        let ours = by_number.get(&other.number).into_iter().flatten();
+        for record in ours {
+            let is_new = folder
+                .ours
+                .get(&other.branch)
+                .is_some_and(|files| files.contains(&record.file));
+            let is_same = match (&record.id, &other.id) {
+                (Some(one), Some(two)) => one == two,
+                _ => record.file == other.file,
+            };
+            if is_new && !is_same {
+                notes.add(
+                    Severity::Error,
+                    "number_taken_elsewhere",
+                    (&record.file, record.title_line),
+                    format!(
+                        "branch {} has {} under the number {}",
+                        other.branch, other.file, other.number
+                    ),
+                    command!("adr renumber --fix --with {}", other.branch),
+                );
+            }
+        }
+    }
+    let mut expected = by_number.keys().next().copied().unwrap_or(1).min(1);
+    for (number, records) in &by_number {
+        if *number > expected {
+            let missing = if *number - expected == 1 {
+                format!("{expected} is")
+            } else {
+                format!("{expected} to {} are", number - 1)
+            };
+            notes.add(
+                Severity::Info,
+                "number_gap",
+                (&records[0].file, records[0].title_line),
+                format!("{missing} not in use"),
+                "nothing: a number is never used twice",
+            );
+        }
+        expected = number.saturating_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Elsewhere, Folder, check};
+    use crate::adr::Record;
+    use crate::adr::edit::{Target, accept, supersede};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn hash(text: &str) -> String {
+        format!("{}", text.bytes().map(u64::from).sum::<u64>())
+    }
+
+    fn nygard(title: &str, status: &str) -> String {
+        format!(
+            "# {title}\n\n## Status\n\n{status}\n\n## Context\n\n## Decision\n\n## Consequences\n"
+        )
+    }
+
+    fn found(files: &[(&str, String)], elsewhere: &[Elsewhere]) -> Vec<String> {
+        let records: Vec<Record> = files.iter().map(|(f, t)| Record::read(f, t)).collect();
+        let all: BTreeSet<String> = files.iter().map(|(f, _)| (*f).to_owned()).collect();
+        let ours = elsewhere
+            .iter()
+            .map(|e| (e.branch.clone(), all.clone()))
+            .collect::<BTreeMap<_, _>>();
+        let findings = check(&Folder {
+            path: "docs/adr",
+            records: &records,
+            elsewhere,
+            ours: &ours,
+            thawed: &BTreeMap::new(),
+            unread: &[],
+            misplaced: &[],
+            exists: &|path| all.contains(path),
+            hash: &hash,
+        });
+        findings
+            .iter()
+            .map(|f| {
+                format!(
+                    "{} {}:{}",
+                    f.id,
+                    f.file.trim_start_matches("docs/adr/"),
+                    f.line
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn each_fault_has_its_id_file_and_line() {
+        let accepted = accept(&nygard("1. A", "Proposed"), hash);
+        type Case = (Vec<(&'static str, String)>, Vec<&'static str>);
+        let table: Vec<Case> = vec![
+            (vec![("0001-a.md", accepted.clone())], vec![]),
+            (vec![("0001-a.md", accepted.replace("## Decision", "## Decision\n\nchanged"))], vec!["frozen_changed 0001-a.md:15"]),
+            (vec![("0001-a.md", nygard("1. A", "Accepted"))], vec!["not_frozen 0001-a.md:5"]),
+            (vec![("0001-a.md", nygard("2. A", "Proposed"))], vec!["number_mismatch 0001-a.md:1"]),
+            (vec![("0001-a.md", nygard("1. B", "Proposed"))], vec!["title_mismatch 0001-a.md:1"]),
+            (vec![("0001-a.md", nygard("1. A", "Perhaps"))], vec!["status_unknown 0001-a.md:5"]),
+            (vec![("0001-a.md", "---\nstatus: proposed\n---\n# A\n\n## Decision Outcome\n".into())], vec!["section_missing 0001-a.md:4"]),
+            (vec![("0001-a.md", nygard("1. A", "Proposed")), ("0001-b.md", nygard("1. B", "Proposed"))], vec!["number_taken 0001-b.md:1"]),
+            (vec![("0001-a.md", nygard("1. A", "Proposed")), ("0004-b.md", nygard("4. B", "Proposed"))], vec!["number_gap 0004-b.md:1"]),
+            (vec![("0001-a.md", nygard("1. A", "Superseded by [2. B](0002-b.md)"))], vec!["link_broken 0001-a.md:5"]),
+            (vec![("0001-a.md", nygard("1. A", "Superseded"))], vec!["superseded_by_none 0001-a.md:5"]),
+            (vec![("0001-a.md", nygard("1. A", "Superceded by [2. B](0002-b.md)")), ("0002-b.md", nygard("2. B", "Proposed"))], vec!["link_one_sided 0001-a.md:5"]),
+            (vec![("0001-a.md", nygard("1. A", "Superceded by [2. B](0002-b.md)")), ("0002-b.md", nygard("2. B", "Proposed\n\nSupercedes [1. A](0001-a.md)"))], vec![]),
+            (vec![("0001-a.md", nygard("1. A", "Proposed")), ("draft-b.md", nygard("B", "Proposed\n\nSupersedes [1. A](0001-a.md)"))], vec![]),
+            (vec![("0001-a.md", "---\nstatus: accepted\nfrozen: x\nlinks:\n- target: 7\n  kind: amends\n---\n# A\n\n[x](gone.md) [y](https://x/y.md)\n\n## Context and Problem Statement\n\n## Decision Outcome\n".into())],
+             vec!["frozen_changed 0001-a.md:3", "link_broken 0001-a.md:5", "link_broken 0001-a.md:10"]),
+        ];
+        for (files, wanted) in table {
+            assert_eq!(found(&files, &[]), wanted, "{files:#?}");
+        }
+    }
+
+    #[test]
+    fn a_superseded_record_stays_frozen() {
+        let by = Target {
+            number: Some(2),
+            title: "B",
+            file: "0002-b.md",
+        };
+        let old = supersede(&accept(&nygard("1. A", "Proposed"), hash), by);
+        let new = nygard("2. B", "Proposed\n\nSupersedes [1. A](0001-a.md)");
+        assert!(found(&[("0001-a.md", old), ("0002-b.md", new)], &[]).is_empty());
+    }
+
+    #[test]
+    fn a_number_that_another_branch_gave_is_seen() {
+        let other = |file: &str| Elsewhere {
+            branch: "main".into(),
+            number: 1,
+            file: file.into(),
+            id: None,
+        };
+        let files = [("0001-a.md", nygard("1. A", "Proposed"))];
+        assert_eq!(
+            found(&files, &[other("0001-b.md")]),
+            ["number_taken_elsewhere 0001-a.md:1"]
+        );
+        assert!(found(&files, &[other("0001-a.md")]).is_empty());
+    }
+}

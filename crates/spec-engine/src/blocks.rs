@@ -1,0 +1,490 @@
+//! What an operation makes of one requirement: the new block from the old one and the delta's text.
+//!
+//! Keeps the old bytes wherever the delta says the same, so that only what changed is touched.
+
+use super::layout::Layout;
+use super::lines::{Eol, same_content, to_lf, with_eol};
+use super::model::{self, Scenario};
+use super::operation::Operation;
+use super::tree::{Kind, Node, read_item};
+use super::words::{self, OpKind, StepWord};
+use loopx_base::findings::Notes;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Lookups of a nearest name are costly, and nobody reads the hundredth.
+pub(crate) const MOST_HINTS: usize = 20;
+
+/// The nodes of an operation's text: the requirement, and comments that came along.
+pub(crate) fn nodes(op: &Operation, eol: Eol) -> Vec<Node<'static>> {
+    // A block is read below a heading, as it was in the delta.
+    let text = with_eol(&format!("## Requirements\n\n{}", op.text), eol);
+    let layout = Layout::read(&text);
+    layout
+        .sections
+        .iter()
+        .flat_map(|section| &section.items)
+        .map(|item| {
+            let mut node = read_item(&layout, item).owned();
+            node.gap = Cow::Borrowed(blank(eol));
+            node.line = 0;
+            node
+        })
+        .collect()
+}
+
+/// Whether a new text only spaces the old one otherwise. In code every blank counts.
+fn unchanged(old: &str, new: &str) -> bool {
+    let code = |text: &str| {
+        ["```", "~~~", "    "]
+            .iter()
+            .any(|mark| text.contains(mark))
+    };
+    if code(old) || code(new) {
+        return to_lf(old).trim_end() == to_lf(new).trim_end();
+    }
+    same_content(old, new)
+}
+
+pub(crate) fn blank(eol: Eol) -> &'static str {
+    match eol {
+        Eol::Crlf => "\r\n\r\n",
+        Eol::Lf | Eol::Mixed => "\n\n",
+    }
+}
+
+/// Gives a node another name, in its heading and for look-up.
+pub(crate) fn rename(node: &mut Node<'_>, name: &str) {
+    let head = node.head.to_string();
+    if let Some(at) = head.rfind(node.name.as_ref()) {
+        let mut new = head.clone();
+        new.replace_range(at..at + node.name.len(), name);
+        node.head = Cow::Owned(new);
+    }
+    node.name = Cow::Owned(name.to_owned());
+    node.key = words::fold(name);
+    node.refresh();
+}
+
+/// The line ending of a block; that of the file where the block has none of its own.
+fn eol_of(node: &Node<'_>, file: Eol) -> Eol {
+    match Eol::of(&node.raw) {
+        Some(Eol::Mixed) | None => file,
+        Some(eol) => eol,
+    }
+}
+
+/// Applies a modification to `old`, the block of the base (already renamed, if it is).
+pub(crate) fn modify<'t>(
+    old: &Node<'t>,
+    op: &Operation,
+    file: Eol,
+    notes: &mut Notes<'_>,
+) -> Node<'t> {
+    let eol = eol_of(old, file);
+    let Some(new) = nodes(op, eol).into_iter().next() else {
+        return old.clone();
+    };
+    let mut made = if op.patch {
+        patch(old, &new, op, eol, notes)
+    } else {
+        replace(old, &new, op, notes)
+    };
+    made.refresh();
+    then_dropped(old, op, notes);
+    // The same words with other blank lines are no change.
+    if unchanged(&made.raw, &old.raw) {
+        return old.clone();
+    }
+    made
+}
+
+/// A scenario that said what is observed says it still.
+fn then_dropped(old: &Node<'_>, op: &Operation, notes: &mut Notes<'_>) {
+    let observes = |one: &Scenario| one.steps.iter().any(|s| s.word == Some(StepWord::Then));
+    let given = op.requirement.iter().flat_map(|new| &new.scenarios);
+    let mut silent = given
+        .filter(|new| !new.steps.is_empty() && !observes(new))
+        .peekable();
+    if silent.peek().is_none() {
+        return;
+    }
+    let text = format!("## Requirements\n\n{}", old.raw);
+    let layout = Layout::read(&text);
+    let mut items = layout.sections.iter().flat_map(|section| &section.items);
+    let Some(before) = items.find_map(|item| model::requirement(&layout, item)) else {
+        return;
+    };
+    for new in silent {
+        let mark = op.scenarios.iter().find(|mark| mark.line == new.span.line);
+        let name = match mark {
+            Some(mark) if mark.op == Some(OpKind::Renamed) => mark.name.as_str(),
+            Some(mark) if mark.op == Some(OpKind::Modified) || mark.op.is_none() => {
+                let key = words::fold(&mark.name);
+                let renamed = op.scenarios.iter().find(|other| {
+                    let to = other.to.as_deref().map(words::fold);
+                    other.op == Some(OpKind::Renamed) && to.as_ref() == Some(&key)
+                });
+                renamed.map_or(mark.name.as_str(), |other| other.name.as_str())
+            }
+            _ => continue,
+        };
+        let key = words::fold(name);
+        let was = before
+            .scenarios
+            .iter()
+            .find(|s| words::fold(&s.name) == key);
+        if was.is_some_and(observes) {
+            notes.error(
+                "then_dropped",
+                new.span.line,
+                format!("scenario `{name}` of `{}` loses its THEN step", op.name),
+                "say what is observed: `- **THEN** ...`",
+            );
+        }
+    }
+}
+
+/// The scenarios of a block by their folded names.
+struct Scenarios<'n>(HashMap<&'n str, usize>);
+
+impl<'n> Scenarios<'n> {
+    fn of(node: &'n Node<'_>) -> Self {
+        let mut map = HashMap::new();
+        for (at, child) in node.children.iter().enumerate() {
+            if child.kind == Kind::Scenario {
+                map.entry(child.key.as_str()).or_insert(at);
+            }
+        }
+        Scenarios(map)
+    }
+
+    fn at(&self, name: &str) -> Option<usize> {
+        self.0.get(words::fold(name).as_str()).copied()
+    }
+}
+
+fn missing(old: &Node<'_>, name: &str, line: usize, notes: &mut Notes<'_>) {
+    let names = old
+        .children
+        .iter()
+        .filter(|child| child.kind == Kind::Scenario)
+        .map(|child| child.name.as_ref());
+    let near = (notes.errors() < MOST_HINTS)
+        .then(|| words::nearest(name, names))
+        .flatten();
+    notes.error(
+        "missing_scenario",
+        line,
+        format!("requirement `{}` has no scenario `{name}`", old.name),
+        match near {
+            Some(near) => format!("the nearest is `{near}`"),
+            None => "write the name of a scenario that it has".to_owned(),
+        },
+    );
+}
+
+/// Full replacement: what the new block does not have goes, when it was said so.
+fn replace<'t>(
+    old: &Node<'t>,
+    new: &Node<'static>,
+    op: &Operation,
+    notes: &mut Notes<'_>,
+) -> Node<'t> {
+    let marks = |kind: OpKind| op.scenarios.iter().filter(move |s| s.op == Some(kind));
+    let scenarios = Scenarios::of(old);
+    let plain: HashSet<String> = op
+        .scenarios
+        .iter()
+        .filter(|s| s.op.is_none())
+        .map(|s| words::fold(&s.name))
+        .collect();
+    let mut gone: HashSet<usize> = HashSet::new();
+    for mark in marks(OpKind::Removed) {
+        match scenarios.at(&mark.name) {
+            Some(at) if plain.contains(&words::fold(&mark.name)) => {
+                gone.insert(at);
+                notes.error(
+                    "duplicate_operation",
+                    mark.line,
+                    format!("scenario `{}` is both removed and written", mark.name),
+                    "delete one of the two",
+                );
+            }
+            Some(at) => {
+                gone.insert(at);
+            }
+            None => missing(old, &mark.name, mark.line, notes),
+        }
+    }
+    // New name, folded, to the place in the old block.
+    let mut renamed: HashMap<String, usize> = HashMap::new();
+    for mark in marks(OpKind::Renamed) {
+        let to = mark.to.as_deref().unwrap_or_default();
+        if !plain.contains(&words::fold(to)) {
+            notes.error(
+                "missing_scenario",
+                mark.line,
+                format!("the block has no scenario `{to}`"),
+                "write the scenario under its new name beside the RENAMED mark",
+            );
+        }
+        match scenarios.at(&mark.name) {
+            Some(at) => {
+                renamed.insert(words::fold(to), at);
+            }
+            None => missing(old, &mark.name, mark.line, notes),
+        }
+    }
+    let moved: HashSet<usize> = renamed.values().copied().collect();
+    // Everything of the old block by kind and name, the first of a name first.
+    let mut known: HashMap<(Kind, &str), VecDeque<usize>> = HashMap::new();
+    for (at, child) in old.children.iter().enumerate() {
+        let freed = child.kind == Kind::Scenario && moved.contains(&at);
+        if !freed {
+            known
+                .entry((child.kind, child.key.as_str()))
+                .or_default()
+                .push_back(at);
+        }
+    }
+    let mut made = old.clone();
+    made.children = Vec::with_capacity(new.children.len());
+    if new.id.is_some() {
+        made.id = new.id.clone();
+    } else {
+        let ids = old.children.iter().filter(|child| child.kind == Kind::Id);
+        made.children.extend(ids.cloned());
+    }
+    let mut used: HashSet<usize> = HashSet::new();
+    for child in &new.children {
+        if child.kind == Kind::Scenario && !plain.contains(&child.key) {
+            continue;
+        }
+        let at = match renamed.get(&child.key) {
+            Some(at) if child.kind == Kind::Scenario => Some(*at),
+            _ => known
+                .get_mut(&(child.kind, child.key.as_str()))
+                .and_then(VecDeque::pop_front),
+        };
+        let mut kept = match at.and_then(|at| old.children.get(at)) {
+            Some(before) => refit(before, child),
+            None => child.clone(),
+        };
+        if kept.gap.is_empty() {
+            kept.gap = child.gap.clone();
+        }
+        used.extend(at);
+        made.children.push(kept);
+    }
+    for (at, child) in old.children.iter().enumerate() {
+        if child.kind == Kind::Scenario && !used.contains(&at) && !gone.contains(&at) {
+            notes.error(
+                "scenario_dropped",
+                op.line,
+                format!(
+                    "the new text of `{}` leaves out its scenario `{}`",
+                    op.name, child.name
+                ),
+                format!(
+                    "keep the scenario, or say so: `#### REMOVED Scenario: {0}`, or `#### RENAMED Scenario: {0} -> NEW`",
+                    child.name
+                ),
+            );
+        }
+    }
+    spread(&mut made);
+    made
+}
+
+/// Operations on scenarios: what is not named stays.
+fn patch<'t>(
+    old: &Node<'t>,
+    new: &Node<'static>,
+    op: &Operation,
+    eol: Eol,
+    notes: &mut Notes<'_>,
+) -> Node<'t> {
+    let mut made = old.clone();
+    let before = Scenarios::of(old);
+    // Names after the delta, to places in the old block: renames are simultaneous.
+    let mut names: HashMap<String, usize> = before
+        .0
+        .iter()
+        .map(|(key, at)| ((*key).to_owned(), *at))
+        .collect();
+    let mut gone: HashSet<usize> = HashSet::new();
+    let of = |kind: OpKind| op.scenarios.iter().filter(move |s| s.op == Some(kind));
+    for mark in of(OpKind::Renamed).chain(of(OpKind::Removed)) {
+        match before.at(&mark.name) {
+            Some(at) => {
+                names.remove(&words::fold(&mark.name));
+                if mark.op == Some(OpKind::Removed) {
+                    gone.insert(at);
+                }
+            }
+            None => missing(old, &mark.name, mark.line, notes),
+        }
+    }
+    let exists = |name: &str, line: usize, notes: &mut Notes<'_>| {
+        notes.error(
+            "scenario_exists",
+            line,
+            format!("requirement `{}` has a scenario `{name}` already", op.name),
+            "write `#### MODIFIED Scenario: ...`, or choose another name",
+        );
+    };
+    for mark in of(OpKind::Renamed) {
+        if let (Some(at), Some(to)) = (before.at(&mark.name), &mark.to) {
+            if names.insert(words::fold(to), at).is_some() {
+                exists(to, mark.line, notes);
+            }
+            if let Some(child) = made.children.get_mut(at) {
+                rename(child, to);
+            }
+        }
+    }
+    // The new texts, by the operation and the name that it ends with.
+    let mut texts: HashMap<(OpKind, String), &Node<'static>> = HashMap::new();
+    for child in &new.children {
+        let title = child.head.trim_start_matches(['#', ' ']);
+        if let Some((Some(kind), name, _)) = words::scenario(title) {
+            texts.insert((kind, words::fold(renames_target(kind, name))), child);
+        }
+    }
+    for mark in of(OpKind::Modified).chain(of(OpKind::Renamed)) {
+        let kind = mark.op.unwrap_or(OpKind::Modified);
+        let name = mark.to.as_deref().unwrap_or(&mark.name);
+        let key = words::fold(name);
+        let Some(source) = texts.get(&(kind, key.clone())) else {
+            continue;
+        };
+        match names.get(&key).and_then(|at| made.children.get_mut(*at)) {
+            Some(child) if !source.children.is_empty() => {
+                *child = refit(child, source);
+            }
+            Some(_) => {}
+            None if kind == OpKind::Modified => missing(old, name, mark.line, notes),
+            None => {}
+        }
+    }
+    let mut at = 0;
+    made.children.retain(|_| {
+        at += 1;
+        !gone.contains(&(at - 1))
+    });
+    if let Some(body) = new.children.iter().find(|c| c.kind == Kind::Body) {
+        match made.children.iter_mut().find(|c| c.kind == Kind::Body) {
+            Some(old) => {
+                let gap = old.gap.clone();
+                if !unchanged(&old.raw, &body.raw) {
+                    *old = body.clone();
+                    old.gap = gap;
+                }
+            }
+            None => {
+                let at = made.children.iter().position(|c| c.kind == Kind::Id);
+                made.insert_after(at, body.clone(), blank(eol));
+            }
+        }
+    }
+    for mark in of(OpKind::Added) {
+        let key = words::fold(&mark.name);
+        if names.contains_key(&key) {
+            exists(&mark.name, mark.line, notes);
+            continue;
+        }
+        let Some(source) = texts.get(&(OpKind::Added, key)) else {
+            continue;
+        };
+        let mut child = (*source).clone();
+        child.head = Cow::Owned(plain_heading(&child.head));
+        child.refresh();
+        child.gap = Cow::Borrowed("");
+        let last = made
+            .children
+            .iter()
+            .rposition(|c| c.kind == Kind::Scenario)
+            .or_else(|| made.children.len().checked_sub(1));
+        made.insert_after(last, child, blank(eol));
+    }
+    spread(&mut made);
+    made
+}
+
+/// The new name in a mark.
+fn renames_target(kind: OpKind, name: &str) -> &str {
+    match kind {
+        OpKind::Renamed => crate::renames::arrow(name).map_or(name, |(_, to)| to),
+        _ => name,
+    }
+}
+
+/// `#### ADDED Scenario: X` without the word of the operation.
+fn plain_heading(head: &str) -> String {
+    let title = head.trim_start_matches(['#', ' ']);
+    let start = head.len() - title.len();
+    let plain = title
+        .char_indices()
+        .map(|(at, _)| at)
+        .find(|at| {
+            title
+                .get(*at..)
+                .is_some_and(|rest| matches!(words::scenario(rest), Some((None, _, _))))
+        })
+        .and_then(|at| title.get(at..))
+        .unwrap_or(title);
+    format!("{}{plain}", head.get(..start).unwrap_or_default())
+}
+
+/// `old` with what `new` says differently: the heading stays as written when it names the same.
+fn refit<'t>(old: &Node<'t>, new: &Node<'static>) -> Node<'t> {
+    let mut made = old.clone();
+    if old.key != new.key && new.kind == Kind::Scenario && words_are_plain(new) {
+        rename(&mut made, &new.name);
+    }
+    if new.kind == Kind::Body || old.children.is_empty() || new.children.is_empty() {
+        if !unchanged(&made.raw, &new.raw) && words_are_plain(new) {
+            let gap = made.gap.clone();
+            made = new.clone();
+            made.gap = gap;
+        }
+        return made;
+    }
+    let body = |node: &Node<'_>| node.children.iter().position(|c| c.kind == Kind::Body);
+    if let (Some(at), Some(from)) = (body(&made), body(new))
+        && let (Some(target), Some(source)) = (made.children.get_mut(at), new.children.get(from))
+        && !unchanged(&target.raw, &source.raw)
+    {
+        let gap = target.gap.clone();
+        *target = source.clone();
+        target.gap = gap;
+    }
+    made.refresh();
+    made
+}
+
+fn words_are_plain(node: &Node<'_>) -> bool {
+    !matches!(
+        words::scenario(node.head.trim_start_matches(['#', ' '])),
+        Some((Some(_), _, _))
+    )
+}
+
+/// No child but the last may run into the next.
+fn spread(node: &mut Node<'_>) {
+    let last = node.children.len().saturating_sub(1);
+    let blank = if node.raw.contains("\r\n") {
+        "\r\n\r\n"
+    } else {
+        "\n\n"
+    };
+    for (at, child) in node.children.iter_mut().enumerate() {
+        if at < last && !child.gap.contains('\n') {
+            child.gap = Cow::Borrowed(blank);
+        }
+    }
+    if !node.children.is_empty() && !node.head_gap.contains('\n') {
+        node.head_gap = Cow::Borrowed(blank.get(..blank.len() / 2).unwrap_or("\n"));
+    }
+}

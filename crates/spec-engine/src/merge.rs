@@ -1,0 +1,660 @@
+//! The three-way merge of a spec: per section, per requirement, per scenario, then by lines.
+//!
+//! Works on trees, whose blank space is merged apart from their text, so that what nobody touched stays
+//! byte for byte. Symmetric: the sides swapped give the same text, or the same conflicts with their
+//! sides swapped. Order is the business of `order`, identity that of `matching`.
+
+use super::conflict::{Conflict, ConflictKind, MarkerNames, Merged};
+use super::layout::Layout;
+use super::lines::{Eol, LineMerge, merge_text, merge3, same_content, same_lines, with_eol};
+use super::matching::{self, Renames};
+use super::order::merge_order;
+use super::tree::{Kind, Node};
+use super::words;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+/// Merges three versions of one spec. An absent version is the empty text.
+pub fn merge_spec(
+    base: &str,
+    ours: &str,
+    theirs: &str,
+    lines: &dyn LineMerge,
+    names: MarkerNames<'_>,
+) -> Merged {
+    let (b, o, t) = (Layout::read(base), Layout::read(ours), Layout::read(theirs));
+    let (b, o, t) = (Tree::of(&b), Tree::of(&o), Tree::of(&t));
+    let mut merger = Merger::of([&b, &o, &t], &[], lines, names);
+    let merged = merger.run([&b, &o, &t]);
+    if !merged.conflicts.is_empty() || merged.text == ours || merged.text == theirs {
+        return merged;
+    }
+    let disputed = disputed(&merged.text, &merger.written, [&b, &o, &t]);
+    if disputed.is_empty() {
+        return merged;
+    }
+    let mut merger = Merger::of([&b, &o, &t], &[], lines, names);
+    merger.disputed = disputed;
+    merger.run([&b, &o, &t])
+}
+
+/// What a heading is told by: its kind and its folded name.
+type Named = (Kind, String);
+
+/// What both sides wrote and the merge of which nobody would read as they do: headings that the text has
+/// and its reader does not (a fence that one side opened takes in what the other added), and new names
+/// beside others that differ in case or marks only.
+fn disputed(text: &str, written: &[Named], sides: [&Tree<'_>; 3]) -> HashSet<Named> {
+    let layout = Layout::read(text);
+    let mut left: HashMap<Named, isize> = HashMap::new();
+    for name in written {
+        *left.entry(name.clone()).or_default() += 1;
+    }
+    each_heading(&Node::read(&layout), &mut |node| {
+        *left.entry((node.kind, node.key.clone())).or_default() -= 1;
+    });
+    let odd = left.into_iter().filter(|(_, count)| *count != 0);
+    let mut found: HashSet<Named> = odd.map(|(name, _)| name).collect();
+    let [base, ours, theirs] = sides.map(|tree| {
+        let mut keys = HashSet::new();
+        each_heading(&tree.root, &mut |node| {
+            if node.kind == Kind::Requirement {
+                keys.insert(node.key.clone());
+            }
+        });
+        keys
+    });
+    let mut alike: HashMap<String, Vec<&String>> = HashMap::new();
+    for (kind, key) in written {
+        if *kind == Kind::Requirement {
+            alike.entry(words::loose(key)).or_default().push(key);
+        }
+    }
+    for keys in alike.into_values() {
+        for (at, one) in keys.iter().enumerate() {
+            for other in keys.iter().skip(at + 1).filter(|other| *other != one) {
+                let both = |side: &HashSet<String>| side.contains(*one) && side.contains(*other);
+                if !both(&base) && !both(&ours) && !both(&theirs) {
+                    found.extend([one, other].map(|key| (Kind::Requirement, (*key).clone())));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Every node with a heading of its own, from the top.
+fn each_heading(node: &Node<'_>, visit: &mut impl FnMut(&Node<'_>)) {
+    if !matches!(
+        node.kind,
+        Kind::Document | Kind::Body | Kind::Id | Kind::Note
+    ) {
+        visit(node);
+    }
+    for child in &node.children {
+        each_heading(child, visit);
+    }
+}
+
+/// A whole text as a tree.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree<'t> {
+    pub bom: bool,
+    pub root: Node<'t>,
+    /// The one line ending of the text, when it has one.
+    pub(crate) eol: Option<Eol>,
+}
+
+impl<'t> Tree<'t> {
+    pub(crate) fn of(layout: &Layout<'t>) -> Tree<'t> {
+        Tree {
+            bom: layout.bom > 0,
+            root: Node::read(layout),
+            eol: Eol::of(layout.text),
+        }
+    }
+
+    pub(crate) fn write(&self) -> String {
+        let mut out = String::with_capacity(self.root.raw.len() + 16);
+        if self.bom {
+            out.push('\u{feff}');
+        }
+        self.root.write(&mut out);
+        out.push_str(&self.root.gap);
+        out
+    }
+}
+
+pub(crate) fn merge_trees(
+    base: &Tree<'_>,
+    ours: &Tree<'_>,
+    theirs: &Tree<'_>,
+    renames: &Renames,
+    lines: &dyn LineMerge,
+    names: MarkerNames<'_>,
+) -> Merged {
+    let sides = [base, ours, theirs];
+    Merger::of(sides, renames, lines, names).run(sides)
+}
+
+struct Merger<'a> {
+    lines: &'a dyn LineMerge,
+    eol: Option<Eol>,
+    names: MarkerNames<'a>,
+    /// Recorded renames of `theirs`.
+    renames: &'a Renames,
+    out: String,
+    conflicts: Vec<Conflict>,
+    place: Place,
+    /// The headings that were written, with those inside what was taken whole.
+    written: Vec<Named>,
+    /// What a person decides, whatever else would come of it.
+    disputed: HashSet<Named>,
+}
+
+/// Where in the document the merge is.
+#[derive(Clone, Default)]
+struct Place {
+    section: String,
+    requirement: Option<String>,
+    scenario: Option<String>,
+    line: usize,
+}
+
+/// One sibling in its three versions.
+#[derive(Clone, Copy, Default)]
+struct Three<'n, 't> {
+    base: Option<&'n Node<'t>>,
+    ours: Option<&'n Node<'t>>,
+    theirs: Option<&'n Node<'t>>,
+}
+
+enum Fate {
+    Gone,
+    Keep,
+    Merge,
+    Fight(ConflictKind),
+}
+
+impl<'n, 't> Three<'n, 't> {
+    fn fate(&self) -> Fate {
+        match (self.base, self.ours, self.theirs) {
+            (Some(b), Some(o), Some(t)) => {
+                if o.raw == t.raw || o.raw == b.raw || t.raw == b.raw {
+                    Fate::Keep
+                } else {
+                    Fate::Merge
+                }
+            }
+            (Some(b), Some(o), None) if same_content(&b.raw, &o.raw) => Fate::Gone,
+            (Some(_), Some(_), None) => Fate::Fight(ConflictKind::ModifyDelete),
+            (Some(b), None, Some(t)) if same_content(&b.raw, &t.raw) => Fate::Gone,
+            (Some(_), None, Some(_)) => Fate::Fight(ConflictKind::DeleteModify),
+            (_, None, None) => Fate::Gone,
+            (None, Some(o), Some(t)) => {
+                let list = matches!(
+                    o.kind,
+                    Kind::Document | Kind::Section | Kind::Purpose | Kind::Requirements
+                );
+                if same_lines(&o.raw, &t.raw) {
+                    Fate::Keep
+                } else if list {
+                    Fate::Merge
+                } else {
+                    Fate::Fight(ConflictKind::AddAdd)
+                }
+            }
+            (None, _, _) => Fate::Keep,
+        }
+    }
+
+    fn any(&self) -> Option<&'n Node<'t>> {
+        self.theirs.or(self.ours).or(self.base)
+    }
+
+    /// What decides between neighbours that both sides put at one place; the same for swapped sides.
+    fn rank(&self) -> String {
+        let node = |x: Option<&Node<'t>>| x.map(|n| format!("{}\0{}", n.key, n.raw));
+        let (o, t) = (node(self.ours), node(self.theirs));
+        match (self.key(), o, t) {
+            (Some(key), Some(o), Some(t)) => format!("{key}\0{}", o.min(t)),
+            (_, Some(o), Some(t)) => o.min(t),
+            (_, o, t) => o.or(t).unwrap_or_default(),
+        }
+    }
+
+    /// The name after the merge, when the sides agree on one.
+    fn key(&self) -> Option<&'n str> {
+        let key = |node: Option<&'n Node<'t>>| node.map(|n| n.key.as_str());
+        let (b, o, t) = (key(self.base), key(self.ours), key(self.theirs));
+        match (o, t) {
+            (Some(o), Some(t)) if o == t || Some(t) == b => Some(o),
+            (Some(o), Some(t)) if Some(o) == b => Some(t),
+            (Some(_), Some(_)) => None,
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+impl<'a> Merger<'a> {
+    fn of(
+        [base, ours, theirs]: [&Tree<'_>; 3],
+        renames: &'a Renames,
+        lines: &'a dyn LineMerge,
+        names: MarkerNames<'a>,
+    ) -> Self {
+        Merger {
+            lines,
+            eol: match merge3(base.eol, ours.eol, theirs.eol) {
+                Some(Eol::Mixed) => None,
+                other => other,
+            },
+            names,
+            renames,
+            out: String::new(),
+            conflicts: Vec::new(),
+            place: Place::default(),
+            written: Vec::new(),
+            disputed: HashSet::new(),
+        }
+    }
+
+    fn run(&mut self, [base, ours, theirs]: [&Tree<'_>; 3]) -> Merged {
+        if merge3(base.bom, ours.bom, theirs.bom) {
+            self.out.push('\u{feff}');
+        }
+        let (b, o, t) = (&base.root, &ours.root, &theirs.root);
+        self.merge(Some(b), o, t);
+        let gap = merge_gap(Some(&b.gap), Some(&o.gap), Some(&t.gap)).unwrap_or_default();
+        let gap = self.fit(gap, o.gap != t.gap);
+        // A text that ended without a newline may now end with a marker.
+        let ends_open = gap.is_empty() && self.out.ends_with('\n');
+        if !ends_open {
+            self.out.push_str(&gap);
+        }
+        Merged {
+            text: std::mem::take(&mut self.out),
+            conflicts: std::mem::take(&mut self.conflicts),
+        }
+    }
+
+    /// Notes the headings of what is written as it is.
+    fn wrote(&mut self, node: &Node<'_>) {
+        each_heading(node, &mut |node| {
+            self.written.push((node.kind, node.key.clone()));
+        });
+    }
+
+    /// Whether a person decides on this one, or on something in it that it would be taken whole with.
+    fn is_disputed(&self, three: &Three<'_, '_>) -> bool {
+        if self.disputed.is_empty() {
+            return false;
+        }
+        let mut any = false;
+        let fate = three.fate();
+        let sides = [three.ours, three.theirs].into_iter().flatten();
+        for side in sides {
+            if matches!(fate, Fate::Merge) {
+                any |= self.disputed.contains(&(side.kind, side.key.clone()));
+            } else {
+                each_heading(side, &mut |node| {
+                    any |= self.disputed.contains(&(node.kind, node.key.clone()));
+                });
+            }
+        }
+        any
+    }
+
+    /// Merges a node that both sides have and writes it, without its gap.
+    fn merge(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let leaf = |node: &Node<'_>| node.children.is_empty();
+        let bare = matches!(ours.kind, Kind::Body | Kind::Id) || ours.kind == Kind::Note;
+        if bare && leaf(ours) && leaf(theirs) && base.is_none_or(leaf) {
+            let b = base.map_or("", |node| node.raw.as_ref());
+            let steps = self.place.scenario.is_some();
+            match merge_text(b, &ours.raw, &theirs.raw, steps, self.eol, self.lines) {
+                Some(text) => self.out.push_str(&text),
+                None => {
+                    let kind = if base.is_some() {
+                        ConflictKind::ModifyModify
+                    } else {
+                        ConflictKind::AddAdd
+                    };
+                    self.fight(kind, b, &ours.raw, &theirs.raw);
+                }
+            }
+            return;
+        }
+        self.head(base, ours, theirs);
+        self.children(base, ours, theirs);
+    }
+
+    fn head(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let b = base.map(|node| node.head.as_ref());
+        let (o, t) = (ours.head.as_ref(), theirs.head.as_ref());
+        if o == t || Some(t) == b {
+            self.out.push_str(o);
+        } else if Some(o) == b {
+            self.out.push_str(t);
+        } else if ours.key == theirs.key {
+            let text = o.min(t).to_owned();
+            self.out.push_str(&text);
+        } else if base.is_some_and(|b| b.key == ours.key) {
+            self.out.push_str(t);
+        } else if base.is_some_and(|b| b.key == theirs.key) {
+            self.out.push_str(o);
+        } else {
+            self.fight(ConflictKind::RenameRename, b.unwrap_or_default(), o, t);
+        }
+    }
+
+    fn children(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let empty = Node::new(ours.kind, "", "");
+        let b = base.unwrap_or(&empty);
+        let known: &Renames = if ours.kind == Kind::Requirements {
+            self.renames
+        } else {
+            &[]
+        };
+        let o = matching::pair(b, ours, &[]);
+        let t = matching::pair(b, theirs, known);
+        let mut list: Vec<Three<'_, '_>> = b
+            .children
+            .iter()
+            .map(|node| Three {
+                base: Some(node),
+                ..Three::default()
+            })
+            .collect();
+        let ours_order = admit(&mut list, &ours.children, &o, |three, node| {
+            three.ours = Some(node);
+        });
+        let theirs_order = admit(&mut list, &theirs.children, &t, |three, node| {
+            three.theirs = Some(node);
+        });
+        let mut alive: Vec<bool> = list
+            .iter()
+            .map(|three| !matches!(three.fate(), Fate::Gone))
+            .collect();
+        let clashes = clashes(&list, &mut alive);
+        let order = merge_order(b.children.len(), &ours_order, &theirs_order, &alive, |id| {
+            list.get(id).map(Three::rank).unwrap_or_default()
+        });
+        let gap = merge_gap(
+            base.filter(|n| !n.children.is_empty())
+                .map(|n| n.head_gap.as_ref()),
+            Some(ours)
+                .filter(|n| !n.children.is_empty())
+                .map(|n| n.head_gap.as_ref()),
+            Some(theirs)
+                .filter(|n| !n.children.is_empty())
+                .map(|n| n.head_gap.as_ref()),
+        );
+        if !order.is_empty() && ours.kind != Kind::Document {
+            let first = order
+                .first()
+                .and_then(|id| list.get(*id))
+                .and_then(Three::any);
+            let tight = first.is_some_and(|n| matches!(n.kind, Kind::Body | Kind::Id));
+            let gap = gap.map_or_else(|| self.blank(!tight), |gap| self.fit(gap, false));
+            self.out.push_str(&gap);
+        }
+        let is_last = |siblings: &[Node<'_>], node: Option<&Node<'_>>| {
+            node.is_some_and(|node| siblings.last().is_some_and(|last| std::ptr::eq(last, node)))
+        };
+        for (nth, id) in order.iter().enumerate() {
+            let Some(three) = list.get(*id) else {
+                continue;
+            };
+            let clash = clashes.get(id).and_then(|other| list.get(*other));
+            self.child(three, clash);
+            if nth + 1 == order.len() {
+                break;
+            }
+            let inner = |node: Option<&Node<'_>>, siblings: &[Node<'_>]| -> Option<String> {
+                node.filter(|_| !is_last(siblings, node))
+                    .map(|node| node.gap.to_string())
+            };
+            let (x, y, z) = (
+                inner(three.base, &b.children),
+                inner(three.ours, &ours.children),
+                inner(three.theirs, &theirs.children),
+            );
+            let tight = three.any().is_some_and(|node| node.kind == Kind::Id);
+            let gap = match merge_gap(x.as_deref(), y.as_deref(), z.as_deref()) {
+                Some(gap) => self.fit(gap, x.is_none()),
+                None => self.blank(!tight),
+            };
+            self.out.push_str(&gap);
+        }
+    }
+
+    fn child(&mut self, three: &Three<'_, '_>, clash: Option<&Three<'_, '_>>) {
+        let outside = self.place.clone();
+        // Lines are those of the target: of what it does not have, the nearest thing around it has one.
+        if let Some(node) = three.theirs {
+            self.place.line = node.line;
+        }
+        if let Some(node) = three.any() {
+            match node.kind {
+                Kind::Section | Kind::Purpose | Kind::Requirements => {
+                    self.place.section = node.name.to_string();
+                }
+                Kind::Requirement => {
+                    let name = three.base.unwrap_or(node).name.to_string();
+                    self.place.requirement = Some(name);
+                }
+                Kind::Scenario => self.place.scenario = Some(node.name.to_string()),
+                _ => {}
+            }
+        }
+        let raw = |node: Option<&Node<'_>>| node.map(|n| n.raw.to_string()).unwrap_or_default();
+        if let Some(other) = clash {
+            // Each side's bearer of the name.
+            let name = three.key().unwrap_or_default();
+            let bearer = |x: Option<&Node<'_>>, y: Option<&Node<'_>>| {
+                raw([x, y].into_iter().flatten().find(|node| node.key == name))
+            };
+            let ours = bearer(three.ours, other.ours);
+            let theirs = bearer(three.theirs, other.theirs);
+            self.fight(ConflictKind::AddAdd, "", &ours, &theirs);
+            self.place = outside;
+            return;
+        }
+        if self.is_disputed(three) {
+            let kind = match three.base {
+                Some(_) => ConflictKind::ModifyModify,
+                None => ConflictKind::AddAdd,
+            };
+            self.fight(kind, &raw(three.base), &raw(three.ours), &raw(three.theirs));
+            self.place = outside;
+            return;
+        }
+        match (three.fate(), three.ours, three.theirs) {
+            (Fate::Gone, _, _) => {}
+            (Fate::Keep, Some(o), Some(t)) => {
+                let kept = three.base.filter(|b| b.raw == o.raw).map_or(o, |_| t);
+                self.wrote(kept);
+                let same = three.base.is_some_and(|b| b.raw == o.raw);
+                let text = if same || o.raw == t.raw {
+                    t.raw.as_ref()
+                } else if three.base.is_some() {
+                    o.raw.as_ref()
+                } else {
+                    // Added by both with different line endings.
+                    o.raw.as_ref().min(t.raw.as_ref())
+                };
+                let text = self.fit(text, three.base.is_none());
+                self.out.push_str(&text);
+            }
+            (Fate::Keep, o, t) => {
+                if let Some(node) = o.or(t) {
+                    self.wrote(node);
+                    let text = self.fit(&node.raw, true);
+                    self.out.push_str(&text);
+                }
+            }
+            (Fate::Merge, Some(o), Some(t)) => {
+                let key = three.key().unwrap_or(o.key.as_str());
+                if !matches!(o.kind, Kind::Body | Kind::Id | Kind::Note) {
+                    self.written.push((o.kind, key.to_owned()));
+                }
+                self.merge(three.base, o, t);
+            }
+            (Fate::Merge, _, _) => {}
+            (Fate::Fight(kind), o, t) => {
+                self.fight(kind, &raw(three.base), &raw(o), &raw(t));
+            }
+        }
+        self.place = outside;
+    }
+
+    /// What is new takes the line ending of the file, where the file has one.
+    fn fit<'s>(&self, text: &'s str, new: bool) -> Cow<'s, str> {
+        match self.eol {
+            Some(eol) if new && Eol::of(text).is_some_and(|own| own != eol) => {
+                Cow::Owned(with_eol(text, eol))
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    fn blank(&self, line: bool) -> Cow<'static, str> {
+        Cow::Borrowed(match (self.eol, line) {
+            (Some(Eol::Crlf), true) => "\r\n\r\n",
+            (Some(Eol::Crlf), false) => "\r\n",
+            (_, true) => "\n\n",
+            (_, false) => "\n",
+        })
+    }
+
+    fn fight(&mut self, kind: ConflictKind, base: &str, ours: &str, theirs: &str) {
+        let eol = self.eol.unwrap_or(Eol::Lf).bytes();
+        let names = self.names;
+        let parts = [
+            ("<<<<<<<", names.ours, ours),
+            ("|||||||", names.base, base),
+            ("=======", "", theirs),
+        ];
+        for (mark, name, text) in parts {
+            self.out.push_str(mark);
+            if !name.is_empty() {
+                self.out.push(' ');
+                self.out.push_str(name);
+            }
+            self.out.push_str(eol);
+            if !text.is_empty() {
+                self.out.push_str(text);
+                self.out.push_str(eol);
+            }
+        }
+        self.out.push_str(">>>>>>> ");
+        self.out.push_str(names.theirs);
+        let Place {
+            section,
+            requirement,
+            scenario,
+            line,
+        } = self.place.clone();
+        self.conflicts.push(Conflict {
+            domain: String::new(),
+            requirement,
+            scenario,
+            section,
+            kind,
+            base: base.to_owned(),
+            ours: ours.to_owned(),
+            theirs: theirs.to_owned(),
+            line,
+        });
+    }
+}
+
+/// Enters a side's children; additions of the same kind and name are one. Gives the side's order.
+fn admit<'n, 't>(
+    list: &mut Vec<Three<'n, 't>>,
+    children: &'n [Node<'t>],
+    pairs: &[Option<usize>],
+    set: impl Fn(&mut Three<'n, 't>, &'n Node<'t>),
+) -> Vec<usize> {
+    // The other side's additions, so that both sides' n-th of one name meet.
+    let mut known: HashMap<(Kind, &str, usize), usize> = HashMap::new();
+    let mut seen: HashMap<(Kind, &str), usize> = HashMap::new();
+    for (id, three) in list.iter().enumerate() {
+        if let (None, Some(node)) = (three.base, three.ours) {
+            let nth = seen.entry((node.kind, &node.key)).or_default();
+            known.insert((node.kind, &node.key, *nth), id);
+            *nth += 1;
+        }
+    }
+    seen.clear();
+    let mut order = Vec::with_capacity(children.len());
+    for (index, node) in children.iter().enumerate() {
+        let id = match pairs.get(index).copied().flatten() {
+            Some(id) => id,
+            None => {
+                let nth = seen.entry((node.kind, &node.key)).or_default();
+                let id = known.get(&(node.kind, node.key.as_str(), *nth)).copied();
+                *nth += 1;
+                id.unwrap_or_else(|| {
+                    list.push(Three::default());
+                    list.len() - 1
+                })
+            }
+        };
+        if let Some(three) = list.get_mut(id) {
+            set(three, node);
+        }
+        order.push(id);
+    }
+    order
+}
+
+/// Two different things that the merge would give one name: the first of them fights, the other is
+/// shown as its counterpart.
+fn clashes(list: &[Three<'_, '_>], alive: &mut [bool]) -> HashMap<usize, usize> {
+    let mut names: HashMap<(Kind, &str), usize> = HashMap::new();
+    let mut found = HashMap::new();
+    for (id, three) in list.iter().enumerate() {
+        let Some(node) = three.any() else { continue };
+        if !matches!(node.kind, Kind::Requirement | Kind::Scenario) || alive.get(id) != Some(&true)
+        {
+            continue;
+        }
+        let Some(key) = three.key() else { continue };
+        let Some(first) = names.get(&(node.kind, key)).copied() else {
+            names.insert((node.kind, key), id);
+            continue;
+        };
+        let other = list.get(first).copied().unwrap_or_default();
+        let named = |x: Option<&Node<'_>>| x.is_some_and(|n| n.key == key);
+        // A side that has the name twice had it before the merge.
+        let before = named(three.ours) && named(other.ours)
+            || named(three.theirs) && named(other.theirs)
+            || named(three.base) && named(other.base);
+        if !before && !found.contains_key(&first) {
+            found.insert(first, id);
+            if let Some(slot) = alive.get_mut(id) {
+                *slot = false;
+            }
+        }
+    }
+    found
+}
+
+/// Merges the blank space behind something. A version that has nothing behind it has no say.
+fn merge_gap<'s>(
+    base: Option<&'s str>,
+    ours: Option<&'s str>,
+    theirs: Option<&'s str>,
+) -> Option<&'s str> {
+    let longer = |a: &'s str, b: &'s str| if (a.len(), a) >= (b.len(), b) { a } else { b };
+    match (base, ours, theirs) {
+        (_, Some(o), Some(t)) if o == t => Some(o),
+        (Some(b), Some(o), Some(t)) if o == b => Some(t),
+        (Some(b), Some(o), Some(t)) if t == b => Some(o),
+        (_, Some(o), Some(t)) => Some(longer(o, t)),
+        (_, Some(one), None) | (_, None, Some(one)) => Some(one),
+        (base, None, None) => base,
+    }
+}

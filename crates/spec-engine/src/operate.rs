@@ -1,0 +1,593 @@
+//! The operations of a delta on the tree of a base: which requirement goes, stays, changes or comes.
+//!
+//! What becomes of one block is the business of `blocks`; whether the result may be merged, of `apply`.
+
+use super::blocks::{self, MOST_HINTS};
+use super::check::is_placeholder;
+use super::layout::Layout;
+use super::lines::{Eol, same_content, with_eol};
+use super::operation::{DomainDelta, Operation};
+use super::tree::{self, Kind, Node};
+use super::words::{self, OpKind, SectionWord};
+use loopx_base::findings::Notes;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+/// Puts the recorded versions of requirements, by folded name, into the base: a requirement that a version does not
+/// have goes.
+pub(crate) fn graft<'v, 't: 'v>(
+    base: &mut Node<'t>,
+    recorded: impl Iterator<Item = (String, &'v Node<'t>)>,
+) {
+    let places = |root: &Node<'t>| -> HashMap<String, (usize, usize)> {
+        let mut found = HashMap::new();
+        for (section, at, node) in root.requirements() {
+            found.entry(node.key.clone()).or_insert((section, at));
+        }
+        found
+    };
+    let mut sources: HashMap<*const Node<'t>, HashMap<String, (usize, usize)>> = HashMap::new();
+    let known = places(base);
+    let mut gone = HashSet::new();
+    let mut new = Vec::new();
+    for (name, from) in recorded {
+        let source = sources.entry(from).or_insert_with(|| places(from));
+        match (known.get(&name), source.get(&name)) {
+            (Some(place), Some(there)) => {
+                if let (Some(slot), Some(node)) = (base.at_mut(*place), from.at(*there)) {
+                    let gap = slot.gap.clone();
+                    *slot = node.clone();
+                    slot.gap = gap;
+                }
+            }
+            (Some(place), None) => {
+                gone.insert(*place);
+            }
+            (None, Some(there)) => new.push((from, *there)),
+            (None, None) => {}
+        }
+    }
+    // From the end, so that the places before stay what they are.
+    let mut gone = Vec::from_iter(gone);
+    gone.sort_unstable_by(|one, other| other.cmp(one));
+    for (section, at) in gone {
+        if let Some(section) = base.children.get_mut(section) {
+            section.children.remove(at);
+        }
+    }
+    for (from, there) in new {
+        insert_behind(base, from, there);
+    }
+}
+
+/// Inserts a requirement of another version behind the requirement that it stands behind there.
+fn insert_behind<'t>(base: &mut Node<'t>, from: &Node<'t>, (section, at): (usize, usize)) {
+    let Some(mut node) = from.at((section, at)).cloned() else {
+        return;
+    };
+    node.gap = Cow::Borrowed("");
+    let before = from
+        .children
+        .get(section)
+        .and_then(|s| s.children.get(..at))
+        .and_then(|list| list.iter().rev().find(|n| n.kind == Kind::Requirement));
+    let at = requirements_section(base, Eol::Lf, None);
+    if let Some(section) = base.children.get_mut(at) {
+        let place = before.and_then(|before| {
+            section
+                .children
+                .iter()
+                .position(|n| n.kind == Kind::Requirement && n.key == before.key)
+        });
+        let place = place.or_else(|| last_requirement(section));
+        section.insert_after(place, node, "\n\n");
+    }
+}
+
+/// Brings the texts of a tree in line with its parts.
+pub(crate) fn refresh_sections(root: &mut Node<'_>) {
+    for section in &mut root.children {
+        if section.kind == Kind::Requirements {
+            section.refresh();
+        }
+    }
+    root.refresh();
+}
+
+/// Behind which child an addition goes: the last requirement, else whatever is there.
+fn last_requirement(section: &Node<'_>) -> Option<usize> {
+    section
+        .children
+        .iter()
+        .rposition(|node| node.kind == Kind::Requirement)
+        .or_else(|| section.children.len().checked_sub(1))
+}
+
+/// The purpose of a new domain whose delta gives none. The same for every change, so that the order of two
+/// that begin one domain does not matter.
+const PLACEHOLDER: &str = "TBD: say in a sentence or two what this domain is for.";
+const PLACEHOLDER_ZH: &str = "TBD：请用一两句话说明这个领域的用途。";
+
+/// The section of a spec's purpose, where that is a placeholder that this program wrote.
+pub(crate) fn placeholder_section<'t>(spec: Option<&Layout<'t>>) -> Option<&'t str> {
+    let layout = spec?;
+    let mut sections = layout.sections.iter();
+    let purpose = sections.find(|s| matches!(s.word, Some((SectionWord::Purpose, _))))?;
+    let text = layout
+        .slice(&(purpose.heading.end..purpose.range.end))
+        .trim();
+    [PLACEHOLDER, PLACEHOLDER_ZH]
+        .contains(&text)
+        .then(|| layout.slice(&purpose.range))
+}
+
+/// What a section is found by: its kind and its folded name.
+pub(crate) type SectionKey = (Kind, String);
+
+/// The sections that stand before the requirements, the nearest first; `None` where there are none.
+pub(crate) fn before_requirements(root: &Node<'_>) -> Option<Vec<SectionKey>> {
+    let mut sections = root.children.iter();
+    let at = sections.position(|c| c.kind == Kind::Requirements)?;
+    let before = root.children.get(..at)?.iter().rev();
+    Some(before.map(|c| (c.kind, c.key.clone())).collect())
+}
+
+/// The place of the section of requirements. Where there is none it is made: behind the first of `behind`
+/// that there is, where the target has it; else behind the purpose.
+fn requirements_section(root: &mut Node<'_>, eol: Eol, behind: Option<&[SectionKey]>) -> usize {
+    if let Some(at) = root
+        .children
+        .iter()
+        .position(|c| c.kind == Kind::Requirements)
+    {
+        return at;
+    }
+    let find = |(kind, key): &SectionKey| {
+        let mut sections = root.children.iter();
+        sections.position(|c| c.kind == *kind && c.key == *key)
+    };
+    let place = match behind {
+        Some(names) => names.iter().find_map(find),
+        None => {
+            let mut sections = root.children.iter();
+            let purpose = sections.position(|c| c.kind == Kind::Purpose);
+            purpose.or_else(|| root.children.len().checked_sub(1))
+        }
+    };
+    let node = Node::new(Kind::Requirements, "Requirements", "## Requirements");
+    root.insert_after(place, node, blocks::blank(eol));
+    place.map_or(0, |at| at + 1)
+}
+
+/// Carries out the operations of one domain.
+pub(crate) struct Hand<'d> {
+    pub domain: &'d str,
+    pub delta: &'d DomainDelta,
+    /// The line ending of the spec.
+    pub(crate) eol: Eol,
+    /// What stands before the requirements of the target: see [`before_requirements`].
+    pub behind: Option<&'d [SectionKey]>,
+    pub notes: Notes<'d>,
+}
+
+/// What becomes of one requirement of the base.
+#[derive(Default)]
+struct Fate<'d> {
+    rename: Option<&'d str>,
+    modify: Option<&'d Operation>,
+    gone: bool,
+}
+
+impl<'d> Hand<'d> {
+    /// A spec that did not exist before.
+    pub(crate) fn create(&mut self, root: &mut Node<'_>) {
+        let rest = |op: &&Operation| op.kind != OpKind::Added;
+        let needs = self.delta.operations.iter().filter(rest);
+        if let Some(first) = needs.clone().next() {
+            let count = needs.count();
+            self.notes.error(
+                "missing_domain",
+                first.line,
+                format!(
+                    "there is no spec `{}`, and the delta changes {} of it: {} `{}` is the first",
+                    self.domain,
+                    loopx_base::counted(count, "requirement"),
+                    first.kind.word(),
+                    first.name
+                ),
+                "add them with `## ADDED Requirements`, or archive the change that adds the domain first",
+            );
+            return;
+        }
+        let blank = blocks::blank(self.eol);
+        let chinese = self.delta.language == Some(words::Language::Chinese);
+        let given = self.delta.purpose.as_ref().map(|p| p.text.as_str());
+        let given = given.map(str::trim).filter(|text| !text.is_empty());
+        if given.is_none() {
+            self.notes.warn(
+                "no_purpose",
+                1,
+                format!(
+                    "the domain `{}` is new and has no purpose: a placeholder stands for it",
+                    self.domain
+                ),
+                "add `## Purpose` to the delta",
+            );
+        }
+        let purpose = given.unwrap_or(if chinese { PLACEHOLDER_ZH } else { PLACEHOLDER });
+        let title = format!("{} Specification", self.domain);
+        let mut head = Node::new(Kind::Section, title.clone(), format!("# {title}"));
+        head.gap = Cow::Borrowed(blank);
+        let heading = if chinese { "目的" } else { "Purpose" };
+        let mut section = Node::new(Kind::Purpose, heading, format!("## {heading}"));
+        section.head_gap = Cow::Borrowed(if self.eol == Eol::Crlf { "\r\n" } else { "\n" });
+        section
+            .children
+            .push(Node::new(Kind::Body, "", with_eol(purpose, self.eol)));
+        section.gap = Cow::Borrowed(blank);
+        section.refresh();
+        let heading = if chinese { "需求" } else { "Requirements" };
+        let list = Node::new(Kind::Requirements, heading, format!("## {heading}"));
+        root.children = vec![head, section, list];
+        root.gap = Cow::Borrowed("\n");
+        self.operate(root);
+    }
+
+    pub(crate) fn apply(&mut self, root: &mut Node<'_>, known: bool) {
+        if let Some(purpose) = &self.delta.purpose {
+            self.purpose(root, &purpose.text);
+        }
+        if !known {
+            // The spec came into being after the delta: only its list is ours to add to.
+            requirements_section(root, self.eol, self.behind);
+        }
+        self.operate(root);
+    }
+
+    fn purpose(&mut self, root: &mut Node<'_>, text: &str) {
+        let blank = blocks::blank(self.eol);
+        let at = match root.children.iter().position(|c| c.kind == Kind::Purpose) {
+            Some(at) => at,
+            None => {
+                let before = root
+                    .children
+                    .iter()
+                    .position(|c| c.kind == Kind::Requirements);
+                let place = match before {
+                    Some(at) => at.checked_sub(1),
+                    None => root.children.len().checked_sub(1),
+                };
+                let node = Node::new(Kind::Purpose, "Purpose", "## Purpose");
+                root.insert_after(place, node, blank);
+                place.map_or(0, |at| at + 1)
+            }
+        };
+        let text = with_eol(text, self.eol);
+        let eol = self.eol.bytes();
+        self.replaced(root.children.get(at), &text);
+        if let Some(section) = root.children.get_mut(at) {
+            match section.children.iter_mut().find(|c| c.kind == Kind::Body) {
+                Some(body) if same_content(&body.raw, &text) => {}
+                Some(body) => {
+                    body.head = Cow::Owned(text);
+                    body.refresh();
+                }
+                None => section.insert_after(None, Node::new(Kind::Body, "", text), eol),
+            }
+            section.refresh();
+        }
+    }
+
+    /// In real deltas a purpose is that of the change more often than a new one of the domain.
+    fn replaced(&mut self, section: Option<&Node<'_>>, new: &str) {
+        let bodies = section.map_or(&[][..], |section| &section.children);
+        let old = bodies.iter().find(|child| child.kind == Kind::Body);
+        let Some(old) = old.map(|body| body.raw.as_ref()) else {
+            return;
+        };
+        if is_placeholder(old) || same_content(old, new) {
+            return;
+        }
+        let line = self.delta.purpose.as_ref().map_or(1, |p| p.span.line);
+        let first = old.trim().lines().next().unwrap_or_default();
+        self.notes.warn(
+            "purpose_replaced",
+            line,
+            format!(
+                "the purpose of the spec `{}` goes, and this one stands in its place: {first}",
+                self.domain
+            ),
+            "leave `## Purpose` out of the delta, unless the domain is for something else from now on",
+        );
+    }
+
+    fn operate(&mut self, root: &mut Node<'_>) {
+        let places: Vec<(usize, usize, String, Option<String>)> = root
+            .requirements()
+            .map(|(s, at, n)| (s, at, n.key.clone(), n.id.as_deref().map(str::to_owned)))
+            .collect();
+        let names: Vec<String> = root
+            .requirements()
+            .map(|(_, _, n)| n.name.to_string())
+            .collect();
+        let mut by_name: HashMap<&str, (usize, usize)> = HashMap::new();
+        let mut by_id: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (section, at, key, id) in &places {
+            by_name.entry(key).or_insert((*section, *at));
+            if let Some(id) = id {
+                by_id.insert(id, (*section, *at));
+            }
+        }
+        let mut fates: HashMap<(usize, usize), Fate<'d>> = HashMap::new();
+        let delta = self.delta;
+        let of = |kind: OpKind| delta.operations.iter().filter(move |op| op.kind == kind);
+        let mut new_names: HashMap<String, (usize, usize)> = HashMap::new();
+        let mut freed: HashSet<(usize, usize)> = HashSet::new();
+        for op in of(OpKind::Renamed) {
+            let to = op.to.as_deref().unwrap_or_default();
+            match by_name.get(words::fold(&op.name).as_str()) {
+                Some(place) => {
+                    fates.entry(*place).or_default().rename = Some(to);
+                    new_names.insert(words::fold(to), *place);
+                    freed.insert(*place);
+                }
+                None if by_name.contains_key(words::fold(to).as_str()) => self.notes.warn(
+                    "rename_done",
+                    op.line,
+                    format!(
+                        "`{}` is not there and `{to}` is: the rename is done",
+                        op.name
+                    ),
+                    "delete the entry, or record the base again",
+                ),
+                None => self.missing(op, &names),
+            }
+        }
+        for op in of(OpKind::Removed) {
+            match by_name.get(words::fold(&op.name).as_str()) {
+                Some(place) => {
+                    fates.entry(*place).or_default().gone = true;
+                    freed.insert(*place);
+                }
+                None => self.missing(op, &names),
+            }
+        }
+        for op in of(OpKind::Renamed) {
+            let to = op.to.as_deref().unwrap_or_default();
+            let key = words::fold(to);
+            let from = words::fold(&op.name);
+            if let (Some(place), true) = (
+                by_name.get(key.as_str()),
+                by_name.contains_key(from.as_str()),
+            ) && !freed.contains(place)
+                && from != key
+            {
+                self.exists(op, to);
+            }
+        }
+        for op in of(OpKind::Modified) {
+            let key = words::fold(&op.name);
+            let id = op.requirement.as_ref().and_then(|r| r.id.as_deref());
+            let place = id
+                .and_then(|id| by_id.get(id))
+                .or_else(|| new_names.get(&key))
+                .or_else(|| by_name.get(key.as_str()).filter(|p| !freed.contains(*p)));
+            match place {
+                Some(place) => fates.entry(*place).or_default().modify = Some(op),
+                None => self.missing(op, &names),
+            }
+        }
+        let mut added: Vec<&Operation> = Vec::new();
+        for op in of(OpKind::Added) {
+            let place = by_name.get(words::fold(&op.name).as_str());
+            match place.filter(|place| !freed.contains(*place)) {
+                Some((section, at)) => {
+                    let old = root
+                        .children
+                        .get(*section)
+                        .and_then(|s| s.children.get(*at));
+                    let new = blocks::nodes(op, Eol::Lf);
+                    let same = old
+                        .zip(new.first())
+                        .is_some_and(|(old, new)| same_content(below(&old.raw), below(&new.raw)));
+                    if !same {
+                        self.exists(op, &op.name);
+                    }
+                }
+                None => added.push(op),
+            }
+        }
+        self.rebuild(root, &fates);
+        self.add(root, &added);
+        refresh_sections(root);
+    }
+
+    fn rebuild(&mut self, root: &mut Node<'_>, fates: &HashMap<(usize, usize), Fate<'d>>) {
+        let eol = self.eol;
+        for (number, section) in root.children.iter_mut().enumerate() {
+            if section.kind != Kind::Requirements {
+                continue;
+            }
+            let mut kept = Vec::with_capacity(section.children.len());
+            for (at, mut node) in std::mem::take(&mut section.children)
+                .into_iter()
+                .enumerate()
+            {
+                let fate = fates.get(&(number, at));
+                if fate.is_some_and(|fate| fate.gone) {
+                    continue;
+                }
+                if let Some(name) = fate.and_then(|fate| fate.rename) {
+                    blocks::rename(&mut node, name);
+                }
+                if let Some(op) = fate.and_then(|fate| fate.modify) {
+                    let gap = node.gap.clone();
+                    node = blocks::modify(&node, op, eol, &mut self.notes);
+                    node.gap = gap;
+                }
+                kept.push(node);
+            }
+            section.children = kept;
+        }
+    }
+
+    /// Puts the additions in their places, in one pass over each section.
+    fn add(&mut self, root: &mut Node<'_>, added: &[&Operation]) {
+        if added.is_empty() {
+            return;
+        }
+        let blank = blocks::blank(self.eol);
+        let first = requirements_section(root, self.eol, self.behind);
+        let last = root
+            .requirements()
+            .map(|(section, _, _)| section)
+            .last()
+            .unwrap_or(first);
+        // Those that name an anchor, by its name; an addition can be the anchor of another.
+        let mut anchored: HashMap<String, Vec<&Operation>> = HashMap::new();
+        let mut known: HashSet<String> =
+            root.requirements().map(|(_, _, n)| n.key.clone()).collect();
+        known.extend(added.iter().map(|op| words::fold(&op.name)));
+        let mut loose: Vec<&Operation> = Vec::new();
+        for op in added {
+            match op.after.as_deref().map(words::fold) {
+                Some(key) if known.contains(&key) => anchored.entry(key).or_default().push(op),
+                Some(_) => {
+                    self.no_anchor(op);
+                    loose.push(op);
+                }
+                None => loose.push(op),
+            }
+        }
+        for (number, section) in root.children.iter_mut().enumerate() {
+            if section.kind != Kind::Requirements {
+                continue;
+            }
+            let usual = section
+                .children
+                .iter()
+                .map(|child| child.gap.clone())
+                .rfind(|gap| tree::has_empty_line(gap))
+                .unwrap_or(Cow::Borrowed(blank));
+            let end = (number == last)
+                .then(|| last_requirement(section))
+                .flatten();
+            let followed = section.children.len().saturating_sub(1);
+            let mut out = Vec::with_capacity(section.children.len());
+            // Nodes that still stand before what stood behind them: the space between is theirs.
+            let mut settled = HashSet::new();
+            let mut late = if number == last {
+                std::mem::take(&mut loose)
+            } else {
+                Vec::new()
+            };
+            for (at, node) in std::mem::take(&mut section.children)
+                .into_iter()
+                .enumerate()
+            {
+                let key = (node.kind == Kind::Requirement).then(|| node.key.clone());
+                let before = out.len();
+                out.push(node);
+                if let Some(of_key) = key.and_then(|key| anchored.remove(&key)) {
+                    self.put(of_key, &mut anchored, &mut out);
+                }
+                if end == Some(at) {
+                    self.put(std::mem::take(&mut late), &mut anchored, &mut out);
+                }
+                if at < followed && out.len() == before + 1 {
+                    settled.insert(before);
+                }
+            }
+            self.put(late, &mut anchored, &mut out);
+            if number == last && !anchored.is_empty() {
+                // Anchors that wait for each other.
+                let mut rest: Vec<&Operation> = anchored.drain().flat_map(|(_, ops)| ops).collect();
+                rest.sort_by_key(|op| op.line);
+                rest.iter().for_each(|op| self.no_anchor(op));
+                self.put(rest, &mut anchored, &mut out);
+            }
+            let count = out.len();
+            let inner = out.iter_mut().take(count.saturating_sub(1));
+            for (at, node) in inner.enumerate() {
+                if !settled.contains(&at) && !node.gap.contains('\n') {
+                    node.gap = usual.clone();
+                }
+            }
+            if count > 0 && section.head_gap.is_empty() {
+                section.head_gap = Cow::Borrowed(blank);
+            }
+            section.children = out;
+        }
+    }
+
+    fn no_anchor(&mut self, op: &Operation) {
+        self.notes.warn(
+            "missing_anchor",
+            op.line,
+            format!(
+                "there is no requirement `{}` to stand after",
+                op.after.as_deref().unwrap_or_default()
+            ),
+            "name one that there is; without it the requirement goes to the end",
+        );
+    }
+
+    /// Writes additions, and behind each those that are anchored to it.
+    fn put<'o>(
+        &self,
+        mut open: Vec<&'o Operation>,
+        anchored: &mut HashMap<String, Vec<&'o Operation>>,
+        out: &mut Vec<Node<'_>>,
+    ) {
+        open.reverse();
+        while let Some(op) = open.pop() {
+            for mut node in blocks::nodes(op, self.eol) {
+                node.gap = Cow::Borrowed("");
+                out.push(node);
+            }
+            if let Some(below) = anchored.remove(&words::fold(&op.name)) {
+                open.extend(below.into_iter().rev());
+            }
+        }
+    }
+
+    fn missing(&mut self, op: &Operation, names: &[String]) {
+        let near = (self.notes.errors() < MOST_HINTS)
+            .then(|| words::nearest(&op.name, names.iter().map(String::as_str)))
+            .flatten();
+        self.notes.error(
+            "missing_requirement",
+            op.line,
+            format!(
+                "{} names `{}`, which the spec `{}` it was written against does not have",
+                op.kind.word(),
+                op.name,
+                self.domain
+            ),
+            match near {
+                Some(near) => format!("the nearest is `{near}`"),
+                None => {
+                    "add it with `## ADDED Requirements`, or archive the change that adds it first"
+                        .to_owned()
+                }
+            },
+        );
+    }
+
+    fn exists(&mut self, op: &Operation, name: &str) {
+        self.notes.error(
+            "requirement_exists",
+            op.line,
+            format!(
+                "the spec `{}` has a requirement `{name}` already",
+                self.domain
+            ),
+            "put it below `## MODIFIED Requirements`, or choose another name",
+        );
+    }
+}
+
+/// A block without its first line.
+fn below(raw: &str) -> &str {
+    raw.split_once('\n').map_or("", |(_, rest)| rest)
+}

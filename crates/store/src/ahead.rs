@@ -1,0 +1,27 @@
+//! One commit on the tip of another clone's branch, made to be pushed alone: no ref of this clone moves, and nothing of
+//! what is only here goes along.
+
+use super::{Committed, Decision, Snapshot, Store};
+use loopx_base::failure::Result;
+use loopx_git::Identity;
+
+impl Store<'_> {
+    /// Writes what was decided as a commit on `tip`, and puts it on the disk, so that git can push it. One that is not
+    /// taken there is named by no ref, and goes with git's next tidying up.
+    pub fn commit_ahead<T>(
+        &self,
+        identity: &Identity,
+        tip: &Snapshot<'_>,
+        decision: Decision<T>,
+    ) -> Result<Committed<T>> {
+        let Decision {
+            edits,
+            message,
+            value,
+        } = decision;
+        let on = (tip.tree(), tip.commit());
+        let (_, commit) = self.commit_on(on, &edits, &message, identity)?;
+        self.repo.keep(&commit)?;
+        Ok(Committed { commit, value })
+    }
+}

@@ -1,0 +1,722 @@
+//! Checking and repairing sessions: the stored state against a replay of the operations, and every
+//! object that a session names.
+
+use super::checked::Memory;
+use super::folder::place;
+use super::loss::{How, Records};
+use super::past::Oddity;
+use super::shelf::Fault;
+use super::snapshot::Folder;
+use super::united::settle_candidate;
+use super::unread::{self, Depth, Unread};
+use super::whole::{archived_before, history, last_folder};
+use super::{
+    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, exact, guard, layout,
+    ops, past, shelves, stored, stray,
+};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{command, hint};
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::op::Operation;
+use loopx_rules::session::State;
+use loopx_rules::signature::SUFFIX;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is wrong, and how it can be mended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// What is damaged: a session's id, or a path of the branch.
+    pub session: String,
+    pub what: String,
+    pub mend: Mend,
+    /// The first commit with the damage, where history says so.
+    pub since: Option<Oid>,
+    /// Signatures that sign nothing here, by the names of their operations.
+    #[serde(skip)]
+    pub unsigned: Vec<String>,
+    /// Files of operations that have to come back.
+    #[serde(skip)]
+    pub missing: Records,
+    /// Objects that cannot be read.
+    #[serde(skip)]
+    pub unread: Vec<Unread>,
+}
+
+impl Damage {
+    /// Whether a commit on top mends it.
+    pub fn is_mendable(&self) -> bool {
+        !matches!(self.mend, Mend::Rewind | Mend::Choose)
+    }
+
+    /// The name of what is damaged, without the folder that it lies in.
+    fn name(&self) -> String {
+        let name = self.session.rsplit('/').next();
+        name.unwrap_or(&self.session).to_owned()
+    }
+
+    /// Signatures of a session that do not hold as what they claim to be.
+    pub fn signatures(id: &SessionId, what: String, unsigned: Vec<String>) -> Self {
+        Damage {
+            unsigned,
+            ..damage(id.as_str(), what, Mend::Unsign)
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mend {
+    /// The operations are whole: compute the state from them again.
+    Recompute,
+    /// The state is right, and its files are not: write them again.
+    Rewrite,
+    /// Take the folder from the last commit in which it was whole.
+    Restore,
+    /// Make the index of bindings what the sessions say.
+    Index,
+    /// Take the signature away: what it stands beside was not signed.
+    Unsign,
+    /// Say again which format the branch is of.
+    Mark,
+    /// Lay the folder out anew: nothing in it changes.
+    Arrange,
+    /// Put the folder where its operations say: nothing in it changes.
+    Move,
+    /// Nothing is known to be wrong with the record: the object has to come back as it was.
+    PutBack,
+    /// No commit can mend it: it stays in the history.
+    Rewind,
+    /// Two folders are one session: only a person can say which it is.
+    Choose,
+}
+
+/// What a look at the signatures of a session came to.
+#[derive(Debug)]
+pub enum Signed {
+    Whole,
+    /// There is nothing here to check them with.
+    Unchecked,
+    Damaged(Damage),
+}
+
+/// What a look at a snapshot found.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub damages: Vec<Damage>,
+    /// Commits that did something else than what they say, and that nothing is wrong by any more.
+    pub oddities: Vec<Oddity>,
+    pub sessions: usize,
+}
+
+/// Checks every session of a snapshot that `memory` does not know to be whole, what the history since then
+/// did to them, what the branches are bound to, and the names of all that is there. `signed` looks at what people
+/// signed in a session.
+pub fn check(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    signed: impl FnMut(&SessionId, &Session) -> Result<Signed>,
+) -> Result<Found> {
+    let named = beside::names(repo, snapshot, memory);
+    match records(repo, snapshot, memory, signed) {
+        Ok(mut found) => {
+            found.damages.extend(named);
+            Ok(found)
+        }
+        Err(failure) if named.is_empty() => Err(failure),
+        // Whoever gave it such a name did not make it readable either.
+        Err(_) => Ok(Found {
+            damages: named,
+            ..Found::default()
+        }),
+    }
+}
+
+fn records(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    mut signed: impl FnMut(&SessionId, &Session) -> Result<Signed>,
+) -> Result<Found> {
+    let sessions = repo.entry_at(snapshot.tree(), layout::SESSIONS)?;
+    if let Some(entry) = sessions.filter(|entry| entry.kind != EntryKind::Tree) {
+        let what = format!(
+            "{} is not a folder ({})",
+            layout::SESSIONS,
+            entry.id.short()
+        );
+        return Ok(Found {
+            damages: vec![damage(layout::SESSIONS, what, Mend::Restore)],
+            ..Found::default()
+        });
+    }
+    let mut found = Found::default();
+    if let Some(what) = snapshot.format_fault()? {
+        found
+            .damages
+            .push(damage(layout::FORMAT_FILE, what, Mend::Mark));
+    }
+    let active = snapshot.session_folders(false)?;
+    found.sessions = active.len();
+    for (id, folder) in active {
+        let (path, entry) = (folder.path.clone(), folder.entry.clone());
+        if memory.knows(&path, &entry.id) {
+            // What was whole once may have been torn since: the names of the tip are looked at each time.
+            let unread = unread::below(repo, &entry, Depth::Top);
+            if !unread.is_empty() {
+                memory.forget(&entry.id);
+                found.damages.push(unreadable(id.as_str(), unread));
+            }
+            continue;
+        }
+        let flaw = check_entry(&Lines::of(repo), &id, &entry)?;
+        let depth = match flaw {
+            None => Depth::Headers,
+            Some(_) => Depth::Bytes,
+        };
+        let unread = unread::below(repo, &entry, depth);
+        if !unread.is_empty() {
+            found.damages.push(unreadable(id.as_str(), unread));
+            continue;
+        }
+        if let Some((what, mend)) = flaw {
+            let mut damage = damage(id.as_str(), what, mend);
+            damage.since = history(repo, snapshot, &id, &Records::default())?.since;
+            found.damages.push(damage);
+            continue;
+        }
+        if let Some(Fault::Unfitting(what)) = ops::fault(repo, &entry.id)? {
+            let what = format!("{}: {what}", layout::OPS);
+            found
+                .damages
+                .push(damage(id.as_str(), what, Mend::Recompute));
+            continue;
+        }
+        let signed = signed(&id, &snapshot.load_folder(folder)?)?;
+        if let Signed::Damaged(damage) = signed {
+            found.damages.push(damage);
+            continue;
+        }
+        // What somebody signed comes first: to compute a state again says nothing of that.
+        if let Some(what) = exact::fault(repo, &id, &entry.id)? {
+            let damage = damage(id.as_str(), what, Mend::Rewrite);
+            found.damages.push(damage);
+            continue;
+        }
+        if let Signed::Whole = signed {
+            memory.is_whole(path, entry.id);
+        }
+    }
+    for folder in snapshot.archived_entries()? {
+        let (path, entry) = (folder.path.clone(), folder.entry.clone());
+        if memory.knows(&path, &entry.id) {
+            continue;
+        }
+        let flaw = match check_archived(repo, snapshot, folder.clone())? {
+            Some(what) => Some((what, Mend::Restore)),
+            None => exact::archived(repo, snapshot, folder)?,
+        };
+        match flaw {
+            Some((what, mend)) => {
+                let unread = unread::below(repo, &entry, Depth::Bytes);
+                found.damages.push(match unread.is_empty() {
+                    true => damage(&path, what, mend),
+                    false => unreadable(&path, unread),
+                });
+            }
+            None => memory.is_whole(path, entry.id),
+        }
+    }
+    history_of(repo, snapshot, memory, &mut found)?;
+    found.damages.extend(beside::layouts(repo, snapshot)?);
+    // Whose a folder is can be told of these all the same.
+    let damaged = found.damages.iter();
+    let damaged =
+        damaged.filter(|one| !matches!(one.mend, Mend::Unsign | Mend::Rewrite | Mend::Move));
+    let damaged = damaged.map(Damage::name).collect();
+    found.damages.extend(beside::doubles(snapshot, &damaged)?);
+    // A session that is going to be restored is one that a branch may be bound to.
+    let known: BTreeSet<String> = found.damages.iter().map(Damage::name).collect();
+    let before = memory.tip().cloned();
+    let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
+    found
+        .damages
+        .extend(beside::bindings(repo, snapshot, &known, before.as_ref())?);
+    Ok(found)
+}
+
+/// What history did to the sessions, and what is wrong with the journal.
+fn history_of(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    memory: &mut Memory,
+    found: &mut Found,
+) -> Result<()> {
+    let past = past::look(repo, snapshot, memory.tip())?;
+    memory.commits = past.commits;
+    memory.unread = past.unread;
+    found.oddities = past.oddities;
+    for lost in past.lost {
+        // What is wrong with it as it stands comes first.
+        if found.damages.iter().any(|one| one.session == lost.session) {
+            continue;
+        }
+        let mut damage = damage(&lost.session, lost.what, Mend::Restore);
+        damage.since = Some(lost.since);
+        damage.missing = lost.records;
+        found.damages.push(damage);
+    }
+    for (place, what) in snapshot.log_faults(&[])? {
+        if found.damages.iter().all(|one| one.session != place) {
+            found.damages.push(damage(&place, what, Mend::Restore));
+        }
+    }
+    for (place, count) in past.logs {
+        if found.damages.iter().any(|one| one.session == place) {
+            continue;
+        }
+        let what = match count {
+            1 => "a record has gone".to_owned(),
+            more => format!("{more} records have gone"),
+        };
+        found.damages.push(damage(&place, what, Mend::Restore));
+    }
+    Ok(())
+}
+
+pub(super) fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
+    Damage {
+        session: session.to_owned(),
+        what: what.into(),
+        mend,
+        since: None,
+        unsigned: Vec::new(),
+        missing: Records::default(),
+        unread: Vec::new(),
+    }
+}
+
+/// A record of which objects cannot be read: that says nothing of what they say.
+fn unreadable(session: &str, unread: Vec<Unread>) -> Damage {
+    let more = match unread.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more)", n - 1),
+    };
+    let what = unread.first().map(Unread::to_string).unwrap_or_default();
+    Damage {
+        unread,
+        ..damage(session, format!("{what}{more}"), Mend::PutBack)
+    }
+}
+
+pub(super) fn check_entry(
+    lines: &Lines<'_>,
+    id: &SessionId,
+    entry: &Entry,
+) -> Result<Option<(String, Mend)>> {
+    match entry.kind {
+        EntryKind::Tree => check_folder(lines, id, &entry.id),
+        _ => Ok(Some((
+            format!("{} is not a folder", layout::session(id)),
+            Mend::Restore,
+        ))),
+    }
+}
+
+fn read_operations(lines: &Lines<'_>, folder: &Oid) -> Result<(Oid, Vec<Operation>)> {
+    let repo = lines.repo();
+    let missing = || Failure::internal(Code::OperationsMissing, "ops/ is not there");
+    let entry = repo.entry_at(folder, layout::OPS)?.ok_or_else(missing)?;
+    let read = |blob: &Oid, label: &str| lines.operation(blob, label);
+    let ops = ops::read_by(repo, &entry.id, layout::OPS, read)?;
+    Ok((entry.id, ops))
+}
+
+/// The files of the state that the operations of a folder give, by their paths.
+pub(super) fn computed(
+    repo: &Repo,
+    id: &SessionId,
+    folder: &Oid,
+) -> Result<BTreeMap<String, Vec<u8>>> {
+    let files = replay(&Lines::of(repo), id, folder)?.0.to_files(None)?;
+    let parts = files.parts.into_iter();
+    let mut found: BTreeMap<String, Vec<u8>> = parts
+        .filter_map(|(path, bytes)| Some((path, bytes?)))
+        .collect();
+    found.insert(layout::STATE.to_owned(), files.head);
+    Ok(found)
+}
+
+/// The state that the operations of a folder give, and what they claim that is not so.
+pub(super) fn replay(
+    lines: &Lines<'_>,
+    id: &SessionId,
+    folder: &Oid,
+) -> Result<(State, Option<String>)> {
+    let (ops_tree, ops) = read_operations(lines, folder)?;
+    let (mut state, flaw) = attest::replay(lines, id, &ops, folder)?;
+    state.ops = Some(ops_tree);
+    Ok((state, flaw))
+}
+
+pub(super) fn check_folder(
+    lines: &Lines<'_>,
+    id: &SessionId,
+    folder: &Oid,
+) -> Result<Option<(String, Mend)>> {
+    let repo = lines.repo();
+    let replayed = match replay(lines, id, folder) {
+        Ok((state, None)) => state,
+        Ok((_, Some(flaw))) => return Ok(Some((flaw, Mend::Restore))),
+        // Not damage, and nothing that this program may mend.
+        Err(failure) if failure.code == Code::FormatNewer => return Err(failure),
+        Err(failure) => return Ok(Some((failure.message, Mend::Restore))),
+    };
+    if let Some(failure) = replayed
+        .artifacts
+        .values()
+        .find_map(|blob| lines.require_readable(blob).err())
+    {
+        return Ok(Some((failure.message, Mend::Restore)));
+    }
+    match stored::state(repo, folder, layout::STATE) {
+        // Another program leaves it to its readers.
+        Ok(None) => {}
+        Err(failure) => return Ok(Some((failure.message, Mend::Recompute))),
+        Ok(Some(state)) if state.id == *id && lost_operations(repo, &state, &replayed) => {
+            return Ok(Some((
+                format!(
+                    "operations that {} was computed from are gone",
+                    layout::STATE
+                ),
+                Mend::Restore,
+            )));
+        }
+        Ok(Some(state)) if state != replayed => {
+            return Ok(Some((
+                format!("{} differs from what its operations give", layout::STATE),
+                Mend::Recompute,
+            )));
+        }
+        Ok(Some(_)) => {}
+    }
+    for (path, blob) in layout::files(&replayed) {
+        let entry = repo.entry_at(folder, &path)?.map(|entry| entry.id);
+        if entry.as_ref() != Some(&blob) {
+            let what = format!("{path} is not the blob that the operations name");
+            return Ok(Some((what, Mend::Recompute)));
+        }
+    }
+    if let Some(path) = stray::all(repo, folder, &replayed)?.first() {
+        let what = format!("{path} is named by no operation");
+        return Ok(Some((what, Mend::Recompute)));
+    }
+    // An older layout hides nothing.
+    if let Some(Fault::Misplaced(what)) = ops::fault(repo, folder)? {
+        return Ok(Some((format!("{}: {what}", layout::OPS), Mend::Recompute)));
+    }
+    Ok(None)
+}
+
+impl Store<'_> {
+    /// What is wrong with an active session that came past this program: the branch stands elsewhere than this clone
+    /// knew it, and the session is another than there. Costs one look-up where nothing happened.
+    pub fn fault_since_known(
+        &self,
+        snapshot: &Snapshot<'_>,
+        session: &Session,
+    ) -> Result<Option<String>> {
+        let repo = self.repo();
+        let known = self.shadow().filter(|known| known != snapshot.commit());
+        let Some(known) = known.filter(|_| session.path.starts_with(layout::SESSIONS)) else {
+            return Ok(None);
+        };
+        // What cannot be read here is said by `doctor`.
+        let known = repo.commit_info(&known).ok();
+        let before = known.and_then(|info| shelves::entry_at(repo, &info.tree, &session.path).ok());
+        if before
+            .flatten()
+            .is_some_and(|before| before.id == session.tree)
+        {
+            return Ok(None);
+        }
+        let found = check_folder(&Lines::of(repo), &session.state.id, &session.tree);
+        Ok(found.ok().flatten().map(|(what, _)| what))
+    }
+}
+
+/// Whether a state was computed from operations that are not there any more. They are never removed.
+fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
+    let records = |tree: Option<&Oid>| match tree {
+        Some(tree) => Records::below(repo, tree),
+        None => Ok(Records::default()),
+    };
+    match (records(state.ops.as_ref()), records(replayed.ops.as_ref())) {
+        (Ok(had), Ok(has)) => {
+            let lost = had.lost(repo, &has);
+            lost.iter().any(|lost| lost.how == How::Gone)
+        }
+        // A tree that went with its operations says nothing of them; `past` knows it from history.
+        _ => false,
+    }
+}
+
+/// What mends damage.
+#[derive(Debug, Default)]
+pub struct Mending {
+    pub edits: Edits,
+    /// What stays as it is: history has no whole copy of it. By the names of the damages.
+    pub left: Vec<String>,
+}
+
+/// The edits that mend what was found.
+pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> Result<Mending> {
+    let repo = store.repo();
+    let mut edits = Edits::default();
+    let mut left = Vec::new();
+    // A copy belongs nowhere: a person says which of two it is before one is put into its place.
+    let has_copies = damages.iter().any(|one| one.mend == Mend::Choose);
+    for damage in damages {
+        if !damage.is_mendable() || has_copies && damage.mend == Mend::Move {
+            continue;
+        }
+        if damage.mend == Mend::Arrange {
+            edits.arrange(damage.session.clone());
+            continue;
+        }
+        if damage.mend == Mend::Mark {
+            let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
+            edits.set(layout::FORMAT_FILE, Entry::blob(blob));
+            continue;
+        }
+        if damage.mend == Mend::Index {
+            continue;
+        }
+        if damage.mend == Mend::PutBack && !damage.unread.iter().all(Unread::is_computed) {
+            return Err(unread::lost(&[damage]));
+        }
+        if damage.session == layout::SESSIONS {
+            match last_folder(repo, snapshot, layout::SESSIONS)? {
+                Some(tree) => edits.set(layout::SESSIONS, Entry::tree(tree)),
+                None => edits.remove(layout::SESSIONS),
+            }
+            continue;
+        }
+        if damage.session.starts_with(&format!("{}/", layout::ARCHIVE)) {
+            if !mend_archived(repo, snapshot, damage, &mut edits)? {
+                left.push(damage.session.clone());
+            }
+            continue;
+        }
+        if damage.session.ends_with(&format!("/{}", layout::OPS)) {
+            let tree = snapshot.log_mended(&damage.session)?;
+            edits.set(damage.session.clone(), Entry::tree(tree));
+            continue;
+        }
+        let id = SessionId::parse(&damage.session)?;
+        let folder =
+            shelves::entry_at(repo, snapshot.tree(), &layout::session(&id))?.map(|entry| entry.id);
+        match (&damage.mend, folder) {
+            (Mend::Unsign, Some(folder)) => {
+                let signed = damage.unsigned.iter();
+                let files = signed.map(|operation| (format!("{operation}{SUFFIX}"), None));
+                let tree = ops::edited(repo, &folder, &files.collect())?;
+                edits.replace_session(&id, Some(recompute(repo, &id, &tree)?));
+            }
+            (Mend::PutBack, Some(folder)) => {
+                edits.replace_session(&id, Some(recompute(repo, &id, &folder)?));
+            }
+            (Mend::Recompute | Mend::Rewrite, Some(folder)) => {
+                // What cannot be computed after all is taken from history: one session never keeps the
+                // others from being mended.
+                let tree = match recompute(repo, &id, &folder) {
+                    Ok(tree) => Some(tree),
+                    Err(_) => restored(repo, snapshot, &id, &Records::default())?,
+                };
+                edits.replace_session(&id, tree);
+            }
+            (_, Some(_)) if !damage.missing.is_empty() => {
+                let whole = history(repo, snapshot, &id, &damage.missing)?.whole;
+                if let (Some(session), Some(whole)) = (snapshot.session(&id)?, whole) {
+                    edits.reunite(repo, &session, &whole, &damage.missing)?;
+                }
+            }
+            (_, there) => match (restored(repo, snapshot, &id, &damage.missing)?, there) {
+                (None, None) => left.push(damage.session.clone()),
+                (whole, _) => edits.replace_session(&id, whole),
+            },
+        }
+    }
+    // After the sessions: one that comes back may be bound.
+    let is_index_wrong = damages.iter().any(|one| one.mend == Mend::Index);
+    if is_index_wrong || !edits.is_empty() {
+        index_anew(repo, snapshot, damages, &mut edits)?;
+    }
+    if edits.is_empty() {
+        if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
+            return Err(beside::not_mended(snapshot, damage));
+        }
+        let first = damages.first();
+        let what = first.map(|one| format!("{}: {}", one.session, one.what));
+        return Err(Failure::internal(
+            Code::RecordDamaged,
+            format!(
+                "{}; history has no whole copy to take it from",
+                what.unwrap_or_default()
+            ),
+        )
+        .help("git fsck  (and put back what is missing from another clone or a backup)"));
+    }
+    guard::require_no_loss(repo, snapshot, &edits)
+        .map_err(|failure| set_back(store.branch(), damages, failure))?;
+    Ok(Mending { edits, left })
+}
+
+/// Adds the edits that mend an archived session; false where nothing does.
+fn mend_archived(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    damage: &Damage,
+    edits: &mut Edits,
+) -> Result<bool> {
+    let path = &damage.session;
+    let folder = snapshot.folder_of(path)?;
+    match (damage.mend, folder) {
+        (Mend::Move, Some(folder)) => {
+            let session = snapshot.load_folder(folder)?;
+            edits.remove(path.clone());
+            edits.set(place(&session.state), Entry::tree(session.tree));
+        }
+        (Mend::Rewrite, Some(folder)) => {
+            let session = snapshot.load_folder(folder)?;
+            let tree = recompute(repo, &session.state.id, &session.tree)?;
+            edits.set(path.clone(), Entry::tree(tree));
+        }
+        _ => match archived_before(repo, snapshot, path, &damage.missing)? {
+            Some(tree) => edits.set(path.clone(), Entry::tree(tree)),
+            None => return Ok(false),
+        },
+    }
+    Ok(true)
+}
+
+/// No commit takes a record away, so that the way on from one that nobody can read is the branch before it.
+fn set_back(branch: &str, damages: &[Damage], failure: Failure) -> Failure {
+    let Some(since) = damages.iter().find_map(|one| one.since.as_ref()) else {
+        return failure;
+    };
+    failure.help(hint![
+        format!(
+            "git update-ref refs/heads/{branch} {}^  (sets the branch here back to before the commit that brought it), then: ",
+            since.short()
+        ),
+        command!("doctor --accept"),
+        ", then: ",
+        command!("sync").note("(says how to set the remote's branch back)")
+    ])
+}
+
+/// Adds what makes the index of bindings follow from the sessions as they will be, but for those that stay damaged.
+fn index_anew(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    damages: &[Damage],
+    edits: &mut Edits,
+) -> Result<()> {
+    let mended = shelves::edit(repo, Some(snapshot.tree()), edits)?;
+    let stay = damages.iter().filter(|one| !one.is_mendable());
+    let stay = stay.map(Damage::name).collect();
+    bindings::mend(repo, &snapshot.with_tree(mended), edits, &stay)
+}
+
+/// The newest whole folder of a session, from history; laid out as what is written now.
+fn restored(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    id: &SessionId,
+    needs: &Records,
+) -> Result<Option<Oid>> {
+    match history(repo, snapshot, id, needs)?.whole {
+        Some(whole) if ops::fault(repo, &whole)?.is_some() => recompute(repo, id, &whole).map(Some),
+        whole => Ok(whole),
+    }
+}
+
+/// A session's folder with the state that its operations give.
+pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid> {
+    let folder = &ops::arranged(repo, folder)?;
+    let (mut state, _) = replay(&Lines::of(repo), id, folder)?;
+    let mut inner = stored::entries(repo, &mut state, None)?;
+    for (path, blob) in layout::files(&state) {
+        inner.insert(path, Some(Entry::blob(blob)));
+    }
+    let strays = stray::all(repo, folder, &state)?.into_iter();
+    inner.extend(strays.map(|path| (path, None)));
+    repo.edit_tree(Some(folder), &inner)
+}
+
+/// What is wrong with the files of an archived session that are no artifacts. Archives of older programs, which sealed
+/// their records into one file, have none.
+fn others(repo: &Repo, folder: &Oid, state: &State) -> Result<Option<String>> {
+    if repo.entry_at(folder, layout::SEALED_OPS)?.is_some() {
+        return Ok(None);
+    }
+    for (path, blob) in layout::files(state) {
+        let there = repo.entry_at(folder, &path)?.map(|entry| entry.id);
+        if there.as_ref() != Some(&blob) {
+            return Ok(Some(format!(
+                "{path} is not the blob that the operations name"
+            )));
+        }
+        repo.read_blob(&blob)?;
+    }
+    let strays = stray::all(repo, folder, state)?;
+    let first = strays.first();
+    Ok(first.map(|path| format!("{path} is named by no operation")))
+}
+
+/// What is wrong with an archived session.
+pub(super) fn check_archived(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    folder: Folder,
+) -> Result<Option<String>> {
+    let looked = || -> Result<Option<String>> {
+        let session = snapshot.load_folder(folder)?;
+        snapshot.signatures(&session)?;
+        let stored = &session.state;
+        let ops = snapshot.operations(&session)?;
+        let (mut state, flaw) = attest::replay(&Lines::of(repo), &stored.id, &ops, &session.tree)?;
+        if flaw.is_some() {
+            return Ok(flaw);
+        }
+        // An older program's archive added what it made, and sealed the operations into one file.
+        let candidate = stored.artifacts.get(&Artifact::AdrCandidate);
+        settle_candidate(&mut state, candidate.cloned());
+        state.ops.clone_from(&stored.ops);
+        if state != *stored {
+            return Ok(Some(format!(
+                "{} differs from what its operations give",
+                layout::STATE
+            )));
+        }
+        for (artifact, blob) in &stored.artifacts {
+            repo.read_blob(blob)?;
+            let there = repo.entry_at(&session.tree, artifact.path())?;
+            if there.map(|entry| entry.id).as_ref() != Some(blob) {
+                return Ok(Some(format!(
+                    "{artifact} is not the blob that the operations name"
+                )));
+            }
+        }
+        others(repo, &session.tree, stored)
+    };
+    match looked() {
+        Err(failure) if failure.code == Code::FormatNewer => Err(failure),
+        Err(failure) => Ok(Some(failure.message)),
+        Ok(flaw) => Ok(flaw),
+    }
+}

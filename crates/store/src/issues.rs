@@ -1,0 +1,258 @@
+//! The issues of a state of the branch: where each has its records, and all of them as those make them.
+//!
+//! Nothing of an issue is stored but its records. A large backlog keeps a disposable file in the git dir with what
+//! each folder gave: a folder that is not in it is read, and a file that is damaged, old or of another version is as
+//! good as none. Whoever writes reads records.
+
+use super::{Edits, Snapshot, layout, ops, shelf, shelves};
+use loopx_base::failure::{Failure, Result};
+use loopx_base::id::Oid;
+use loopx_base::shelf::Shelf;
+use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::issue::{FOLD, Issue, IssueId, Read, Texts, fold};
+use loopx_rules::op::Operation;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+/// Below this many issues reading them all is as fast.
+const WORTH_KEEPING: usize = 64;
+
+/// Raised when the form of the kept file changes.
+const FORMAT: u32 = 1;
+
+/// All issues of a state.
+#[derive(Debug, Default)]
+pub struct Issues {
+    pub issues: Vec<Issue>,
+    /// Those that cannot be read, and why: they hide no other.
+    pub damaged: Vec<(IssueId, Failure)>,
+}
+
+/// The first line of the kept file.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Head {
+    format: u32,
+    fold: u32,
+    /// The tree of all issues.
+    tree: Oid,
+}
+
+/// A line of the kept file: the folder's tree, what it gave, and its long texts, which few ask for.
+type Line<'l> = (Oid, Option<Issue>, &'l RawValue);
+
+impl Snapshot<'_> {
+    /// The folder in which all issues lie.
+    fn issues_tree(&self) -> Result<Option<Oid>> {
+        let entry = self.repo.entry_at(&self.tree, layout::ISSUES)?;
+        let entry = entry.filter(|entry| entry.kind == EntryKind::Tree);
+        Ok(entry.map(|entry| entry.id))
+    }
+
+    /// The ids of all issues with the trees of their folders, sorted.
+    pub fn issue_folders(&self) -> Result<Vec<(IssueId, Oid)>> {
+        let Some(tree) = self.issues_tree()? else {
+            return Ok(Vec::new());
+        };
+        self.folders_in(&tree)
+    }
+
+    fn folders_in(&self, tree: &Oid) -> Result<Vec<(IssueId, Oid)>> {
+        let held = shelf::entries(self.repo, Shelf::Names, tree)?.into_iter();
+        let held = held.filter(|held| held.entry.kind == EntryKind::Tree);
+        Ok(held
+            .filter_map(|held| Some((IssueId::parse(&held.name)?, held.entry.id)))
+            .collect())
+    }
+
+    /// The records of an issue, in their order; nothing where there is none of that id.
+    pub fn issue_records(&self, id: &IssueId) -> Result<Option<Vec<Operation>>> {
+        let found = shelves::find(self.repo, &self.tree, &layout::issue(id))?;
+        match found {
+            Some((place, entry)) => {
+                let tree = self.folder(&place, &entry)?;
+                records(self.repo, tree, &place).map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// An issue; nothing where there is none, or where its beginning was taken back.
+    pub fn issue(&self, id: &IssueId) -> Result<Option<Read>> {
+        let records = self.issue_records(id)?;
+        Ok(records.and_then(|records| fold(id, &records)))
+    }
+
+    /// All issues.
+    pub fn issues(&self) -> Result<Issues> {
+        Ok(self.read_issues(false)?.0)
+    }
+
+    /// All issues with their long texts.
+    pub fn issues_with_texts(&self) -> Result<(Issues, HashMap<IssueId, Texts>)> {
+        self.read_issues(true)
+    }
+
+    fn read_issues(&self, with_texts: bool) -> Result<(Issues, HashMap<IssueId, Texts>)> {
+        let mut found = (Issues::default(), HashMap::new());
+        let Some(tree) = self.issues_tree()? else {
+            return Ok(found);
+        };
+        let file = place(&self.repo.common_dir());
+        let bytes = std::fs::read(&file).unwrap_or_default();
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let kept = kept(text);
+        if let Some((head, lines)) = &kept
+            && head.tree == tree
+        {
+            for (_, issue, texts) in lines {
+                found.add(issue.clone(), texts, with_texts);
+            }
+            return Ok(found);
+        }
+        let folders = self.folders_in(&tree)?;
+        let mut known: HashMap<Oid, (Option<Issue>, &RawValue)> = HashMap::new();
+        for (folder, issue, texts) in kept.into_iter().flat_map(|(_, lines)| lines) {
+            known.insert(folder, (issue, texts));
+        }
+        let is_kept = folders.len() >= WORTH_KEEPING;
+        let mut out = String::new();
+        for (id, folder) in folders {
+            let line = match known.remove(&folder) {
+                Some((issue, texts)) => Ok((issue, texts.to_owned())),
+                None => self.line(&id, &folder),
+            };
+            let (issue, texts) = match line {
+                Ok(line) => line,
+                Err(failure) => {
+                    found.0.damaged.push((id, failure));
+                    continue;
+                }
+            };
+            if is_kept && let Ok(line) = serde_json::to_string(&(&folder, &issue, &texts)) {
+                out.push_str(&line);
+                out.push('\n');
+            }
+            found.add(issue, &texts, with_texts);
+        }
+        // What is damaged is told each time: a file without it would hide it.
+        if is_kept && found.0.damaged.is_empty() {
+            let head = Head {
+                format: FORMAT,
+                fold: FOLD,
+                tree,
+            };
+            if let Ok(head) = serde_json::to_string(&head) {
+                // A list without its file is slower, and right.
+                let whole = format!("{head}\n{out}");
+                let sum = checksum(&whole);
+                drop(
+                    self.repo
+                        .write_shared(&file, format!("{whole}{sum}\n").as_bytes()),
+                );
+            }
+        }
+        Ok(found)
+    }
+
+    fn line(&self, id: &IssueId, folder: &Oid) -> Result<(Option<Issue>, Box<RawValue>)> {
+        let ops = records(self.repo, folder, &layout::issue(id))?;
+        let (issue, texts) = match fold(id, &ops) {
+            Some(Read { issue, texts }) => (Some(issue), texts),
+            None => (None, Texts::default()),
+        };
+        let texts = serde_json::value::to_raw_value(&texts).map_err(|error| {
+            Failure::internal(
+                loopx_base::failure::Code::RecordUnwritable,
+                error.to_string(),
+            )
+        })?;
+        Ok((issue, texts))
+    }
+}
+
+/// Where all issues and their texts are gathered.
+trait Gather {
+    fn add(&mut self, issue: Option<Issue>, texts: &RawValue, with_texts: bool);
+}
+
+impl Gather for (Issues, HashMap<IssueId, Texts>) {
+    fn add(&mut self, issue: Option<Issue>, texts: &RawValue, with_texts: bool) {
+        let Some(issue) = issue else { return };
+        if with_texts && let Ok(texts) = serde_json::from_str(texts.get()) {
+            self.1.insert(issue.id.clone(), texts);
+        }
+        self.0.issues.push(issue);
+    }
+}
+
+/// The records in a folder.
+fn records(repo: &Repo, folder: &Oid, label: &str) -> Result<Vec<Operation>> {
+    match ops::tree(repo, folder)? {
+        Some(tree) => ops::read(repo, &tree, &format!("{label}/{}", layout::OPS)),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn place(common_dir: &Path) -> PathBuf {
+    common_dir.join("loopx").join("issue-cache")
+}
+
+/// What tells a torn file from a whole one.
+fn checksum(text: &str) -> String {
+    let mut crc = flate2::Crc::new();
+    crc.update(text.as_bytes());
+    format!("{:08x}", crc.sum())
+}
+
+/// The kept file, if it is whole and of these rules.
+fn kept(text: &str) -> Option<(Head, Vec<Line<'_>>)> {
+    let (whole, sum) = text.strip_suffix('\n')?.rsplit_once('\n')?;
+    let end = whole.len() + 1;
+    if checksum(&text[..end]) != sum {
+        return None;
+    }
+    let mut lines = whole.lines();
+    let head: Head = serde_json::from_str(lines.next()?).ok()?;
+    if head.format != FORMAT || head.fold != FOLD {
+        return None;
+    }
+    let lines = lines
+        .map(serde_json::from_str)
+        .collect::<Result<Vec<Line<'_>>, _>>();
+    Some((head, lines.ok()?))
+}
+
+impl Edits {
+    /// Adds records to the log of an issue.
+    pub fn issue(
+        &mut self,
+        repo: &Repo,
+        snapshot: &Snapshot<'_>,
+        id: &IssueId,
+        ops: &[Operation],
+    ) -> Result<()> {
+        self.log(repo, snapshot, &layout::issue(id), ops)
+    }
+
+    /// Adds records to the log of an entity that is no session.
+    pub(super) fn log(
+        &mut self,
+        repo: &Repo,
+        snapshot: &Snapshot<'_>,
+        entity: &str,
+        ops: &[Operation],
+    ) -> Result<()> {
+        let folder = format!("{entity}/{}", layout::OPS);
+        let known = shelves::entry_at(repo, snapshot.tree(), &folder)?;
+        let mut files = BTreeMap::new();
+        for op in ops {
+            let blob = repo.write_blob(&op.to_bytes()?)?;
+            files.insert(op.file_name(), Some(Entry::blob(blob)));
+        }
+        let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
+        self.set(folder, Entry::tree(tree));
+        Ok(())
+    }
+}

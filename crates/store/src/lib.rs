@@ -1,0 +1,420 @@
+//! Sessions as commits on one branch (`refs/heads/loopx`): formats, paths, compare-and-swap.
+//!
+//! One command is one commit whose tree is the new state; objects are built without index, worktree
+//! or checkout. Reading costs a few look-ups however long the history is. The store knows no rule: a
+//! closure decides on a [`Snapshot`], and decides again when the branch moved meanwhile.
+
+mod ahead;
+mod arrived;
+mod attest;
+mod beside;
+mod bindings;
+pub mod check;
+pub mod checked;
+mod cleared;
+mod edits;
+mod exact;
+mod folder;
+mod guard;
+mod import;
+mod incoming;
+mod issues;
+mod join;
+#[cfg(test)]
+mod laws;
+mod layout;
+mod lock;
+mod logs;
+mod loss;
+mod meet;
+mod message;
+mod names;
+mod onward;
+mod ops;
+mod past;
+pub mod pushed;
+mod recovery;
+mod redacted;
+mod room;
+pub mod shadow;
+mod shelf;
+mod shelves;
+mod signatures;
+pub mod snapshot;
+mod stored;
+mod stray;
+mod summaries;
+mod transaction;
+mod unique;
+mod unite;
+mod united;
+pub mod unread;
+mod whole;
+mod withdrawn;
+
+pub use arrived::TakenAway;
+pub use attest::left_out;
+pub use edits::Edits;
+pub use folder::Record;
+pub use import::Placed;
+pub use incoming::Flaw;
+pub use issues::Issues;
+pub use join::{Lines, merge_artifact, replay};
+pub use lock::{Left, Lock, RefLock};
+use loopx_base::hint::command;
+pub use loss::has_all;
+pub use meet::{Begun, LeftBehind, Linear, Meeting, Met, stands_for, was};
+pub use message::{also, issue_message, journal_message, message, one_line};
+pub use past::Oddity;
+pub use recovery::{Accepted, Recovered};
+pub use redacted::{Blobs, Redacted, brought, redacted};
+pub use shadow::Standing;
+pub use shelves::comparable;
+pub use signatures::SignatureFiles;
+pub use snapshot::{Session, Snapshot};
+pub use summaries::Summary;
+pub use unite::{Renamed, Shared, United, UnitedSession};
+pub use united::{file_version_path, version_path};
+
+use loopx_base::failpoint::reach;
+use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::id::Oid;
+use loopx_base::unfinished::UnfinishedList;
+use loopx_git::{Entry, Identity, Repo};
+use std::collections::BTreeMap;
+use transaction::Move;
+
+/// The format of the branch that this program writes.
+pub const FORMAT: &str = "2";
+
+/// Formats that are read. What is written on top of them is of the present one.
+const EARLIER: [&str; 1] = ["1"];
+
+/// The message of the constant root, which every branch of sessions begins with.
+pub const ROOT_MESSAGE: &str = "loopx\n";
+
+/// The sessions of one repository.
+pub struct Store<'r> {
+    repo: &'r Repo,
+    branch: String,
+    unfinished: UnfinishedList,
+}
+
+/// What a decision came to.
+#[derive(Debug)]
+pub struct Decision<T> {
+    pub edits: Edits,
+    pub message: String,
+    pub value: T,
+}
+
+/// A commit that was made, and what the decision gave.
+#[derive(Debug)]
+pub struct Committed<T> {
+    pub commit: Oid,
+    pub value: T,
+}
+
+impl<'r> Store<'r> {
+    /// The store of a repository, on the branch that `loopx.branch` names.
+    /// What a move leaves undone goes to this list.
+    pub fn open(repo: &'r Repo, unfinished: &UnfinishedList) -> Result<Self> {
+        let branch = repo
+            .config("loopx.branch")
+            .unwrap_or_else(|| "loopx".to_owned());
+        Repo::check_branch_name(&branch)?;
+        Ok(Store {
+            repo,
+            branch,
+            unfinished: unfinished.clone(),
+        })
+    }
+
+    pub fn repo(&self) -> &'r Repo {
+        self.repo
+    }
+
+    /// The branch's short name.
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    pub fn branch_ref(&self) -> String {
+        format!("refs/heads/{}", self.branch)
+    }
+
+    /// Where the branch stands. One that cannot be read is none that is not there, and comes back.
+    pub fn tip(&self) -> Result<Option<Oid>> {
+        let tip = self.repo.find_ref(&self.branch_ref());
+        tip.map_err(|failure| failure.help(command!("doctor --recover")))
+    }
+
+    /// The newest state, or `None` where nothing has been initialised.
+    pub fn read(&self) -> Result<Option<Snapshot<'r>>> {
+        let Some(tip) = self.tip()? else {
+            return Ok(None);
+        };
+        match Snapshot::at(self.repo, tip.clone(), &self.branch) {
+            // Where this clone knew another, it was replaced, and there is a way back.
+            Err(failure) if failure.code == Code::BranchForeign => {
+                let replaced = self.require_grown(self.shadow().as_ref(), Some(&tip));
+                replaced.map_err(|replaced| replaced.help(command!("doctor --recover")))?;
+                Err(failure)
+            }
+            read => read.map(Some),
+        }
+    }
+
+    /// The newest state of an initialised repository. Refused where the branch is not what this clone
+    /// knew, nor went on from it.
+    pub fn snapshot(&self) -> Result<Snapshot<'r>> {
+        self.snapshot_since(self.shadow().as_ref())
+    }
+
+    /// The same with the shadow in hand, which was read before.
+    fn snapshot_since(&self, shadow: Option<&Oid>) -> Result<Snapshot<'r>> {
+        let snapshot = self.read()?;
+        self.require_grown(shadow, snapshot.as_ref().map(Snapshot::commit))?;
+        snapshot.ok_or_else(|| self.not_initialised())
+    }
+
+    fn not_initialised(&self) -> Failure {
+        let tracked = self.repo.tracking_refs(&self.branch).unwrap_or_default();
+        let message = match tracked.first() {
+            Some((name, _)) => format!(
+                "there is no branch `{}` here yet, but {name} has one",
+                self.branch
+            ),
+            None => format!(
+                "this repository is not initialised: it has no branch `{}`",
+                self.branch
+            ),
+        };
+        Failure::not_found(Code::NotInitialised, message).help(command!("init"))
+    }
+
+    /// Takes the lock that all worktrees of the repository share. A writer holds it from reading to
+    /// the last file it touches.
+    pub fn lock(&self) -> Result<Lock> {
+        if let Some(path) = self.repo.checked_out_in(&self.branch_ref())? {
+            return Err(Failure::new(
+                Kind::Refused,
+                Code::BranchCheckedOut,
+                format!(
+                    "the branch `{}` is checked out in {}; a commit there would revert sessions",
+                    self.branch,
+                    path.display()
+                ),
+            )
+            .help("git switch -  (in that worktree), then try again"));
+        }
+        let (lock, moves) = lock::acquire(self.repo)?;
+        for (name, commit) in moves {
+            // A holder that was killed behind its move of the branch: what it moved to is known here.
+            if name == self.branch_ref()
+                && let Some(tip) = self.repo.find_ref(&name).ok().flatten()
+                && tip.as_str() == commit
+            {
+                self.know(&tip);
+            }
+        }
+        lock.forget()?;
+        reach("lock-taken");
+        Ok(lock)
+    }
+
+    /// Who holds the lock, or died with it.
+    pub fn holder(&self) -> Option<String> {
+        lock::held_by(&lock::file(&self.repo.common_dir()))
+    }
+
+    /// The lock files of refs that stand here.
+    pub fn ref_locks(&self) -> Vec<RefLock> {
+        lock::ref_locks(self.repo)
+    }
+
+    /// Takes away those that nobody holds any more.
+    pub fn clear_abandoned_ref_locks(&self, _lock: &Lock) -> Result<()> {
+        lock::clear_abandoned(self.repo)
+    }
+
+    /// A ref that leaves no room for this one: a name cannot be both a file and a folder.
+    fn blocking_ref(&self, name: &str) -> Result<Option<String>> {
+        if let Some((below, _)) = self
+            .repo
+            .refs_below(&format!("{name}/"))?
+            .into_iter()
+            .next()
+        {
+            return Ok(Some(below));
+        }
+        for (at, _) in name.match_indices('/').skip(2) {
+            if self.repo.find_ref(&name[..at])?.is_some() {
+                return Ok(Some(name[..at].to_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Creates the branch, from a remote-tracking one where there is one, else from the constant root.
+    /// Says what was made, where anything was.
+    pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Begun>> {
+        let name = self.branch_ref();
+        self.transact(lock, |shadow| {
+            if let Some(tip) = self.tip()? {
+                return Ok(Move {
+                    old: Some(tip.clone()),
+                    new: tip,
+                    why: String::new(),
+                    value: None,
+                });
+            }
+            if let Some(other) = self.blocking_ref(&name)? {
+                return Err(Failure::refused(
+                    Code::BranchNameBlocked,
+                    format!("git cannot keep a branch `{}` beside {other}", self.branch),
+                )
+                .help("git config loopx.branch loopx-sessions"));
+            }
+            let known = shadow.map(|tip| (self.shadow_ref(), tip.clone()));
+            let known = match known {
+                Some(known) => Some(known),
+                None => self.repo.tracking_refs(&self.branch)?.into_iter().next(),
+            };
+            let begun = match known {
+                Some((name, tip)) => {
+                    let meeting = match shadow {
+                        Some(_) => {
+                            let tip = Snapshot::at(self.repo, tip, &name)?.commit().clone();
+                            Meeting::of(Met::Forward, tip)
+                        }
+                        None => self.plan_meeting(identity, &tip, &name, Linear::No)?,
+                    };
+                    Begun {
+                        tip: meeting.tip,
+                        from: Some(name),
+                        mended: meeting.mended,
+                        damaged: meeting.damaged,
+                    }
+                }
+                None => Begun {
+                    tip: self.first_commit(identity)?,
+                    from: None,
+                    mended: Vec::new(),
+                    damaged: Vec::new(),
+                },
+            };
+            let why = match &begun.from {
+                Some(name) => format!("loopx: init from {name}"),
+                None => "loopx: init".to_owned(),
+            };
+            Ok(Move {
+                old: None,
+                new: begun.tip.clone(),
+                why,
+                value: Some(begun),
+            })
+        })
+    }
+
+    /// The constant root, the same object in every clone, and the commit that explains the branch.
+    fn first_commit(&self, identity: &Identity) -> Result<Oid> {
+        let empty = self.repo.empty_tree()?;
+        let root = self.repo.write_constant_commit(&empty, ROOT_MESSAGE)?;
+        let mut files = BTreeMap::new();
+        for (path, text) in [
+            (layout::README_FILE, layout::README.to_owned()),
+            (layout::FORMAT_FILE, format!("{FORMAT}\n")),
+        ] {
+            files.insert(
+                path.to_owned(),
+                Some(Entry::blob(self.repo.write_blob(text.as_bytes())?)),
+            );
+        }
+        let tree = self.repo.edit_tree(None, &files)?;
+        let message = "loopx: keep sessions here\n\nLoopx-Event: init\n";
+        self.repo.write_commit(&tree, &[root], message, identity)
+    }
+
+    /// Reads, decides, builds, and moves the branch only if it still is where it was read; otherwise
+    /// reads and decides again. A refusal of `decide` writes nothing.
+    pub fn update<T>(
+        &self,
+        lock: &Lock,
+        identity: &Identity,
+        decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
+    ) -> Result<Committed<T>> {
+        self.update_noting(lock, identity, decide, |_| Ok(()))
+    }
+
+    /// The same; `note` sees the commit before the branch moves to it.
+    pub fn update_noting<T>(
+        &self,
+        lock: &Lock,
+        identity: &Identity,
+        mut decide: impl FnMut(&Snapshot<'r>) -> Result<Decision<T>>,
+        mut note: impl FnMut(&Committed<T>) -> Result<()>,
+    ) -> Result<Committed<T>> {
+        self.chain(
+            (lock, identity),
+            &[()],
+            |snapshot, ()| decide(snapshot),
+            |made| made.last().map_or(Ok(()), &mut note),
+        )?
+        .pop()
+        .ok_or_else(|| Failure::internal(Code::NothingDecided, "one decision made no commit"))
+    }
+
+    /// The same for several decisions, each on what those before it made: a commit for each, and one move
+    /// of the branch for all.
+    pub fn update_each<T, W>(
+        &self,
+        lock: &Lock,
+        identity: &Identity,
+        what: &[W],
+        decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
+    ) -> Result<Vec<Committed<T>>> {
+        if what.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.chain((lock, identity), what, decide, |_| Ok(()))
+    }
+
+    fn chain<T, W>(
+        &self,
+        (lock, identity): (&Lock, &Identity),
+        what: &[W],
+        mut decide: impl FnMut(&Snapshot<'r>, &W) -> Result<Decision<T>>,
+        mut note: impl FnMut(&[Committed<T>]) -> Result<()>,
+    ) -> Result<Vec<Committed<T>>> {
+        let build = |shadow: Option<&Oid>| {
+            let first = self.readable_since(shadow)?.commit().clone();
+            let mut tip = first.clone();
+            let mut made = Vec::new();
+            let mut why = String::new();
+            for one in what {
+                let snapshot = Snapshot::at(self.repo, tip, &self.branch)?;
+                let Decision {
+                    edits,
+                    message,
+                    value,
+                } = decide(&snapshot, one)?;
+                let on = (snapshot.tree(), snapshot.commit());
+                let (_, commit) = self.commit_on(on, &edits, &message, identity)?;
+                why = message.lines().next().unwrap_or_default().to_owned();
+                tip = commit.clone();
+                made.push(Committed { commit, value });
+            }
+            if what.len() > 1 {
+                why = format!("{why}, the last of {}", what.len());
+            }
+            Ok(Move {
+                old: Some(first),
+                new: tip,
+                why: format!("loopx: {why}"),
+                value: made,
+            })
+        };
+        self.transact_noting(lock, build, |next| note(&next.value))
+    }
+}

@@ -1,0 +1,256 @@
+//! What a state of the branch holds beside its sessions: the logs of journals and of whatever only a newer program
+//! knows, and the format that it says it is of.
+
+use super::shelf::Held;
+use super::{EARLIER, FORMAT, Snapshot, layout, loss, ops, shelves};
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, OpId};
+use loopx_git::{EntryKind, Repo};
+use loopx_rules::issue::event::IssueEvent;
+use loopx_rules::note::Note;
+use loopx_rules::op::Operation;
+use loopx_rules::signature::SUFFIX;
+use loopx_rules::topic::Topic;
+use loopx_rules::words::Word;
+use std::collections::{BTreeMap, HashSet};
+
+impl Snapshot<'_> {
+    /// The months of the journal, and where their records lie.
+    fn journals(&self) -> Result<Vec<(String, Oid)>> {
+        let Some(entry) = self.repo.entry_at(&self.tree, layout::JOURNAL)? else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for (month, entry) in self.repo.list_tree(self.folder(layout::JOURNAL, &entry)?)? {
+            let place = format!("{}/{}", layout::journal(&month), layout::OPS);
+            let folder = self.folder(&layout::journal(&month), &entry)?;
+            if let Some(ops) = self.repo.entry_at(folder, layout::OPS)? {
+                found.push((place.clone(), self.folder(&place, &ops)?.clone()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The records of the journal, by the folder of each month. A damaged one is given as its failure: it hides
+    /// no other.
+    pub fn journal(&self) -> Result<Vec<(String, Result<Operation>)>> {
+        let mut found = Vec::new();
+        for (place, ops) in self.journals()? {
+            for held in ops::files(self.repo, &ops)? {
+                if held.name.ends_with(SUFFIX) {
+                    continue;
+                }
+                let label = format!("{place}/{}", held.place);
+                found.push((place.clone(), ops::read_one(self.repo, &held, &label)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// What is wrong with a branch that says an earlier format and has records of the present one.
+    pub(super) fn format_fault(&self) -> Result<Option<String>> {
+        let said = self.format()?;
+        if !EARLIER.contains(&said.as_str()) {
+            return Ok(None);
+        }
+        let is_later = |name: &String| {
+            let id = name.split_once('-').map(|(_, id)| id.len());
+            id.is_some_and(|len| len >= 40 + ".json".len())
+        };
+        let sessions = self.session_folders(true)?.into_iter();
+        let sessions = sessions.map(|(_, folder)| folder.entry);
+        let journals = loss::others(self.repo, &self.tree)?.into_values();
+        for entry in sessions.chain(journals) {
+            if let Ok(records) = loss::Records::of(self.repo, Some(&entry))
+                && records.names().any(is_later)
+            {
+                return Ok(Some(format!(
+                    "says {said}, and there are records of format {FORMAT}: an older program would repair them away"
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The largest number in the journal of a month, and the records that have it. Nothing is read for it but
+    /// names: a journal only grows.
+    pub fn journal_newest(&self, month: &str) -> Result<(u64, Vec<OpId>)> {
+        let place = format!("{}/{}", layout::journal(month), layout::OPS);
+        let Some(entry) = self.repo.entry_at(&self.tree, &place)? else {
+            return Ok((0, Vec::new()));
+        };
+        let mut newest = (0, Vec::new());
+        for held in ops::files(self.repo, self.folder(&place, &entry)?)? {
+            let Some((seq, id)) = held.name.trim_end_matches(".json").split_once('-') else {
+                continue;
+            };
+            let (Ok(seq), Ok(id)) = (seq.parse::<u64>(), OpId::parse(id)) else {
+                continue;
+            };
+            match seq.cmp(&newest.0) {
+                std::cmp::Ordering::Greater => newest = (seq, vec![id]),
+                std::cmp::Ordering::Equal => newest.1.push(id),
+                std::cmp::Ordering::Less => {}
+            }
+        }
+        Ok(newest)
+    }
+
+    /// The logs of what is no session, of journals and of whatever only a newer program knows, by the folder of
+    /// their records.
+    fn logs(&self) -> Result<BTreeMap<String, Oid>> {
+        let mut found = BTreeMap::new();
+        for (entity, entry) in loss::others(self.repo, &self.tree)? {
+            let place = format!("{entity}/{}", layout::OPS);
+            if let Some(ops) = self.repo.entry_at(&entry.id, layout::OPS)? {
+                found.insert(place.clone(), self.folder(&place, &ops)?.clone());
+            }
+        }
+        Ok(found)
+    }
+
+    /// What is wrong with the logs of what is no session, beyond what lies in `known` too: a record that is not what
+    /// its name says, that belongs elsewhere, or whose past is not there. By the folder of the records.
+    pub(super) fn log_faults(&self, known: &[&Snapshot<'_>]) -> Result<Vec<(String, String)>> {
+        let mut found = Vec::new();
+        let before: Vec<BTreeMap<String, Oid>> = known
+            .iter()
+            .map(|other| other.logs())
+            .collect::<Result<_>>()?;
+        for (place, ops) in self.logs()? {
+            let before: Vec<&Oid> = before.iter().filter_map(|logs| logs.get(&place)).collect();
+            if before.contains(&&ops) {
+                continue;
+            }
+            let mut judged: HashSet<(String, Oid)> = HashSet::new();
+            for other in before {
+                let held = ops::files(self.repo, other)?.into_iter();
+                judged.extend(held.map(|held| (held.name, held.entry.id)));
+            }
+            let log = Log::of(self.repo, &place, &ops)?;
+            for held in &log.files {
+                if !judged.contains(&(held.name.clone(), held.entry.id.clone()))
+                    && let Some(what) = log.fault(self.repo, held)
+                {
+                    found.push((place.clone(), what));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The records of such a log with what is wrong taken out, and what is whole in history put back.
+    pub(super) fn log_mended(&self, place: &str) -> Result<Oid> {
+        let mut whole = BTreeMap::new();
+        let mut trees = HashSet::new();
+        for commit in self.repo.range(&self.commit, &[], usize::MAX)? {
+            let tree = self.repo.commit_info(&commit)?.tree;
+            let Some(ops) = shelves::entry_at(self.repo, &tree, place)? else {
+                continue;
+            };
+            if ops.kind != EntryKind::Tree || !trees.insert(ops.id.clone()) {
+                continue;
+            }
+            let log = Log::of(self.repo, place, &ops.id)?;
+            for held in &log.files {
+                if log.fault(self.repo, held).is_none() {
+                    whole.insert(held.name.clone(), Some(held.entry.clone()));
+                }
+            }
+        }
+        ops::edit(self.repo, None, &whole)
+    }
+}
+
+/// The records of one entity that is no session.
+struct Log {
+    place: String,
+    files: Vec<Held>,
+    /// The ids in their names.
+    ids: HashSet<String>,
+    /// Whose they are: of a journal and of an issue the folder says it, of anything else the first record.
+    entity: Option<String>,
+}
+
+/// What this program has logs of beside sessions, with the topics of their records.
+const LOGS: [(&str, &str, &[&str]); 2] = [
+    (layout::JOURNAL, "a journal", &[Note::NAME]),
+    (
+        layout::ISSUES,
+        "an issue",
+        &[IssueEvent::NAME, Note::NAME, Word::NAME],
+    ),
+];
+
+impl Log {
+    fn of(repo: &Repo, place: &str, ops: &Oid) -> Result<Self> {
+        let mut files = ops::files(repo, ops)?;
+        files.retain(|held| !held.name.ends_with(SUFFIX));
+        let ids = files.iter().filter_map(|held| {
+            let (_, id) = held.name.trim_end_matches(".json").split_once('-')?;
+            Some(id.to_owned())
+        });
+        let ids = ids.collect();
+        let folder = place.trim_end_matches(&format!("/{}", layout::OPS));
+        let entity = match kind_of(place) {
+            Some(_) => Some(folder.to_owned()),
+            None => {
+                let first = files.iter().find_map(|held| read(repo, place, held).ok());
+                first.and_then(|op| op.entity)
+            }
+        };
+        Ok(Log {
+            place: place.to_owned(),
+            files,
+            ids,
+            entity,
+        })
+    }
+
+    /// What is wrong with one of its files.
+    fn fault(&self, repo: &Repo, held: &Held) -> Option<String> {
+        let op = match read(repo, &self.place, held) {
+            Ok(op) => op,
+            Err(failure) => return Some(failure.message),
+        };
+        let name = &held.name;
+        if op.entity != self.entity {
+            let of = op.entity.as_deref().unwrap_or("a session");
+            return Some(format!("the record {name} belongs to {of}"));
+        }
+        if let Some((kind, topics)) = kind_of(&self.place)
+            && op.unknown().is_none()
+            && !topics.contains(&op.body.topic())
+        {
+            let topic = op.body.topic();
+            return Some(format!(
+                "the record {name} is of the topic `{topic}`, and {kind} has none"
+            ));
+        }
+        let missing = op.after.iter().find(|op| !self.ids.contains(op.as_str()));
+        missing.map(|op| format!("the record {name} comes after {op}, which is not there"))
+    }
+}
+
+/// The kind of a log of this program, for people, and the topics of its records.
+fn kind_of(place: &str) -> Option<(&'static str, &'static [&'static str])> {
+    let (top, _) = place.split_once('/')?;
+    let known = LOGS.iter().find(|(name, ..)| *name == top)?;
+    Some((known.1, known.2))
+}
+
+/// Whether a record may be in a folder of records of this program: it says so, and is of a topic that is there.
+pub(super) fn belongs(place: &str, op: &Operation) -> bool {
+    match kind_of(place) {
+        None => true,
+        Some((_, topics)) => {
+            let is_of = |entity: &String| place == format!("{entity}/{}", layout::OPS);
+            op.entity.as_ref().is_none_or(is_of)
+                && (op.unknown().is_some() || topics.contains(&op.body.topic()))
+        }
+    }
+}
+
+fn read(repo: &Repo, place: &str, held: &Held) -> Result<Operation> {
+    ops::read_one(repo, held, &format!("{place}/{}", held.place))
+}

@@ -1,0 +1,299 @@
+//! Whether a record went away: the one answer for a push, a sync, a repair, a bundle, a merge and a look at
+//! history. What follows from a loss each of them decides.
+//!
+//! A record is known by its file: by its name and its blob. What it says is not asked, so that a record of a
+//! kind that this program does not know is kept like any other. Only where format 1 sealed the records of an
+//! archived session into one file, a line of that stands for a file and is compared by what it says.
+
+mod branch;
+#[cfg(test)]
+mod tests;
+
+pub use branch::has_all;
+pub(super) use branch::{Holding, Loss, between, others, uid};
+
+use super::shelf;
+use super::{layout, ops};
+use loopx_base::failure::{Code, Failure};
+use loopx_base::id::Oid;
+use loopx_base::shelf::Shelf;
+use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::op::Operation;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
+
+/// What the name of a record's file ends with.
+const ENDING: &str = ".json";
+
+/// The records of one entity, by the names of their files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Records(BTreeMap<String, Content>);
+
+/// What a record is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    File(Oid),
+    /// A line of a sealed file: the digest of what it says.
+    Line(Oid),
+}
+
+/// Records that nobody can list, because an object that leads to them cannot be read.
+#[derive(Debug)]
+pub(super) struct Unreadable(pub(super) Failure);
+
+impl Unreadable {
+    /// The failure of whoever cannot go on without.
+    pub(super) fn failure(self) -> Failure {
+        self.0
+    }
+}
+
+type Listed = Result<Records, Unreadable>;
+
+/// A record that is not there any more, or is another one now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Lost {
+    pub(super) name: String,
+    pub(super) was: Content,
+    pub(super) how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    Gone,
+    Changed,
+}
+
+impl Records {
+    /// The records of an entity's folder; none where there is no folder.
+    pub(super) fn of(repo: &Repo, folder: Option<&Entry>) -> Listed {
+        Place::of(repo, folder)?.records(repo)
+    }
+
+    /// The records in a folder `ops/`.
+    pub(super) fn below(repo: &Repo, ops: &Oid) -> Listed {
+        Place::Files(ops.clone()).records(repo)
+    }
+
+    /// The records of two folders, but for what both of them have in one place: that costs no look.
+    pub(super) fn differing(
+        repo: &Repo,
+        before: Option<&Entry>,
+        after: Option<&Entry>,
+    ) -> (Listed, Listed) {
+        let nothing = || Ok(Records::default());
+        if before == after {
+            return (nothing(), nothing());
+        }
+        match (Place::of(repo, before), Place::of(repo, after)) {
+            (Ok(Place::Files(before)), Ok(Place::Files(after))) => {
+                if before == after {
+                    return (nothing(), nothing());
+                }
+                let shared = shared(repo, &before, &after).unwrap_or_default();
+                (
+                    listed(repo, &before, &shared),
+                    listed(repo, &after, &shared),
+                )
+            }
+            (before, after) => (
+                before.and_then(|place| place.records(repo)),
+                after.and_then(|place| place.records(repo)),
+            ),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
+
+    /// Those that are files, with their blobs.
+    pub(super) fn files(&self) -> impl Iterator<Item = (&String, &Oid)> {
+        self.0.iter().filter_map(|(name, content)| match content {
+            Content::File(blob) => Some((name, blob)),
+            Content::Line(_) => None,
+        })
+    }
+
+    pub(super) fn add(&mut self, lost: Lost) {
+        self.0.insert(lost.name, lost.was);
+    }
+
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        self.0.retain(|name, _| keep(name));
+    }
+
+    /// Those that another set has not as they are here.
+    pub(super) fn lost(&self, repo: &Repo, after: &Records) -> Vec<Lost> {
+        let mut found = Vec::new();
+        for (name, was) in &self.0 {
+            let how = match after.0.get(name) {
+                None => How::Gone,
+                Some(now) if is_same(repo, was, now) => continue,
+                Some(_) => How::Changed,
+            };
+            found.push(Lost {
+                name: name.clone(),
+                was: was.clone(),
+                how,
+            });
+        }
+        found
+    }
+}
+
+impl Lost {
+    /// Whether the file was the record that its name says: what was none may go. One that cannot be read is
+    /// taken at its name.
+    pub(super) fn was_record(&self, repo: &Repo) -> bool {
+        match &self.was {
+            Content::Line(_) => true,
+            Content::File(blob) => is_record(repo, &self.name, blob),
+        }
+    }
+}
+
+/// Whether a file is the record that its name says.
+pub(super) fn is_record(repo: &Repo, name: &str, blob: &Oid) -> bool {
+    let id = name
+        .strip_suffix(ENDING)
+        .and_then(|name| Some(name.split_once('-')?.1));
+    let is_digest =
+        |id: &&str| matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if let Some(id) = id.filter(is_digest) {
+        return id == blob.as_str();
+    }
+    let Ok(bytes) = repo.read_blob(blob) else {
+        return true;
+    };
+    match Operation::parse(&bytes, name, blob) {
+        Ok(op) => op.file_name() == name,
+        Err(failure) => failure.code == Code::FormatNewer,
+    }
+}
+
+/// Where the records of an entity are.
+enum Place {
+    Nowhere,
+    Files(Oid),
+    Sealed(Oid),
+}
+
+impl Place {
+    fn of(repo: &Repo, folder: Option<&Entry>) -> Result<Self, Unreadable> {
+        let Some(folder) = folder.filter(|folder| folder.kind == EntryKind::Tree) else {
+            return Ok(Place::Nowhere);
+        };
+        let entries = repo.entries(&folder.id, [layout::SEALED_OPS, layout::OPS]);
+        let [sealed, ops] = entries.map_err(Unreadable)?;
+        // Whoever reads a session takes the sealed file, where there is one.
+        Ok(match (sealed, ops) {
+            (Some(sealed), _) if sealed.kind == EntryKind::Blob => Place::Sealed(sealed.id),
+            (_, Some(ops)) if ops.kind == EntryKind::Tree => Place::Files(ops.id),
+            _ => Place::Nowhere,
+        })
+    }
+
+    fn records(&self, repo: &Repo) -> Listed {
+        match self {
+            Place::Nowhere => Ok(Records::default()),
+            Place::Files(ops) => listed(repo, ops, &[]),
+            Place::Sealed(blob) => {
+                let bytes = repo.read_blob(blob).map_err(Unreadable)?;
+                Ok(lines(repo, &bytes))
+            }
+        }
+    }
+}
+
+/// The folders of two `ops/` that are the same in both.
+pub(crate) fn shared(repo: &Repo, one: &Oid, other: &Oid) -> Option<Vec<String>> {
+    let one = shelf::layout(repo, Shelf::Operations, one).ok()?;
+    let other = shelf::layout(repo, Shelf::Operations, other).ok()?;
+    // A file beside the folders hides what lies in them.
+    if !one.flat.is_empty() || !other.flat.is_empty() {
+        return None;
+    }
+    let mut shared = one.folders;
+    shared.retain(|folder| other.folders.contains(folder));
+    Some(shared.into_iter().map(|(name, _)| name).collect())
+}
+
+/// The records in `ops/`, without those in some of its folders. A signature stands beside a record, and is
+/// none; nor is anything else that is not named like one.
+fn listed(repo: &Repo, ops: &Oid, without: &[String]) -> Listed {
+    let files = ops::files_but(repo, ops, without).map_err(Unreadable)?;
+    let records = files.into_iter().filter(|held| held.name.ends_with(ENDING));
+    let records = records.map(|held| (held.name, Content::File(held.entry.id)));
+    Ok(Records(records.collect()))
+}
+
+/// The records that were sealed into one file. Of two of one name readers take the first.
+fn lines(repo: &Repo, sealed: &[u8]) -> Records {
+    #[derive(Deserialize)]
+    struct Name {
+        seq: u64,
+        op: String,
+    }
+    let mut records = Records::default();
+    for line in sealed.split(|byte| *byte == b'\n') {
+        let Ok(Name { seq, op }) = serde_json::from_slice(line) else {
+            continue;
+        };
+        let Some(said) = said(repo, line) else {
+            continue;
+        };
+        if let Slot::Vacant(slot) = records.0.entry(format!("{seq:08}-{op}.json")) {
+            slot.insert(Content::Line(said));
+        }
+    }
+    records
+}
+
+/// A digest of what a record says, however it is written. What is not there and what is nothing are one.
+fn said(repo: &Repo, bytes: &[u8]) -> Option<Oid> {
+    let mut value: Value = serde_json::from_slice(bytes).ok()?;
+    drop_nulls(&mut value);
+    let bytes = serde_json::to_vec(&value).ok()?;
+    repo.hash_blob(&bytes).ok()
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+fn is_same(repo: &Repo, was: &Content, now: &Content) -> bool {
+    match (was, now) {
+        (Content::File(was), Content::File(now)) | (Content::Line(was), Content::Line(now)) => {
+            was == now
+        }
+        (Content::File(file), Content::Line(line)) | (Content::Line(line), Content::File(file)) => {
+            match repo.read_blob(file) {
+                Ok(bytes) => said(repo, &bytes).as_ref() == Some(line),
+                // One that cannot be read is taken at its name.
+                Err(_) => true,
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! One folder of many entries, as a tree: what lies in it and where, whichever layout it has, and what it is
+//! written like (see [`Shelf`]). Which folders of the branch these are is not known here.
+//!
+//! Both layouts are read at any size, because earlier commits have them. What is written has the one
+//! that the number of entries asks for.
+
+use loopx_base::failure::Result;
+use loopx_base::id::Oid;
+use loopx_base::shelf::Shelf;
+use loopx_git::{Entry, EntryKind, Repo};
+use std::collections::BTreeMap;
+
+/// An entry of a shelf.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) name: String,
+    /// Where it lies in the shelf: its name, or a folder and its name.
+    pub(super) place: String,
+    pub(super) entry: Entry,
+}
+
+/// An entry, or something below it, to set or to remove.
+#[derive(Clone, Copy)]
+pub(super) struct Change<'p> {
+    pub(super) name: &'p str,
+    pub(super) below: Option<&'p str>,
+    pub(super) entry: Option<&'p Entry>,
+}
+
+/// The entry of this name in a shelf.
+pub(super) fn named(repo: &Repo, kind: Shelf, shelf: &Oid, name: &str) -> Result<Option<Held>> {
+    for spread in [false, true] {
+        let place = kind.place(name, spread);
+        if let Some(entry) = repo.entry_at(shelf, &place)? {
+            let name = name.to_owned();
+            return Ok(Some(Held { name, place, entry }));
+        }
+    }
+    Ok(None)
+}
+
+/// How a shelf is laid out.
+pub(super) struct Layout {
+    /// Entries side by side.
+    pub(super) flat: Vec<(String, Entry)>,
+    /// The folders of those that are spread.
+    pub(super) folders: Vec<(String, Oid)>,
+}
+
+pub(super) fn layout(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Layout> {
+    let (folders, flat): (Vec<_>, Vec<_>) = repo
+        .list_tree(shelf)?
+        .into_iter()
+        .partition(|(name, entry)| kind.is_folder(name) && entry.kind == EntryKind::Tree);
+    let folders = folders.into_iter().map(|(name, entry)| (name, entry.id));
+    Ok(Layout {
+        flat,
+        folders: folders.collect(),
+    })
+}
+
+/// Everything in a shelf, by name. Of two of one name the one that [`named`] finds.
+pub(super) fn entries(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Vec<Held>> {
+    entries_but(repo, kind, shelf, &[])
+}
+
+/// The same but for what lies in some of its folders.
+pub(super) fn entries_but(
+    repo: &Repo,
+    kind: Shelf,
+    shelf: &Oid,
+    without: &[String],
+) -> Result<Vec<Held>> {
+    let layout = layout(repo, kind, shelf)?;
+    let mut found = BTreeMap::new();
+    for (folder, tree) in layout.folders {
+        if without.contains(&folder) {
+            continue;
+        }
+        for (name, entry) in repo.list_tree(&tree)? {
+            let place = format!("{folder}/{name}");
+            let held = Held { name, place, entry };
+            // One that lies in the wrong folder is found by nobody who asks for its name.
+            if held.place == kind.place(&held.name, true) || !found.contains_key(&held.name) {
+                found.insert(held.name.clone(), held);
+            }
+        }
+    }
+    for (name, entry) in layout.flat {
+        let place = name.clone();
+        found.insert(name.clone(), Held { name, place, entry });
+    }
+    Ok(found.into_values().collect())
+}
+
+/// A shelf with some of its entries set or removed; `None` where nothing is left. What was written before is
+/// taken to be laid out as it should be, unless all of it is to be looked at.
+pub(super) fn edit(
+    repo: &Repo,
+    kind: Shelf,
+    before: Option<&Oid>,
+    changes: &[Change<'_>],
+    arrange: bool,
+) -> Result<Option<Oid>> {
+    let mut before = before.cloned();
+    let mut spread = false;
+    if let Some(shelf) = &before {
+        let known = layout(repo, kind, shelf)?;
+        spread = !known.folders.is_empty();
+        if spread && !known.flat.is_empty() {
+            let (shelf, is_spread) = rebuilt(repo, kind, shelf)?;
+            (before, spread) = (shelf, is_spread);
+        }
+    }
+    let Some(after) = repo.edited_tree(before.as_ref(), &placed(kind, changes, spread))? else {
+        return Ok(None);
+    };
+    let fits = match spread {
+        _ if arrange => faults(repo, kind, &after)?.is_none(),
+        false => !kind.is_spread(repo.tree_len(&after)?),
+        // What only grows stays spread: nothing has to be counted.
+        true => changes.iter().all(|change| change.entry.is_some()) || is_many(repo, kind, &after)?,
+    };
+    match fits {
+        true => Ok(Some(after)),
+        false => Ok(rebuilt(repo, kind, &after)?.0),
+    }
+}
+
+/// Whether a spread shelf has as many entries as it takes; no more of it is read than that needs.
+fn is_many(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<bool> {
+    let mut count = 0;
+    for (_, folder) in layout(repo, kind, shelf)?.folders {
+        count += repo.tree_len(&folder)?;
+        if kind.is_spread(count) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn placed(kind: Shelf, changes: &[Change<'_>], spread: bool) -> BTreeMap<String, Option<Entry>> {
+    let placed = changes.iter().map(|change| {
+        let mut path = kind.place(change.name, spread);
+        if let Some(below) = change.below {
+            path = format!("{path}/{below}");
+        }
+        (path, change.entry.cloned())
+    });
+    placed.collect()
+}
+
+/// A shelf laid out anew, and whether its entries are spread now.
+fn rebuilt(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<(Option<Oid>, bool)> {
+    let held = entries(repo, kind, shelf)?;
+    let spread = kind.is_spread(held.len());
+    let edits = held
+        .into_iter()
+        .map(|held| (kind.place(&held.name, spread), Some(held.entry)));
+    Ok((repo.edited_tree(None, &edits.collect())?, spread))
+}
+
+/// What a shelf's layout lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Everything is found, and it is not the layout that the number of entries asks for: an older program
+    /// wrote it.
+    Unfitting(String),
+    /// An entry that its name does not lead to, or that is there twice.
+    Misplaced(String),
+}
+
+/// The first thing that is wrong with the layout of a shelf.
+pub(super) fn faults(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Option<Fault>> {
+    faults_but(repo, kind, shelf, &[])
+}
+
+/// The same but for what lies in some of its folders.
+pub(super) fn faults_but(
+    repo: &Repo,
+    kind: Shelf,
+    shelf: &Oid,
+    without: &[String],
+) -> Result<Option<Fault>> {
+    let layout = layout(repo, kind, shelf)?;
+    if let (Some((name, _)), Some((folder, _))) = (layout.flat.first(), layout.folders.first()) {
+        let what = format!("`{name}` lies beside the folder `{folder}`");
+        return Ok(Some(Fault::Misplaced(what)));
+    }
+    let mut count = layout.flat.len();
+    let folders = layout.folders.iter();
+    for (folder, tree) in folders.filter(|(name, _)| !without.contains(name)) {
+        let names = repo.list_tree(tree)?;
+        count += names.len();
+        if names.is_empty() {
+            let what = format!("the folder `{folder}` is empty");
+            return Ok(Some(Fault::Misplaced(what)));
+        }
+        let wrong = names.iter().find(|(name, _)| kind.folder(name) != *folder);
+        if let Some((name, _)) = wrong {
+            let belongs = kind.folder(name);
+            let what = format!("`{folder}/{name}` belongs into `{belongs}`");
+            return Ok(Some(Fault::Misplaced(what)));
+        }
+    }
+    let limit = kind.limit();
+    Ok(match (kind.is_spread(count), layout.folders.is_empty()) {
+        (true, true) => Some(Fault::Unfitting(format!(
+            "{count} entries lie side by side, and from more than {limit} on they belong into folders"
+        ))),
+        (false, false) => Some(Fault::Unfitting(format!(
+            "{count} entries lie in folders, and up to {limit} belong side by side"
+        ))),
+        _ => None,
+    })
+}

@@ -1,0 +1,60 @@
+//! The state of a session as it is stored in its folder: read from its files, and written to those that change. Which
+//! files a state has is the core's business; this module finds and writes them.
+
+use super::layout;
+use loopx_base::failure::Result;
+use loopx_base::id::Oid;
+use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::session::{PARTS, State};
+use std::collections::BTreeMap;
+
+/// The state that a folder holds; nothing where there is none, or where other rules than this program's made it.
+pub(super) fn state(repo: &Repo, folder: &Oid, label: &str) -> Result<Option<State>> {
+    match repo.blob_at(folder, layout::STATE)? {
+        Some(bytes) => read(repo, folder, &bytes, label),
+        None => Ok(None),
+    }
+}
+
+/// The same where the bytes of `state.json` are known.
+pub(super) fn read(repo: &Repo, folder: &Oid, bytes: &[u8], label: &str) -> Result<Option<State>> {
+    State::parse(bytes, label, || parts(repo, folder))
+}
+
+fn parts(repo: &Repo, folder: &Oid) -> Result<Vec<(String, Vec<u8>)>> {
+    let Some(entry) = repo.entry_at(folder, PARTS)? else {
+        return Ok(Vec::new());
+    };
+    if entry.kind != EntryKind::Tree {
+        return Ok(Vec::new());
+    }
+    let files = repo.list_tree(&entry.id)?.into_iter();
+    let blobs = files.filter(|(_, entry)| entry.kind == EntryKind::Blob);
+    blobs
+        .map(|(name, entry)| Ok((format!("{PARTS}/{name}"), repo.read_blob(&entry.id)?)))
+        .collect()
+}
+
+/// What changes in a folder for a state to be stored in it, whose files are those of the state `before`.
+pub(super) fn entries(
+    repo: &Repo,
+    state: &mut State,
+    before: Option<&State>,
+) -> Result<BTreeMap<String, Option<Entry>>> {
+    let mut found = BTreeMap::new();
+    // What another program will read differently is left to it.
+    if !state.is_understood() {
+        let had = before.map(State::parts).unwrap_or_default();
+        found.extend(had.into_iter().map(|path| (path, None)));
+        found.insert(layout::STATE.to_owned(), None);
+        return Ok(found);
+    }
+    let before = before.filter(|before| before.is_understood());
+    let files = state.to_files(before)?;
+    let write = |bytes: &[u8]| repo.write_blob(bytes).map(Entry::blob);
+    found.insert(layout::STATE.to_owned(), Some(write(&files.head)?));
+    for (path, bytes) in files.parts {
+        found.insert(path, bytes.as_deref().map(write).transpose()?);
+    }
+    Ok(found)
+}

@@ -1,0 +1,115 @@
+//! What a list shows of each session, without reading every state again.
+//!
+//! A large repository keeps a disposable file in the git dir: each session's folder id, and what the list
+//! shows of that folder. A folder that is not in it is read; a file that is damaged, old or of another
+//! format is as good as none, and one that cannot be written is done without. Nothing but a list may
+//! look at it: a gate reads states.
+
+use super::snapshot::{Session, Snapshot};
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_rules::session::{Ending, State};
+use loopx_rules::stage::Stage;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// Below this many sessions reading them all is as fast.
+const WORTH_KEEPING: usize = 500;
+
+/// Raised when what is kept changes: an older file is passed over.
+const FORMAT: u32 = 2;
+
+/// One line of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    pub title: String,
+    pub stage: Stage,
+    pub ending: Option<Ending>,
+    pub branch: Option<String>,
+    /// RFC 3339.
+    pub started: String,
+    /// RFC 3339.
+    pub touched: String,
+    /// Who began it, and who touched it last.
+    pub starter: String,
+    pub toucher: String,
+}
+
+impl From<State> for Summary {
+    fn from(state: State) -> Self {
+        Summary {
+            title: state.title,
+            stage: state.stage,
+            ending: state.ending,
+            branch: state.branch,
+            started: state.started.at,
+            touched: state.touched.at,
+            starter: state.started.by.to_string(),
+            toucher: state.touched.by.to_string(),
+        }
+    }
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    format: u32,
+    /// By the folder's tree id: the same folder says the same.
+    by_tree: HashMap<Oid, Summary>,
+}
+
+impl Snapshot<'_> {
+    /// The active sessions, sorted, then the archived ones if asked for, newest month first. A damaged one
+    /// is given as its failure, each time anew.
+    pub fn summaries(&self, archived: bool) -> Result<Vec<(SessionId, Result<Summary>)>> {
+        let folders = self.session_folders(archived)?;
+        let file = (folders.len() >= WORTH_KEEPING).then(|| place(&self.repo().common_dir()));
+        let mut kept = file.as_deref().map(read).unwrap_or_default();
+        let mut fresh = false;
+        let mut trees = HashSet::with_capacity(folders.len());
+        let mut found = Vec::with_capacity(folders.len());
+        for (id, folder) in folders {
+            let tree = folder.entry.id.clone();
+            let summary = match kept.by_tree.get(&tree) {
+                Some(summary) => Ok(summary.clone()),
+                None => {
+                    let read = self.load_folder(folder);
+                    let read = read.map(|Session { state, .. }| Summary::from(state));
+                    if let Ok(summary) = &read {
+                        fresh = true;
+                        kept.by_tree.insert(tree.clone(), summary.clone());
+                    }
+                    read
+                }
+            };
+            trees.insert(tree);
+            found.push((id, summary));
+        }
+        if let Some(file) = file
+            && fresh
+        {
+            // What this list left out will be asked for again.
+            kept.by_tree.retain(|tree, summary| {
+                trees.contains(tree) || matches!(summary.ending, Some(Ending::Archived { .. }))
+            });
+            // A list without its file is slower, and right.
+            kept.format = FORMAT;
+            if let Ok(bytes) = serde_json::to_vec(&kept) {
+                drop(self.repo().write_shared(&file, &bytes));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn place(common_dir: &Path) -> PathBuf {
+    common_dir.join("loopx").join("list-cache.json")
+}
+
+fn read(file: &Path) -> Kept {
+    std::fs::read(file)
+        .ok()
+        .and_then(|bytes| serde_json::from_slice::<Kept>(&bytes).ok())
+        .filter(|kept| kept.format == FORMAT)
+        .unwrap_or_default()
+}

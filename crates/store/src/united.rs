@@ -1,0 +1,211 @@
+//! One session's folder, made from those of several clones: a function of its operations and of the
+//! files that belong to them.
+
+use super::folder::{Parts, assemble};
+use super::loss::Records;
+use super::{Edits, Session, layout, ops, room, signatures};
+use loopx_base::failure::Result;
+use loopx_base::id::{Oid, SessionId};
+use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::op::Operation;
+use loopx_rules::session::State;
+use loopx_rules::session::is_state_file;
+use std::collections::BTreeMap;
+
+/// What a folder holds that does not follow from something else.
+#[derive(Default)]
+pub(super) struct Folder {
+    pub(super) operations: Vec<Operation>,
+    /// Operation files and what lies beside them, by name.
+    pub(super) records: BTreeMap<String, Oid>,
+    /// Logs, bases, originals: by path.
+    pub(super) beside: BTreeMap<String, Oid>,
+    /// Written at the archive by an older program, by no operation.
+    candidate: Option<Oid>,
+}
+
+impl Edits {
+    /// Adds an operation that tells the past anew, and with it the folder, wherever that belongs now.
+    pub fn rebuild(&mut self, repo: &Repo, session: &Session, op: &Operation) -> Result<State> {
+        room::require(repo, Some(session), op)?;
+        let mut folder = gather(repo, &session.place, &session.tree)?;
+        let blob = repo.write_blob(&op.to_bytes()?)?;
+        folder.records.insert(op.file_name(), blob);
+        folder.operations.push(op.clone());
+        let (path, tree, state) = build(repo, &session.state.id, vec![folder])?;
+        if path != session.path {
+            self.remove(session.path.clone());
+        }
+        self.set(path, Entry::tree(tree));
+        self.index(repo, Some(&session.state), &state)?;
+        Ok(state)
+    }
+}
+
+impl Edits {
+    /// Brings a session's folder together with an earlier one, which has operations that went away or are
+    /// others now.
+    pub(super) fn reunite(
+        &mut self,
+        repo: &Repo,
+        session: &Session,
+        earlier: &Oid,
+        missing: &Records,
+    ) -> Result<()> {
+        let mut now = gather(repo, &session.path, &session.tree)?;
+        now.operations.retain(|op| !missing.has(&op.file_name()));
+        now.records.retain(|name, _| !missing.has(name));
+        let then = gather(repo, &session.path, earlier)?;
+        let (path, tree, _) = build(repo, &session.state.id, vec![now, then])?;
+        if path != session.path {
+            self.remove(session.path.clone());
+        }
+        self.set(path, Entry::tree(tree));
+        Ok(())
+    }
+}
+
+/// Where a version of an artifact lies on the branch.
+pub fn version_path(session: &Session, artifact: Artifact, blob: &Oid) -> String {
+    format!(
+        "{}/{}",
+        session.place,
+        layout::version(artifact.path(), blob)
+    )
+}
+
+/// Where a version of another file lies on the branch.
+pub fn file_version_path(session: &Session, path: &str, blob: &Oid) -> String {
+    format!("{}/{}", session.place, layout::version(path, blob))
+}
+
+/// Reads a session's folder.
+pub(super) fn gather(repo: &Repo, path: &str, tree: &Oid) -> Result<Folder> {
+    gather_beside(repo, path, tree, &[])
+}
+
+/// Reads a session's folder, but for the operations that others have which were read before.
+pub(super) fn gather_beside(
+    repo: &Repo,
+    path: &str,
+    tree: &Oid,
+    others: &[Folder],
+) -> Result<Folder> {
+    let mut folder = Folder::default();
+    if let Some(entry) = repo.entry_at(tree, layout::OPS)?
+        && entry.kind == EntryKind::Tree
+    {
+        for held in ops::files(repo, &entry.id)? {
+            let has = |other: &Folder| other.records.get(&held.name) == Some(&held.entry.id);
+            if held.name.ends_with(".json") && !others.iter().any(has) {
+                let label = format!("{path}/{}/{}", layout::OPS, held.place);
+                folder.operations.push(ops::read_one(repo, &held, &label)?);
+            }
+            folder.records.insert(held.name, held.entry.id);
+        }
+    }
+    let is_artifact = |path: &str| Artifact::at(path).is_some();
+    let below_ops = format!("{}/", layout::OPS);
+    for (name, blob) in repo.walk_blobs(tree)? {
+        if name.starts_with(&below_ops) {
+            continue;
+        }
+        if name == layout::SEALED_SIGNATURES {
+            let label = format!("{path}/{name}");
+            let signed = signatures::unseal(repo, &repo.read_blob(&blob)?, &label)?;
+            folder.records.extend(signed);
+        } else if name == layout::SEALED_OPS {
+            let label = format!("{path}/{name}");
+            for line in repo.read_blob(&blob)?.split(|byte| *byte == b'\n') {
+                if line.is_empty() {
+                    continue;
+                }
+                let op = Operation::parse_sealed(line, &label)?;
+                let blob = repo.write_blob(&op.to_bytes()?)?;
+                folder.records.insert(op.file_name(), blob);
+                folder.operations.push(op);
+            }
+            folder.candidate = repo
+                .entry_at(tree, Artifact::AdrCandidate.path())?
+                .map(|entry| entry.id);
+        } else if !is_state_file(&name)
+            && !is_artifact(&name)
+            && !name.starts_with(&format!("{}/", layout::VERSIONS))
+        {
+            folder.beside.insert(name, blob);
+        }
+    }
+    Ok(folder)
+}
+
+/// The folder that several give together, where it belongs, and its state.
+pub(super) fn build(
+    repo: &Repo,
+    id: &SessionId,
+    folders: Vec<Folder>,
+) -> Result<(String, Oid, State)> {
+    let mut operations: BTreeMap<(u64, String), (Option<Oid>, Operation)> = BTreeMap::new();
+    let mut records = BTreeMap::new();
+    let mut beside = BTreeMap::new();
+    let mut candidate: Option<Oid> = None;
+    for folder in folders {
+        for op in folder.operations {
+            let key = (op.seq, op.op.to_string());
+            let blob = folder.records.get(&op.file_name()).cloned();
+            // Of two that claim one name every clone takes the same, and its file with it. Only an id of
+            // format 1 can be claimed twice.
+            let claim = |blob: &Option<Oid>, op: &Operation| (format!("{op:?}"), blob.clone());
+            match operations.get(&key) {
+                Some((known, _)) if blob.is_some() && *known == blob => {}
+                Some((known, other)) if claim(known, other) >= claim(&blob, &op) => {}
+                _ => drop(operations.insert(key, (blob, op))),
+            }
+        }
+        unite_files(&mut records, folder.records);
+        unite_files(&mut beside, folder.beside);
+        candidate = candidate.max(folder.candidate);
+    }
+    for (blob, op) in operations.values() {
+        if let Some(blob) = blob {
+            records.insert(op.file_name(), blob.clone());
+        }
+    }
+    let operations: Vec<Operation> = operations.into_values().map(|(_, op)| op).collect();
+    // What operations wrote follows from them.
+    for path in operations.iter().flat_map(|op| op.others.keys()) {
+        beside.remove(path);
+    }
+    let mut state = super::replay(repo, id, &operations)?;
+    settle_candidate(&mut state, candidate);
+    let entries = records.into_iter();
+    let parts = Parts {
+        before: None,
+        records: entries
+            .map(|(name, blob)| (name, Some(Entry::blob(blob))))
+            .collect(),
+        beside,
+    };
+    assemble(repo, parts, state)
+}
+
+/// The candidate of a decision record, where an older program archived the session: no operation of its
+/// wrote one.
+pub(super) fn settle_candidate(state: &mut State, candidate: Option<Oid>) {
+    if let Some(blob) = candidate
+        && !state.is_active()
+        && !state.artifacts.contains_key(&Artifact::AdrCandidate)
+    {
+        state.artifacts.insert(Artifact::AdrCandidate, blob);
+    }
+}
+
+fn unite_files(all: &mut BTreeMap<String, Oid>, more: BTreeMap<String, Oid>) {
+    for (name, blob) in more {
+        let blob = match all.remove(&name) {
+            Some(known) => known.max(blob),
+            None => blob,
+        };
+        all.insert(name, blob);
+    }
+}
