@@ -1,6 +1,6 @@
 //! Claude Code: `hooks` of a settings file; exit 0 and two keys to block a stop.
 
-use super::{Call, Decision, Moment, block_or_tell, common, specific};
+use super::{command_hook, Call, Decision, HostSpec, Moment, block_or_tell, common, specific};
 use serde_json::{Value, json};
 
 pub(super) const EVENTS: [(&str, Moment); 5] = [
@@ -11,7 +11,24 @@ pub(super) const EVENTS: [(&str, Moment); 5] = [
     ("PreToolUse", Moment::PreTool),
 ];
 
-pub(super) fn read(input: &Value) -> Call {
+pub(super) const SPEC: HostSpec = HostSpec {
+    name: "claude",
+    title: "Claude Code",
+    file: ".claude/settings.json",
+    has_version: false,
+    takes_comments: false,
+    is_nested: true,
+    is_read_where_started: true,
+    is_read_in_primary: false,
+    also_runs: None,
+    notes: &["Claude Code asks once whether it may trust the folder"],
+    events: &EVENTS,
+    read,
+    answer,
+    entry,
+};
+
+fn read(input: &Value) -> Call {
     common(input)
 }
 
@@ -28,5 +45,13 @@ pub(super) fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
         }
         Moment::Prompt => specific("UserPromptSubmit", moment, decision),
         Moment::PreTool => specific("PreToolUse", moment, decision),
+    }
+}
+
+fn entry(_event: &str, moment: Moment, command: &str) -> Value {
+    if moment == Moment::PreTool {
+        json!({ "matcher": "Bash", "hooks": [command_hook(command)] })
+    } else {
+        json!({ "hooks": [command_hook(command)] })
     }
 }

@@ -1,9 +1,9 @@
 //! Copilot CLI: camelCase fields, or snake_case where the event was configured by Claude's name.
 
-use super::{Call, Decision, Moment, block, common, text};
+use super::{TIMEOUT, Call, Decision, HostSpec, Moment, block, common, text};
 use serde_json::{Value, json};
 
-pub(super) const EVENTS: [(&str, Moment); 5] = [
+const EVENTS: [(&str, Moment); 5] = [
     ("agentStop", Moment::Stop),
     ("subagentStop", Moment::SubagentStop),
     ("sessionStart", Moment::SessionStart),
@@ -11,7 +11,26 @@ pub(super) const EVENTS: [(&str, Moment); 5] = [
     ("preToolUse", Moment::PreTool),
 ];
 
-pub(super) fn read(input: &Value) -> Call {
+pub(super) const SPEC: HostSpec = HostSpec {
+    name: "copilot",
+    title: "Copilot CLI",
+    file: ".github/hooks/git-loopx.json",
+    has_version: true,
+    takes_comments: false,
+    is_nested: false,
+    is_read_where_started: false,
+    is_read_in_primary: false,
+    also_runs: None,
+    notes: &[
+        "Copilot CLI needs the folder to be trusted (without a terminal: COPILOT_ALLOW_ALL=true); its cloud agent reads the default branch alone",
+    ],
+    events: &EVENTS,
+    read,
+    answer,
+    entry,
+};
+
+fn read(input: &Value) -> Call {
     let reason = text(input, &["stopReason", "stop_reason"]);
     let common = common(input);
     Call {
@@ -32,7 +51,7 @@ pub(super) fn read(input: &Value) -> Call {
     }
 }
 
-pub(super) fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
+fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
     match (moment, decision) {
         (Moment::Stop | Moment::SubagentStop, _) => block(decision),
         (Moment::SessionStart | Moment::Prompt, Decision::Inject(text)) => {
@@ -44,4 +63,8 @@ pub(super) fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
         })),
         _ => None,
     }
+}
+
+fn entry(_event: &str, _moment: Moment, command: &str) -> Value {
+    json!({ "type": "command", "bash": command, "timeoutSec": TIMEOUT })
 }

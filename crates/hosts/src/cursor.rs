@@ -1,9 +1,9 @@
 //! Cursor: a stop is answered with a message that follows up; tool calls have a permission.
 
-use super::{Call, Decision, Moment, common, text};
+use super::{TIMEOUT, Call, Decision, Host, HostSpec, Moment, common, text};
 use serde_json::{Value, json};
 
-pub(super) const EVENTS: [(&str, Moment); 5] = [
+const EVENTS: [(&str, Moment); 5] = [
     ("stop", Moment::Stop),
     ("subagentStop", Moment::SubagentStop),
     ("sessionStart", Moment::SessionStart),
@@ -11,7 +11,24 @@ pub(super) const EVENTS: [(&str, Moment); 5] = [
     ("beforeShellExecution", Moment::PreTool),
 ];
 
-pub(super) fn read(input: &Value) -> Call {
+pub(super) const SPEC: HostSpec = HostSpec {
+    name: "cursor",
+    title: "Cursor",
+    file: ".cursor/hooks.json",
+    has_version: true,
+    takes_comments: false,
+    is_nested: false,
+    is_read_where_started: false,
+    is_read_in_primary: false,
+    also_runs: Some(Host::Claude),
+    notes: &["Cursor's cloud agents run no hooks"],
+    events: &EVENTS,
+    read,
+    answer,
+    entry,
+};
+
+fn read(input: &Value) -> Call {
     let roots = input.get("workspace_roots").and_then(Value::as_array);
     let root = roots.and_then(|roots| roots.first()?.as_str().map(str::to_owned));
     let common = common(input);
@@ -28,7 +45,7 @@ pub(super) fn read(input: &Value) -> Call {
     }
 }
 
-pub(super) fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
+fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
     match (moment, decision) {
         (Moment::Stop | Moment::SubagentStop, Decision::Block(reason)) => {
             Some(json!({ "followup_message": reason }))
@@ -43,4 +60,8 @@ pub(super) fn answer(moment: Moment, decision: &Decision) -> Option<Value> {
         })),
         _ => None,
     }
+}
+
+fn entry(_event: &str, _moment: Moment, command: &str) -> Value {
+    json!({ "command": command, "timeout": TIMEOUT })
 }

@@ -4,11 +4,6 @@
 //! [`guard`] decides whether a command would get past the gates. One
 //! file per host reads its fields and writes its answer, and knows nothing else. All of it is pure.
 
-mod claude;
-mod codex;
-mod copilot;
-mod cursor;
-mod gemini;
 pub mod guard;
 pub mod hooks;
 pub mod material;
@@ -23,14 +18,75 @@ use std::fmt;
 /// The longest text that a host takes.
 pub const MAX_TEXT: usize = 9_000;
 
-/// A program that runs coding agents and calls hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Host {
-    Claude,
-    Codex,
-    Cursor,
-    Copilot,
-    Gemini,
+macro_rules! hosts {
+    ($($host:ident = $file:ident,)+) => {
+        $(mod $file;)+
+
+        /// A program that runs coding agents and calls hooks.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Host {
+            $($host,)+
+        }
+
+        impl Host {
+            pub const ALL: [Host; [$(Host::$host),+].len()] = [$(Host::$host),+];
+
+            /// What is known of it.
+            pub fn spec(self) -> &'static HostSpec {
+                match self {
+                    $(Host::$host => &$file::SPEC,)+
+                }
+            }
+        }
+    };
+}
+
+// A host is one file and one line.
+hosts! {
+    Claude = claude,
+    Codex = codex,
+    Cursor = cursor,
+    Copilot = copilot,
+    Gemini = gemini,
+}
+
+/// Everything that is known of a host: how its file looks, what it says, and how it wants to be answered.
+pub struct HostSpec {
+    pub name: &'static str,
+    /// What the host calls itself.
+    pub title: &'static str,
+    /// The host's file, from the top of the worktree.
+    pub file: &'static str,
+    /// The file has a `version` beside `hooks`.
+    pub has_version: bool,
+    /// The file may hold comments, which the host passes over.
+    pub takes_comments: bool,
+    /// An entry of the file holds a list of hooks, and is no hook itself.
+    pub is_nested: bool,
+    /// The host reads the file of the folder that it is started in, and of no folder above.
+    pub is_read_where_started: bool,
+    /// The host reads the file of the primary checkout, also in linked worktrees.
+    pub is_read_in_primary: bool,
+    /// The host may run the hooks of this other host's file as well.
+    pub also_runs: Option<Host>,
+    /// What a person has to know of it.
+    pub notes: &'static [&'static str],
+    /// The events that we listen to, by the host's names.
+    pub events: &'static [(&'static str, Moment)],
+    /// Reads the fields of a call. Unknown ones are passed over, missing ones are nothing.
+    pub read: fn(&Value) -> Call,
+    /// What to print: one document, or nothing.
+    pub answer: fn(Moment, &Decision) -> Option<Value>,
+    /// What stands for an event in the host's file: its name, its moment, and the command of the hook.
+    pub entry: fn(&str, Moment, &str) -> Value,
+}
+
+/// Seconds that a host waits for a hook; our own deadline is 10.
+const TIMEOUT: u32 = 15;
+
+/// A hook as Claude Code writes it, which Codex and Gemini CLI took over.
+fn command_hook(command: &str) -> Value {
+    serde_json::json!({ "type": "command", "command": command, "timeout": TIMEOUT })
 }
 
 /// When a hook fires, whatever its host calls it.
@@ -78,44 +134,18 @@ pub enum Decision {
 }
 
 impl Host {
-    pub const ALL: [Host; 5] = [
-        Host::Claude,
-        Host::Codex,
-        Host::Cursor,
-        Host::Copilot,
-        Host::Gemini,
-    ];
-
     pub fn name(self) -> &'static str {
-        match self {
-            Host::Claude => "claude",
-            Host::Codex => "codex",
-            Host::Cursor => "cursor",
-            Host::Copilot => "copilot",
-            Host::Gemini => "gemini",
-        }
+        self.spec().name
     }
 
     /// What the host calls itself.
     pub fn title(self) -> &'static str {
-        match self {
-            Host::Claude => "Claude Code",
-            Host::Codex => "Codex",
-            Host::Cursor => "Cursor",
-            Host::Copilot => "Copilot CLI",
-            Host::Gemini => "Gemini CLI",
-        }
+        self.spec().title
     }
 
     /// The events that we listen to, by the host's names.
     pub fn events(self) -> &'static [(&'static str, Moment)] {
-        match self {
-            Host::Claude => &claude::EVENTS,
-            Host::Codex => &codex::EVENTS,
-            Host::Cursor => &cursor::EVENTS,
-            Host::Copilot => &copilot::EVENTS,
-            Host::Gemini => &gemini::EVENTS,
-        }
+        self.spec().events
     }
 
     /// The moment that the host names so; upper and lower case are one, as hosts mix them.
@@ -128,25 +158,12 @@ impl Host {
 
     /// Reads the fields of a call. Unknown ones are passed over, missing ones are nothing.
     pub fn read(self, input: &Value) -> Call {
-        match self {
-            Host::Claude => claude::read(input),
-            Host::Codex => codex::read(input),
-            Host::Cursor => cursor::read(input),
-            Host::Copilot => copilot::read(input),
-            Host::Gemini => gemini::read(input),
-        }
+        (self.spec().read)(input)
     }
 
     /// What to print: one document, or nothing.
     pub fn answer(self, event: &str, decision: &Decision) -> Option<Value> {
-        let moment = self.moment(event)?;
-        match self {
-            Host::Claude => claude::answer(moment, decision),
-            Host::Codex => codex::answer(moment, decision),
-            Host::Cursor => cursor::answer(moment, decision),
-            Host::Copilot => copilot::answer(moment, decision),
-            Host::Gemini => gemini::answer(moment, decision),
-        }
+        (self.spec().answer)(self.moment(event)?, decision)
     }
 }
 

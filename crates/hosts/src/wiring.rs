@@ -13,8 +13,6 @@ use std::borrow::Cow;
 const MARK: &str = "# git-loopx-agent-hook:";
 /// The number of the command's form.
 const FORM: u32 = 1;
-/// Seconds that a host waits; our own deadline is 10.
-const TIMEOUT: u32 = 15;
 
 /// How a host's file stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -41,13 +39,7 @@ impl Wired {
 
 /// The host's file, from the top of the worktree.
 pub fn file(host: Host) -> &'static str {
-    match host {
-        Host::Claude => ".claude/settings.json",
-        Host::Codex => ".codex/hooks.json",
-        Host::Cursor => ".cursor/hooks.json",
-        Host::Copilot => ".github/hooks/git-loopx.json",
-        Host::Gemini => ".gemini/settings.json",
-    }
+    host.spec().file
 }
 
 /// What `agent install` and `agent material` make and nobody else writes code into, from the top of the
@@ -64,14 +56,9 @@ pub fn is_ours(path: &str) -> bool {
     files().any(|ours| ours == path)
 }
 
-/// Whether the host reads the file of the folder that it is started in, and of no folder above.
-pub fn is_read_where_started(host: Host) -> bool {
-    matches!(host, Host::Claude | Host::Gemini)
-}
-
 /// Where an agent has to be started.
 pub fn starts_in(host: Host, top: &str) -> Option<String> {
-    is_read_where_started(host).then(|| {
+    host.spec().is_read_where_started.then(|| {
         format!(
             "start {} in {top}: in a folder below, it reads no hooks of this repository",
             host.title()
@@ -90,29 +77,15 @@ pub fn command(host: Host, event: &str, program: &str) -> String {
 
 /// What stands for one event in the host's file.
 fn entry(host: Host, event: &str, moment: Moment, program: &str) -> Value {
-    let command = command(host, event, program);
-    let inner = json!({ "type": "command", "command": command, "timeout": TIMEOUT });
-    match host {
-        Host::Claude if moment == Moment::PreTool => json!({ "matcher": "Bash", "hooks": [inner] }),
-        Host::Claude | Host::Codex => json!({ "hooks": [inner] }),
-        Host::Cursor => json!({ "command": command, "timeout": TIMEOUT }),
-        Host::Copilot => json!({ "type": "command", "bash": command, "timeoutSec": TIMEOUT }),
-        Host::Gemini => {
-            let name = format!("git-loopx-{}", event.to_lowercase());
-            let inner = json!({ "type": "command", "name": name, "command": command, "timeout": TIMEOUT * 1000 });
-            match moment {
-                Moment::PreTool => json!({ "matcher": "run_shell_command", "hooks": [inner] }),
-                _ => json!({ "hooks": [inner] }),
-            }
-        }
-    }
+    (host.spec().entry)(event, moment, &command(host, event, program))
 }
 
 /// The file of a host that has none yet.
 fn skeleton(host: Host) -> Value {
-    match host {
-        Host::Cursor | Host::Copilot => json!({ "version": 1, "hooks": {} }),
-        _ => json!({ "hooks": {} }),
+    if host.spec().has_version {
+        json!({ "version": 1, "hooks": {} })
+    } else {
+        json!({ "hooks": {} })
     }
 }
 
@@ -135,11 +108,12 @@ fn unreadable(host: Host, why: &str) -> Failure {
     .help(command!("agent install {host} --dry-run").note("(prints what to add by hand)"))
 }
 
-/// The text as the host reads it: Gemini passes over comments. Every byte stays where it is.
+/// The text as the host reads it, without comments where it passes over them. Every byte stays where it is.
 fn plain(host: Host, text: &str) -> Cow<'_, str> {
-    match host {
-        Host::Gemini => json_text::without_comments(text),
-        _ => Cow::Borrowed(text),
+    if host.spec().takes_comments {
+        json_text::without_comments(text)
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -232,9 +206,7 @@ fn next_cut(host: Host, text: &str, plain: &str, root: &Node) -> Option<String> 
     for (n, member) in members.iter().enumerate() {
         let list = &member.value;
         for (at, item) in list.items().iter().enumerate() {
-            let inner = item
-                .get("hooks")
-                .filter(|_| !matches!(host, Host::Cursor | Host::Copilot));
+            let inner = item.get("hooks").filter(|_| host.spec().is_nested);
             let ours = match inner {
                 None => has_mark(&item.value(plain)),
                 Some(inner) => {
@@ -310,28 +282,21 @@ pub fn state(host: Host, text: Option<&str>, program: &str) -> Wired {
 
 /// What a person has to know of this host; `top` is the folder of its file.
 pub fn notes(host: Host, others: &[Host], top: &str) -> Vec<String> {
-    let mut notes: Vec<&str> = match host {
-        Host::Codex => vec![
-            "Codex runs hooks of a repository only after you trusted them: open `/hooks` in Codex and review them once",
-            "Codex reads this file from the primary checkout, also in linked worktrees",
-        ],
-        Host::Claude => vec!["Claude Code asks once whether it may trust the folder"],
-        Host::Gemini => vec![
-            "Gemini CLI warns once that the project's hooks changed",
-            "Gemini CLI runs no hooks in a folder that is not trusted; without a terminal: GEMINI_CLI_TRUST_WORKSPACE=true",
-        ],
-        Host::Copilot => vec![
-            "Copilot CLI needs the folder to be trusted (without a terminal: COPILOT_ALLOW_ALL=true); its cloud agent reads the default branch alone",
-        ],
-        Host::Cursor => vec!["Cursor's cloud agents run no hooks"],
-    };
-    let both = |one, other| host == one && others.contains(&other);
-    if both(Host::Cursor, Host::Claude) || both(Host::Claude, Host::Cursor) {
-        notes.push(
-            "Cursor may run Claude Code's hooks as well: a stop is answered once all the same",
-        );
-    }
-    let notes = notes.into_iter().map(str::to_owned);
+    let twice = others.iter().find_map(|other| {
+        let pairs = [(host, *other), (*other, host)];
+        let both = pairs
+            .into_iter()
+            .find(|(one, other)| one.spec().also_runs == Some(*other));
+        both.map(|(one, other)| {
+            format!(
+                "{} may run {}'s hooks as well: a stop is answered once all the same",
+                one.title(),
+                other.title()
+            )
+        })
+    });
+    let notes = host.spec().notes.iter().map(|note| (*note).to_owned());
+    let notes = notes.chain(twice);
     starts_in(host, top).into_iter().chain(notes).collect()
 }
 

@@ -57,13 +57,10 @@ fn top(repo: &Repo, host: Host) -> Result<PathBuf> {
         )
         .help("git worktree add ../work")
     })?;
-    // Codex reads the primary checkout's file, whatever worktree it runs in.
     let primary = repo.common_dir();
     let primary = primary.parent().filter(|_| primary.ends_with(".git"));
-    Ok(match (host, primary) {
-        (Host::Codex, Some(primary)) => primary.to_path_buf(),
-        _ => here.to_path_buf(),
-    })
+    let primary = primary.filter(|_| host.spec().is_read_in_primary);
+    Ok(primary.unwrap_or(here).to_path_buf())
 }
 
 /// Reads a host's file.
@@ -88,9 +85,10 @@ pub(crate) fn read(repo: &Repo, host: Host) -> Result<File> {
         }
         Some(Err(_)) => (None, Wired::Unreadable),
     };
-    let folder = match host {
-        Host::Codex => repo.common_dir().join("loopx"),
-        _ => lease::folder(repo),
+    let folder = if host.spec().is_read_in_primary {
+        repo.common_dir().join("loopx")
+    } else {
+        lease::folder(repo)
     };
     Ok(File {
         host,
