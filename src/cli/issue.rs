@@ -33,4 +33,6 @@ pub enum IssueCommand {
     Redo(cmd::issue::end::BackArgs),
     Graph(cmd::issue::graph::GraphArgs),
     Log(cmd::issue::log::LogArgs),
+    Export(cmd::issue::export::ExportArgs),
+    Import(cmd::issue::import::ImportArgs),
 }

@@ -519,8 +519,12 @@ codes! {
         "The issue is resolved or closed already.";
     IssueFieldInvalid "issue_field_invalid" [Usage]
         "A field of an issue cannot have this value.";
+    IssueFormatUnknown "issue_format_unknown" [Usage]
+        "Nobody can tell whose backlog a file is.";
     IssueHeld "issue_held" [Waiting]
         "Another worktree has the issue in hand.";
+    IssueImportInvalid "issue_import_invalid" [Refused]
+        "An issue of another backlog cannot be taken over.";
     IssueKeyTwice "issue_key_twice" [Usage]
         "Two new issues have one key.";
     IssueLinkInvalid "issue_link_invalid" [Usage]

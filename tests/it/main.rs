@@ -76,6 +76,7 @@ mod import;
 mod import_teams;
 mod issue;
 mod issue_clones;
+mod issue_import;
 mod judged_sync;
 mod keys_gone;
 mod kill;

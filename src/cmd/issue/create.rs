@@ -108,5 +108,6 @@ pub(super) fn new_of(plain: plain::Plain) -> Result<New> {
         id: plain.id.clone(),
         links: links.collect::<Result<_>>()?,
         changes: plain.changes(),
+        reason: plain.reason.clone(),
     })
 }

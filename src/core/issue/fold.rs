@@ -7,8 +7,8 @@
 
 use super::event::{Change, IssueEvent};
 use super::{
-    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Source, Status, Texts,
-    Version, text,
+    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, Made, PRIORITY, Place, Said, Source,
+    Status, Texts, Version, text,
 };
 use crate::core::causality::Causality;
 use crate::core::id::OpId;
@@ -39,6 +39,10 @@ enum Field {
     Estimate,
     Assignee,
     Source,
+    Made,
+    Place,
+    /// A field without a counterpart.
+    Kept(String),
     /// Whether this criterion is ticked.
     Tick(String),
 }
@@ -50,6 +54,7 @@ enum Member {
     Link(Link),
     Criterion(String),
     Session(ForIt),
+    Said(Said),
 }
 
 /// What a change does to which part.
@@ -81,6 +86,10 @@ impl Effect {
             Change::Criterion(text) => Effect::Put(Member::Criterion(text.clone())),
             Change::DropCriterion(text) => Effect::Take(Member::Criterion(text.clone())),
             Change::Session(one) => Effect::Put(Member::Session(one.clone())),
+            Change::Made(_) => Effect::Write(Field::Made),
+            Change::Place(_) => Effect::Write(Field::Place),
+            Change::Kept(kept) => Effect::Write(Field::Kept(kept.name.clone())),
+            Change::Said(said) => Effect::Put(Member::Said(said.clone())),
         }
     }
 }
@@ -138,6 +147,7 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
                 at: op.at.clone(),
                 kind: note.kind_word().to_owned(),
                 text: note.text().to_owned(),
+                first: None,
             }),
             Body::Unknown(unknown) => drop(folding.needs.insert(unknown.needs.to_string())),
             Body::Log(_) | Body::Session(_) | Body::Task(_) => {}
@@ -245,7 +255,8 @@ impl Folding<'_> {
         self.fields.get(field)?.last().map(|(_, change)| change)
     }
 
-    fn finish(self, id: &IssueId, created: Signed) -> Read {
+    fn finish(mut self, id: &IssueId, created: Signed) -> Read {
+        self.said();
         let title = match self.value(&Field::Title) {
             Some(Change::Title(title)) => title.clone(),
             _ => String::new(),
@@ -290,6 +301,8 @@ impl Folding<'_> {
             links: self.links(),
             sessions: self.sessions(),
             source: self.source(),
+            made: self.made(),
+            place: self.place(),
             claim: self.claim.as_ref().map(|(_, claim)| claim.clone()),
             comments: self.comments.len(),
             changed: last.map_or_else(|| created.clone(), |op| signed(op)),
@@ -303,12 +316,61 @@ impl Folding<'_> {
             Some(Change::Description(text)) => text.clone(),
             _ => String::new(),
         };
+        let kept = self.fields.keys().filter_map(|field| match field {
+            Field::Kept(_) => self.value(field),
+            _ => None,
+        });
+        let kept = kept.filter_map(|change| match change {
+            Change::Kept(kept) => Some((kept.name.clone(), kept.value())),
+            _ => None,
+        });
         Read {
             issue,
             texts: Texts {
                 description,
+                kept: kept.collect(),
                 comments: self.comments,
             },
+        }
+    }
+
+    /// Puts what was said elsewhere among the comments.
+    fn said(&mut self) {
+        let mut found = Vec::new();
+        for (member, puts) in &self.members {
+            let (Member::Said(said), Some(at)) = (member, puts.iter().min()) else {
+                continue;
+            };
+            let op = self.ops[*at];
+            found.push(Comment {
+                op: op.op.clone(),
+                seq: op.seq,
+                by: op.by.clone(),
+                at: op.at.clone(),
+                kind: said.kind.clone(),
+                text: said.text.clone(),
+                first: Some(Made {
+                    by: said.by.clone(),
+                    at: said.at.clone(),
+                }),
+            });
+        }
+        self.comments.extend(found);
+        // Those of one record keep the order of their times: the sort is stable.
+        self.comments.sort_by_key(|comment| comment.seq);
+    }
+
+    fn made(&self) -> Option<Made> {
+        match self.value(&Field::Made) {
+            Some(Change::Made(made)) => Some(made.clone()),
+            _ => None,
+        }
+    }
+
+    fn place(&self) -> Option<Place> {
+        match self.value(&Field::Place) {
+            Some(Change::Place(place)) => Some(place.clone()),
+            _ => None,
         }
     }
 
@@ -396,6 +458,10 @@ impl Folding<'_> {
     fn apart(&self) -> Vec<Apart> {
         let mut found = Vec::new();
         for (field, heads) in &self.fields {
+            // Nobody can settle what only an import says.
+            if matches!(field, Field::Made | Field::Place | Field::Kept(_)) {
+                continue;
+            }
             if heads.windows(2).all(|pair| pair[0].1 == pair[1].1) {
                 continue;
             }
@@ -452,6 +518,9 @@ fn name(field: &Field) -> String {
         Field::Estimate => "estimate".to_owned(),
         Field::Assignee => "assignee".to_owned(),
         Field::Source => "source".to_owned(),
+        Field::Made => "made".to_owned(),
+        Field::Place => "place".to_owned(),
+        Field::Kept(name) => name.clone(),
         Field::Tick(text) => format!("criterion {text:?}"),
     }
 }

@@ -82,6 +82,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
                 id: issue.id.clone(),
                 before: Some(issue.clone()),
                 body: IssueEvent::Claimed { claim }.into(),
+                reason: None,
             }],
             value: (read(snapshot, &issue.id)?, backlog, until, from),
         })
@@ -238,6 +239,7 @@ pub fn release(ctx: &Context, typed: &[String], reason: Option<&String>) -> Resu
                 id: issue.id.clone(),
                 before: Some(issue),
                 body: IssueEvent::Released {}.into(),
+                reason: None,
             });
         }
         Ok(Plan {

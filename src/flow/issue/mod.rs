@@ -8,8 +8,11 @@ pub mod change;
 pub mod claim;
 pub mod create;
 pub mod end;
+pub mod export;
+pub mod import;
 mod names;
 pub mod sessions;
+mod tree;
 pub mod undo;
 pub mod view;
 
@@ -43,6 +46,8 @@ pub(super) struct Step {
     /// The issue as it is; nothing for one that comes to be.
     pub before: Option<Issue>,
     pub body: Body,
+    /// Where it is another than the plan's.
+    pub reason: Option<String>,
 }
 
 /// What was written.
@@ -75,8 +80,13 @@ pub(super) fn write<T>(
         let mut ids: Vec<IssueId> = Vec::new();
         let mut logs: Vec<(IssueId, Vec<Operation>)> = Vec::new();
         for step in steps {
-            let op = record(ctx, identity, &step, &logs, &tx, reason.as_ref())?;
-            first_op.get_or_insert_with(|| op.clone());
+            let why = step.reason.as_ref().or(reason.as_ref());
+            let op = record(ctx, identity, &step, &logs, &tx, why)?;
+            // The commit's message has the reason of the whole, and not that of one issue.
+            first_op.get_or_insert_with(|| Operation {
+                reason: reason.clone(),
+                ..op.clone()
+            });
             match logs.iter_mut().find(|(id, _)| *id == step.id) {
                 Some((_, ops)) => ops.push(op),
                 None => {
