@@ -533,6 +533,8 @@ codes! {
         "The issue has no such link.";
     IssueNoneReady "issue_none_ready" [Nothing]
         "No open issue can be begun now.";
+    IssueNamedUnknown "issue_named_unknown" []
+        "A commit names an issue that the backlog does not have: a warning.";
     IssueNotHeld "issue_not_held" [Nothing]
         "Nobody has the issue in hand.";
     IssueOpen "issue_open" [Nothing]

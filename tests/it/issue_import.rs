@@ -86,7 +86,7 @@ fn what_is_exported_gives_the_same_backlog_elsewhere() {
     let three = create(&s, &["Three"]);
     s.loopx(&["issue", "resolve", &three, "--reason", "tried"])
         .ok();
-    s.loopx(&["start", "--issue", &one, "--name", "work"]).ok();
+    s.loopx(&["start", "--issue", &one, "--id", "work"]).ok();
     let lines = s.loopx(&["issue", "export"]).ok();
     assert_eq!(lines.lines().count(), 4);
     let document = s.loopx(&["--json", "issue", "export"]).json();

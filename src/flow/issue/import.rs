@@ -422,7 +422,7 @@ impl Sorting {
                 let there = format!("{key} ({})", item.at);
                 failure.message = failure.message.replace(id, &there);
                 // What it helps to look at is not there yet.
-                failure.help = Some(command!("help issue import").into());
+                failure.help = Some(command!("help issue import"));
             }
         }
         failure

@@ -9,6 +9,7 @@ pub mod claim;
 pub mod create;
 pub mod end;
 pub mod export;
+pub mod follow_ups;
 pub mod import;
 mod names;
 pub mod sessions;
