@@ -539,10 +539,16 @@ codes! {
         "Nobody has the issue in hand.";
     IssueOpen "issue_open" [Nothing]
         "The issue is open already.";
+    IssueTemplateInvalid "issue_template_invalid" [Refused]
+        "A template of issues says what no issue can have.";
+    IssueTemplateUnknown "issue_template_unknown" [NotFound]
+        "The code branch has no template of issues of that name.";
     IssueUnchanged "issue_unchanged" [Nothing]
         "The backlog says all of it already.";
     IssueUnknown "issue_unknown" [NotFound]
         "There is no issue of that id.";
+    IssueWipReached "issue_wip_reached" [Refused]
+        "Somebody has as many issues in hand as policy lets them have.";
     KindInvalid "kind_invalid" [Usage]
         "The kind of a run is not one word.";
     LandedAlready "landed_already" [Refused]

@@ -273,6 +273,27 @@ mod tests {
     }
 
     #[test]
+    fn issues_are_added_to_our_trailers_once() {
+        let place = |text: &str, issues: &[&str]| {
+            let out = super::place_issues(text.as_bytes(), b"#", issues);
+            out.map(|out| String::from_utf8(out).expect("UTF-8"))
+        };
+        let ours = "t\n\nLoopx-Session: s\nLoopx-State: 1\n";
+        let whole = format!("{ours}Loopx-Issue: a\nLoopx-Issue: b\n");
+        assert_eq!(place(ours, &["a", "b"]), Some(whole.clone()));
+        assert_eq!(place(&whole, &["a", "b"]), None);
+        assert_eq!(place(ours, &[]), None);
+        assert_eq!(
+            place("t\n\nwords\n", &["a"]),
+            None,
+            "none of ours stands there"
+        );
+        let theirs = "t\n\nLoopx-Issue: x\nLoopx-Session: s\n# comment\n";
+        let with = "t\n\nLoopx-Issue: x\nLoopx-Session: s\nLoopx-Issue: a\n# comment\n";
+        assert_eq!(place(theirs, &["a"]), Some(with.to_owned()));
+    }
+
+    #[test]
     fn trailers_begin_a_paragraph_of_their_own_or_join_the_block() {
         for (message, before) in [
             ("title", "title\n\n"),

@@ -66,7 +66,7 @@ fn what_is_exported_gives_the_same_backlog_elsewhere() {
             "--due",
             "2026-11-30",
             "--defer",
-            "2026-11-01",
+            "2025-11-01",
             "--estimate",
             "4h",
             "--criterion",

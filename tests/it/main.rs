@@ -77,6 +77,7 @@ mod import_teams;
 mod issue;
 mod issue_clones;
 mod issue_import;
+mod issue_more;
 mod issue_work;
 mod judged_sync;
 mod keys_gone;

@@ -119,7 +119,11 @@ fn print(report: &Report, ui: &mut Ui) {
         let short = report.names.short(id);
         ui.out(format!("{short}: its comment is no longer in the code"));
     }
-    for word in &report.words {
+    if report.new.is_empty() {
+        return;
+    }
+    // A word that stays what it is has nothing to tell.
+    for word in report.words.iter().filter(|one| one.word != one.became) {
         ui.out(format!(
             "  {:<8} {} -> {}  ({})",
             word.field,

@@ -2,6 +2,7 @@
 
 pub mod claim;
 pub mod create;
+pub mod duplicates;
 pub mod edit;
 pub mod end;
 pub mod export;
@@ -43,6 +44,7 @@ pub fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         IssueCommand::Redo(args) => end::redo(&args, ctx, ui),
         IssueCommand::Graph(args) => graph::run(&args, ctx, ui),
         IssueCommand::Log(args) => log::run(&args, ctx, ui),
+        IssueCommand::Duplicates(args) => duplicates::run(&args, ctx, ui),
         IssueCommand::Export(args) => export::run(&args, ctx, ui),
         IssueCommand::Import(args) => import::run(args, ctx, ui),
     }

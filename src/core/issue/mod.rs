@@ -13,7 +13,9 @@ mod id;
 #[cfg(test)]
 mod laws;
 pub mod plain;
+pub mod similar;
 mod taken;
+pub mod template;
 mod text;
 
 pub use fold::{Read, fold};
