@@ -2,6 +2,7 @@
 //! time adds nothing; what it says that has no counterpart is kept, and nothing of it names a file or is run.
 
 use crate::support::Sandbox;
+use crate::support::clones::Clones;
 use crate::support::issues::{backlog, create, list, show, titles};
 use serde_json::{Value, json};
 
@@ -611,4 +612,28 @@ fn what_was_taken_back_does_not_come_again() {
     assert_eq!(report["new"], json!([]));
     s.loopx(&["issue", "redo", &id]).ok();
     again(&s, &["issues.jsonl"], 4);
+}
+
+#[test]
+fn two_clones_that_take_over_the_same_apart_have_it_once() {
+    let all = Clones::apart(2);
+    all.loopx(0, &["init"]).ok();
+    all.sync(0).ok();
+    all.sync(1).ok();
+    let file = all.dir(0).parent().expect("a parent").join("beads.jsonl");
+    std::fs::write(&file, BEADS).expect("a file");
+    let file = file.display().to_string();
+    for at in [0, 1] {
+        let report = all.loopx(at, &["--json", "issue", "import", &file]).json();
+        assert_eq!(report["new"].as_array().map(Vec::len), Some(4));
+    }
+    for at in [0, 1, 0] {
+        all.sync(at).ok();
+    }
+    let lines = all.loopx(0, &["issue", "export"]).ok();
+    assert_eq!(lines, all.loopx(1, &["issue", "export"]).ok());
+    assert_eq!(lines.lines().count(), 4);
+    assert_eq!(lines.matches("\"text\":\"seen\"").count(), 1, "{lines}");
+    assert!(!lines.contains("\"apart\""), "{lines}");
+    all.loopx(0, &["fsck"]).ok();
 }

@@ -87,7 +87,10 @@ fn an_issue_begins_with_what_its_template_says() {
 fn issues_that_say_the_same_are_found_until_somebody_says_what_they_are() {
     let s = backlog();
     let one = create(&s, &["The login form times out", "-d", "On slow lines."]);
-    let two = create(&s, &["Login forms time out", "-d", "On slow lines"]);
+    let two = create(
+        &s,
+        &["Login forms time out", "-d", "On slow lines, since May"],
+    );
     create(&s, &["Write the manual"]);
     let found = |args: &[&str]| -> Vec<Value> {
         let out = s.loopx(&[&["--json", "issue", "duplicates"], args].concat());

@@ -20,7 +20,7 @@ pub struct DuplicatesArgs {
     #[arg(long)]
     all: bool,
     /// How much they have to say the same, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 60, value_parser = clap::value_parser!(u8).range(1..=100))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 50, value_parser = clap::value_parser!(u8).range(1..=100))]
     least: u8,
 }
 

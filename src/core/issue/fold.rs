@@ -5,6 +5,8 @@
 //! apart. A member of a set is there as long as one record put it there whose effect no later record, knowing of it,
 //! took away. Lines of the description merge three ways.
 
+mod brought;
+
 use super::event::{Change, IssueEvent};
 use super::{
     Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, Made, PRIORITY, Place, Said, Source,
@@ -316,61 +318,13 @@ impl Folding<'_> {
             Some(Change::Description(text)) => text.clone(),
             _ => String::new(),
         };
-        let kept = self.fields.keys().filter_map(|field| match field {
-            Field::Kept(_) => self.value(field),
-            _ => None,
-        });
-        let kept = kept.filter_map(|change| match change {
-            Change::Kept(kept) => Some((kept.name.clone(), kept.value())),
-            _ => None,
-        });
         Read {
             issue,
             texts: Texts {
                 description,
-                kept: kept.collect(),
+                kept: self.kept(),
                 comments: self.comments,
             },
-        }
-    }
-
-    /// Puts what was said elsewhere among the comments.
-    fn said(&mut self) {
-        let mut found = Vec::new();
-        for (member, puts) in &self.members {
-            let (Member::Said(said), Some(at)) = (member, puts.iter().min()) else {
-                continue;
-            };
-            let op = self.ops[*at];
-            found.push(Comment {
-                op: op.op.clone(),
-                seq: op.seq,
-                by: op.by.clone(),
-                at: op.at.clone(),
-                kind: said.kind.clone(),
-                text: said.text.clone(),
-                first: Some(Made {
-                    by: said.by.clone(),
-                    at: said.at.clone(),
-                }),
-            });
-        }
-        self.comments.extend(found);
-        // Those of one record keep the order of their times: the sort is stable.
-        self.comments.sort_by_key(|comment| comment.seq);
-    }
-
-    fn made(&self) -> Option<Made> {
-        match self.value(&Field::Made) {
-            Some(Change::Made(made)) => Some(made.clone()),
-            _ => None,
-        }
-    }
-
-    fn place(&self) -> Option<Place> {
-        match self.value(&Field::Place) {
-            Some(Change::Place(place)) => Some(place.clone()),
-            _ => None,
         }
     }
 

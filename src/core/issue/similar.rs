@@ -142,7 +142,7 @@ mod tests {
                 description: "",
             })
             .collect();
-        let pairs = pairs(&all, only, 60).into_iter();
+        let pairs = pairs(&all, only, 50).into_iter();
         pairs.map(|pair| (pair.one, pair.other)).collect()
     }
 
