@@ -105,7 +105,7 @@ fn issues_that_say_the_same_are_found_until_somebody_says_what_they_are() {
     assert_eq!(found(&[&two]).len(), 1);
     assert_eq!(found(&["--least", "100"]).len(), 0);
     let out = s.loopx(&["issue", "duplicates"]);
-    assert!(out.stderr.contains("--duplicate-of"), "{out}");
+    assert!(out.stdout.contains("--duplicate-of"), "{out}");
     s.loopx(&["issue", "close", &two, "--duplicate-of", &one])
         .ok();
     assert_eq!(found(&[]).len(), 0);
