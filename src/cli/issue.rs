@@ -33,4 +33,7 @@ pub enum IssueCommand {
     Redo(cmd::issue::end::BackArgs),
     Graph(cmd::issue::graph::GraphArgs),
     Log(cmd::issue::log::LogArgs),
+    Duplicates(cmd::issue::duplicates::DuplicatesArgs),
+    Export(cmd::issue::export::ExportArgs),
+    Import(cmd::issue::import::ImportArgs),
 }

@@ -4,9 +4,11 @@ use super::SignArgs;
 use crate::cli::Exit;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
+use crate::core::id::SessionId;
 use crate::core::{counted, shell_word};
 use crate::flow::Context;
 use crate::flow::archive::{self, Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
+use crate::flow::issue::follow_ups::follow_ups;
 use crate::ui::{Ui, clean, diff};
 use serde_json::{Value, json};
 
@@ -92,7 +94,11 @@ pub fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     };
     let mut documents = Vec::new();
     for one in &done {
-        documents.push(said(one, mode, ui));
+        let mut document = said(one, mode, ui);
+        if !matches!(mode, Mode::DryRun | Mode::Abort) {
+            propose(&one.id, &waivers.scenarios, (ctx, ui), &mut document);
+        }
+        documents.push(document);
     }
     hint(&done, mode, &request, ui);
     let target = done.first().map(|one| one.target.as_str());
@@ -148,6 +154,25 @@ fn said(one: &Archived, mode: Mode, ui: &mut Ui) -> Value {
         "files": files,
         "warnings": one.warnings,
     })
+}
+
+/// Proposes the issues that follow from what a session left; none is made. What cannot be read proposes nothing: the
+/// archive stands.
+pub(super) fn propose(
+    id: &SessionId,
+    waived: &[String],
+    (ctx, ui): (&Context, &mut Ui),
+    document: &mut Value,
+) {
+    let proposed = follow_ups(ctx, id, waived).unwrap_or_default();
+    if !proposed.is_empty() {
+        ui.status("left to be done, as issues if you want them:");
+    }
+    for one in &proposed {
+        let command = ui.command(&one.command);
+        ui.status(format!("  {}  ({})", clean(&command), clean(&one.why)));
+    }
+    document["follow_ups"] = json!(proposed);
 }
 
 fn hint(done: &[Archived], mode: Mode, asked: &Request<'_>, ui: &mut Ui) {

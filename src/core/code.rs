@@ -512,8 +512,12 @@ codes! {
         "The issue is resolved or closed already.";
     IssueFieldInvalid "issue_field_invalid" [Usage]
         "A field of an issue cannot have this value.";
+    IssueFormatUnknown "issue_format_unknown" [Usage]
+        "Nobody can tell whose backlog a file is.";
     IssueHeld "issue_held" [Waiting]
         "Another worktree has the issue in hand.";
+    IssueImportInvalid "issue_import_invalid" [Refused]
+        "An issue of another backlog cannot be taken over.";
     IssueKeyTwice "issue_key_twice" [Usage]
         "Two new issues have one key.";
     IssueLinkInvalid "issue_link_invalid" [Usage]
@@ -522,14 +526,22 @@ codes! {
         "The issue has no such link.";
     IssueNoneReady "issue_none_ready" [Nothing]
         "No open issue can be begun now.";
+    IssueNamedUnknown "issue_named_unknown" []
+        "A commit names an issue that the backlog does not have: a warning.";
     IssueNotHeld "issue_not_held" [Nothing]
         "Nobody has the issue in hand.";
     IssueOpen "issue_open" [Nothing]
         "The issue is open already.";
+    IssueTemplateInvalid "issue_template_invalid" [Refused]
+        "A template of issues says what no issue can have.";
+    IssueTemplateUnknown "issue_template_unknown" [NotFound]
+        "The code branch has no template of issues of that name.";
     IssueUnchanged "issue_unchanged" [Nothing]
         "The backlog says all of it already.";
     IssueUnknown "issue_unknown" [NotFound]
         "There is no issue of that id.";
+    IssueWipReached "issue_wip_reached" [Refused]
+        "Somebody has as many issues in hand as policy lets them have.";
     KindInvalid "kind_invalid" [Usage]
         "The kind of a run is not one word.";
     LandedAlready "landed_already" [Refused]

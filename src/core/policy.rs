@@ -60,6 +60,8 @@ pub struct BacklogPolicy {
     pub prefix: String,
     /// Kinds beside those that every backlog has.
     pub kinds: Vec<String>,
+    /// The most issues that one person may have taken; 0 is no limit.
+    pub wip: u32,
 }
 
 impl Default for BacklogPolicy {
@@ -67,6 +69,7 @@ impl Default for BacklogPolicy {
         BacklogPolicy {
             prefix: crate::core::issue::IssueId::PREFIX.to_owned(),
             kinds: Vec::new(),
+            wip: 0,
         }
     }
 }
@@ -147,6 +150,7 @@ pub struct Paths {
     pub adr: String,
     pub pipelines: String,
     pub prompts: String,
+    pub templates: String,
     pub rules: String,
 }
 
@@ -157,6 +161,7 @@ impl Default for Paths {
             adr: "docs/adr".into(),
             pipelines: "loopx/pipelines".into(),
             prompts: "loopx/prompts".into(),
+            templates: "loopx/templates".into(),
             rules: "docs/rules".into(),
         }
     }
@@ -446,6 +451,7 @@ impl Policy {
             ("paths.adr", &self.paths.adr),
             ("paths.pipelines", &self.paths.pipelines),
             ("paths.prompts", &self.paths.prompts),
+            ("paths.templates", &self.paths.templates),
             ("paths.rules", &self.paths.rules),
             ("approve.signers", &self.approve.signers),
             ("approve.revoked", &self.approve.revoked),

@@ -29,6 +29,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         stage,
         branch,
         base,
+        issues,
     }) = op.event()
     else {
         return Err(Failure::internal(
@@ -64,6 +65,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         profile: profile.clone(),
         branch: branch.clone(),
         base: base.clone(),
+        issues: issues.clone(),
         rebased: false,
         artifacts,
         files: BTreeMap::new(),

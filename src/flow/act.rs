@@ -4,6 +4,7 @@
 //! writes nothing. One call makes at most one commit.
 
 use super::context::Context;
+use super::issue::sessions::tell;
 use super::journal::Step;
 use super::naming::unknown;
 use super::opening::Opening;
@@ -122,6 +123,8 @@ pub struct Act<T> {
     pub claim: Option<Claim>,
     /// It is somebody's word, which policy may want signed.
     pub word: Option<Word>,
+    /// What failed: the issues that the session was started for are told.
+    pub failure: Option<String>,
     pub value: T,
 }
 
@@ -138,8 +141,15 @@ impl<T> Act<T> {
             bases: None,
             claim: None,
             word: None,
+            failure: None,
             value,
         }
+    }
+
+    #[must_use]
+    pub fn failure(mut self, failure: Option<String>) -> Self {
+        self.failure = failure;
+        self
     }
 
     #[must_use]
@@ -499,6 +509,7 @@ pub(super) fn build<T>(
         bases,
         claim,
         word,
+        failure,
         value,
     } = act;
     if let (Some(missing), Body::Session(step)) = (&facts.base_missing, &body)
@@ -588,6 +599,10 @@ pub(super) fn build<T>(
         for id in let_go(repo, snapshot, identity, &branch, op, &state.id, &mut edits)? {
             message.push_str(&store::also(&id));
         }
+    }
+    if let Some(failure) = failure {
+        let about = (state.issues.as_slice(), failure.as_str());
+        message.push_str(&tell(repo, snapshot, identity, about, &mut edits)?);
     }
     Ok(Decision {
         edits,

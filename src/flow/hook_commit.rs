@@ -11,6 +11,7 @@ use crate::core::commit_policy::{self, Rules};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
 use crate::core::id::Oid;
+use crate::core::issue::IssueId;
 use crate::core::policy::Policy;
 use crate::core::session::State;
 use crate::core::shell_word;
@@ -236,7 +237,10 @@ fn link(ctx: &Context, making: &Making, policy: &Policy, file: &Path) -> Result<
         }
         None => making.tip.to_string(),
     };
-    if let Some(text) = trailers::place(&message, &comment, session, &state) {
+    let placed = trailers::place(&message, &comment, session, &state);
+    let issues: Vec<&str> = making.state.issues.iter().map(IssueId::as_str).collect();
+    let text = placed.as_ref().unwrap_or(&message);
+    if let Some(text) = trailers::place_issues(text, &comment, &issues).or(placed) {
         fs::write(file, text).map_err(|error| failed("write", error))?;
     }
     Ok(())

@@ -192,6 +192,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
             stage: Some(profile.first()).filter(|stage| *stage != Stage::Clarify),
             branch: branch.clone(),
             base: base.clone(),
+            issues: request.issues.clone(),
         };
         let mut draft = first(identity, &uid, event);
         draft.writes = differences(&BTreeMap::new(), &artifacts);
@@ -481,8 +482,15 @@ pub fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
 
 /// Ends a session without a result. Everything is kept.
 pub fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
-    act(ctx, Needs::Stage, |_| {
-        Ok(Act::new(Event::Abandoned, "abandon", ()).reason(reason.clone()))
+    act(ctx, Needs::Stage, |facts| {
+        let why = reason.as_ref().map(|why| format!(": {why}"));
+        let failure = format!(
+            "session {} was abandoned{}",
+            facts.state.id,
+            why.unwrap_or_default()
+        );
+        let act = Act::new(Event::Abandoned, "abandon", ());
+        Ok(act.reason(reason.clone()).failure(Some(failure)))
     })
 }
 

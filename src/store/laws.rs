@@ -470,6 +470,7 @@ impl World {
             stage: None,
             branch: branch.clone(),
             base: None,
+            issues: Vec::new(),
         };
         let mut draft = self.draft(clone, 1, Vec::new(), event.into());
         if let Body::Session(step) = &draft.body

@@ -2,9 +2,12 @@
 
 pub mod claim;
 pub mod create;
+pub mod duplicates;
 pub mod edit;
 pub mod end;
+pub mod export;
 pub mod graph;
+pub mod import;
 pub mod list;
 pub mod log;
 pub mod show;
@@ -41,6 +44,9 @@ pub fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         IssueCommand::Redo(args) => end::redo(&args, ctx, ui),
         IssueCommand::Graph(args) => graph::run(&args, ctx, ui),
         IssueCommand::Log(args) => log::run(&args, ctx, ui),
+        IssueCommand::Duplicates(args) => duplicates::run(&args, ctx, ui),
+        IssueCommand::Export(args) => export::run(&args, ctx, ui),
+        IssueCommand::Import(args) => import::run(args, ctx, ui),
     }
 }
 

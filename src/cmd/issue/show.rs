@@ -90,6 +90,14 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
         "sessions",
         (!sessions.is_empty()).then(|| sessions.join(", ")),
     );
+    put("place", issue.place.as_ref().map(ToString::to_string));
+    put(
+        "made",
+        issue.made.as_ref().map(|made| match &made.at {
+            Some(at) => format!("{at} by {}", made.by),
+            None => format!("by {}", made.by),
+        }),
+    );
     put(
         "created",
         Some(format!("{} by {}", issue.created.at, issue.created.by.name)),
@@ -113,6 +121,14 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
             ui.out(format!("  {}", clean(text)));
         }
     }
+    if !shown.kept.is_empty() {
+        let names: Vec<&str> = shown.kept.keys().map(String::as_str).collect();
+        ui.out("");
+        ui.out(format!(
+            "  kept: {} (--json has them)",
+            line(&names.join(", "))
+        ));
+    }
     if !issue.criteria.is_empty() {
         ui.out("");
         for (at, one) in issue.criteria.iter().enumerate() {
@@ -122,11 +138,16 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
     }
     for note in &shown.notes {
         ui.out("");
+        let (by, at) = note.origin();
+        let brought = match &note.first {
+            Some(_) => format!("  (brought by {})", line(&note.by.name)),
+            None => String::new(),
+        };
         ui.out(format!(
-            "  {} {}  {}",
-            note.kind,
-            note.at,
-            line(&note.by.name)
+            "  {} {}  {}{brought}",
+            line(&note.kind),
+            line(at),
+            line(by)
         ));
         for text in note.text.trim_end().lines() {
             ui.out(format!("    {}", clean(text)));

@@ -1,7 +1,7 @@
 //! The topic `issue`: what happens to an issue, as records say it. Every change is one of a closed list, so that two
 //! clones that were apart merge by field and not by file.
 
-use super::{ForIt, Link, Source, Status};
+use super::{ForIt, Kept, Link, Made, Place, Said, Source, Status};
 use crate::core::lease::Claim;
 use crate::core::topic::{Topic, Version, Weight};
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,11 @@ pub enum Change {
     Untick(String),
     /// A session was started for it.
     Session(ForIt),
+    /// Who made it where it was taken over from.
+    Made(Made),
+    Place(Place),
+    Said(Said),
+    Kept(Kept),
 }
 
 impl IssueEvent {
@@ -84,6 +89,10 @@ impl Change {
             Change::Tick(text) => format!("ticked {text}"),
             Change::Untick(text) => format!("unticked {text}"),
             Change::Session(one) => format!("session {}", one.session),
+            Change::Made(made) => format!("made by {}", made.by),
+            Change::Place(place) => format!("at {place}"),
+            Change::Said(said) => format!("comment of {}", said.by),
+            Change::Kept(kept) => format!("kept {}", kept.name),
         }
     }
 }

@@ -5,9 +5,11 @@
 //! apart. A member of a set is there as long as one record put it there whose effect no later record, knowing of it,
 //! took away. Lines of the description merge three ways.
 
+mod brought;
+
 use super::event::{Change, IssueEvent};
 use super::{
-    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Source, Status, Texts,
+    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Said, Source, Status, Texts,
     Version, text,
 };
 use crate::core::causality::Causality;
@@ -39,6 +41,10 @@ enum Field {
     Estimate,
     Assignee,
     Source,
+    Made,
+    Place,
+    /// A field without a counterpart.
+    Kept(String),
     /// Whether this criterion is ticked.
     Tick(String),
 }
@@ -50,6 +56,7 @@ enum Member {
     Link(Link),
     Criterion(String),
     Session(ForIt),
+    Said(Said),
 }
 
 /// What a change does to which part.
@@ -81,6 +88,10 @@ impl Effect {
             Change::Criterion(text) => Effect::Put(Member::Criterion(text.clone())),
             Change::DropCriterion(text) => Effect::Take(Member::Criterion(text.clone())),
             Change::Session(one) => Effect::Put(Member::Session(one.clone())),
+            Change::Made(_) => Effect::Write(Field::Made),
+            Change::Place(_) => Effect::Write(Field::Place),
+            Change::Kept(kept) => Effect::Write(Field::Kept(kept.name.clone())),
+            Change::Said(said) => Effect::Put(Member::Said(said.clone())),
         }
     }
 }
@@ -138,6 +149,7 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
                 at: op.at.clone(),
                 kind: note.kind_word().to_owned(),
                 text: note.text().to_owned(),
+                first: None,
             }),
             Body::Unknown(unknown) => drop(folding.needs.insert(unknown.needs.to_string())),
             Body::Log(_) | Body::Session(_) | Body::Task(_) => {}
@@ -245,7 +257,8 @@ impl Folding<'_> {
         self.fields.get(field)?.last().map(|(_, change)| change)
     }
 
-    fn finish(self, id: &IssueId, created: Signed) -> Read {
+    fn finish(mut self, id: &IssueId, created: Signed) -> Read {
+        self.said();
         let title = match self.value(&Field::Title) {
             Some(Change::Title(title)) => title.clone(),
             _ => String::new(),
@@ -290,6 +303,8 @@ impl Folding<'_> {
             links: self.links(),
             sessions: self.sessions(),
             source: self.source(),
+            made: self.made(),
+            place: self.place(),
             claim: self.claim.as_ref().map(|(_, claim)| claim.clone()),
             comments: self.comments.len(),
             changed: last.map_or_else(|| created.clone(), |op| signed(op)),
@@ -307,6 +322,7 @@ impl Folding<'_> {
             issue,
             texts: Texts {
                 description,
+                kept: self.kept(),
                 comments: self.comments,
             },
         }
@@ -396,6 +412,10 @@ impl Folding<'_> {
     fn apart(&self) -> Vec<Apart> {
         let mut found = Vec::new();
         for (field, heads) in &self.fields {
+            // Nobody can settle what only an import says.
+            if matches!(field, Field::Made | Field::Place | Field::Kept(_)) {
+                continue;
+            }
             if heads.windows(2).all(|pair| pair[0].1 == pair[1].1) {
                 continue;
             }
@@ -452,6 +472,9 @@ fn name(field: &Field) -> String {
         Field::Estimate => "estimate".to_owned(),
         Field::Assignee => "assignee".to_owned(),
         Field::Source => "source".to_owned(),
+        Field::Made => "made".to_owned(),
+        Field::Place => "place".to_owned(),
+        Field::Kept(name) => name.clone(),
         Field::Tick(text) => format!("criterion {text:?}"),
     }
 }

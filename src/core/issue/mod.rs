@@ -7,25 +7,31 @@
 pub mod event;
 pub mod filter;
 mod fold;
+pub mod foreign;
 mod graph;
 mod id;
 #[cfg(test)]
 mod laws;
 pub mod plain;
+pub mod similar;
+mod taken;
+pub mod template;
 mod text;
 
 pub use fold::{Read, fold};
 pub use graph::{Backlog, Wait};
 pub use id::{IssueId, short_lengths};
+pub use taken::{Kept, Made, Place, Said};
 
 use super::id::{OpId, Person, SessionId};
 use super::lease::Claim;
 use super::session::{Recorded, Signed};
 use super::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.
-pub const FOLD: u32 = 1;
+pub const FOLD: u32 = 2;
 
 vocabulary!(
     /// How far an issue is.
@@ -144,6 +150,19 @@ pub struct Comment {
     pub at: String,
     pub kind: String,
     pub text: String,
+    /// Who said it where the issue was taken over from, and when; `by` brought it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Made>,
+}
+
+impl Comment {
+    /// Who said it, and when.
+    pub fn origin(&self) -> (&str, &str) {
+        match &self.first {
+            Some(made) => (&made.by, made.at.as_deref().unwrap_or_default()),
+            None => (&self.by.name, &self.at),
+        }
+    }
 }
 
 /// One of several values that a field has, because people wrote it apart.
@@ -197,6 +216,12 @@ pub struct Issue {
     pub sessions: Vec<ForIt>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// Who made it where it was taken over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
+    /// The line of code that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Whoever has it in hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Recorded<Claim>>,
@@ -243,4 +268,7 @@ pub struct Texts {
     pub description: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<Comment>,
+    /// Fields of where it was taken over from that have no counterpart here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<String, serde_json::Value>,
 }

@@ -56,6 +56,10 @@ const MEANINGS: &[(&str, &str)] = &[
         "Folder of the repository's own prompts of roles on the code branch",
     ),
     (
+        "paths.templates",
+        "Folder of the repository's own templates on the code branch; those of issues are in its folder `issue`",
+    ),
+    (
         "paths.rules",
         "Folder of the documents of rules on the code branch",
     ),
@@ -170,6 +174,10 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "backlog.kinds",
         "Kinds of issues beside bug, feature, task, chore and epic",
+    ),
+    (
+        "backlog.wip",
+        "The most issues that one person may have taken; 0 is no limit",
     ),
     (
         "evidence.by",

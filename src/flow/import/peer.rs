@@ -399,6 +399,7 @@ fn begin(
             stage: None,
             branch: None,
             base: bases.head.commit.clone(),
+            issues: Vec::new(),
         },
     );
     start.at = started;

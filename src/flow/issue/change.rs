@@ -15,6 +15,8 @@ use crate::store::Snapshot;
 const LONGEST_LINE: usize = 300;
 /// The longest description, in bytes: what is longer is a document.
 const LONGEST_TEXT: usize = 64 * 1024;
+/// The longest field without a counterpart, in bytes.
+const LONGEST_KEPT: usize = 256 * 1024;
 
 /// A link as somebody asks for it: the word, and the other issue as they typed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +137,7 @@ fn steps(changed: Vec<(Issue, Vec<Change>)>) -> Vec<Step> {
             id: issue.id.clone(),
             before: Some(issue),
             body: IssueEvent::Changed { changes }.into(),
+            reason: None,
         })
         .collect()
 }
@@ -279,7 +282,11 @@ fn is_so(issue: &Issue, change: &Change) -> bool {
         Change::Unlabel(label) => !issue.labels.contains(label),
         Change::Criterion(text) => issue.criteria.iter().any(|one| one.text == *text),
         Change::Session(one) => issue.sessions.contains(one),
+        Change::Made(made) => issue.made.as_ref() == Some(made),
+        Change::Place(place) => issue.place.as_ref() == Some(place),
         Change::Description(_)
+        | Change::Said(_)
+        | Change::Kept(_)
         | Change::Link(_)
         | Change::Unlink(_)
         | Change::Tick(_)
@@ -309,6 +316,25 @@ pub(super) fn check(ctx: &Context, change: &Change) -> Result<()> {
         Change::Due(Some(day)) | Change::Defer(Some(day)) if !is_day(day) => Err(invalid(format!(
             "expected a day like 2026-11-30, found `{day}`"
         ))),
+        Change::Source(source) => {
+            one_line("the system of the source", &source.system)?;
+            one_line("the id of the source", &source.id)
+        }
+        Change::Made(made) => one_line("who made it", &made.by),
+        Change::Place(place) => one_line("the path of the place", &place.path),
+        Change::Said(said) if said.text.trim().is_empty() || said.text.len() > LONGEST_TEXT => {
+            Err(invalid(format!(
+                "expected a comment of 1 to {LONGEST_TEXT} bytes, found {}",
+                said.text.len()
+            )))
+        }
+        Change::Said(said) => one_line("the kind of a comment", &said.kind),
+        Change::Kept(kept) if kept.json.len() > LONGEST_KEPT => Err(invalid(format!(
+            "expected at most {LONGEST_KEPT} bytes in `{}`, found {}",
+            kept.name,
+            kept.json.len()
+        ))),
+        Change::Kept(kept) => one_line("the name of a field", &kept.name),
         _ => Ok(()),
     }
 }
@@ -378,6 +404,7 @@ pub fn comment(ctx: &Context, typed: &str, kind: NoteKind, text: &str) -> Result
                 id: issue.id.clone(),
                 before: Some(issue),
                 body: note.into(),
+                reason: None,
             }],
             value: (),
         })

@@ -44,11 +44,16 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
         require_reason(request.reason.as_ref(), "taking an issue over", again)?;
     }
     let owner = crate::flow::lease::owner(&ctx.repo, None)?;
+    let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
     let written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
         let backlog = backlog_with(snapshot, Vec::new())?;
         let at = choose(snapshot, &backlog, request, (&owner, now))?;
         let issue = backlog.issues[at].clone();
+        let me = &identity.author.email;
+        require_room(&backlog, &issue, wip, |claim| {
+            claim.signed.by.email == *me && until(claim) > now
+        })?;
         let over = issue
             .claim
             .clone()
@@ -82,6 +87,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
                 id: issue.id.clone(),
                 before: Some(issue.clone()),
                 body: IssueEvent::Claimed { claim }.into(),
+                reason: None,
             }],
             value: (read(snapshot, &issue.id)?, backlog, until, from),
         })
@@ -97,6 +103,36 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
         commit: written.commit,
         value: Taken { shown, until, from },
     })
+}
+
+/// Refuses one issue more than policy lets a person have in hand.
+fn require_room(
+    backlog: &Backlog,
+    wanted: &Issue,
+    wip: u32,
+    is_own: impl Fn(&Recorded<Claim>) -> bool,
+) -> Result<()> {
+    let held = backlog.issues.iter().filter(|issue| {
+        issue.id != wanted.id
+            && !issue.status.is_final()
+            && issue.claim.as_ref().is_some_and(&is_own)
+    });
+    let held: Vec<&str> = held.map(|issue| issue.id.as_str()).collect();
+    let is_own_already = wanted.claim.as_ref().is_some_and(&is_own);
+    match held.first() {
+        Some(first) if wip > 0 && !is_own_already && held.len() >= wip as usize => {
+            Err(Failure::refused(
+                Code::IssueWipReached,
+                format!(
+                    "you have {} in hand, and [backlog] wip of loopx.toml is {wip}: {}",
+                    held.len(),
+                    held.join(", ")
+                ),
+            )
+            .help(command!("issue release {first}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whoever has an issue, for people.
@@ -238,6 +274,7 @@ pub fn release(ctx: &Context, typed: &[String], reason: Option<&String>) -> Resu
                 id: issue.id.clone(),
                 before: Some(issue),
                 body: IssueEvent::Released {}.into(),
+                reason: None,
             });
         }
         Ok(Plan {

@@ -105,6 +105,7 @@ pub fn end(
                 id: issue.id.clone(),
                 before: Some(issue),
                 body: IssueEvent::Changed { changes }.into(),
+                reason: None,
             });
         }
         let before = backlog_with(snapshot, Vec::new())?;
@@ -219,6 +220,7 @@ pub fn reopen(ctx: &Context, typed: &[String], reason: Option<&String>) -> Resul
                     changes: vec![Change::Status(Status::Open)],
                 }
                 .into(),
+                reason: None,
             });
         }
         Ok(Plan {

@@ -7,9 +7,15 @@
 pub mod change;
 pub mod claim;
 pub mod create;
+pub mod duplicates;
 pub mod end;
+pub mod export;
+pub mod follow_ups;
+pub mod import;
 mod names;
 pub mod sessions;
+pub mod template;
+mod tree;
 pub mod undo;
 pub mod view;
 
@@ -27,6 +33,7 @@ use crate::core::record::Draft;
 use crate::git::Identity;
 use crate::store::{Decision, Edits, Issues, Snapshot, issue_message};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// What a command makes of issues: records by issue, in the order in which they are written.
 pub(super) struct Plan<T> {
@@ -43,6 +50,8 @@ pub(super) struct Step {
     /// The issue as it is; nothing for one that comes to be.
     pub before: Option<Issue>,
     pub body: Body,
+    /// Where it is another than the plan's.
+    pub reason: Option<String>,
 }
 
 /// What was written.
@@ -74,12 +83,21 @@ pub(super) fn write<T>(
         let mut first_op = None;
         let mut ids: Vec<IssueId> = Vec::new();
         let mut logs: Vec<(IssueId, Vec<Operation>)> = Vec::new();
+        let mut places: HashMap<IssueId, usize> = HashMap::new();
         for step in steps {
-            let op = record(ctx, identity, &step, &logs, &tx, reason.as_ref())?;
-            first_op.get_or_insert_with(|| op.clone());
-            match logs.iter_mut().find(|(id, _)| *id == step.id) {
-                Some((_, ops)) => ops.push(op),
+            let why = step.reason.as_ref().or(reason.as_ref());
+            let place = places.get(&step.id).copied();
+            let last = place.and_then(|place| logs[place].1.last());
+            let op = record(ctx, identity, (&step, last), &tx, why)?;
+            // The commit's message has the reason of the whole, and not that of one issue.
+            first_op.get_or_insert_with(|| Operation {
+                reason: reason.clone(),
+                ..op.clone()
+            });
+            match place {
+                Some(place) => logs[place].1.push(op),
                 None => {
+                    places.insert(step.id.clone(), logs.len());
                     ids.push(step.id.clone());
                     logs.push((step.id, vec![op]));
                 }
@@ -112,17 +130,14 @@ pub(super) fn write<T>(
     })
 }
 
-/// The record of a step, behind those of its issue that this command made before.
+/// The record of a step, behind the last one of its issue that this command made before.
 fn record(
     ctx: &Context,
     identity: &Identity,
-    step: &Step,
-    made: &[(IssueId, Vec<Operation>)],
+    (step, last): (&Step, Option<&Operation>),
     tx: &str,
     reason: Option<&String>,
 ) -> Result<Operation> {
-    let made = made.iter().find(|(id, _)| *id == step.id);
-    let last = made.and_then(|(_, ops)| ops.last());
     let (seq, after): (u64, Vec<OpId>) = match (last, &step.before) {
         (Some(op), _) => (op.seq, vec![op.op.clone()]),
         (None, Some(issue)) => (issue.seq, issue.newest.clone()),

@@ -8,11 +8,12 @@ use crate::core::id::SessionId;
 use crate::core::issue::event::{Change, IssueEvent};
 use crate::core::issue::{ForIt, Issue, IssueId, Read, Status};
 use crate::core::lease::{self, Standing};
+use crate::core::note::{Note, NoteKind};
 use crate::core::record::Draft;
 use crate::core::session::Ending;
 use crate::flow::context::Context;
 use crate::flow::opening::{first, seal};
-use crate::git::Identity;
+use crate::git::{Identity, Repo};
 use crate::store::{Edits, Snapshot};
 use std::collections::HashMap;
 
@@ -56,6 +57,53 @@ fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
         issue.status = Status::Open;
         issue.claim = None;
     }
+}
+
+/// Says in each issue that a session was started for what failed in it. An issue that is not here is passed over: it
+/// stops no session.
+pub(in crate::flow) fn tell(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    identity: &Identity,
+    (ids, text): (&[IssueId], &str),
+    edits: &mut Edits,
+) -> Result<String> {
+    let mut trailers = String::new();
+    for id in ids {
+        let Ok(Some(Read { issue, .. })) = snapshot.issue(id) else {
+            continue;
+        };
+        let note = Note::Noted {
+            kind: NoteKind::Risk,
+            text: text.to_owned(),
+            to: None,
+        };
+        let draft = Draft {
+            seq: issue.seq + 1,
+            after: issue.newest,
+            ..first(identity, &super::entity(id), note)
+        };
+        let op = seal(repo, &draft)?;
+        edits.issue(repo, snapshot, id, std::slice::from_ref(&op))?;
+        trailers.push_str(&format!("Loopx-Issue: {id}\n"));
+    }
+    Ok(trailers)
+}
+
+/// Whether all these words mean issues.
+pub fn are_issues(ctx: &Context, words: &[String]) -> Result<bool> {
+    // A word of a title has no number behind a prefix.
+    let is_like_one = |word: &String| {
+        word.split_once('-')
+            .is_some_and(|(prefix, random)| IssueId::is_prefix(prefix) && random.len() >= 4)
+    };
+    if words.is_empty() || !words.iter().all(is_like_one) {
+        return Ok(false);
+    }
+    let snapshot = ctx.store()?.snapshot()?;
+    Ok(words
+        .iter()
+        .all(|word| names::resolve(&snapshot, word).is_ok()))
 }
 
 /// The issues that a session is to be started for, as a title and a request.

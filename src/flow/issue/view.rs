@@ -226,6 +226,9 @@ pub struct Shown {
     pub row: Row,
     pub description: String,
     pub notes: Vec<crate::core::issue::Comment>,
+    /// Fields of where it was taken over from that have no counterpart here.
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub kept: std::collections::BTreeMap<String, serde_json::Value>,
     /// The issues that name it, with the word for what it is to them.
     pub named_by: Vec<Naming>,
     #[serde(skip)]
@@ -276,6 +279,7 @@ fn shown(ctx: &Context, backlog: &Backlog, names: Names, read: Read) -> Shown {
         row: row(&names, issue, waits, &asker),
         description: texts.description,
         notes: texts.comments,
+        kept: texts.kept,
         named_by,
         names,
         titles,

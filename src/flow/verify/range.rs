@@ -4,7 +4,7 @@ use super::account::Judged;
 use super::claims::Reading;
 use super::landing::{self, Merger};
 use super::moments::Moments;
-use super::{Landing, Report, Sessions, Span, account, approvals, strict};
+use super::{Landing, Report, Sessions, Span, account, approvals, issues, strict};
 use crate::core::account::Step;
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
@@ -108,6 +108,7 @@ pub fn judge(
         people,
         findings,
     };
+    report.findings.extend(issues::unknown(sessions, &infos)?);
     if let Some(landing) = &landing {
         let missing = account::findings(repo, landing)?;
         report.result = infos

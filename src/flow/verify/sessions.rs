@@ -4,6 +4,7 @@
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, OpId, SessionId};
+use crate::core::issue::IssueId;
 use crate::core::op::Operation;
 use crate::core::replay::{self, fold};
 use crate::core::session::State;
@@ -70,6 +71,16 @@ impl<'r> Sessions<'r> {
 
     pub(super) fn newest(&self) -> &Snapshot<'r> {
         &self.tips[0]
+    }
+
+    /// Whether any of the branches has the issue.
+    pub(super) fn has_issue(&self, id: &IssueId) -> Result<bool> {
+        for tip in &self.tips {
+            if tip.issue_records(id)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A session as it is now.
