@@ -1,7 +1,9 @@
 //! The topic `issue`: what happens to an issue, as records say it. Every change is one of a closed list, so that two
 //! clones that were apart merge by field and not by file.
 
+use super::solution::{Proposal, Scores};
 use super::{ForIt, Link, Source, Status};
+use crate::core::id::OpId;
 use crate::core::lease::Claim;
 use crate::core::topic::{Topic, Version, Weight};
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,24 @@ pub enum Change {
     Untick(String),
     /// A session was started for it.
     Session(ForIt),
+    /// Somebody proposes a way to do it.
+    Solution(Box<Proposal>),
+    /// A solution is chosen, or none any more.
+    Bind(Option<OpId>),
+    /// Somebody judges a solution, or leaves that to the audit again.
+    Score {
+        solution: OpId,
+        scores: Option<Scores>,
+    },
+    /// A solution will not do, or will do after all.
+    Reject {
+        solution: OpId,
+        rejected: bool,
+    },
+    /// Work by a solution failed: whoever had it gives it back.
+    Fail(OpId),
+    /// It is to be tried again.
+    Retry {},
 }
 
 impl IssueEvent {
@@ -84,6 +104,19 @@ impl Change {
             Change::Tick(text) => format!("ticked {text}"),
             Change::Untick(text) => format!("unticked {text}"),
             Change::Session(one) => format!("session {}", one.session),
+            Change::Solution(one) => format!("solution +{}", one.name),
+            Change::Bind(Some(op)) => format!("bind {}", op.short()),
+            Change::Bind(None) => "bind none".to_owned(),
+            Change::Score { solution, scores } => match scores {
+                Some(scores) => format!("score {} {}", solution.short(), scores.total()),
+                None => format!("score {} none", solution.short()),
+            },
+            Change::Reject { solution, rejected } => match rejected {
+                true => format!("reject {}", solution.short()),
+                false => format!("accept {}", solution.short()),
+            },
+            Change::Fail(op) => format!("failed {}", op.short()),
+            Change::Retry {} => "retry".to_owned(),
         }
     }
 }

@@ -6,9 +6,9 @@
 //! took away. Lines of the description merge three ways.
 
 use super::event::{Change, IssueEvent};
+use super::solution::{Failed, Proposal};
 use super::{
-    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Source, Status, Texts,
-    Version, text,
+    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Status, Texts, Version, text,
 };
 use crate::core::causality::Causality;
 use crate::core::id::OpId;
@@ -17,6 +17,8 @@ use crate::core::op::{Body, Operation};
 use crate::core::session::{Recorded, Signed, recorded, signed};
 use crate::core::words::Word;
 use std::collections::{BTreeMap, BTreeSet};
+
+mod ways;
 
 /// An issue as its records give it.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +43,11 @@ enum Field {
     Source,
     /// Whether this criterion is ticked.
     Tick(String),
+    Bound,
+    /// What somebody gave this solution, and whether it is rejected.
+    Score(OpId),
+    Rejected(OpId),
+    Failed,
 }
 
 /// A member of a field that is a set.
@@ -57,6 +64,8 @@ enum Effect {
     Write(Field),
     Put(Member),
     Take(Member),
+    /// It is kept as it is: no later record changes it.
+    Keep,
 }
 
 impl Effect {
@@ -81,6 +90,11 @@ impl Effect {
             Change::Criterion(text) => Effect::Put(Member::Criterion(text.clone())),
             Change::DropCriterion(text) => Effect::Take(Member::Criterion(text.clone())),
             Change::Session(one) => Effect::Put(Member::Session(one.clone())),
+            Change::Solution(_) => Effect::Keep,
+            Change::Bind(_) => Effect::Write(Field::Bound),
+            Change::Score { solution, .. } => Effect::Write(Field::Score(solution.clone())),
+            Change::Reject { solution, .. } => Effect::Write(Field::Rejected(solution.clone())),
+            Change::Fail(_) | Change::Retry {} => Effect::Write(Field::Failed),
         }
     }
 }
@@ -99,6 +113,8 @@ struct Folding<'o> {
     /// Claims that somebody made without knowing of one that came before.
     beside: Vec<(usize, Recorded<Claim>)>,
     comments: Vec<Comment>,
+    solutions: Vec<(usize, Proposal)>,
+    failures: Vec<Failed>,
     needs: BTreeSet<String>,
 }
 
@@ -116,6 +132,8 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
         claim: None,
         beside: Vec::new(),
         comments: Vec::new(),
+        solutions: Vec::new(),
+        failures: Vec::new(),
         needs: BTreeSet::new(),
     };
     let mut created = None;
@@ -174,9 +192,13 @@ impl Folding<'_> {
                         there.retain(|put| *put == at || !self.cause.saw(at, *put));
                     }
                 }
+                Effect::Keep => {}
             }
-            if matches!(change, Change::Status(status) if status.is_final()) {
-                self.release(at);
+            match change {
+                Change::Status(status) if status.is_final() => self.release(at),
+                Change::Solution(proposal) => self.solutions.push((at, (**proposal).clone())),
+                Change::Fail(solution) => self.failed(at, solution),
+                _ => {}
             }
         }
         match event {
@@ -246,6 +268,7 @@ impl Folding<'_> {
     }
 
     fn finish(self, id: &IssueId, created: Signed) -> Read {
+        let solutions = self.solutions();
         let title = match self.value(&Field::Title) {
             Some(Change::Title(title)) => title.clone(),
             _ => String::new(),
@@ -289,8 +312,11 @@ impl Folding<'_> {
             criteria: self.criteria(),
             links: self.links(),
             sessions: self.sessions(),
+            in_session: self.in_session(),
             source: self.source(),
             claim: self.claim.as_ref().map(|(_, claim)| claim.clone()),
+            bound: self.bound(&solutions),
+            solutions: solutions.len(),
             comments: self.comments.len(),
             changed: last.map_or_else(|| created.clone(), |op| signed(op)),
             created,
@@ -308,14 +334,9 @@ impl Folding<'_> {
             texts: Texts {
                 description,
                 comments: self.comments,
+                solutions,
+                failures: self.failures,
             },
-        }
-    }
-
-    fn source(&self) -> Option<Source> {
-        match self.value(&Field::Source) {
-            Some(Change::Source(source)) => Some(source.clone()),
-            _ => None,
         }
     }
 
@@ -453,6 +474,10 @@ fn name(field: &Field) -> String {
         Field::Assignee => "assignee".to_owned(),
         Field::Source => "source".to_owned(),
         Field::Tick(text) => format!("criterion {text:?}"),
+        Field::Bound => "solution".to_owned(),
+        Field::Score(op) => format!("score of {}", op.short()),
+        Field::Rejected(op) => format!("rejection of {}", op.short()),
+        Field::Failed => "failure".to_owned(),
     }
 }
 

@@ -12,6 +12,8 @@ mod id;
 #[cfg(test)]
 mod laws;
 pub mod plain;
+pub mod queue;
+pub mod solution;
 mod text;
 
 pub use fold::{Read, fold};
@@ -25,7 +27,7 @@ use super::word_lists::vocabulary;
 use serde::{Deserialize, Serialize};
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.
-pub const FOLD: u32 = 1;
+pub const FOLD: u32 = 2;
 
 vocabulary!(
     /// How far an issue is.
@@ -195,11 +197,19 @@ pub struct Issue {
     /// Sessions that were started for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<ForIt>,
+    /// The start of a session said last how far it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_session: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     /// Whoever has it in hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Recorded<Claim>>,
+    /// How many ways to do it somebody proposed, and the one that is chosen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub solutions: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<solution::Bound>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub comments: usize,
     pub created: Signed,
@@ -243,4 +253,9 @@ pub struct Texts {
     pub description: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<Comment>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub solutions: Vec<solution::Solution>,
+    /// What was tried and did not work, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<solution::Failed>,
 }

@@ -279,7 +279,15 @@ fn is_so(issue: &Issue, change: &Change) -> bool {
         Change::Unlabel(label) => !issue.labels.contains(label),
         Change::Criterion(text) => issue.criteria.iter().any(|one| one.text == *text),
         Change::Session(one) => issue.sessions.contains(one),
-        Change::Description(_)
+        Change::Bind(to) => {
+            issue.bound.as_ref().map(|bound| &bound.solution) == to.as_ref() && settled("solution")
+        }
+        Change::Solution(_)
+        | Change::Score { .. }
+        | Change::Reject { .. }
+        | Change::Fail(_)
+        | Change::Retry {}
+        | Change::Description(_)
         | Change::Link(_)
         | Change::Unlink(_)
         | Change::Tick(_)

@@ -4,12 +4,16 @@
 //! Each command is one commit, and what it decides is decided anew where another writer was faster. No command of the
 //! backlog looks at a worktree's files.
 
+pub mod audit;
 pub mod change;
 pub mod claim;
 pub mod create;
 pub mod end;
+pub mod failure;
 mod names;
+pub mod queue;
 pub mod sessions;
+pub mod solution;
 pub mod undo;
 pub mod view;
 
