@@ -76,6 +76,8 @@ mod import;
 mod import_teams;
 mod issue;
 mod issue_clones;
+mod issue_queue;
+mod issue_solutions;
 mod judged_sync;
 mod keys_gone;
 mod kill;

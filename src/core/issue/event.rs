@@ -16,6 +16,8 @@ pub enum IssueEvent {
     Created { changes: Vec<Change> },
     /// Somebody changed some of its fields.
     Changed { changes: Vec<Change> },
+    /// Somebody said something of the ways to do it. A kind of its own, which a program that knows no solutions holds.
+    Solution { changes: Vec<Change> },
     /// Somebody has it in hand now.
     Claimed { claim: Claim },
     /// Whoever had it gives it back.
@@ -70,7 +72,9 @@ pub enum Change {
 impl IssueEvent {
     pub fn changes(&self) -> &[Change] {
         match self {
-            IssueEvent::Created { changes } | IssueEvent::Changed { changes } => changes,
+            IssueEvent::Created { changes }
+            | IssueEvent::Changed { changes }
+            | IssueEvent::Solution { changes } => changes,
             IssueEvent::Claimed { .. } | IssueEvent::Released {} => &[],
         }
     }
@@ -129,6 +133,7 @@ impl Topic for IssueEvent {
         match self {
             IssueEvent::Created { .. } => "created",
             IssueEvent::Changed { .. } => "changed",
+            IssueEvent::Solution { .. } => "solution",
             IssueEvent::Claimed { .. } => "claimed",
             IssueEvent::Released {} => "released",
         }
@@ -138,6 +143,7 @@ impl Topic for IssueEvent {
         match self {
             IssueEvent::Created { .. } => "create",
             IssueEvent::Changed { .. } => "edit",
+            IssueEvent::Solution { .. } => "solution",
             IssueEvent::Claimed { .. } => "take",
             IssueEvent::Released {} => "release",
         }

@@ -207,7 +207,9 @@ impl Folding<'_> {
                 self.release(at);
                 self.write(at, Field::Status, Change::Status(Status::Open));
             }
-            IssueEvent::Created { .. } | IssueEvent::Changed { .. } => {}
+            IssueEvent::Created { .. }
+            | IssueEvent::Changed { .. }
+            | IssueEvent::Solution { .. } => {}
         }
     }
 

@@ -110,6 +110,14 @@ impl Queue {
         self.conflicts.iter().filter(is_it)
     }
 
+    /// The pairs of issues that are not to be done at the same time.
+    fn pairs_apart(&self) -> BTreeSet<(&IssueId, &IssueId)> {
+        let all = self.conflicts.iter();
+        let all = all.filter(|conflict| conflict.resolution != Resolution::Merge);
+        all.map(|conflict| (&conflict.issues[0], &conflict.issues[1]))
+            .collect()
+    }
+
     /// Whether two issues are not to be done at the same time.
     pub fn apart(&self, one: &IssueId, other: &IssueId) -> bool {
         self.conflicts.iter().any(|conflict| {
@@ -139,6 +147,12 @@ pub fn form(items: &[Item], mut trial: impl FnMut(usize, usize) -> Trial) -> Que
         conflicts: conflicts(items, &order, &mut trial),
         ..Queue::default()
     };
+    let apart = queue.pairs_apart();
+    let beside = |one: usize, other: usize| {
+        let pair = (&items[one].issue, &items[other].issue);
+        !apart.contains(&pair) && !apart.contains(&(pair.1, pair.0))
+    };
+    let mut groups = Vec::new();
     let mut left = order;
     let mut placed: BTreeSet<&IssueId> = BTreeSet::new();
     loop {
@@ -146,9 +160,11 @@ pub fn form(items: &[Item], mut trial: impl FnMut(usize, usize) -> Trial) -> Que
         for at in &left {
             let item = &items[*at];
             let is_free = !item.is_held && item.waits.iter().all(|on| placed.contains(on));
-            let beside = |other: &usize| !queue.apart(&item.issue, &items[*other].issue);
-            if is_free && group.len() < SIDE_BY_SIDE && group.iter().all(beside) {
+            if is_free && group.iter().all(|other| beside(*at, *other)) {
                 group.push(*at);
+            }
+            if group.len() == SIDE_BY_SIDE {
+                break;
             }
         }
         if group.is_empty() {
@@ -156,9 +172,14 @@ pub fn form(items: &[Item], mut trial: impl FnMut(usize, usize) -> Trial) -> Que
         }
         left.retain(|at| !group.contains(at));
         placed.extend(group.iter().map(|at| &items[*at].issue));
-        let group = group.into_iter().map(|at| items[at].issue.clone());
-        queue.groups.push(group.collect());
+        groups.push(
+            group
+                .into_iter()
+                .map(|at| items[at].issue.clone())
+                .collect(),
+        );
     }
+    queue.groups = groups;
     queue.held = left.into_iter().map(|at| items[at].issue.clone()).collect();
     queue
 }
@@ -176,11 +197,11 @@ fn conflicts(
             if files.is_empty() {
                 continue;
             }
-            let is_ordered = reaches(items, *one, *other) || reaches(items, *other, *one);
+            let is_ordered = || reaches(items, *one, *other) || reaches(items, *other, *one);
             let (resolution, files, tried) = match trial(*one, *other) {
                 Trial::Clean => (Resolution::Merge, files, true),
                 Trial::Conflicts(files) => (Resolution::Sequential, files, true),
-                Trial::None if is_open && !is_ordered => (Resolution::Unresolved, files, false),
+                Trial::None if is_open && !is_ordered() => (Resolution::Unresolved, files, false),
                 Trial::None => (Resolution::Sequential, files, false),
             };
             found.push(Conflict {

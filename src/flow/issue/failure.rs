@@ -1,10 +1,10 @@
 //! Work on issues of the queue that failed, and that is to be tried again.
 
-use super::queue::{changed, is_queued};
+use super::queue::is_queued;
 use super::{Plan, Step, Written, all, require_reason, require_understood, solution, write};
 use crate::core::failure::{Code, Failure, Result};
 use crate::core::hint::command;
-use crate::core::issue::event::Change;
+use crate::core::issue::event::{Change, IssueEvent};
 use crate::core::issue::{Issue, IssueId, Status};
 use crate::flow::context::Context;
 
@@ -47,7 +47,7 @@ pub fn fail(ctx: &Context, typed: &[String], reason: Option<&String>) -> Result<
             steps.push(Step {
                 id: issue.id.clone(),
                 before: Some(issue),
-                body: changed(changes),
+                body: IssueEvent::Solution { changes }.into(),
             });
         }
         Ok(Plan {
@@ -101,7 +101,7 @@ pub fn retry(ctx: &Context, typed: &[String], reason: Option<&String>) -> Result
             steps.push(Step {
                 id: issue.id.clone(),
                 before: Some(issue),
-                body: changed(changes),
+                body: IssueEvent::Solution { changes }.into(),
             });
         }
         Ok(Plan {

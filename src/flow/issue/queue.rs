@@ -96,7 +96,10 @@ fn formed(
     let steps = fresh.iter().map(|issue| Step {
         id: issue.id.clone(),
         before: Some(issue.clone()),
-        body: changed(vec![Change::Status(Status::Queued)]),
+        body: IssueEvent::Changed {
+            changes: vec![Change::Status(Status::Queued)],
+        }
+        .into(),
     });
     let steps = steps.collect();
     let formed = Formed {
@@ -107,10 +110,6 @@ fn formed(
         queue,
     };
     Ok((formed, steps))
-}
-
-pub(super) fn changed(changes: Vec<Change>) -> crate::core::op::Body {
-    IssueEvent::Changed { changes }.into()
 }
 
 /// The issues that are to be queued, and those that are already. Refused where no solution of one is bound.

@@ -89,7 +89,7 @@ pub fn add(
 fn mended(read: &Read, old: &Solution) -> Result<OpId> {
     let (id, name) = (&read.issue.id, &old.proposal.name);
     if old.rejected.is_none() {
-        return Err(Failure::refused(
+        return Err(Failure::nothing(
             Code::IssueUnchanged,
             format!("{name} of {id} is not rejected: there is nothing to mend"),
         )
@@ -283,7 +283,7 @@ fn one(
         steps: vec![Step {
             id: issue.id.clone(),
             before: Some(issue),
-            body: IssueEvent::Changed { changes }.into(),
+            body: IssueEvent::Solution { changes }.into(),
         }],
     }
 }
