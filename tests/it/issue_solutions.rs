@@ -186,7 +186,7 @@ fn a_rejected_solution_is_mended_twice_and_then_a_person_decides() {
         let call = s.call(crate::support::LOOPX).env("CLAUDECODE", "1");
         call.args(args).run()
     };
-    agent(&["issue", "solution", "add", &id, "Another way"]).fails_with(1);
+    agent(&["issue", "solution", "add", &id, "Another way"]).fails_with(6);
     agent(&[
         "issue",
         "solution",
@@ -196,7 +196,7 @@ fn a_rejected_solution_is_mended_twice_and_then_a_person_decides() {
         "--reason",
         "it will do",
     ])
-    .fails_with(1);
+    .fails_with(6);
     s.loopx(&[
         "issue",
         "solution",
