@@ -3,11 +3,13 @@
 mod alias;
 mod help;
 mod issue;
+mod issue_more;
 mod task;
 mod wrong;
 
 pub use help::described;
 pub use issue::IssueCommand;
+pub use issue_more::{QueueCommand, SolutionCommand};
 pub use task::TaskCommand;
 
 use crate::cmd;

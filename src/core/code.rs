@@ -524,14 +524,26 @@ codes! {
         "An issue cannot be linked to itself.";
     IssueLinkUnknown "issue_link_unknown" [NotFound]
         "The issue has no such link.";
-    IssueNoneReady "issue_none_ready" [Nothing]
-        "No open issue can be begun now.";
+    IssueMendsSpent "issue_mends_spent" [Waiting]
+        "A rejected solution was mended as often as that may be: a person decides.";
     IssueNamedUnknown "issue_named_unknown" []
         "A commit names an issue that the backlog does not have: a warning.";
+    IssueNoneFailed "issue_none_failed" [Nothing]
+        "No issue of the queue failed.";
+    IssueNoneReady "issue_none_ready" [Nothing]
+        "No open issue can be begun now.";
     IssueNotHeld "issue_not_held" [Nothing]
         "Nobody has the issue in hand.";
     IssueOpen "issue_open" [Nothing]
         "The issue is open already.";
+    IssueQueueConflict "issue_queue_conflict" [Conflict]
+        "Issues touch the same files, and nobody said which comes first.";
+    IssueSolutionRejected "issue_solution_rejected" [Refused]
+        "The solution is rejected.";
+    IssueSolutionUnbound "issue_solution_unbound" [Refused]
+        "No solution of the issue is bound.";
+    IssueSolutionUnknown "issue_solution_unknown" [NotFound]
+        "The issue has no such solution, or more than one.";
     IssueTemplateInvalid "issue_template_invalid" [Refused]
         "A template of issues says what no issue can have.";
     IssueTemplateUnknown "issue_template_unknown" [NotFound]

@@ -284,6 +284,11 @@ impl OpId {
         OpId("0".repeat(26))
     }
 
+    /// So much of it as people are shown.
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -165,7 +165,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
             )
             .help(elsewhere(ctx, request, &id, &title)));
         }
-        let texts = match &revert {
+        let mut texts = match &revert {
             Some(revert) => revert.artifacts(
                 &id,
                 &title,
@@ -180,6 +180,9 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
                 policy.artifacts.language,
             ),
         };
+        if let Some(list) = texts.get_mut(&Artifact::TaskList) {
+            list.push_str(&issue::solution::tasks(snapshot, &request.issues)?);
+        }
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
             artifacts.insert(artifact, ctx.repo.write_blob(text.as_bytes())?);

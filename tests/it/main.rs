@@ -79,6 +79,8 @@ mod issue_clones;
 mod issue_import;
 mod issue_more;
 mod issue_work;
+mod issue_queue;
+mod issue_solutions;
 mod judged_sync;
 mod keys_gone;
 mod kill;

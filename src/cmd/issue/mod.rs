@@ -10,7 +10,9 @@ pub mod graph;
 pub mod import;
 pub mod list;
 pub mod log;
+pub mod queue;
 pub mod show;
+pub mod solution;
 
 use crate::cli::{Exit, IssueCommand};
 use crate::core::failure::Result;
@@ -47,6 +49,8 @@ pub fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         IssueCommand::Duplicates(args) => duplicates::run(&args, ctx, ui),
         IssueCommand::Export(args) => export::run(&args, ctx, ui),
         IssueCommand::Import(args) => import::run(args, ctx, ui),
+        IssueCommand::Solution(command) => solution::run(command, ctx, ui),
+        IssueCommand::Queue(command) => queue::run(command, ctx, ui),
     }
 }
 
@@ -100,6 +104,24 @@ fn remarks(names: &Names, row: &Row) -> Vec<String> {
     if let Some(holder) = &row.holder {
         let ends = if holder.alive { "until" } else { "lease ended" };
         said.push(format!("{}, {ends} {}", holder.who, holder.until));
+    }
+    if let Some(bound) = &row.issue.bound
+        && !row.issue.status.is_final()
+    {
+        let files: Vec<&str> = bound.files.iter().map(|file| file.path.as_str()).collect();
+        let files = match files.is_empty() {
+            true => String::new(),
+            false => format!(": {}", files.join(", ")),
+        };
+        let failed = match bound.failed {
+            true => "failed, ",
+            false => "",
+        };
+        let tasks = if bound.tasks == 1 { "task" } else { "tasks" };
+        said.push(format!(
+            "{failed}{}, {} {tasks}{files}",
+            bound.name, bound.tasks
+        ));
     }
     let waits: Vec<String> = row
         .waits

@@ -136,6 +136,30 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
             ui.out(format!("  {:>2}. [{mark}] {}", at + 1, line(&one.text)));
         }
     }
+    for one in &shown.ways {
+        ui.out("");
+        let is_bound = (issue.bound.as_ref()).is_some_and(|bound| bound.solution == one.op);
+        let word = match (is_bound, &one.rejected) {
+            (true, _) => ", bound",
+            (false, Some(_)) => ", rejected",
+            (false, None) => "",
+        };
+        let first = one.proposal.approach.lines().next().unwrap_or_default();
+        ui.out(format!(
+            "  solution {}{word}  {}",
+            line(&one.proposal.name),
+            line(first)
+        ));
+    }
+    for failed in &shown.failures {
+        let why = failed.reason.as_deref().unwrap_or_default();
+        ui.out(format!(
+            "  failed {}  {}: {}",
+            failed.at,
+            line(&failed.by.name),
+            line(why)
+        ));
+    }
     for note in &shown.notes {
         ui.out("");
         let (by, at) = note.origin();

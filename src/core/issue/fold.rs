@@ -8,6 +8,7 @@
 mod brought;
 
 use super::event::{Change, IssueEvent};
+use super::solution::{Failed, Proposal};
 use super::{
     Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Said, Source, Status, Texts,
     Version, text,
@@ -19,6 +20,8 @@ use crate::core::op::{Body, Operation};
 use crate::core::session::{Recorded, Signed, recorded, signed};
 use crate::core::words::Word;
 use std::collections::{BTreeMap, BTreeSet};
+
+mod ways;
 
 /// An issue as its records give it.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +50,11 @@ enum Field {
     Kept(String),
     /// Whether this criterion is ticked.
     Tick(String),
+    Bound,
+    /// What somebody gave this solution, and whether it is rejected.
+    Score(OpId),
+    Rejected(OpId),
+    Failed,
 }
 
 /// A member of a field that is a set.
@@ -64,6 +72,8 @@ enum Effect {
     Write(Field),
     Put(Member),
     Take(Member),
+    /// It is kept as it is: no later record changes it.
+    Keep,
 }
 
 impl Effect {
@@ -92,6 +102,11 @@ impl Effect {
             Change::Place(_) => Effect::Write(Field::Place),
             Change::Kept(kept) => Effect::Write(Field::Kept(kept.name.clone())),
             Change::Said(said) => Effect::Put(Member::Said(said.clone())),
+            Change::Solution(_) => Effect::Keep,
+            Change::Bind(_) => Effect::Write(Field::Bound),
+            Change::Score { solution, .. } => Effect::Write(Field::Score(solution.clone())),
+            Change::Reject { solution, .. } => Effect::Write(Field::Rejected(solution.clone())),
+            Change::Fail(_) | Change::Retry {} => Effect::Write(Field::Failed),
         }
     }
 }
@@ -110,6 +125,8 @@ struct Folding<'o> {
     /// Claims that somebody made without knowing of one that came before.
     beside: Vec<(usize, Recorded<Claim>)>,
     comments: Vec<Comment>,
+    solutions: Vec<(usize, Proposal)>,
+    failures: Vec<Failed>,
     needs: BTreeSet<String>,
 }
 
@@ -127,6 +144,8 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
         claim: None,
         beside: Vec::new(),
         comments: Vec::new(),
+        solutions: Vec::new(),
+        failures: Vec::new(),
         needs: BTreeSet::new(),
     };
     let mut created = None;
@@ -186,9 +205,13 @@ impl Folding<'_> {
                         there.retain(|put| *put == at || !self.cause.saw(at, *put));
                     }
                 }
+                Effect::Keep => {}
             }
-            if matches!(change, Change::Status(status) if status.is_final()) {
-                self.release(at);
+            match change {
+                Change::Status(status) if status.is_final() => self.release(at),
+                Change::Solution(proposal) => self.solutions.push((at, (**proposal).clone())),
+                Change::Fail(solution) => self.failed(at, solution),
+                _ => {}
             }
         }
         match event {
@@ -197,7 +220,9 @@ impl Folding<'_> {
                 self.release(at);
                 self.write(at, Field::Status, Change::Status(Status::Open));
             }
-            IssueEvent::Created { .. } | IssueEvent::Changed { .. } => {}
+            IssueEvent::Created { .. }
+            | IssueEvent::Changed { .. }
+            | IssueEvent::Solution { .. } => {}
         }
     }
 
@@ -259,6 +284,7 @@ impl Folding<'_> {
 
     fn finish(mut self, id: &IssueId, created: Signed) -> Read {
         self.said();
+        let solutions = self.solutions();
         let title = match self.value(&Field::Title) {
             Some(Change::Title(title)) => title.clone(),
             _ => String::new(),
@@ -302,10 +328,13 @@ impl Folding<'_> {
             criteria: self.criteria(),
             links: self.links(),
             sessions: self.sessions(),
+            in_session: self.in_session(),
             source: self.source(),
             made: self.made(),
             place: self.place(),
             claim: self.claim.as_ref().map(|(_, claim)| claim.clone()),
+            bound: self.bound(&solutions),
+            solutions: solutions.len(),
             comments: self.comments.len(),
             changed: last.map_or_else(|| created.clone(), |op| signed(op)),
             created,
@@ -324,14 +353,9 @@ impl Folding<'_> {
                 description,
                 kept: self.kept(),
                 comments: self.comments,
+                solutions,
+                failures: self.failures,
             },
-        }
-    }
-
-    fn source(&self) -> Option<Source> {
-        match self.value(&Field::Source) {
-            Some(Change::Source(source)) => Some(source.clone()),
-            _ => None,
         }
     }
 
@@ -476,6 +500,10 @@ fn name(field: &Field) -> String {
         Field::Place => "place".to_owned(),
         Field::Kept(name) => name.clone(),
         Field::Tick(text) => format!("criterion {text:?}"),
+        Field::Bound => "solution".to_owned(),
+        Field::Score(op) => format!("score of {}", op.short()),
+        Field::Rejected(op) => format!("rejection of {}", op.short()),
+        Field::Failed => "failure".to_owned(),
     }
 }
 

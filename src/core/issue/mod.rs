@@ -16,6 +16,8 @@ pub mod plain;
 pub mod similar;
 mod taken;
 pub mod template;
+pub mod queue;
+pub mod solution;
 mod text;
 
 pub use fold::{Read, fold};
@@ -214,6 +216,9 @@ pub struct Issue {
     /// Sessions that were started for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<ForIt>,
+    /// The start of a session said last how far it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_session: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     /// Who made it where it was taken over from.
@@ -225,6 +230,11 @@ pub struct Issue {
     /// Whoever has it in hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Recorded<Claim>>,
+    /// How many ways to do it somebody proposed, and the one that is chosen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub solutions: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<solution::Bound>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub comments: usize,
     pub created: Signed,
@@ -271,4 +281,9 @@ pub struct Texts {
     /// Fields of where it was taken over from that have no counterpart here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub solutions: Vec<solution::Solution>,
+    /// What was tried and did not work, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<solution::Failed>,
 }

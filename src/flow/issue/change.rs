@@ -284,7 +284,15 @@ fn is_so(issue: &Issue, change: &Change) -> bool {
         Change::Session(one) => issue.sessions.contains(one),
         Change::Made(made) => issue.made.as_ref() == Some(made),
         Change::Place(place) => issue.place.as_ref() == Some(place),
-        Change::Description(_)
+        Change::Bind(to) => {
+            issue.bound.as_ref().map(|bound| &bound.solution) == to.as_ref() && settled("solution")
+        }
+        Change::Solution(_)
+        | Change::Score { .. }
+        | Change::Reject { .. }
+        | Change::Fail(_)
+        | Change::Retry {}
+        | Change::Description(_)
         | Change::Said(_)
         | Change::Kept(_)
         | Change::Link(_)

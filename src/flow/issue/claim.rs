@@ -24,6 +24,8 @@ pub struct TakeRequest {
     /// Also from somebody whose lease is still running.
     pub take_over: bool,
     pub reason: Option<String>,
+    /// The next of the queue, and no other.
+    pub queue: bool,
 }
 
 /// An issue that somebody got.
@@ -34,6 +36,8 @@ pub struct Taken {
     pub until: String,
     /// From whom it was taken.
     pub from: Option<String>,
+    /// Somebody had it in hand before, and did not end it.
+    pub resumed: bool,
 }
 
 /// Claims an issue.
@@ -48,7 +52,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
     let written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
         let backlog = backlog_with(snapshot, Vec::new())?;
-        let at = choose(snapshot, &backlog, request, (&owner, now))?;
+        let at = choose(ctx, snapshot, &backlog, request, (&owner, now))?;
         let issue = backlog.issues[at].clone();
         let me = &identity.author.email;
         require_room(&backlog, &issue, wip, |claim| {
@@ -74,6 +78,7 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
                 alive,
             }),
         };
+        let resumed = issue.claim.is_some();
         let from = over.as_ref().map(holder);
         let what = match &from {
             Some(from) => format!("take over from {from}"),
@@ -89,10 +94,10 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
                 body: IssueEvent::Claimed { claim }.into(),
                 reason: None,
             }],
-            value: (read(snapshot, &issue.id)?, backlog, until, from),
+            value: (read(snapshot, &issue.id)?, backlog, until, (from, resumed)),
         })
     })?;
-    let (read, backlog, until, from) = written.value;
+    let (read, backlog, until, (from, resumed)) = written.value;
     let mut read = read.ok_or_else(|| names::unknown(""))?;
     read.issue.status = Status::InProgress;
     let beside = (&backlog, written.names.clone());
@@ -101,7 +106,12 @@ pub fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken>> {
         ids: written.ids,
         names: written.names,
         commit: written.commit,
-        value: Taken { shown, until, from },
+        value: Taken {
+            shown,
+            until,
+            from,
+            resumed,
+        },
     })
 }
 
@@ -146,12 +156,16 @@ pub(super) fn holder(claim: &Recorded<Claim>) -> String {
 
 /// The place of the issue that is meant, or of the first that is ready.
 fn choose(
+    ctx: &Context,
     snapshot: &Snapshot<'_>,
     backlog: &Backlog,
     request: &TakeRequest,
     (owner, now): (&Owner, i64),
 ) -> Result<usize> {
     let day = today(now);
+    if request.queue {
+        return super::queue::next(ctx, snapshot, backlog, &request.labels, now);
+    }
     let Some(typed) = &request.issue else {
         let ready = backlog.ready(&day).into_iter();
         let has_labels = |at: &usize| {

@@ -4,6 +4,7 @@
 //! Each command is one commit, and what it decides is decided anew where another writer was faster. No command of the
 //! backlog looks at a worktree's files.
 
+pub mod audit;
 pub mod change;
 pub mod claim;
 pub mod create;
@@ -12,10 +13,13 @@ pub mod end;
 pub mod export;
 pub mod follow_ups;
 pub mod import;
+pub mod failure;
 mod names;
+pub mod queue;
 pub mod sessions;
 pub mod template;
 mod tree;
+pub mod solution;
 pub mod undo;
 pub mod view;
 

@@ -53,8 +53,13 @@ fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
         return;
     }
     let is_abandoned = |ending: &Option<Ending>| matches!(ending, Some(Ending::Abandoned { .. }));
-    if !known.is_empty() && known.iter().all(|(_, ending)| is_abandoned(ending)) {
-        issue.status = Status::Open;
+    // What somebody said of it since counts.
+    if issue.in_session && known.iter().all(|(_, ending)| is_abandoned(ending)) {
+        issue.status = match (known.is_empty(), &issue.bound) {
+            (true, _) => return,
+            (false, Some(_)) => Status::Planned,
+            (false, None) => Status::Open,
+        };
         issue.claim = None;
     }
 }
@@ -134,6 +139,7 @@ pub fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
                 text.push_str(&format!("\n- {}", one.text));
             }
         }
+        text.push_str(&super::solution::told(&snapshot, &issue, &long)?);
         text.push_str(&format!("\n\nIssue {}.", issue.id));
         ids.push(issue.id);
         titles.push(issue.title);

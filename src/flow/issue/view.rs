@@ -173,6 +173,11 @@ fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
     }
 }
 
+/// An issue of the queue, as lists show it.
+pub(super) fn row_of(ctx: &Context, names: &Names, issue: Issue, waits: Vec<Wait>) -> Row {
+    row(names, issue, waits, &Asker::of(ctx))
+}
+
 fn order(backlog: &Backlog, waits: &[Vec<Wait>], by: Order) -> Vec<usize> {
     use crate::core::issue::Status;
     let issues = &backlog.issues;
@@ -229,6 +234,11 @@ pub struct Shown {
     /// Fields of where it was taken over from that have no counterpart here.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub kept: std::collections::BTreeMap<String, serde_json::Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<crate::core::issue::solution::Solution>,
+    /// What was tried and did not work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<crate::core::issue::solution::Failed>,
     /// The issues that name it, with the word for what it is to them.
     pub named_by: Vec<Naming>,
     #[serde(skip)]
@@ -280,6 +290,8 @@ fn shown(ctx: &Context, backlog: &Backlog, names: Names, read: Read) -> Shown {
         description: texts.description,
         notes: texts.comments,
         kept: texts.kept,
+        ways: texts.solutions,
+        failures: texts.failures,
         named_by,
         names,
         titles,
