@@ -617,8 +617,20 @@ codes! {
         "A spec or a delta is not UTF-8.";
     NoteEmpty "note_empty" [Usage]
         "A note has no text.";
+    NoteInvalid "note_invalid" [Usage]
+        "The role, the type, the key or the data of a note is not what one can be.";
+    NoteKeyOwned "note_key_owned" [Refused]
+        "A key of the notes belongs to another role.";
+    NoteKeyUnknown "note_key_unknown" [NotFound]
+        "No role has set such a key.";
+    NotePromoted "note_promoted" [Nothing]
+        "A rule or a draft was made out of the note already.";
     NoteTooLong "note_too_long" [Usage]
         "A note is longer than one may be.";
+    NoteUnknown "note_unknown" [NotFound, Usage]
+        "No note has that number or id, or several have it.";
+    NoteWithdrawn "note_withdrawn" [Nothing]
+        "The note was withdrawn already.";
     NothingAmended "nothing_amended" [Nothing]
         "The list of tasks has nothing that was not approved.";
     NothingDecided "nothing_decided" [Internal]

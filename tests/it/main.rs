@@ -94,6 +94,7 @@ mod mended;
 mod mounts;
 mod next_walk;
 mod note;
+mod note_bus;
 mod output;
 mod pager;
 mod pipeline;
