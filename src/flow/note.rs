@@ -5,6 +5,7 @@
 //! notes is written by one road, [`keep`].
 
 pub mod bus;
+pub mod filter;
 pub mod import;
 pub mod list;
 pub mod promote;

@@ -95,6 +95,7 @@ mod mounts;
 mod next_walk;
 mod note;
 mod note_bus;
+mod note_import;
 mod output;
 mod pager;
 mod pipeline;

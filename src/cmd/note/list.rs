@@ -8,7 +8,8 @@ use crate::core::lease::seconds_of;
 use crate::core::note::Note;
 use crate::flow::Context;
 use crate::flow::note::Where;
-use crate::flow::note::list::{self as flow, APPROVAL, Filter, Listed, Notes};
+use crate::flow::note::filter::Filter;
+use crate::flow::note::list::{self as flow, APPROVAL, Listed, Notes};
 use crate::ui::{Ui, clean, line, style};
 use serde_json::{Value, json};
 
