@@ -114,6 +114,8 @@ pub enum Command {
         /// Print the recorded output of this run instead
         #[arg(long, value_name = "OPERATION")]
         run: Option<String>,
+        #[command(flatten)]
+        context: cmd::show_context::ContextArgs,
     },
     Log(cmd::history::LogArgs),
     /// Show what changed in its artifacts: unsaved edits, or between two points of its history
@@ -607,6 +609,9 @@ fn dispatch(
         Command::List(args) => cmd::list::list(args, &open()?, ui),
         Command::Status { .. } => cmd::status::status(&open()?, ui),
         Command::Next { .. } => cmd::next::next(&open()?, ui),
+        Command::Show { context, .. } if context.is_asked() => {
+            cmd::show_context::run(&context, &open()?, ui)
+        }
         Command::Show { run, .. } => cmd::history::show(&open()?, run, ui),
         Command::Log(args) => cmd::history::log(&args, &open()?, ui),
         Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),

@@ -503,6 +503,8 @@ codes! {
         "The text of an artifact was expected in a file or on stdin, and there is none.";
     InputNotUtf8 "input_not_utf8" [Usage, Refused]
         "The text that was given is not UTF-8.";
+    IntentUncovered "intent_uncovered" [Refused]
+        "A statement of the request is neither cited by an artifact nor deferred with a reason.";
     InvalidTransition "invalid_transition" [Refused]
         "No transition leads from the stage of the session to the one that is named.";
     IssueAmbiguous "issue_ambiguous" [Usage]
@@ -583,6 +585,8 @@ codes! {
         "A file of the change pack is not there; `*` is its key.";
     MissingPlanArtifact "missing_plan_artifact_*" [Refused]
         "A plan document is not there; `*` is its key.";
+    MissingRequiredContext "missing_required_context" [Refused]
+        "Something that the next stage or one of its tasks has to read is not there.";
     MixedRuntimeRoots "mixed_runtime_roots_detected" [Refused]
         "There are several roots of loopx 0.x, and nobody said which one counts.";
     NewerProgramRequired "newer_program_required" [Refused]

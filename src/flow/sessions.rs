@@ -180,6 +180,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
                 policy.artifacts.language,
             ),
         };
+        let numbered = super::intent::numbered(&ctx.repo, request.intent.as_deref())?;
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
             artifacts.insert(artifact, ctx.repo.write_blob(text.as_bytes())?);
@@ -195,6 +196,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         };
         let mut draft = first(identity, &uid, event);
         draft.writes = differences(&BTreeMap::new(), &artifacts);
+        draft.others = numbered;
         let op = seal(&ctx.repo, &draft)?;
         trust::keep_own(&ctx.repo, &op);
         let state = begin(&id, &op)?;

@@ -74,6 +74,7 @@ mod hostile;
 mod hostile_sync;
 mod import;
 mod import_teams;
+mod intent;
 mod issue;
 mod issue_clones;
 mod judged_sync;
