@@ -125,7 +125,7 @@ pub enum Command {
         #[arg(value_name = "ID|POINT", num_args = 0..=3)]
         words: Vec<String>,
     },
-    Note(cmd::note::NoteArgs),
+    Note(Box<cmd::note::NoteArgs>),
     Finish(cmd::finish::FinishArgs),
     Reopen(cmd::finish::ReopenArgs),
     Profile(cmd::finish::ProfileArgs),
@@ -615,7 +615,7 @@ fn dispatch(
         Command::Show { run, .. } => cmd::history::show(&open()?, run, ui),
         Command::Log(args) => cmd::history::log(&args, &open()?, ui),
         Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),
-        Command::Note(args) => cmd::note::run(args, &open()?, ui),
+        Command::Note(args) => cmd::note::run(*args, &open()?, ui),
         Command::Finish(args) => {
             let ctx = open()?;
             let finish = |ui: &mut Ui| cmd::finish::finish(args, &ctx, ui);

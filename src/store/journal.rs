@@ -166,7 +166,7 @@ impl Snapshot<'_> {
         let laid = shelf::layout(self.repo, Shelf::Operations, ops)?;
         if laid.folders.is_empty() || !laid.flat.is_empty() {
             // What is few is read as fast.
-            let (notes, damaged) = self.read_records(ops, place)?;
+            let JournalNotes { notes, damaged } = self.read_records(ops, place)?;
             found.notes.extend(notes.into_iter().filter(takes));
             found.damaged.extend(damaged);
             return Ok(());
@@ -190,7 +190,7 @@ impl Snapshot<'_> {
             let (notes, raw) = match read {
                 Some((notes, raw)) => (notes, Some(raw)),
                 None => {
-                    let (notes, damaged) =
+                    let JournalNotes { notes, damaged } =
                         self.read_records(&tree, &format!("{place}/{folder}"))?;
                     let raw = serde_json::value::to_raw_value(&notes).ok();
                     // What is damaged is told each time: a file without it would hide it.
@@ -212,22 +212,18 @@ impl Snapshot<'_> {
     }
 
     /// The notes of a folder of records.
-    fn read_records(
-        &self,
-        folder: &Oid,
-        place: &str,
-    ) -> Result<(Vec<NoteRecord>, Vec<(String, Failure)>)> {
-        let (mut notes, mut damaged) = (Vec::new(), Vec::new());
+    fn read_records(&self, folder: &Oid, place: &str) -> Result<JournalNotes> {
+        let mut found = JournalNotes::default();
         for held in ops::files(self.repo, folder)? {
             if held.name.ends_with(SUFFIX) || held.entry.kind != EntryKind::Blob {
                 continue;
             }
             match ops::read_one(self.repo, &held, &format!("{place}/{}", held.place)) {
-                Ok(op) => notes.extend(NoteRecord::of(op)),
-                Err(failure) => damaged.push((place.to_owned(), failure)),
+                Ok(op) => found.notes.extend(NoteRecord::of(op)),
+                Err(failure) => found.damaged.push((place.to_owned(), failure)),
             }
         }
-        Ok((notes, damaged))
+        Ok(found)
     }
 
     fn journal_file(&self, name: &str) -> PathBuf {

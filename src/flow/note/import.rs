@@ -195,8 +195,11 @@ fn on(
     })
 }
 
+/// The files that were read with how many notes each has, and the notes.
+type Found = (Vec<(String, usize)>, Vec<Brought>);
+
 /// A file, or every log and wisdom file of a folder.
-fn read(path: &Path, faults: &mut Vec<Fault>) -> Result<(Vec<(String, usize)>, Vec<Brought>)> {
+fn read(path: &Path, faults: &mut Vec<Fault>) -> Result<Found> {
     let whole = std::fs::canonicalize(path).map_err(|_| {
         Failure::not_found(
             Code::ImportMissing,
@@ -254,7 +257,7 @@ fn team_of(file: &Path) -> String {
 
 fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<()> {
     let entries = std::fs::read_dir(folder).map_err(|error| {
-        Failure::refused(
+        Failure::not_found(
             Code::ImportMissing,
             format!("{} cannot be read: {error}", folder.display()),
         )
