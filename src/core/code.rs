@@ -496,6 +496,8 @@ codes! {
         "The text of an artifact was expected in a file or on stdin, and there is none.";
     InputNotUtf8 "input_not_utf8" [Usage, Refused]
         "The text that was given is not UTF-8.";
+    IntentUncovered "intent_uncovered" [Refused]
+        "A statement of the request is neither cited by an artifact nor deferred with a reason.";
     InvalidTransition "invalid_transition" [Refused]
         "No transition leads from the stage of the session to the one that is named.";
     IssueAmbiguous "issue_ambiguous" [Usage]
@@ -600,6 +602,8 @@ codes! {
         "A file of the change pack is not there; `*` is its key.";
     MissingPlanArtifact "missing_plan_artifact_*" [Refused]
         "A plan document is not there; `*` is its key.";
+    MissingRequiredContext "missing_required_context" [Refused]
+        "Something that the next stage or one of its tasks has to read is not there.";
     MixedRuntimeRoots "mixed_runtime_roots_detected" [Refused]
         "There are several roots of loopx 0.x, and nobody said which one counts.";
     NewerProgramRequired "newer_program_required" [Refused]
@@ -634,8 +638,20 @@ codes! {
         "A spec or a delta is not UTF-8.";
     NoteEmpty "note_empty" [Usage]
         "A note has no text.";
+    NoteInvalid "note_invalid" [Usage]
+        "The role, the type, the key or the data of a note is not what one can be.";
+    NoteKeyOwned "note_key_owned" [Refused]
+        "A key of the notes belongs to another role.";
+    NoteKeyUnknown "note_key_unknown" [NotFound]
+        "No role has set such a key.";
+    NotePromoted "note_promoted" [Nothing]
+        "A rule or a draft was made out of the note already.";
     NoteTooLong "note_too_long" [Usage]
         "A note is longer than one may be.";
+    NoteUnknown "note_unknown" [NotFound, Usage]
+        "No note has that number or id, or several have it.";
+    NoteWithdrawn "note_withdrawn" [Nothing]
+        "The note was withdrawn already.";
     NothingAmended "nothing_amended" [Nothing]
         "The list of tasks has nothing that was not approved.";
     NothingDecided "nothing_decided" [Internal]

@@ -31,6 +31,7 @@ pub mod headings;
 pub mod hint;
 pub mod hooks;
 pub mod id;
+pub mod intent;
 pub mod issue;
 pub mod join;
 pub mod json_text;
@@ -39,6 +40,7 @@ mod laws;
 #[cfg(test)]
 mod laws_of_clones;
 pub mod lease;
+pub mod manifest;
 pub mod markdown;
 pub mod moved;
 pub mod next;

@@ -36,6 +36,8 @@ pub struct Policy {
     pub checks: BTreeMap<String, CheckPolicy>,
     pub archive: ArchivePolicy,
     pub evidence: EvidencePolicy,
+    pub intent: IntentPolicy,
+    pub context: ContextPolicy,
     pub landing: LandingPolicy,
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
@@ -336,6 +338,22 @@ impl Default for BuildPolicy {
 #[serde(default, deny_unknown_fields)]
 pub struct ArchivePolicy {
     pub evidence: EvidenceRule,
+}
+
+/// What is asked of the statements of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IntentPolicy {
+    /// Whether each has to be cited or deferred, where the profile clarifies the request.
+    pub coverage: EvidenceRule,
+}
+
+/// What is asked of the context manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextPolicy {
+    /// Whether what has to be read and is not there holds the stage, where the profile clarifies the request.
+    pub manifest: EvidenceRule,
 }
 
 /// Whose runs count for a gate.

@@ -46,6 +46,10 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         .iter()
         .filter_map(|(artifact, write)| Some((*artifact, write.to.clone()?)))
         .collect();
+    let others = op.others.iter();
+    let files = others
+        .filter_map(|(path, write)| Some((path.clone(), vec![write.to.clone()?])))
+        .collect();
     let stage = stage.unwrap_or(Stage::Clarify);
     let is_first = profile.is_first() && stage == Stage::Clarify;
     let mut state = State {
@@ -68,7 +72,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         issues: issues.clone(),
         rebased: false,
         artifacts,
-        files: BTreeMap::new(),
+        files,
         approvals: BTreeMap::new(),
         last_transition: None,
         scope: Vec::new(),

@@ -20,7 +20,9 @@ use crate::core::failure::{Code, Failure, Result};
 use crate::core::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
 use crate::core::hint::command;
 use crate::core::id::{Oid, Person, SessionId};
+use crate::core::intent::Statement;
 use crate::core::lease::Claim;
+use crate::core::manifest::Row;
 use crate::core::op::{Body, Operation, RequirementBase, SessionBody, Write};
 use crate::core::pack;
 use crate::core::policy::Policy;
@@ -63,6 +65,10 @@ pub struct Facts<'a> {
     pub world: World,
     /// How long claims of tasks still run.
     pub watched: Watched,
+    /// What the next stage has to read and does not find.
+    pub context: Vec<Row>,
+    /// The numbered statements of its request; none where it says one thing, or began before they were numbered.
+    pub statements: Vec<Statement>,
     /// Of these texts: whoever replaces one of them starts it anew.
     pub read: ReadSections,
 }
@@ -97,6 +103,8 @@ impl Facts<'_> {
             policy_checks: &self.policy_checks,
             shared: &self.shared,
             base_missing: self.base_missing.as_ref(),
+            context: &self.context,
+            statements: &self.statements,
             read: &self.read,
         }
     }
@@ -416,6 +424,8 @@ pub(super) fn gather_with<'a>(
     let mut facts = Facts {
         policy_checks,
         read: ReadSections::default(),
+        context: super::manifest::asked(&ctx.repo, &state, &policy, &texts)?,
+        statements: super::intent::statements(&ctx.repo, &state)?,
         shared,
         base_missing: missing,
         credentials,

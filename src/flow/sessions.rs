@@ -183,6 +183,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         if let Some(list) = texts.get_mut(&Artifact::TaskList) {
             list.push_str(&issue::solution::tasks(snapshot, &request.issues)?);
         }
+        let numbered = super::intent::numbered(&ctx.repo, request.intent.as_deref())?;
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
             artifacts.insert(artifact, ctx.repo.write_blob(text.as_bytes())?);
@@ -199,6 +200,7 @@ pub fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String
         };
         let mut draft = first(identity, &uid, event);
         draft.writes = differences(&BTreeMap::new(), &artifacts);
+        draft.others = numbered;
         let op = seal(&ctx.repo, &draft)?;
         trust::keep_own(&ctx.repo, &op);
         let state = begin(&id, &op)?;

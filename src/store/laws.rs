@@ -10,7 +10,7 @@ use super::{Edits, Lines, Record, Session, Snapshot, layout, ops, replay, shelve
 use crate::core::artifact::Artifact;
 use crate::core::gate::covered_files;
 use crate::core::id::{Oid, OpId, Person, SessionId};
-use crate::core::note::{Note, NoteKind};
+use crate::core::note::{Note, NoteKind, Said};
 use crate::core::op::{
     Answer, AnswerWord, Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane,
     LaneStatus, Operation, PlanLane, PlanVerdict, ReviewFinding, Smell, Target, Verdict, Write,
@@ -619,11 +619,7 @@ impl Step<'_> {
             Turn::Settle(which, keeps) => self.settle(which, *keeps),
             Turn::Choose(which) => self.choose(which),
             Turn::Note(n) => {
-                let note = Note::Noted {
-                    kind: NoteKind::Learning,
-                    text: format!("note {n}"),
-                    to: None,
-                };
+                let note = Note::from(Said::new(NoteKind::Learning, format!("note {n}")));
                 self.act(note.into(), none)
             }
             Turn::Rename => {

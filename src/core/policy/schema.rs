@@ -25,6 +25,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("review.independence", &["record", "require", "signed"]),
     ("build.lanes", Lane::WORDS),
     ("archive.evidence", &["off", "require"]),
+    ("intent.coverage", &["off", "require"]),
+    ("context.manifest", &["off", "require"]),
     ("artifacts.language", &["off", "zh"]),
 ];
 
@@ -166,6 +168,14 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "archive.evidence",
         "What to do with a scenario that no passing run proves",
+    ),
+    (
+        "intent.coverage",
+        "Whether each statement of a request has to be cited or deferred before the review, in profiles with clarify",
+    ),
+    (
+        "context.manifest",
+        "Whether something that has to be read and is not there holds the stage, in profiles with clarify",
     ),
     (
         "backlog.prefix",

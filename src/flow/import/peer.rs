@@ -14,7 +14,7 @@ use crate::core::artifact::Artifact;
 use crate::core::failure::{Blocker, Code, Failure, Result};
 use crate::core::hint::{command, hint};
 use crate::core::id::{Oid, SessionId};
-use crate::core::note::{Note, NoteKind};
+use crate::core::note::{Note, NoteKind, Said};
 use crate::core::op::{Body, Event, ImportedEnd, SessionBody};
 use crate::core::peer::{self, Files, Found, Remark, Taken, Tool};
 use crate::core::policy::Policy;
@@ -425,12 +425,8 @@ fn begin(
         ..first(identity, &uid, body)
     };
     ops.push(seal(&ctx.repo, &import)?);
-    for (kind, text) in &taken.notes {
-        let note = Note::Noted {
-            kind: *kind,
-            text: text.clone(),
-            to: None,
-        };
+    for said in &taken.notes {
+        let note = Note::from(said.clone());
         let last = &ops[ops.len() - 1];
         let draft = Draft {
             seq: last.seq + 1,
@@ -472,30 +468,10 @@ fn journal(
     said: &[String],
     identity: &Identity,
 ) -> Result<Placed> {
-    let month: String = identity.at.chars().take(7).collect();
-    let (mut seq, mut after) = snapshot.journal_newest(&month)?;
-    let entity = format!("journal/{month}");
-    let tx = new_uid();
-    let mut ops = Vec::new();
-    for text in said {
-        seq += 1;
-        let note = Note::Noted {
-            kind: NoteKind::Learning,
-            text: text.clone(),
-            to: None,
-        };
-        let draft = Draft {
-            seq,
-            after,
-            tx: tx.clone(),
-            ..first(identity, &entity, note)
-        };
-        let op = seal(&ctx.repo, &draft)?;
-        after = vec![op.op.clone()];
-        ops.push(op);
-    }
-    let mut edits = Edits::default();
-    edits.journal(&ctx.repo, snapshot, &month, &ops)?;
+    let notes: Vec<(Note, Option<String>)> = (said.iter())
+        .map(|text| (Said::new(NoteKind::Learning, text).into(), None))
+        .collect();
+    let (edits, ops) = crate::flow::note::in_journal(ctx, snapshot, identity, &notes)?;
     let what = format!(
         "import {} from {tool}",
         crate::core::counted(ops.len(), "entry")

@@ -7,7 +7,7 @@ use crate::core::hint::command;
 use crate::core::issue::event::{Change, IssueEvent};
 use crate::core::issue::filter::is_day;
 use crate::core::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind};
-use crate::core::note::{Note, NoteKind};
+use crate::core::note::{Note, NoteKind, Said};
 use crate::flow::context::Context;
 use crate::store::Snapshot;
 
@@ -392,11 +392,7 @@ pub fn comment(ctx: &Context, typed: &str, kind: NoteKind, text: &str) -> Result
     crate::flow::note::require_text(text)?;
     write(ctx, |snapshot, _| {
         let issue = super::require(snapshot, typed)?.issue;
-        let note = Note::Noted {
-            kind,
-            text: text.to_owned(),
-            to: None,
-        };
+        let note = Note::from(Said::new(kind, text));
         let line: String = text
             .trim()
             .lines()
