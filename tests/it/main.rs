@@ -75,6 +75,7 @@ mod hostile_sync;
 mod import;
 mod import_teams;
 mod issue;
+mod issue_cache;
 mod issue_clones;
 mod judged_sync;
 mod keys_gone;

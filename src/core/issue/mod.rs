@@ -12,11 +12,13 @@ mod id;
 #[cfg(test)]
 mod laws;
 pub mod plain;
+mod short;
 mod text;
 
 pub use fold::{Read, fold};
 pub use graph::{Backlog, Wait};
-pub use id::{IssueId, short_lengths};
+pub use id::IssueId;
+pub use short::{ShortName, ShortNames};
 
 use super::id::{OpId, Person, SessionId};
 use super::lease::Claim;
