@@ -39,6 +39,25 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Said<T> {
     }
 }
 
+/// An object and nothing else: fields alone would also be read from a list of values in their order.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Only<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
+            type Value = Object<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+        from.deserialize_map(Only(PhantomData))
+    }
+}
+
 /// The fields of a line as nearly every list has them. A field that stands twice is an error here.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +87,7 @@ struct Line<'t> {
     #[serde(borrow, default)]
     scenarios: Option<Vec<Text<'t>>>,
     #[serde(borrow, default)]
-    convergence: Option<Convergence<'t>>,
+    convergence: Option<Object<Convergence<'t>>>,
     #[serde(borrow, default)]
     reads: Option<Vec<Text<'t>>>,
     #[serde(borrow, default)]
@@ -106,7 +125,7 @@ struct Convergence<'t> {
     #[serde(borrow, default)]
     criteria: Said<Vec<Text<'t>>>,
     #[serde(borrow, default)]
-    verification: Option<Check<'t>>,
+    verification: Option<Object<Check<'t>>>,
     #[serde(borrow, default, rename = "definition_of_done")]
     _done: Said<Text<'t>>,
 }
@@ -202,7 +221,7 @@ impl<'de: 't, 't> Deserialize<'de> for File<'t> {
 
 /// The node of a line with which nothing is wrong, if this is one.
 pub(super) fn node(text: &str, line: usize) -> Option<Node> {
-    let said: Line<'_> = serde_json::from_str(text).ok()?;
+    let Object(said): Object<Line<'_>> = serde_json::from_str(text).ok()?;
     let is_work = said
         .kind
         .is_none_or(|kind| kind.0 == NodeKind::Work.as_str());
@@ -210,7 +229,7 @@ pub(super) fn node(text: &str, line: usize) -> Option<Node> {
         return None;
     }
     let (criteria, verification) = match said.convergence {
-        Some(said) => (said.criteria.0, check(said.verification)?),
+        Some(Object(said)) => (said.criteria.0, check(said.verification)?),
         None => (None, None),
     };
     let inside = |paths: &[String]| paths.iter().all(|path| is_inside(path));
@@ -297,8 +316,8 @@ fn edges(ids: Option<Vec<Text<'_>>>) -> Option<Vec<Edge>> {
 
 /// How a line is verified; `None` where something is to be said of it.
 #[expect(clippy::option_option, reason = "no check is no fault")]
-fn check(said: Option<Check<'_>>) -> Option<Option<Verification>> {
-    let Some(said) = said else {
+fn check(said: Option<Object<Check<'_>>>) -> Option<Option<Verification>> {
+    let Some(Object(said)) = said else {
         return Some(None);
     };
     match (said.cmd.0, said.manual.0) {
@@ -329,7 +348,7 @@ mod tests {
     }
 
     /// Values that a field may be given, right and wrong ones.
-    const VALUES: [&str; 34] = [
+    const VALUES: [&str; 37] = [
         "null",
         "true",
         "0",
@@ -353,6 +372,9 @@ mod tests {
         "\"cmd: true\"",
         "[]",
         "[1]",
+        "[[]]",
+        "[[\"a\"]]",
+        "[[\"c\"],{\"cmd\":[\"true\"]}]",
         "[\"A\"]",
         "[\"../a\"]",
         "[\".GIT/a\",null]",
@@ -366,7 +388,7 @@ mod tests {
         "{\"required\":[\"a\"]}",
     ];
 
-    const CHECKS: [&str; 16] = [
+    const CHECKS: [&str; 18] = [
         "{}",
         "{\"criteria\":[\"a\"]}",
         "{\"criteria\":null}",
@@ -376,6 +398,8 @@ mod tests {
         "{\"verification\":null}",
         "{\"verification\":\"cmd: true\"}",
         "{\"verification\":{}}",
+        "{\"verification\":[]}",
+        "{\"verification\":[[\"true\"]]}",
         "{\"verification\":{\"cmd\":[\"a\",\"b\"]}}",
         "{\"verification\":{\"cmd\":[]}}",
         "{\"verification\":{\"cmd\":[\" \"]}}",
@@ -413,6 +437,7 @@ mod tests {
         for odd in [
             "",
             "[]",
+            "[\"T-1\",\"T\"]",
             "{}",
             "{\"id\":\"a\",\"title\":\"b\"} x",
             "{\"id\":\"a\",\"title\":\"b\"",
