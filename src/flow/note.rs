@@ -276,6 +276,7 @@ fn on_issue(
             reason: None,
             steps: vec![issue::Step {
                 id: id.clone(),
+                reason: None,
                 before: Some(issue),
                 body: note.into(),
             }],

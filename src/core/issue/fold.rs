@@ -10,8 +10,8 @@ mod brought;
 use super::event::{Change, IssueEvent};
 use super::solution::{Failed, Proposal};
 use super::{
-    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Said, Source, Status, Texts,
-    Version, text,
+    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Said, Status, Texts, Version,
+    text,
 };
 use crate::core::causality::Causality;
 use crate::core::id::OpId;

@@ -13,16 +13,18 @@ mod id;
 #[cfg(test)]
 mod laws;
 pub mod plain;
+pub mod queue;
+mod short;
 pub mod similar;
+pub mod solution;
 mod taken;
 pub mod template;
-pub mod queue;
-pub mod solution;
 mod text;
 
 pub use fold::{Read, fold};
 pub use graph::{Backlog, Wait};
-pub use id::{IssueId, short_lengths};
+pub use id::IssueId;
+pub use short::{ShortName, ShortNames};
 pub use taken::{Kept, Made, Place, Said};
 
 use super::id::{OpId, Person, SessionId};

@@ -3,8 +3,8 @@
 
 use super::IssueId;
 use super::solution::{Action, Touched, covers};
-use crate::core::word_lists::vocabulary;
-use serde::{Deserialize, Serialize};
+use crate::core::vocabulary::vocabulary;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// How many issues are done side by side at most.

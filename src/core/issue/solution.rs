@@ -2,7 +2,7 @@
 //! and from what the code has. No model is asked, and nothing of an audit is stored but the values that a person gives.
 
 use crate::core::id::{OpId, Person};
-use crate::core::word_lists::vocabulary;
+use crate::core::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

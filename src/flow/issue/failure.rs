@@ -46,6 +46,7 @@ pub fn fail(ctx: &Context, typed: &[String], reason: Option<&String>) -> Result<
             ];
             steps.push(Step {
                 id: issue.id.clone(),
+                reason: None,
                 before: Some(issue),
                 body: IssueEvent::Solution { changes }.into(),
             });
@@ -100,6 +101,7 @@ pub fn retry(ctx: &Context, typed: &[String], reason: Option<&String>) -> Result
             }
             steps.push(Step {
                 id: issue.id.clone(),
+                reason: None,
                 before: Some(issue),
                 body: IssueEvent::Solution { changes }.into(),
             });

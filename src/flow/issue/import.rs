@@ -218,8 +218,8 @@ impl Sorting {
         let by_source: HashMap<Source, IssueId> = (issues.iter())
             .filter_map(|issue| Some((issue.source.clone()?, issue.id.clone())))
             .collect();
-        let folders = snapshot.issue_folders()?.into_iter();
-        let folders: HashSet<IssueId> = folders.map(|(id, _)| id).collect();
+        let mut folders: HashSet<IssueId> = HashSet::new();
+        snapshot.issue_ids(|name| folders.extend(IssueId::parse(name)))?;
         let mut sorting = Sorting {
             ids: Vec::new(),
             comes: Vec::new(),

@@ -11,15 +11,15 @@ pub mod create;
 pub mod duplicates;
 pub mod end;
 pub mod export;
+pub mod failure;
 pub mod follow_ups;
 pub mod import;
-pub mod failure;
 mod names;
 pub mod queue;
 pub mod sessions;
+pub mod solution;
 pub mod template;
 mod tree;
-pub mod solution;
 pub mod undo;
 pub mod view;
 
@@ -206,9 +206,24 @@ pub(super) fn all(snapshot: &Snapshot<'_>) -> Result<Issues> {
 /// All issues as a graph, with some of them as they are about to be.
 pub(super) fn backlog_with(snapshot: &Snapshot<'_>, changed: Vec<Issue>) -> Result<Backlog> {
     let mut issues = all(snapshot)?.issues;
+    replace(&mut issues, changed);
+    Ok(Backlog::of(issues))
+}
+
+/// All issues as a graph, as they are and with some of them as they are about to be. They are read once.
+pub(super) fn backlogs_around(
+    snapshot: &Snapshot<'_>,
+    changed: Vec<Issue>,
+) -> Result<(Backlog, Backlog)> {
+    let before = all(snapshot)?.issues;
+    let mut after = before.clone();
+    replace(&mut after, changed);
+    Ok((Backlog::of(before), Backlog::of(after)))
+}
+
+fn replace(issues: &mut Vec<Issue>, changed: Vec<Issue>) {
     issues.retain(|issue| changed.iter().all(|one| one.id != issue.id));
     issues.extend(changed);
-    Ok(Backlog::of(issues))
 }
 
 /// The day on which somebody asks, in UTC.

@@ -95,6 +95,7 @@ fn formed(
     require_settled(&queue, &backlog)?;
     let steps = fresh.iter().map(|issue| Step {
         id: issue.id.clone(),
+        reason: None,
         before: Some(issue.clone()),
         body: IssueEvent::Changed {
             changes: vec![Change::Status(Status::Queued)],

@@ -8,7 +8,7 @@ use crate::core::id::SessionId;
 use crate::core::issue::event::{Change, IssueEvent};
 use crate::core::issue::{ForIt, Issue, IssueId, Read, Status};
 use crate::core::lease::{self, Standing};
-use crate::core::note::{Note, NoteKind};
+use crate::core::note::{Note, NoteKind, Said};
 use crate::core::record::Draft;
 use crate::core::session::Ending;
 use crate::flow::context::Context;
@@ -78,11 +78,7 @@ pub(in crate::flow) fn tell(
         let Ok(Some(Read { issue, .. })) = snapshot.issue(id) else {
             continue;
         };
-        let note = Note::Noted {
-            kind: NoteKind::Risk,
-            text: text.to_owned(),
-            to: None,
-        };
+        let note = Note::Noted(Box::new(Said::new(NoteKind::Risk, text)));
         let draft = Draft {
             seq: issue.seq + 1,
             after: issue.newest,

@@ -282,6 +282,7 @@ fn one(
         },
         steps: vec![Step {
             id: issue.id.clone(),
+            reason: None,
             before: Some(issue),
             body: IssueEvent::Solution { changes }.into(),
         }],

@@ -9,7 +9,6 @@ use crate::core::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
 use crate::core::lease::{clock, seconds_of, until};
 use crate::core::op::{Body, Operation};
 use crate::flow::context::Context;
-use crate::store::Snapshot;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -55,15 +54,13 @@ impl Asker {
 }
 
 /// A list of issues.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct Rows {
     pub issues: Vec<Row>,
     /// How many issues there are, and how many of them are open.
     pub all: usize,
     pub open: usize,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<Damaged>,
-    #[serde(skip)]
     pub names: Names,
 }
 
@@ -99,7 +96,7 @@ pub fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
         None => (snapshot.issues()?, HashMap::new()),
     };
     super::sessions::settle(&snapshot, &mut found.issues)?;
-    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
     let asker = Asker::of(ctx);
     let day = today(asker.now);
@@ -260,7 +257,7 @@ pub fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
     let read = super::require(&snapshot, typed)?;
     let found = super::all(&snapshot)?;
-    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
     Ok(shown(ctx, &backlog, names, read))
 }
@@ -411,7 +408,7 @@ pub struct GraphView {
 pub fn graph(ctx: &Context) -> Result<GraphView> {
     let snapshot = ctx.store()?.snapshot()?;
     let found = super::all(&snapshot)?;
-    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
     let asker = Asker::of(ctx);
     let mut waits = backlog.waits(&today(asker.now));
@@ -434,14 +431,4 @@ pub fn graph(ctx: &Context) -> Result<GraphView> {
         cycle: backlog.cycle(),
         names,
     })
-}
-
-impl Names {
-    /// The names for a list: an issue whose beginning was taken back has an id that is taken all the same.
-    fn of_issues(issues: &[Issue], snapshot: &Snapshot<'_>) -> Result<Self> {
-        match issues.is_empty() {
-            true => Ok(Names::default()),
-            false => Names::of(snapshot),
-        }
-    }
 }

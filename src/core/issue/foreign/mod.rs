@@ -15,9 +15,9 @@ mod words;
 
 use super::Source;
 use super::plain::Plain;
-use crate::core::word_lists::vocabulary;
+use crate::core::vocabulary::vocabulary;
 use json::Fields;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
