@@ -12,7 +12,7 @@ use loopx_rules::stage::Transition;
 /// What is to be run.
 #[derive(Debug)]
 pub(crate) struct Open {
-        /// The checks, by the names that `run --task` takes, in their order.
+    /// The checks, by the names that `run --task` takes, in their order.
     pub checks: Vec<String>,
     /// How many checks the session has.
     pub all: usize,
