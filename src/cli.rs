@@ -3,11 +3,13 @@
 mod alias;
 mod help;
 mod issue;
+mod issue_more;
 mod task;
 mod wrong;
 
 pub use help::described;
 pub(crate) use issue::IssueCommand;
+pub(crate) use issue_more::{QueueCommand, SolutionCommand};
 pub(crate) use task::TaskCommand;
 
 use crate::cmd;
@@ -114,6 +116,8 @@ pub enum Command {
         /// Print the recorded output of this run instead
         #[arg(long, value_name = "OPERATION")]
         run: Option<String>,
+        #[command(flatten)]
+        context: cmd::show_context::ContextArgs,
     },
     Log(cmd::history::LogArgs),
     /// Show what changed in its artifacts: unsaved edits, or between two points of its history
@@ -123,7 +127,7 @@ pub enum Command {
         #[arg(value_name = "ID|POINT", num_args = 0..=3)]
         words: Vec<String>,
     },
-    Note(cmd::note::NoteArgs),
+    Note(Box<cmd::note::NoteArgs>),
     Finish(cmd::finish::FinishArgs),
     Reopen(cmd::finish::ReopenArgs),
     Profile(cmd::finish::ProfileArgs),
@@ -607,10 +611,13 @@ fn dispatch(
         Command::List(args) => cmd::list::list(args, &open()?, ui),
         Command::Status { .. } => cmd::status::status(&open()?, ui),
         Command::Next { .. } => cmd::next::next(&open()?, ui),
+        Command::Show { context, .. } if context.is_asked() => {
+            cmd::show_context::run(&context, &open()?, ui)
+        }
         Command::Show { run, .. } => cmd::history::show(&open()?, run, ui),
         Command::Log(args) => cmd::history::log(&args, &open()?, ui),
         Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),
-        Command::Note(args) => cmd::note::run(args, &open()?, ui),
+        Command::Note(args) => cmd::note::run(*args, &open()?, ui),
         Command::Finish(args) => {
             let ctx = open()?;
             let finish = |ui: &mut Ui| cmd::finish::finish(args, &ctx, ui);

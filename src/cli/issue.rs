@@ -1,5 +1,6 @@
 //! The words behind `issue`.
 
+use super::issue_more::{QueueCommand, SolutionCommand};
 use crate::cmd;
 use clap::Subcommand;
 
@@ -33,4 +34,13 @@ pub enum IssueCommand {
     Redo(cmd::issue::end::BackArgs),
     Graph(cmd::issue::graph::GraphArgs),
     Log(cmd::issue::log::LogArgs),
+    Duplicates(cmd::issue::duplicates::DuplicatesArgs),
+    Export(cmd::issue::export::ExportArgs),
+    Import(cmd::issue::import::ImportArgs),
+    /// Ways to do an issue: proposed, judged, bound, rejected
+    #[command(subcommand)]
+    Solution(SolutionCommand),
+    /// The issues that are to be done next, in groups that can run side by side
+    #[command(subcommand)]
+    Queue(QueueCommand),
 }

@@ -5,9 +5,11 @@ use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::archive;
 use crate::flow::archive::{Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
+use crate::flow::issue::follow_ups::follow_ups;
 use crate::ui::{Ui, clean, diff};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::id::SessionId;
 use loopx_base::{counted, shell_word};
 use serde_json::{Value, json};
 
@@ -93,7 +95,11 @@ pub(crate) fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     };
     let mut documents = Vec::new();
     for one in &done {
-        documents.push(said(one, mode, ui));
+        let mut document = said(one, mode, ui);
+        if !matches!(mode, Mode::DryRun | Mode::Abort) {
+            propose(&one.id, &waivers.scenarios, (ctx, ui), &mut document);
+        }
+        documents.push(document);
     }
     hint(&done, mode, &request, ui);
     let target = done.first().map(|one| one.target.as_str());
@@ -149,6 +155,25 @@ fn said(one: &Archived, mode: Mode, ui: &mut Ui) -> Value {
         "files": files,
         "warnings": one.warnings,
     })
+}
+
+/// Proposes the issues that follow from what a session left; none is made. What cannot be read proposes nothing: the
+/// archive stands.
+pub(super) fn propose(
+    id: &SessionId,
+    waived: &[String],
+    (ctx, ui): (&Context, &mut Ui),
+    document: &mut Value,
+) {
+    let proposed = follow_ups(ctx, id, waived).unwrap_or_default();
+    if !proposed.is_empty() {
+        ui.status("left to be done, as issues if you want them:");
+    }
+    for one in &proposed {
+        let command = ui.command(&one.command);
+        ui.status(format!("  {}  ({})", clean(&command), clean(&one.why)));
+    }
+    document["follow_ups"] = json!(proposed);
 }
 
 fn hint(done: &[Archived], mode: Mode, asked: &Request<'_>, ui: &mut Ui) {

@@ -130,9 +130,7 @@ fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
             ui.hint(help);
         }
     }
-    ui.json(
-        "finish",
-        &json!({
+    let mut document = json!({
             "session": done.id,
             "stage": done.state.stage,
             "steps": done.steps,
@@ -142,8 +140,11 @@ fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
             "commit": commit,
             "waits_for": done.stopped.as_ref().map(|failure| &failure.message),
             "next_action": next,
-        }),
-    );
+    });
+    if let Some(one) = archived {
+        super::archive::propose(&one.id, &[], (ctx, ui), &mut document);
+    }
+    ui.json("finish", &document);
     match &done.stopped {
         Some(failure) => Exit::Code(failure.kind.exit_code()),
         None => Exit::Done,

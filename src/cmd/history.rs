@@ -248,12 +248,14 @@ fn what(op: &Operation, all: &[Logged]) -> String {
         Body::Log(word) => said(word, all),
         Body::Task(event) => format!("{} {}", event.word(), event.task()),
         Body::Issue(event) => event.word().to_owned(),
-        Body::Note(Note::Noted { kind, text, to }) => {
-            let to = to
-                .as_ref()
-                .map_or_else(String::new, |role| format!(" to {role}"));
-            format!("note ({kind}{to}): {text}")
+        Body::Note(Note::Noted(said)) => {
+            let to = said.to.as_ref();
+            let to = to.map_or_else(String::new, |role| format!(" to {role}"));
+            format!("note ({}{to}): {}", said.kind, said.text)
         }
+        Body::Note(Note::Set {
+            key, value, role, ..
+        }) => format!("{role} set {key}: {value}"),
         Body::Note(Note::Explored { angle, text, .. }) => format!("note on {angle}: {text}"),
         Body::Note(note) => format!("{}: {}", note.kind_word(), note.text()),
         Body::Unknown(unknown) => format!(

@@ -83,7 +83,7 @@ pub struct OpenspecArgs {
 
 /// Take over team sessions of ccw: TLS, TLV4 and TC
 ///
-/// Their tasks become tasks, with roles and dependencies, and wisdom becomes notes. Nothing counts as done.
+/// Their tasks become tasks, with roles and dependencies, and wisdom and messages become notes. Nothing counts as done.
 #[derive(Debug, clap::Args)]
 pub struct CcwArgs {
     /// The folder, or that of one session (default: .workflow/ at the top of the worktree)

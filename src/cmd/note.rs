@@ -1,195 +1,316 @@
-//! `note`, `note list`.
+//! `note` and its subcommands: what was said in passing, and what roles tell each other.
+
+mod bus;
+mod list;
 
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::note as flow;
-use crate::flow::note::{Filter, Noted, Notes};
-use crate::ui::{Ui, clean, line, style};
-use loopx_base::failure::Result;
-use loopx_base::hint::command;
-use loopx_rules::note::{Note, NoteKind};
-use serde_json::{Value, json};
+use crate::flow::note::{Home, Noted, Where};
+use crate::ui::{Ui, style};
+use list::{KINDS, ListArgs};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
+use loopx_rules::note::bus as core;
+use loopx_rules::note::{NoteKind, Promotion, Said};
+use loopx_rules::rule::RuleKind;
+use serde_json::json;
+use std::path::PathBuf;
 
-/// Keep something said in passing, on the session or in the journal
+/// Keep something said in passing, on the session, on an issue or in the journal
 ///
 /// On the session that is named or bound to this branch; without one, in the journal, which belongs to no
 /// session. The only session that there happens to be is not meant by itself: name it with `-s`. A note is never
-/// changed and holds no gate.
+/// changed and holds no gate. With `--type` it is a message from one role to another: it goes to the coordinator
+/// unless `--to` names somebody (`all` is everybody), and needs no text.
 #[derive(clap::Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct NoteArgs {
     /// The text of the note; `-` reads it from stdin. One that begins with `-` stands behind `--`
     text: Option<String>,
-    /// The kind of the note
-    #[arg(long, value_name = "KIND", default_value = "learning", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
-    kind: String,
+    /// The kind of the note (default: learning, and with --type message)
+    #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
+    kind: Option<String>,
     /// The role that it is meant for; everybody where none is named
     #[arg(long, value_name = "ROLE")]
     to: Option<String>,
+    /// The role that says it
+    #[arg(long, value_name = "ROLE")]
+    from: Option<String>,
+    /// What sort of message it is: plan_ready, progress, state_update, or any other word
+    #[arg(long = "type", value_name = "TYPE")]
+    sort: Option<String>,
+    /// What it is about: a path, a link, a name
+    #[arg(long = "ref", value_name = "REF")]
+    about: Option<String>,
+    /// Data for programs, as JSON
+    #[arg(long, value_name = "JSON")]
+    data: Option<String>,
+    /// The task of the session that it is about
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// The note that it answers: its number, or the beginning of its id
+    #[arg(long, value_name = "NOTE")]
+    reply_to: Option<String>,
     /// What was found about this angle of the plan, on the code that is checked out
-    #[arg(long, value_name = "ANGLE", conflicts_with_all = ["kind", "to", "journal"])]
+    #[arg(long, value_name = "ANGLE", conflicts_with_all = SAID)]
     angle: Option<String>,
     /// A question of the plan; at most four are open at a time
-    #[arg(long, conflicts_with_all = ["kind", "to", "journal", "angle"])]
+    #[arg(long, conflicts_with_all = SAID, conflicts_with = "angle")]
     ask: bool,
     /// The answer to an open question, by its number
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["kind", "to", "journal", "angle", "ask"])]
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = SAID, conflicts_with_all = ["angle", "ask"])]
     answer: Option<u64>,
-    /// In the journal, also where a session is meant
-    #[arg(long)]
-    journal: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
     #[command(subcommand)]
     command: Option<NoteCommand>,
 }
 
+/// What belongs to something said, and to nothing else that a note can be.
+const SAID: [&str; 10] = [
+    "kind", "to", "from", "sort", "about", "data", "task", "reply_to", "journal", "issue",
+];
+
+/// Where the notes are.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct PlaceArgs {
+    /// In the journal, also where a session is meant
+    #[arg(long)]
+    journal: bool,
+    /// On this issue
+    #[arg(long, value_name = "ISSUE", conflicts_with = "journal")]
+    issue: Option<String>,
+}
+
+impl PlaceArgs {
+    fn place(&self) -> Where {
+        Where {
+            journal: self.journal,
+            issue: self.issue.clone(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, clap::Subcommand)]
 pub(crate) enum NoteCommand {
-    /// List the notes of the session that is named or bound to this branch, or of the journal; oldest first
-    List {
-        /// Only of this kind
-        #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(Note::KINDS))]
-        kind: Option<String>,
-        /// Only what is meant for this role, or for everybody
+    /// List notes by whatever is asked for, oldest first
+    List(Box<ListArgs>),
+    /// Show a note with its thread
+    Show {
+        /// Its number, or the beginning of its id
+        note: String,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Show each role's last word, how many notes it left, and what it is at
+    Status {
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Keep a value under a key, which only the role that the key belongs to can set
+    ///
+    /// `ROLE:NAME` belongs to that role. Any other key belongs to the role that set it first. What two clones set
+    /// apart stays visible in `note get` until the owner sets the key again: of its own values the later stands, and
+    /// that of another role does not count.
+    Set {
+        /// The key
+        key: String,
+        /// The value; `-` reads it from stdin
+        value: String,
+        /// The role that sets it; `ROLE:NAME` says it too
         #[arg(long, value_name = "ROLE")]
-        to: Option<String>,
-        /// Only by this person: a part of the name or of the address
-        #[arg(long, value_name = "PERSON")]
-        by: Option<String>,
-        /// Only with these words in the text
-        #[arg(long, value_name = "TEXT")]
-        grep: Option<String>,
-        /// Of the journal, also where a session is meant
+        from: Option<String>,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Show what keys hold
+    Get {
+        /// Only this key; its value alone is printed
+        key: Option<String>,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Take a note out of the lists; its record stays
+    Withdraw {
+        /// Its number, or the beginning of its id
+        note: String,
+        /// Why
+        #[arg(long, value_name = "WHY")]
+        reason: String,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Make a rule or the draft of a decision record out of a note (edits the worktree)
+    ///
+    /// The document says which note it comes from, and the note which document was made out of it.
+    Promote {
+        /// Its number, or the beginning of its id
+        note: String,
+        /// What to make of it
+        #[arg(long, value_name = "WHAT", value_parser = clap::builder::PossibleValuesParser::new(Promotion::WORDS))]
+        to: String,
+        /// The title of the draft (default: the first line of the note)
+        #[arg(long, value_name = "TITLE")]
+        title: Option<String>,
+        /// The category of the rule
+        #[arg(long, value_name = "CATEGORY")]
+        category: Option<String>,
+        /// The kind of the rule (default: that of the note)
+        #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(RuleKind::WORDS))]
+        kind: Option<String>,
+        /// Show what would be written
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+        #[command(flatten)]
+        place: PlaceArgs,
+    },
+    /// Take over messages and wisdom of ccw: a messages.jsonl, a wisdom/*.md, or a folder with them
+    ///
+    /// All of it or nothing. What was brought before is left out, so that a second import adds nothing.
+    Import {
+        /// The file or the folder
+        path: PathBuf,
+        /// Show what would be imported
+        #[arg(short = 'n', long)]
+        dry_run: bool,
+        /// To the journal, also where a session is meant
         #[arg(long)]
         journal: bool,
-        /// Of all sessions, archived ones too, and of the journal
-        #[arg(short, long, conflicts_with = "journal")]
-        all: bool,
     },
 }
 
 pub(crate) fn run(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    match args.command {
-        Some(NoteCommand::List {
-            kind,
-            to,
-            by,
-            grep,
-            journal,
-            all,
-        }) => {
-            let filter = Filter {
-                kind,
-                to,
-                by,
-                text: grep,
-                journal,
-                all,
-            };
-            list(&filter, ctx, ui)
+    let Some(command) = args.command.clone() else {
+        return add(args, ctx, ui);
+    };
+    match command {
+        NoteCommand::List(args) => list::run(*args, ctx, ui),
+        NoteCommand::Show { note, place } => list::show(&note, &place.place(), ctx, ui),
+        NoteCommand::Status { place } => bus::status(&place.place(), ctx, ui),
+        NoteCommand::Set {
+            key,
+            value,
+            from,
+            place,
+        } => {
+            let value = read(&value)?;
+            let pair = (key.as_str(), value.as_str());
+            let noted = flow::bus::set(ctx, &place.place(), pair, from.as_deref())?;
+            done("note set", "set", noted, ui)
         }
-        None => add(args, ctx, ui),
+        NoteCommand::Get { key, place } => bus::get(key.as_deref(), &place.place(), ctx, ui),
+        NoteCommand::Withdraw {
+            note,
+            reason,
+            place,
+        } => {
+            let noted = flow::bus::withdraw(ctx, &place.place(), &note, &reason)?;
+            done("note withdraw", "withdrawn", noted, ui)
+        }
+        promote @ NoteCommand::Promote { .. } => bus::promote(promote, ctx, ui),
+        NoteCommand::Import {
+            path,
+            dry_run,
+            journal,
+        } => {
+            let place = Where {
+                journal,
+                issue: None,
+            };
+            bus::import(&path, dry_run, &place, ctx, ui)
+        }
+    }
+}
+
+fn read(text: &str) -> Result<String> {
+    match text {
+        "-" => super::artifacts::read_text("-"),
+        text => Ok(text.to_owned()),
     }
 }
 
 fn add(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let text = match args.text.as_deref() {
-        Some("-") => super::artifacts::read_text("-")?,
-        text => text.unwrap_or_default().to_owned(),
-    };
-    let noted = match (args.angle, args.ask, args.answer) {
-        (Some(angle), ..) => flow::explored(ctx, &angle, &text)?,
-        (_, true, _) => flow::ask(ctx, &text)?,
-        (_, _, Some(number)) => flow::answer(ctx, number, &text)?,
+    let text = args.text.as_deref().map(read).transpose()?;
+    let plain = text.clone().unwrap_or_default();
+    let noted = match (&args.angle, args.ask, args.answer) {
+        (Some(angle), ..) => flow::explored(ctx, angle, &plain)?,
+        (_, true, _) => flow::ask(ctx, &plain)?,
+        (_, _, Some(number)) => flow::answer(ctx, number, &plain)?,
         _ => {
-            let note = Note::Noted {
-                kind: args.kind.parse()?,
-                text,
-                to: args.to,
-            };
-            flow::note(ctx, &note, args.journal)?
+            let said = said(&args, text)?;
+            flow::note(ctx, &said, &args.place.place(), args.reply_to.as_deref())?
         }
     };
-    let Noted {
-        session,
-        op,
-        commit,
-    } = noted;
-    let place = match &session {
-        Some(id) => ui.paint(style::NAME, id.as_str()),
-        None => "journal".to_owned(),
+    done("note", "noted", noted, ui)
+}
+
+/// What somebody said, as they typed it.
+fn said(args: &NoteArgs, text: Option<String>) -> Result<Said> {
+    let mut said = match (&args.sort, &args.from) {
+        (Some(sort), Some(from)) => core::message(from, sort, args.to.as_deref(), text.as_deref())?,
+        (Some(sort), None) => {
+            return Err(Failure::usage(
+                Code::NoteInvalid,
+                format!("expected the role that a message of the type `{sort}` comes from"),
+            )
+            .help(command!("note --type {sort} --from ROLE")));
+        }
+        (None, from) => Said {
+            to: args.to.clone(),
+            from: from
+                .as_deref()
+                .map(|from| core::name("a role", from))
+                .transpose()?,
+            ..Said::new(NoteKind::Learning, text.unwrap_or_default())
+        },
     };
-    ui.status(format!("{place}: noted"));
-    let next = match &session {
-        Some(_) => command!("note list"),
-        None => command!("note list --journal"),
-    };
+    if let Some(kind) = &args.kind {
+        said.kind = kind.parse()?;
+    }
+    said.about = args
+        .about
+        .as_deref()
+        .map(|about| core::name("a reference", about))
+        .transpose()?;
+    said.data = args.data.as_deref().map(core::data).transpose()?;
+    said.task = args.task.clone();
+    Ok(said)
+}
+
+/// Says where a note is now.
+fn done(command: &str, word: &str, noted: Noted, ui: &mut Ui) -> Result<Exit> {
+    let Noted { home, op, commit } = noted;
+    ui.status(format!("{}: {word}", place(&home, ui)));
+    let next = listing(&home, "list");
     ui.hint(&next);
     ui.json(
-        "note",
-        &json!({ "session": session, "op": op, "commit": commit, "next_action": next }),
+        command,
+        &json!({
+            "session": home.session(), "issue": home.issue(), "op": op, "commit": commit, "next_action": next,
+        }),
     );
     Ok(Exit::Done)
 }
 
-fn list(filter: &Filter, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let Notes { notes, damaged } = flow::list(ctx, filter)?;
-    for note in &notes {
-        let place = match &note.session {
-            Some(id) => id.as_str(),
-            None => "journal",
-        };
-        let to = note
-            .to
-            .as_ref()
-            .map_or_else(String::new, |role| format!(" to {}", line(role)));
-        // An answer names its question by this number, and so does whoever answers.
-        let about = match (&note.angle, note.kind) {
-            (Some(angle), _) => format!(" on {angle}"),
-            (None, "question" | "answer") => format!(" @{}", note.seq),
-            _ => String::new(),
-        };
-        let fate = match (note.open, note.answers.as_slice()) {
-            (None, _) => String::new(),
-            (Some(_), []) => format!("  {}", ui.paint(style::BAD, "open")),
-            (Some(_), answers) => {
-                let by: Vec<String> = answers
-                    .iter()
-                    .map(|one| format!("@{} by {}", one.seq, line(&one.by.name)))
-                    .collect();
-                format!("  answered in {}", by.join(", "))
-            }
-        };
-        ui.out(format!(
-            "{} {}{about}{to}  {}  {}{fate}",
-            ui.paint(style::NAME, place),
-            note.kind,
-            note.at,
-            line(&note.by.name)
-        ));
-        for text in note.text.trim_end().lines() {
-            ui.out(format!("    {}", clean(text)));
-        }
+/// A place of notes, as people read it.
+fn place(home: &Home, ui: &Ui) -> String {
+    match home {
+        Home::Journal => "journal".to_owned(),
+        home => ui.paint(style::NAME, home.name()),
     }
-    for (place, what) in &damaged {
-        ui.warn(format!("{} is damaged: {}", clean(place), clean(what)));
+}
+
+/// The command that shows what is there.
+fn listing(home: &Home, what: &str) -> Hint {
+    match home {
+        Home::Session(_) => command!("note {what}"),
+        Home::Issue(id) => command!("note {what} --issue {id}"),
+        Home::Journal => command!("note {what} --journal"),
     }
-    if !damaged.is_empty() {
-        ui.hint(command!("fsck --repair"));
-    } else if notes.is_empty() && filter.is_narrow() {
-        ui.status("no such note");
-        ui.hint(match (filter.all, filter.journal) {
-            (true, _) => command!("note list --all"),
-            (false, true) => command!("note list --journal"),
-            (false, false) => command!("note list"),
-        });
-    } else if notes.is_empty() {
-        ui.status("no notes");
-        ui.hint(command!("note \"WHAT WAS LEARNED\""));
-    }
-    let damaged: Vec<Value> = damaged
-        .iter()
-        .map(|(place, what)| json!({ "place": place, "what": what }))
-        .collect();
-    ui.json("note list", &json!({ "notes": notes, "damaged": damaged }));
-    Ok(Exit::Done)
+}
+
+/// Every kind that a list can be asked for.
+fn kinds() -> Vec<&'static str> {
+    KINDS.to_vec()
 }

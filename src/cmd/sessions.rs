@@ -98,7 +98,7 @@ pub struct StartArgs {
     /// Take this commit back: the documents of the session are written already
     #[arg(long, value_name = "COMMIT")]
     pub revert: Option<String>,
-    /// For this issue of the backlog: its title and text are the request; repeat it
+    /// For this issue of the backlog: its title and text are the request; more of them stand behind it
     #[arg(long = "issue", value_name = "ISSUE", conflicts_with = "revert")]
     pub issues: Vec<String>,
     /// The request as it was given
@@ -142,6 +142,11 @@ pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
         no_branch,
         base,
     } = args;
+    let (mut name, mut issues) = (name, issues);
+    // `--issue A B`: what stands behind an issue and means one is no name.
+    if !issues.is_empty() && crate::flow::issue::sessions::are_issues(ctx, &name)? {
+        issues.append(&mut name);
+    }
     let intent = match (message, file) {
         (Some(message), _) => Some(message),
         (None, Some(file)) => Some(super::artifacts::read_text(&file)?),

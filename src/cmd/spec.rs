@@ -1,6 +1,6 @@
 //! `git loopx spec`: the plumbing of the spec engine.
 
-use super::specs;
+use super::{specs, specs_intent};
 use crate::cli::Exit;
 use crate::flow::file_merge::FileMerge;
 use crate::flow::{Context, spec as flow};
@@ -31,7 +31,11 @@ pub enum SpecCommand {
     /// Show a spec, or one requirement of it
     Show(specs::ShowArgs),
     /// Show scenario, slice and evidence of the session's delta; exit 1 where proof is missing
-    Coverage,
+    Coverage {
+        /// Show the statements of the request instead, and the files that cite or defer each
+        #[arg(long)]
+        intent: bool,
+    },
     /// Tell from history which requirements were edited by hand since they were archived
     Drift,
     /// Show the changelog fragments of archived sessions, or put them into the changelog
@@ -112,7 +116,8 @@ pub(crate) fn run(
         SpecCommand::Findings => findings(ui),
         SpecCommand::List => specs::list(&open()?, ui),
         SpecCommand::Show(args) => specs::show(args, &open()?, ui),
-        SpecCommand::Coverage => specs::coverage(&open()?, ui),
+        SpecCommand::Coverage { intent: true } => specs_intent::coverage(&open()?, ui),
+        SpecCommand::Coverage { intent: false } => specs::coverage(&open()?, ui),
         SpecCommand::Drift => specs::drift(&open()?, ui),
         SpecCommand::Changelog(args) => specs::changelog(args, &open()?, ui),
         SpecCommand::MergeDriver(args) => specs::merge_driver(args, ui),

@@ -4,6 +4,7 @@
 //! writes nothing. One call makes at most one commit.
 
 use super::context::Context;
+use super::issue::sessions::tell;
 use super::journal::Step;
 use super::naming::unknown;
 use super::opening::Opening;
@@ -20,7 +21,9 @@ use loopx_rules::agent_identity;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::checks::Check;
 use loopx_rules::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
+use loopx_rules::intent::Statement;
 use loopx_rules::lease::Claim;
+use loopx_rules::manifest::Row;
 use loopx_rules::op::{Body, Operation, RequirementBase, SessionBody, Write};
 use loopx_rules::pack;
 use loopx_rules::policy::Policy;
@@ -64,6 +67,10 @@ pub(crate) struct Facts<'a> {
     pub world: World,
     /// How long claims of tasks still run.
     pub watched: Watched,
+    /// What the next stage has to read and does not find.
+    pub context: Vec<Row>,
+    /// The numbered statements of its request; none where it says one thing, or began before they were numbered.
+    pub statements: Vec<Statement>,
     /// Of these texts: whoever replaces one of them starts it anew.
     pub read: ReadSections,
 }
@@ -98,6 +105,8 @@ impl Facts<'_> {
             policy_checks: &self.policy_checks,
             shared: &self.shared,
             base_missing: self.base_missing.as_ref(),
+            context: &self.context,
+            statements: &self.statements,
             read: &self.read,
         }
     }
@@ -124,6 +133,8 @@ pub(crate) struct Act<T> {
     pub claim: Option<Claim>,
     /// It is somebody's word, which policy may want signed.
     pub word: Option<Word>,
+    /// What failed: the issues that the session was started for are told.
+    pub failure: Option<String>,
     pub value: T,
 }
 
@@ -140,8 +151,15 @@ impl<T> Act<T> {
             bases: None,
             claim: None,
             word: None,
+            failure: None,
             value,
         }
+    }
+
+    #[must_use]
+    pub(crate) fn failure(mut self, failure: Option<String>) -> Self {
+        self.failure = failure;
+        self
     }
 
     #[must_use]
@@ -408,6 +426,8 @@ pub(super) fn gather_with<'a>(
     let mut facts = Facts {
         policy_checks,
         read: ReadSections::default(),
+        context: super::manifest::asked(&ctx.repo, &state, &policy, &texts)?,
+        statements: super::intent::statements(&ctx.repo, &state)?,
         shared,
         base_missing: missing,
         credentials,
@@ -501,6 +521,7 @@ pub(super) fn build<T>(
         bases,
         claim,
         word,
+        failure,
         value,
     } = act;
     if let (Some(missing), Body::Session(step)) = (&facts.base_missing, &body)
@@ -590,6 +611,10 @@ pub(super) fn build<T>(
         for id in let_go(repo, snapshot, identity, &branch, op, &state.id, &mut edits)? {
             message.push_str(&store::also(&id));
         }
+    }
+    if let Some(failure) = failure {
+        let about = (state.issues.as_slice(), failure.as_str());
+        message.push_str(&tell(repo, snapshot, identity, about, &mut edits)?);
     }
     Ok(Decision {
         edits,

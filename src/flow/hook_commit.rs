@@ -15,6 +15,7 @@ use loopx_base::trailers;
 use loopx_git::{CommitInfo, Head};
 use loopx_rules::commit_policy;
 use loopx_rules::commit_policy::Rules;
+use loopx_rules::issue::IssueId;
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_store::{Snapshot, Store};
@@ -237,7 +238,10 @@ fn link(ctx: &Context, making: &Making, policy: &Policy, file: &Path) -> Result<
         }
         None => making.tip.to_string(),
     };
-    if let Some(text) = trailers::place(&message, &comment, session, &state) {
+    let placed = trailers::place(&message, &comment, session, &state);
+    let issues: Vec<&str> = making.state.issues.iter().map(IssueId::as_str).collect();
+    let text = placed.as_ref().unwrap_or(&message);
+    if let Some(text) = trailers::place_issues(text, &comment, &issues).or(placed) {
         fs::write(file, text).map_err(|error| failed("write", error))?;
     }
     Ok(())

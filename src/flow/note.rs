@@ -1,21 +1,30 @@
-//! `note`: something said in passing and kept, on the session that is meant or, without one, in the journal of
-//! the month; and the list of what was said.
+//! `note`: something said in passing and kept, on the session that is meant, on an issue or, without either, in the
+//! journal of the month.
 //!
-//! A note is one record, and nothing else changes: no working copy is saved, and no gate looks at it.
+//! A note is one record, and nothing else changes: no working copy is saved, and no gate looks at it. Each place of
+//! notes is written by one road, [`keep`].
+
+pub(crate) mod bus;
+pub(crate) mod filter;
+pub(crate) mod import;
+pub(crate) mod list;
+pub(crate) mod promote;
 
 use super::act::{Act, Facts, Needs, act_beside};
 use super::context::Context;
-use super::opening::{Opening, first, seal};
+use super::issue;
+use super::opening::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_base::id::{Oid, OpId, Person, SessionId};
-use loopx_rules::note::{Note, open_questions};
-use loopx_rules::op::{Body, Operation};
+use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_git::Identity;
+use loopx_rules::issue::IssueId;
+use loopx_rules::note::{Note, NoteRecord, Said, open_questions};
+use loopx_rules::op::Operation;
 use loopx_rules::outline;
 use loopx_rules::record::Draft;
-use loopx_store::{Decision, Edits, Session, Snapshot, journal_message};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use loopx_rules::task::plan;
+use loopx_store::{Decision, Edits, Snapshot, journal_message};
 
 /// The longest text of a note, in bytes: what is longer is a document.
 const LONGEST: usize = 64 * 1024;
@@ -23,10 +32,51 @@ const LONGEST: usize = 64 * 1024;
 /// What was noted, and where.
 #[derive(Debug)]
 pub(crate) struct Noted {
-    /// None: in the journal.
-    pub session: Option<SessionId>,
+    pub home: Home,
     pub op: OpId,
     pub commit: Oid,
+}
+
+/// Where a command of notes looks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Where {
+    /// The journal, also where a session is meant.
+    pub journal: bool,
+    /// An issue.
+    pub issue: Option<String>,
+}
+
+/// Where notes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    Session(SessionId),
+    Issue(IssueId),
+    Journal,
+}
+
+impl Home {
+    pub(crate) fn session(&self) -> Option<&SessionId> {
+        match self {
+            Home::Session(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn issue(&self) -> Option<&IssueId> {
+        match self {
+            Home::Issue(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// As people read it.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Home::Session(id) => id.as_str(),
+            Home::Issue(id) => id.as_str(),
+            Home::Journal => "journal",
+        }
+    }
 }
 
 /// Refuses a text that says nothing, or that is a document.
@@ -50,40 +100,240 @@ pub(super) fn require_text(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Keeps a note.
-pub(crate) fn note(ctx: &Context, note: &Note, journal: bool) -> Result<Noted> {
-    let (kind, text) = (note.kind_word(), note.text());
-    require_text(text)?;
-    let subject = format!("note ({kind}): {}", first_line(text));
-    if !journal && is_about_a_session(ctx)? {
-        return on_session(ctx, Needs::Stage, &subject, |_| Ok(note.clone()));
+/// What a note rests on that was said before.
+#[derive(Clone, Debug)]
+pub(super) enum Look {
+    /// Nothing.
+    Nothing,
+    /// The values of keys.
+    Values,
+    /// One note, as somebody typed it; and what was said of it.
+    Note(String),
+}
+
+impl Look {
+    fn takes(&self, record: &NoteRecord) -> bool {
+        match self {
+            Look::Nothing => false,
+            Look::Values => matches!(record.note, Note::Set { .. }),
+            Look::Note(typed) => {
+                is_named(record, typed)
+                    || matches!(record.note, Note::Withdrawn { .. } | Note::Promoted { .. })
+            }
+        }
+    }
+}
+
+/// Whether somebody means this note: by its number, with `@` or without, or by the beginning of its id.
+fn is_named(record: &NoteRecord, typed: &str) -> bool {
+    let typed = typed.trim_start_matches('@');
+    let is_number = typed.len() <= 7 && typed.bytes().all(|byte| byte.is_ascii_digit());
+    match is_number {
+        true => typed.parse() == Ok(record.seq),
+        false => typed.len() >= 4 && record.op.as_str().starts_with(&typed.to_lowercase()),
+    }
+}
+
+/// The note that somebody means.
+pub(super) fn find<'n>(records: &'n [NoteRecord], typed: &str) -> Result<&'n NoteRecord> {
+    let meant: Vec<&NoteRecord> = records
+        .iter()
+        .filter(|record| is_named(record, typed))
+        .collect();
+    match meant.as_slice() {
+        [one] => Ok(one),
+        [] => Err(Failure::not_found(
+            Code::NoteUnknown,
+            format!("there is no note `{typed}` here"),
+        )
+        .help(command!("note list"))),
+        many => {
+            let ids: Vec<&str> = many
+                .iter()
+                .take(5)
+                .map(|one| one.op.as_str().get(..12).unwrap_or(one.op.as_str()))
+                .collect();
+            Err(Failure::usage(
+                Code::NoteUnknown,
+                format!("`{typed}` is {} notes: {}", many.len(), ids.join(", ")),
+            )
+            .help(command!("note list --json")))
+        }
+    }
+}
+
+/// Keeps notes where they are meant, in one commit. `make` decides on what was said there before.
+pub(super) fn keep(
+    ctx: &Context,
+    place: &Where,
+    look: &Look,
+    subject: &str,
+    make: impl Fn(&[NoteRecord], Option<&Facts<'_>>) -> Result<Note>,
+) -> Result<Noted> {
+    if let Some(typed) = &place.issue {
+        return on_issue(ctx, typed, look, subject, make);
+    }
+    if !place.journal && is_about_a_session(ctx)? {
+        let needs = match look {
+            Look::Nothing => Needs::Stage,
+            _ => Needs::Operations,
+        };
+        return on_session(ctx, needs, subject, |facts| {
+            let records = facts.operations.iter().cloned();
+            let records = records.filter_map(NoteRecord::of);
+            let records: Vec<NoteRecord> = records.filter(|one| look.takes(one)).collect();
+            make(&records, Some(facts))
+        });
     }
     let opening = Opening::of(ctx)?;
     let identity = &opening.identity;
-    let month: String = identity.at.chars().take(7).collect();
     let decide = |snapshot: &Snapshot<'_>| {
-        let (seq, after) = snapshot.journal_newest(&month)?;
-        let entity = format!("journal/{month}");
-        let draft = Draft {
-            seq: seq + 1,
-            after,
-            ..first(identity, &entity, note.clone())
+        let records = match look {
+            Look::Nothing => Vec::new(),
+            look => {
+                let takes = |one: &NoteRecord| look.takes(one);
+                snapshot.journal_notes(None, &takes)?.notes
+            }
         };
-        let op = seal(&ctx.repo, &draft)?;
-        let mut edits = Edits::default();
-        edits.journal(&ctx.repo, snapshot, &month, std::slice::from_ref(&op))?;
+        let note = make(&records, None)?;
+        let (edits, ops) = in_journal(ctx, snapshot, identity, &[(note, None)])?;
+        let op = ops.into_iter().next().ok_or_else(nothing_made)?;
         Ok(Decision {
             edits,
-            message: journal_message(&subject, &op),
+            message: journal_message(subject, &op),
             value: op.op,
         })
     };
     let committed = opening.scope(ctx).commit(decide, |_| Vec::new())?;
     Ok(Noted {
-        session: None,
+        home: Home::Journal,
         op: committed.value,
         commit: committed.commit,
     })
+}
+
+fn nothing_made() -> Failure {
+    Failure::internal(Code::NothingDecided, "a note made no record")
+}
+
+/// Notes of the present month, each with the time that it was made at elsewhere, behind those that are there; a month that has grown goes on in a part more.
+pub(super) fn in_journal(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    identity: &Identity,
+    notes: &[(Note, Option<String>)],
+) -> Result<(Edits, Vec<Operation>)> {
+    let month: String = identity.at.chars().take(7).collect();
+    let mut part = snapshot.journal_part(&month)?;
+    let tx = new_uid();
+    let mut edits = Edits::default();
+    let (mut all, mut left) = (Vec::new(), notes);
+    while !left.is_empty() {
+        let (now, rest) = left.split_at(left.len().min(part.room().max(1)));
+        let entity = format!("journal/{}", part.name);
+        let (mut seq, mut after) = (part.seq, part.after.clone());
+        let mut ops = Vec::new();
+        for (note, at) in now {
+            seq += 1;
+            let mut draft = Draft {
+                seq,
+                after,
+                tx: tx.clone(),
+                ..first(identity, &entity, note.clone())
+            };
+            if let Some(at) = at {
+                draft.at = at.clone();
+            }
+            let op = seal(&ctx.repo, &draft)?;
+            after = vec![op.op.clone()];
+            ops.push(op);
+        }
+        edits.journal(&ctx.repo, snapshot, &part.name, &ops)?;
+        all.extend(ops);
+        part = part.next();
+        left = rest;
+    }
+    Ok((edits, all))
+}
+
+fn on_issue(
+    ctx: &Context,
+    typed: &str,
+    look: &Look,
+    subject: &str,
+    make: impl Fn(&[NoteRecord], Option<&Facts<'_>>) -> Result<Note>,
+) -> Result<Noted> {
+    let written = issue::write(ctx, |snapshot, _| {
+        let issue = issue::require(snapshot, typed)?.issue;
+        let records = match look {
+            Look::Nothing => Vec::new(),
+            _ => list::of_issue(snapshot, &issue.id)?,
+        };
+        let note = make(&records, None)?;
+        let id = issue.id.clone();
+        Ok(issue::Plan {
+            what: subject.to_owned(),
+            reason: None,
+            steps: vec![issue::Step {
+                id: id.clone(),
+                reason: None,
+                before: Some(issue),
+                body: note.into(),
+            }],
+            value: id,
+        })
+    })?;
+    let id = written.value;
+    let snapshot = ctx.store()?.snapshot()?;
+    let last = list::of_issue(&snapshot, &id)?.pop();
+    Ok(Noted {
+        op: last.map(|record| record.op).ok_or_else(nothing_made)?,
+        home: Home::Issue(id),
+        commit: written.commit,
+    })
+}
+
+/// Keeps a note; `reply_to` is the note that it answers, as somebody typed it.
+pub(crate) fn note(
+    ctx: &Context,
+    said: &Said,
+    place: &Where,
+    reply_to: Option<&str>,
+) -> Result<Noted> {
+    require_text(&said.text)?;
+    let subject = format!("note ({}): {}", said.kind, first_line(&said.text));
+    let look = match reply_to {
+        Some(typed) => Look::Note(typed.to_owned()),
+        None => Look::Nothing,
+    };
+    keep(ctx, place, &look, &subject, |records, facts| {
+        let mut said = said.clone();
+        if let Some(typed) = reply_to {
+            said.reply_to = Some(find(records, typed)?.op.clone());
+        }
+        if let Some(task) = &said.task {
+            require_task(facts, task)?;
+        }
+        Ok(said.into())
+    })
+}
+
+/// Refuses a note on a task that the session does not have.
+fn require_task(facts: Option<&Facts<'_>>, task: &str) -> Result<()> {
+    let Some(facts) = facts else {
+        return Err(Failure::usage(
+            Code::NoteInvalid,
+            format!("the task {task} is one of a session, and none is meant"),
+        )
+        .help("name the session with -s"));
+    };
+    match plan::ids(&facts.texts, &facts.state).contains(task) {
+        true => Ok(()),
+        false => Err(
+            Failure::not_found(Code::TaskUnknown, format!("there is no task `{task}`"))
+                .help(command!("task list")),
+        ),
+    }
 }
 
 fn on_session(
@@ -94,7 +344,7 @@ fn on_session(
 ) -> Result<Noted> {
     let done = act_beside(ctx, needs, |facts| Ok(Act::new(make(facts)?, subject, ())))?;
     Ok(Noted {
-        session: Some(done.id),
+        home: Home::Session(done.id),
         // A note is always the last thing that happened then.
         op: done.state.last,
         commit: done.commit,
@@ -188,186 +438,5 @@ fn first_line(text: &str) -> String {
     match line.char_indices().nth(60) {
         Some((at, _)) => format!("{}...", &line[..at]),
         None => line.to_owned(),
-    }
-}
-
-/// Which notes are asked for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Filter {
-    pub kind: Option<String>,
-    /// A role: notes to it, and notes to everybody.
-    pub to: Option<String>,
-    /// A part of the writer's name or address.
-    pub by: Option<String>,
-    /// Words that the text has, whatever the letter case.
-    pub text: Option<String>,
-    pub journal: bool,
-    pub all: bool,
-}
-
-/// A note as a list shows it.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Listed {
-    pub session: Option<SessionId>,
-    pub op: OpId,
-    pub seq: u64,
-    pub at: String,
-    pub by: Person,
-    pub kind: &'static str,
-    pub to: Option<String>,
-    pub text: String,
-    /// The angle of what was found, and the code that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub angle: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tree: Option<Oid>,
-    /// The question that it answers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub question: Option<OpId>,
-    /// Of a question, whether nobody has answered it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub open: Option<bool>,
-    /// Who answered the question, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<AnswerOf>,
-}
-
-/// The answer to a question, as the list names it beside the question.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct AnswerOf {
-    pub op: OpId,
-    pub seq: u64,
-    pub at: String,
-    pub by: Person,
-}
-
-/// What a list found.
-#[derive(Debug, Default)]
-pub(crate) struct Notes {
-    pub notes: Vec<Listed>,
-    /// Sessions and folders of the journal of which something cannot be read, and why.
-    pub damaged: Vec<(String, String)>,
-}
-
-/// The notes of the session that is meant, of the journal, or all; oldest first. Of all, what is damaged hides
-/// no other.
-pub(crate) fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
-    let snapshot = ctx.store()?.snapshot()?;
-    let mut found = Vec::new();
-    let mut damaged = Vec::new();
-    let mut sessions: Vec<Session> = Vec::new();
-    if filter.all {
-        let everywhere = snapshot.active()?.into_iter().chain(snapshot.archived()?);
-        for (id, session) in everywhere {
-            match session {
-                Ok(session) => sessions.push(session),
-                Err(failure) => damaged.push((id.to_string(), failure.message)),
-            }
-        }
-    } else if !filter.journal && is_about_a_session(ctx)? {
-        sessions.push(ctx.session(&snapshot)?);
-    }
-    for session in &sessions {
-        let id = Some(session.state.id.clone());
-        let operations = match snapshot.operations(session) {
-            Err(failure) if filter.all => {
-                damaged.push((session.state.id.to_string(), failure.message));
-                continue;
-            }
-            read => read?,
-        };
-        found.extend(operations.into_iter().filter_map(|op| listed(&id, op)));
-    }
-    if filter.all || sessions.is_empty() {
-        for (place, op) in snapshot.journal()? {
-            match op {
-                Ok(op) => found.extend(listed(&None, op)),
-                Err(failure) if filter.all => damaged.push((place, failure.message)),
-                Err(failure) => return Err(failure),
-            }
-        }
-    }
-    // A filter may leave out the answers: what they answer is known before.
-    join_answers(&mut found);
-    found.retain(|note| filter.takes(note));
-    found.sort_by(|one, other| (&one.at, one.seq).cmp(&(&other.at, other.seq)));
-    Ok(Notes {
-        notes: found,
-        damaged,
-    })
-}
-
-/// Says of each question who answered it.
-fn join_answers(notes: &mut [Listed]) {
-    let mut answers: BTreeMap<OpId, Vec<AnswerOf>> = BTreeMap::new();
-    for note in notes.iter() {
-        if let Some(question) = &note.question {
-            answers.entry(question.clone()).or_default().push(AnswerOf {
-                op: note.op.clone(),
-                seq: note.seq,
-                at: note.at.clone(),
-                by: note.by.clone(),
-            });
-        }
-    }
-    for note in notes.iter_mut().filter(|note| note.open.is_some()) {
-        note.answers = answers.remove(&note.op).unwrap_or_default();
-        note.open = Some(note.answers.is_empty());
-    }
-}
-
-fn listed(session: &Option<SessionId>, op: Operation) -> Option<Listed> {
-    let Body::Note(note) = op.body else {
-        return None;
-    };
-    let (kind, text) = (note.kind_word(), note.text().to_owned());
-    let (mut to, mut angle, mut tree, mut question) = (None, None, None, None);
-    match note {
-        Note::Noted { to: role, .. } => to = role,
-        Note::Explored {
-            angle: about,
-            tree: at,
-            ..
-        } => (angle, tree) = (Some(about), at),
-        Note::Answered { question: of, .. } => question = Some(of),
-        Note::Asked { .. } => {}
-    }
-    let is_question = kind == "question";
-    Some(Listed {
-        session: session.clone(),
-        op: op.op,
-        seq: op.seq,
-        at: op.at,
-        by: op.by,
-        kind,
-        to,
-        text,
-        angle,
-        tree,
-        question,
-        open: is_question.then_some(true),
-        answers: Vec::new(),
-    })
-}
-
-impl Filter {
-    /// Whether it leaves out any note of the place that is looked at.
-    pub(crate) fn is_narrow(&self) -> bool {
-        self.kind.is_some() || self.to.is_some() || self.by.is_some() || self.text.is_some()
-    }
-
-    fn takes(&self, note: &Listed) -> bool {
-        let has = |text: &str, part: &Option<String>| match part {
-            Some(part) => text.to_lowercase().contains(&part.to_lowercase()),
-            None => true,
-        };
-        let is_to = match (&self.to, &note.to) {
-            (Some(wanted), Some(role)) => wanted.eq_ignore_ascii_case(role),
-            _ => true,
-        };
-        self.kind.as_deref().is_none_or(|kind| kind == note.kind)
-            && is_to
-            && has(&note.by.to_string(), &self.by)
-            && has(&note.text, &self.text)
     }
 }

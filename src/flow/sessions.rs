@@ -166,7 +166,7 @@ pub(crate) fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option
             )
             .help(elsewhere(ctx, request, &id, &title)));
         }
-        let texts = match &revert {
+        let mut texts = match &revert {
             Some(revert) => revert.artifacts(
                 &id,
                 &title,
@@ -181,6 +181,10 @@ pub(crate) fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option
                 policy.artifacts.language,
             ),
         };
+        if let Some(list) = texts.get_mut(&Artifact::TaskList) {
+            list.push_str(&issue::solution::tasks(snapshot, &request.issues)?);
+        }
+        let numbered = super::intent::numbered(&ctx.repo, request.intent.as_deref())?;
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
             artifacts.insert(artifact, ctx.repo.write_blob(text.as_bytes())?);
@@ -193,9 +197,11 @@ pub(crate) fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option
             stage: Some(profile.first()).filter(|stage| *stage != Stage::Clarify),
             branch: branch.clone(),
             base: base.clone(),
+            issues: request.issues.clone(),
         };
         let mut draft = first(identity, &uid, event);
         draft.writes = differences(&BTreeMap::new(), &artifacts);
+        draft.others = numbered;
         let op = seal(&ctx.repo, &draft)?;
         trust::keep_own(&ctx.repo, &op);
         let state = begin(&id, &op)?;
@@ -482,8 +488,15 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
 
 /// Ends a session without a result. Everything is kept.
 pub(crate) fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
-    act(ctx, Needs::Stage, |_| {
-        Ok(Act::new(Event::Abandoned, "abandon", ()).reason(reason.clone()))
+    act(ctx, Needs::Stage, |facts| {
+        let why = reason.as_ref().map(|why| format!(": {why}"));
+        let failure = format!(
+            "session {} was abandoned{}",
+            facts.state.id,
+            why.unwrap_or_default()
+        );
+        let act = Act::new(Event::Abandoned, "abandon", ());
+        Ok(act.reason(reason.clone()).failure(Some(failure)))
     })
 }
 

@@ -9,6 +9,7 @@
 pub(crate) mod diff;
 pub(crate) mod layout;
 pub(crate) mod report;
+mod rows;
 
 use loopx_base::failure::{Code, Failure, Kind};
 use loopx_base::hint::{Hint, Place, print_hints};
@@ -56,11 +57,16 @@ pub(crate) struct Ui {
     stdout: Sink,
 }
 
+/// So many bytes of a long list are written at once.
+const TOGETHER: usize = 64 * 1024;
+
 /// Where stdout goes.
 #[derive(Debug, Default)]
 struct Sink {
     /// What is kept for a pager.
     kept: Option<Vec<u8>>,
+    /// Lines that are written together.
+    lines: Option<Vec<u8>>,
     /// Why stdout took something no more.
     lost: Option<io::Error>,
 }
@@ -71,6 +77,19 @@ impl Sink {
             kept.extend_from_slice(bytes);
             return;
         }
+        if let Some(mut lines) = self.lines.take() {
+            lines.extend_from_slice(bytes);
+            if lines.len() >= TOGETHER {
+                self.write(&lines);
+                lines.clear();
+            }
+            self.lines = Some(lines);
+            return;
+        }
+        self.write(bytes);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
         let mut stdout = io::stdout().lock();
         let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
         // A reader who went away is no error.

@@ -34,10 +34,14 @@ fn params(mode: &str) -> &'static [&'static str] {
 
 /// A session in plan whose list is what a pipeline made.
 fn started(mode: &str) -> Sandbox {
+    started_with(mode, &[])
+}
+
+fn started_with(mode: &str, more: &[&str]) -> Sandbox {
     let s = planning(&[]);
     s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
     let call = s.call(LOOPX).args(&["pipeline", "start", mode]);
-    call.args(params(mode)).run().ok();
+    call.args(params(mode)).args(more).run().ok();
     s
 }
 
@@ -78,6 +82,44 @@ fn team_a1_to_a5_each_mode_is_the_one_of_the_table() {
             }
         }
     }
+}
+
+/// S18: the three modes of the way of issues.
+#[test]
+fn s18_the_pipeline_of_issues_has_the_chain_of_its_mode() {
+    let of = |mode: &str| {
+        let s = started_with("issue", &["--param", &format!("mode={mode}")]);
+        let graph = s.loopx(&["task", "graph", "--json"]).json();
+        let rows = graph["nodes"].as_array().expect("nodes");
+        let edges = rows.iter().map(|row| {
+            let on = strings(&row["depends_on"]);
+            format!("{} <- {}", text(&row["task"]), on.join(" "))
+        });
+        edges.collect::<Vec<String>>()
+    };
+    let quick = [
+        "EXPLORE-001 <- ",
+        "SOLVE-001 <- EXPLORE-001",
+        // What waits for a task that is left out waits for what that one waits for.
+        "MARSHAL-001 <- SOLVE-001 EXPLORE-001",
+        "BUILD-001 <- MARSHAL-001",
+    ];
+    assert_eq!(of("quick"), quick);
+    let full = of("full");
+    let audit = [
+        "AUDIT-001 <- SOLVE-001 EXPLORE-001",
+        "GATE-AUDIT <- AUDIT-001",
+    ];
+    assert_eq!(full[2..4], audit);
+    assert_eq!(full[4], "MARSHAL-001 <- GATE-AUDIT");
+    let batch = of("batch");
+    let count = |begin: &str| batch.iter().filter(|row| row.starts_with(begin)).count();
+    assert_eq!(
+        ["EXPLORE", "SOLVE", "AUDIT", "MARSHAL", "BUILD"].map(count),
+        [5, 3, 1, 1, 3]
+    );
+    let wanted = "AUDIT-001 <- SOLVE-001 SOLVE-002 SOLVE-003".to_owned();
+    assert!(batch.contains(&wanted), "{batch:#?}");
 }
 
 /// The same table, as the graph of a session has it: between two tasks stands what judges the first.

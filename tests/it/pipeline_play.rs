@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-const MODES: [(&str, u64); 7] = [
+const MODES: [(&str, u64); 8] = [
     ("spec-only", 6),
     ("impl-only", 4),
     ("fe-only", 3),
@@ -16,6 +16,8 @@ const MODES: [(&str, u64); 7] = [
     ("full-lifecycle", 10),
     ("full-lifecycle-fe", 12),
     ("chain", 8),
+    // In its full form, which has the audit.
+    ("issue", 5),
 ];
 
 /// The pipelines that are played in one way: all where the run is long, else those of these names.
@@ -53,6 +55,7 @@ impl Play {
             let start = ["-s", DEMO, "pipeline", "start", mode];
             let param: &[&str] = match mode {
                 "spec-only" => &[],
+                "issue" => &["--param", "check=true", "--param", "mode=full"],
                 _ => &["--param", "check=true"],
             };
             all.loopx(0, &[&start, param].concat()).ok();
@@ -232,18 +235,20 @@ fn a_pipeline_where_all_is_well_has_no_task_more() {
 
 #[test]
 fn a_pipeline_with_one_revision_ends() {
-    for (mode, count) in modes(&["spec-only", "fe-only", "impl-only", "chain"]) {
+    for (mode, count) in modes(&["spec-only", "fe-only", "impl-only", "chain", "issue"]) {
         let play = Play::of(mode);
         let (gate, more) = match (has_views(mode), has_front(mode)) {
             (true, _) => ("DISCUSS-001", 1),
             (_, true) => ("GATE-FE", 2),
             _ if mode == "chain" => ("post-verify", 4),
+            _ if mode == "issue" => ("GATE-AUDIT", 2),
             _ => ("GATE-TEST", 2),
         };
         play.play(|id, values| match id == gate {
             true if gate == "DISCUSS-001" => high(values),
             true if gate == "GATE-FE" => scored(values, Some("7.9")),
             true if gate == "post-verify" => fix(),
+            true if gate == "GATE-AUDIT" => scored(values, Some("59")),
             true => scored(values, Some("94.9")),
             false => well(values),
         });
@@ -260,6 +265,7 @@ fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
             (true, _) => ("DISCUSS-001", 1),
             (_, true) => ("GATE-FE", 2),
             _ if mode == "chain" => ("post-verify", 8),
+            _ if mode == "issue" => ("GATE-AUDIT", 4),
             _ => ("GATE-REVIEW", 0),
         };
         let mut asked = 0;
@@ -272,6 +278,7 @@ fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
                 "DISCUSS-001" => high(values),
                 "GATE-FE" => scored(values, Some("5")),
                 "post-verify" => fix(),
+                "GATE-AUDIT" => scored(values, Some("59")),
                 _ => ["--verdict", "proceed", "--critical", "1"]
                     .map(str::to_owned)
                     .into(),
@@ -279,7 +286,7 @@ fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
         });
         let wanted = match gate {
             "GATE-REVIEW" => 1,
-            "post-verify" => 3,
+            "post-verify" | "GATE-AUDIT" => 3,
             _ => 2,
         };
         assert_eq!(asked, wanted, "{mode}");
@@ -289,11 +296,12 @@ fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
 
 #[test]
 fn a_pipeline_whose_loop_comes_to_its_cap_ends() {
-    for (mode, count) in modes(&["spec-only", "fullstack"]) {
+    for (mode, count) in modes(&["spec-only", "fullstack", "issue"]) {
         let play = Play::of(mode);
         let (gate, score, more) = match mode {
             "spec-only" => ("GATE-SPEC", "69", 0),
             "chain" => ("post-test", "0", 16),
+            "issue" => ("GATE-AUDIT", "59", 4),
             _ if has_front(mode) => ("GATE-FE", "7.9", 2),
             _ => ("GATE-TEST", "94", 20),
         };
@@ -313,7 +321,7 @@ fn a_pipeline_whose_loop_comes_to_its_cap_ends() {
         let status = play.ends(mode, count + more);
         // Accepted with a warning, but for the tests: there a person decided.
         let notes = status["notes"].as_array().map(Vec::len);
-        let is_accepted = !matches!(gate, "GATE-TEST" | "post-test");
+        let is_accepted = !matches!(gate, "GATE-TEST" | "GATE-AUDIT" | "post-test");
         assert_eq!(notes, Some(usize::from(is_accepted)), "{mode}: {status:#}");
         let rounds = if mode == "chain" { 2 } else { more / 2 };
         assert_eq!(asked, rounds + 1, "{mode}");

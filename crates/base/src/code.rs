@@ -496,6 +496,8 @@ codes! {
         "The text of an artifact was expected in a file or on stdin, and there is none.";
     InputNotUtf8 "input_not_utf8" [Usage, Refused]
         "The text that was given is not UTF-8.";
+    IntentUncovered "intent_uncovered" [Refused]
+        "A statement of the request is neither cited by an artifact nor deferred with a reason.";
     InvalidTransition "invalid_transition" [Refused]
         "No transition leads from the stage of the session to the one that is named.";
     IssueAmbiguous "issue_ambiguous" [Usage]
@@ -512,24 +514,48 @@ codes! {
         "The issue is resolved or closed already.";
     IssueFieldInvalid "issue_field_invalid" [Usage]
         "A field of an issue cannot have this value.";
+    IssueFormatUnknown "issue_format_unknown" [Usage]
+        "Nobody can tell whose backlog a file is.";
     IssueHeld "issue_held" [Waiting]
         "Another worktree has the issue in hand.";
+    IssueImportInvalid "issue_import_invalid" [Refused]
+        "An issue of another backlog cannot be taken over.";
     IssueKeyTwice "issue_key_twice" [Usage]
         "Two new issues have one key.";
     IssueLinkInvalid "issue_link_invalid" [Usage]
         "An issue cannot be linked to itself.";
     IssueLinkUnknown "issue_link_unknown" [NotFound]
         "The issue has no such link.";
+    IssueMendsSpent "issue_mends_spent" [Waiting]
+        "A rejected solution was mended as often as that may be: a person decides.";
+    IssueNamedUnknown "issue_named_unknown" []
+        "A commit names an issue that the backlog does not have: a warning.";
+    IssueNoneFailed "issue_none_failed" [Nothing]
+        "No issue of the queue failed.";
     IssueNoneReady "issue_none_ready" [Nothing]
         "No open issue can be begun now.";
     IssueNotHeld "issue_not_held" [Nothing]
         "Nobody has the issue in hand.";
     IssueOpen "issue_open" [Nothing]
         "The issue is open already.";
+    IssueQueueConflict "issue_queue_conflict" [Conflict]
+        "Issues touch the same files, and nobody said which comes first.";
+    IssueSolutionRejected "issue_solution_rejected" [Refused]
+        "The solution is rejected.";
+    IssueSolutionUnbound "issue_solution_unbound" [Refused]
+        "No solution of the issue is bound.";
+    IssueSolutionUnknown "issue_solution_unknown" [NotFound]
+        "The issue has no such solution, or more than one.";
+    IssueTemplateInvalid "issue_template_invalid" [Refused]
+        "A template of issues says what no issue can have.";
+    IssueTemplateUnknown "issue_template_unknown" [NotFound]
+        "The code branch has no template of issues of that name.";
     IssueUnchanged "issue_unchanged" [Nothing]
         "The backlog says all of it already.";
     IssueUnknown "issue_unknown" [NotFound]
         "There is no issue of that id.";
+    IssueWipReached "issue_wip_reached" [Refused]
+        "Somebody has as many issues in hand as policy lets them have.";
     KindInvalid "kind_invalid" [Usage]
         "The kind of a run is not one word.";
     LandedAlready "landed_already" [Refused]
@@ -576,6 +602,8 @@ codes! {
         "A file of the change pack is not there; `*` is its key.";
     MissingPlanArtifact "missing_plan_artifact_*" [Refused]
         "A plan document is not there; `*` is its key.";
+    MissingRequiredContext "missing_required_context" [Refused]
+        "Something that the next stage or one of its tasks has to read is not there.";
     MixedRuntimeRoots "mixed_runtime_roots_detected" [Refused]
         "There are several roots of loopx 0.x, and nobody said which one counts.";
     NewerProgramRequired "newer_program_required" [Refused]
@@ -610,8 +638,20 @@ codes! {
         "A spec or a delta is not UTF-8.";
     NoteEmpty "note_empty" [Usage]
         "A note has no text.";
+    NoteInvalid "note_invalid" [Usage]
+        "The role, the type, the key or the data of a note is not what one can be.";
+    NoteKeyOwned "note_key_owned" [Refused]
+        "A key of the notes belongs to another role.";
+    NoteKeyUnknown "note_key_unknown" [NotFound]
+        "No role has set such a key.";
+    NotePromoted "note_promoted" [Nothing]
+        "A rule or a draft was made out of the note already.";
     NoteTooLong "note_too_long" [Usage]
         "A note is longer than one may be.";
+    NoteUnknown "note_unknown" [NotFound, Usage]
+        "No note has that number or id, or several have it.";
+    NoteWithdrawn "note_withdrawn" [Nothing]
+        "The note was withdrawn already.";
     NothingAmended "nothing_amended" [Nothing]
         "The list of tasks has nothing that was not approved.";
     NothingDecided "nothing_decided" [Internal]

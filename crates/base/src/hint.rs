@@ -225,7 +225,7 @@ impl Command {
 
 /// A reason that is true of whoever types this command, whatever else moves them.
 fn general_reason(words: &str) -> &'static str {
-    const REASONS: [(&str, &str); 26] = [
+    const REASONS: [(&str, &str); 29] = [
         ("abandon", "it is not wanted any more"),
         ("agent block", "it cannot go on"),
         ("agent park", "it waits for a person"),
@@ -235,7 +235,10 @@ fn general_reason(words: &str) -> &'static str {
         ("build --waive", "it was looked at by hand"),
         ("clarify --more", "it is not clear yet"),
         ("issue close", "it will not be done"),
+        ("issue queue fail", "the tests fail"),
         ("issue resolve", "it was looked at by hand"),
+        ("issue solution bind", "it will do"),
+        ("issue solution reject", "it does not do"),
         ("issue take", "it goes on here"),
         ("issue undo", "it is not wanted"),
         ("plan --more", "the plan is not ready"),

@@ -10,8 +10,8 @@ use std::fmt;
 use unicode_normalization::UnicodeNormalization;
 
 /// A session's name: `[a-z0-9][a-z0-9-]{0,62}`, never a name that Windows reserves.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct SessionId(String);
 
 const MAX_ID: usize = 63;
@@ -186,18 +186,23 @@ impl From<SessionId> for String {
 }
 
 /// The name of a git object in hexadecimal: 40 digits, or 64 in a SHA-256 repository.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Oid(String);
 
 impl Oid {
     pub fn parse(text: &str) -> Result<Self> {
-        let valid = matches!(text.len(), 40 | 64)
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        if valid {
-            Ok(Oid(text.to_owned()))
+        Self::try_from(text.to_owned())
+    }
+
+    fn is_valid(text: &str) -> bool {
+        let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        matches!(text.len(), 40 | 64) && text.bytes().all(is_digit)
+    }
+
+    fn of(text: String) -> Result<Self> {
+        if Self::is_valid(&text) {
+            Ok(Oid(text))
         } else {
             Err(Failure::usage(
                 Code::ObjectIdInvalid,
@@ -241,7 +246,7 @@ impl fmt::Display for Oid {
 impl TryFrom<String> for Oid {
     type Error = Failure;
     fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
+        Self::of(text)
     }
 }
 
@@ -252,18 +257,22 @@ impl From<Oid> for String {
 }
 
 /// The name of an operation: the git blob id of its record. In format 1 a ULID in lower case.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct OpId(String);
 
 impl OpId {
     pub fn parse(text: &str) -> Result<Self> {
+        Self::try_from(text.to_owned())
+    }
+
+    fn of(text: String) -> Result<Self> {
         let is_ulid = text.len() == 26
             && text
                 .bytes()
                 .all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-        if is_ulid || Oid::parse(text).is_ok() {
-            Ok(OpId(text.to_owned()))
+        if is_ulid || Oid::is_valid(&text) {
+            Ok(OpId(text))
         } else {
             Err(Failure::usage(
                 Code::OperationIdInvalid,
@@ -284,6 +293,11 @@ impl OpId {
         OpId("0".repeat(26))
     }
 
+    /// So much of it as people are shown.
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -298,7 +312,7 @@ impl fmt::Display for OpId {
 impl TryFrom<String> for OpId {
     type Error = Failure;
     fn try_from(text: String) -> Result<Self> {
-        Self::parse(&text)
+        Self::of(text)
     }
 }
 
@@ -312,6 +326,21 @@ vocabulary!(
     /// The part that a person took in a commit or in a build.
     Role { Author = "author", Committer = "committer", CoAuthor = "co-author", Builder = "builder" }
 );
+
+/// An id is written as it is kept, without a copy for each.
+#[macro_export]
+macro_rules! written_as_text {
+    ($($id:ident),+) => {
+        $(impl Serialize for $id {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+                to.serialize_str(self.as_str())
+            }
+        })+
+    };
+}
+pub use written_as_text;
+
+written_as_text!(SessionId, Oid, OpId);
 
 /// Who did something, as git names people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -8,6 +8,8 @@
 pub const SESSION: &str = "Loopx-Session";
 /// The commit of the loopx branch that allowed it.
 pub const STATE: &str = "Loopx-State";
+/// An issue of the backlog that it is work for.
+pub const ISSUE: &str = "Loopx-Issue";
 
 /// What git itself writes; one such line makes a block of a paragraph that also holds other words.
 const GIT_GENERATED: [&[u8]; 2] = [b"Signed-off-by: ", b"(cherry picked from commit "];
@@ -85,6 +87,40 @@ pub fn place(message: &[u8], comment: &[u8], session: &str, state: &str) -> Opti
         out.extend(key.as_bytes());
         out.extend(b": ");
         out.extend(value.as_bytes());
+        out.extend(newline);
+    }
+    out.extend(&message[block.end..]);
+    Some(out)
+}
+
+/// The message with a `Loopx-Issue` for each of these issues; `None` where all of them stand there. What else somebody
+/// says of issues stays.
+pub fn place_issues(message: &[u8], comment: &[u8], issues: &[&str]) -> Option<Vec<u8>> {
+    let block = Block::find(message, comment);
+    let said: Vec<String> = block
+        .lines(message)
+        .filter_map(|line| value(line, ISSUE))
+        .collect();
+    let missing = issues
+        .iter()
+        .filter(|issue| !said.iter().any(|one| one == **issue));
+    let missing: Vec<&&str> = missing.collect();
+    // A message without trailers of ours was left alone for a reason.
+    if missing.is_empty() || block.is_empty() {
+        return None;
+    }
+    let newline: &[u8] = match block.lines(message).any(|line| line.ends_with(b"\r\n")) {
+        true => b"\r\n",
+        false => b"\n",
+    };
+    let mut out = message[..block.end].to_vec();
+    if !out.ends_with(b"\n") {
+        out.extend(newline);
+    }
+    for issue in missing {
+        out.extend(ISSUE.as_bytes());
+        out.extend(b": ");
+        out.extend(issue.as_bytes());
         out.extend(newline);
     }
     out.extend(&message[block.end..]);
@@ -234,6 +270,27 @@ mod tests {
     fn placed(message: &str) -> String {
         let out = place(message.as_bytes(), b"#", "s", "1").expect("a change");
         String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn issues_are_added_to_our_trailers_once() {
+        let place = |text: &str, issues: &[&str]| {
+            let out = super::place_issues(text.as_bytes(), b"#", issues);
+            out.map(|out| String::from_utf8(out).expect("UTF-8"))
+        };
+        let ours = "t\n\nLoopx-Session: s\nLoopx-State: 1\n";
+        let whole = format!("{ours}Loopx-Issue: a\nLoopx-Issue: b\n");
+        assert_eq!(place(ours, &["a", "b"]), Some(whole.clone()));
+        assert_eq!(place(&whole, &["a", "b"]), None);
+        assert_eq!(place(ours, &[]), None);
+        assert_eq!(
+            place("t\n\nwords\n", &["a"]),
+            None,
+            "none of ours stands there"
+        );
+        let theirs = "t\n\nLoopx-Issue: x\nLoopx-Session: s\n# comment\n";
+        let with = "t\n\nLoopx-Issue: x\nLoopx-Session: s\nLoopx-Issue: a\n# comment\n";
+        assert_eq!(place(theirs, &["a"]), Some(with.to_owned()));
     }
 
     #[test]

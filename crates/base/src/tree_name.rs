@@ -59,12 +59,11 @@ pub fn code_fault(mode: &[u8], name: &[u8]) -> Option<&'static str> {
     // Windows takes a backslash for a slash.
     let parts = name.split(|byte| *byte == b'\\');
     for part in parts.map(String::from_utf8_lossy) {
-        match folded(&part).as_str() {
-            ".git" | "git~1" => return Some("is one of git's own"),
-            ".gitmodules" | "gitmod~1" if is_link => {
-                return Some("is a link where git reads its submodules");
-            }
-            _ => {}
+        if reads_as(&part, [".git", "git~1"]) {
+            return Some("is one of git's own");
+        }
+        if is_link && reads_as(&part, [".gitmodules", "gitmod~1"]) {
+            return Some("is a link where git reads its submodules");
         }
     }
     None
@@ -81,6 +80,16 @@ pub fn folded(name: &str) -> String {
         .collect();
     let seen = seen.split(':').next().unwrap_or_default();
     seen.trim_end_matches([' ', '.']).to_owned()
+}
+
+/// Whether a name is [`folded`] to one of these. Nearly every name is plain, and nothing is built for it.
+fn reads_as(name: &str, others: [&str; 2]) -> bool {
+    if !name.is_ascii() {
+        return others.contains(&folded(name).as_str());
+    }
+    let seen = name.split(':').next().unwrap_or_default();
+    let seen = seen.trim_end_matches([' ', '.']);
+    others.iter().any(|other| seen.eq_ignore_ascii_case(other))
 }
 
 fn is_gits(text: &str) -> bool {
@@ -106,7 +115,7 @@ fn is_passed_over(sign: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{code_fault, fault};
+    use super::{code_fault, fault, folded, reads_as};
 
     #[test]
     fn g15_names_that_no_tree_should_have_are_faults() {
@@ -147,6 +156,27 @@ mod tests {
     fn a_name_has_at_most_255_bytes() {
         assert_eq!(fault(&[b'x'; 255]), None);
         assert_eq!(fault(&[b'x'; 256]), Some("is longer than 255 bytes"));
+    }
+
+    #[test]
+    fn a_plain_name_is_read_like_any_other() {
+        let own = [".git", "git~1"];
+        let signs = ['.', 'g', 'I', 't', '~', '1', ' ', ':', 'x', '\u{200c}', 'ſ'];
+        let mut names = vec![String::new()];
+        for _ in 0..5 {
+            let longer = names
+                .iter()
+                .flat_map(|name| signs.map(|sign| format!("{name}{sign}")));
+            let longer: Vec<String> = longer.collect();
+            for name in &longer {
+                assert_eq!(
+                    reads_as(name, own),
+                    own.contains(&folded(name).as_str()),
+                    "{name:?}"
+                );
+            }
+            names = longer.into_iter().step_by(3).collect();
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod dates;
 mod descent;
 mod files;
 mod index;
+mod large_blobs;
 mod loose;
 pub mod merge;
 pub mod objects;

@@ -98,6 +98,7 @@ impl Repo {
     /// puts it into another place of which it may be the only copy.
     pub fn compare_hashes(&self) {
         git2::opts::strict_hash_verification(true);
+        self.large_blobs.forget();
     }
 
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
@@ -158,10 +159,6 @@ impl Repo {
             git2::Oid::hash_object_ext(git2::ObjectType::Tree, &bytes, format)
                 .map_err(|error| failed(&error, "hash a tree"))?,
         )
-    }
-
-    pub fn read_blob(&self, id: &Oid) -> Result<Vec<u8>> {
-        self.inner.blob_bytes(id)
     }
 
     /// The bytes of a commit object, as they are stored.

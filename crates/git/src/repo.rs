@@ -6,6 +6,7 @@ use super::backend::{Backend, Git};
 use super::database::Database;
 use super::failed;
 use super::files::Files;
+use super::large_blobs::LargeBlobs;
 use super::pack::Step;
 use super::program::{Found, Program};
 use super::trees::LargeTrees;
@@ -26,6 +27,7 @@ pub struct Repo {
     common_dir: PathBuf,
     work_dir: Option<PathBuf>,
     pub(super) large_trees: LargeTrees,
+    pub(super) large_blobs: LargeBlobs,
     pub(super) step: Step,
     pub(super) sharing: OnceCell<Sharing>,
 }
@@ -112,6 +114,7 @@ impl Repo {
             common_dir: dir.to_path_buf(),
             work_dir: None,
             large_trees: LargeTrees::default(),
+            large_blobs: LargeBlobs::default(),
             step: Step::default(),
             sharing: OnceCell::new(),
         })
@@ -146,6 +149,7 @@ impl Repo {
                     common_dir,
                     work_dir,
                     large_trees: LargeTrees::default(),
+                    large_blobs: LargeBlobs::default(),
                     step: Step::default(),
                     sharing: OnceCell::new(),
                 })
@@ -163,6 +167,7 @@ impl Repo {
                     work_dir: found.work_dir.clone(),
                     backend: Box::new(Program::new(git, found, folder)?),
                     large_trees: LargeTrees::default(),
+                    large_blobs: LargeBlobs::default(),
                     step: Step::default(),
                     sharing: OnceCell::new(),
                 })

@@ -64,6 +64,20 @@ impl Repo {
         })
     }
 
+    /// Shows the folders of a tree by their names and the bytes of their ids, and copies nothing.
+    pub fn each_folder(&self, tree: &Oid, visit: &mut dyn FnMut(&str, &[u8])) -> Result<()> {
+        let visit = RefCell::new(visit);
+        self.with_tree(tree, |tree| {
+            for entry in tree.entries() {
+                let entry = entry?;
+                if entry.kind() == EntryKind::Tree {
+                    (visit.borrow_mut())(&String::from_utf8_lossy(entry.name), entry.id);
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// The entries of a tree as they are stored.
     pub fn raw_entries(&self, tree: &Oid) -> Result<Vec<RawEntry>> {
         self.with_tree(tree, |tree| {

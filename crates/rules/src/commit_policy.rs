@@ -285,6 +285,7 @@ pub mod tests {
             stage: None,
             branch: Some(id.into()),
             base: None,
+            issues: Vec::new(),
         };
         let op = Operation {
             format: 1,

@@ -2,6 +2,7 @@
 //! state is in [`super::session`].
 
 use super::artifact::Artifact;
+use super::issue::IssueId;
 use super::op::Operation;
 use super::profile::ProfileName;
 use super::session::{self, BRANCH, Beside, State, Way};
@@ -30,6 +31,9 @@ pub enum Event {
         branch: Option<String>,
         /// The commit that the change starts from; policy and the review's range begin there.
         base: Option<Oid>,
+        /// The issues of the backlog that it was started for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        issues: Vec<IssueId>,
     },
     /// Artifacts changed, nothing else.
     Saved,
@@ -319,6 +323,7 @@ impl Topic for Event {
             } => Version::V0_5,
             Event::Unbound | Event::Rebased { .. } => Version::V0_3,
             Event::Reprofiled { .. } => Version::V0_4,
+            Event::Started { issues, .. } if !issues.is_empty() => Version::V0_6,
             Event::Started { profile, stage, .. } if stage.is_some() || !profile.is_first() => {
                 Version::V0_4
             }

@@ -223,6 +223,7 @@ pub(super) fn started() -> Operation {
         stage: None,
         branch: None,
         base: None,
+        issues: Vec::new(),
     };
     operation(0, 1, event, None)
 }

@@ -18,6 +18,7 @@ pub mod event;
 pub mod finding;
 pub mod gate;
 pub mod headings;
+pub mod intent;
 pub mod issue;
 pub mod join;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod laws;
 #[cfg(test)]
 mod laws_of_clones;
 pub mod lease;
+pub mod manifest;
 pub mod markdown;
 pub mod moved;
 pub mod next;

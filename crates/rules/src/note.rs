@@ -1,9 +1,12 @@
-//! The topic `note`: something said in passing and kept, on a session or in the journal; what was found about an angle
-//! of a plan; questions, and answers to them. Notes have no state: the records are the list, and no gate reads them.
+//! The topic `note`: something said in passing and kept, on a session, on an issue or in the journal; what was found
+//! about an angle of a plan; questions, and answers to them; values that a role keeps under a key. Notes have no state:
+//! the records are the list, and no gate reads them. What they amount to, [`bus`] computes.
+
+pub mod bus;
 
 use super::op::{Body, Operation};
 use super::topic::{Topic, Version, Weight};
-use loopx_base::id::{Oid, OpId};
+use loopx_base::id::{Oid, OpId, Person};
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 
@@ -27,13 +30,7 @@ vocabulary!(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    Noted {
-        kind: NoteKind,
-        text: String,
-        /// The role that it is meant for; none is everybody.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        to: Option<String>,
-    },
+    Noted(Box<Said>),
     /// What somebody found about one angle of the plan, on the code that they looked at.
     Explored {
         angle: String,
@@ -42,33 +39,187 @@ pub enum Note {
         tree: Option<Oid>,
     },
     /// A question, open until it is answered.
-    Asked { text: String },
+    Asked {
+        text: String,
+    },
     /// The answer to a question.
-    Answered { question: OpId, text: String },
+    Answered {
+        question: OpId,
+        text: String,
+    },
+    /// A role keeps a value under a key of its own.
+    Set {
+        key: String,
+        value: String,
+        role: String,
+        /// The records of the key that its writer saw stand, and that it takes the place of.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        replaces: Vec<OpId>,
+    },
+    /// A note is not to be listed any more. It stays in the log.
+    Withdrawn {
+        note: OpId,
+        text: String,
+    },
+    /// A rule or the draft of a decision record was made out of a note; the text is where it stands.
+    Promoted {
+        note: OpId,
+        into: Promotion,
+        text: String,
+    },
+}
+
+vocabulary!(
+    /// What can be made out of a note.
+    Promotion {
+        Rule = "rule",
+        Adr = "adr",
+    }
+);
+
+/// What somebody said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub kind: NoteKind,
+    pub text: String,
+    /// The role that it is meant for; none is everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The role that says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// What sort of message it is: `plan_ready`, `progress` and whatever else a team agrees on.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub sort: Option<String>,
+    /// What it is about: a path, a link, a name.
+    #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// JSON, as a text: a number is never rounded by being stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<String>,
+    /// The task that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The note that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_to: Option<OpId>,
+    /// Where it was imported from: an import finds by it what it brought before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<NoteSource>,
+}
+
+/// The other tool's name of a note.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NoteSource {
+    pub system: String,
+    pub id: String,
+}
+
+impl Said {
+    pub fn new(kind: NoteKind, text: impl Into<String>) -> Self {
+        Said {
+            kind,
+            text: text.into(),
+            to: None,
+            from: None,
+            sort: None,
+            about: None,
+            data: None,
+            task: None,
+            reply_to: None,
+            source: None,
+        }
+    }
+
+    /// Whether a program without a message bus reads all of it.
+    fn is_plain(&self) -> bool {
+        self.from.is_none()
+            && self.sort.is_none()
+            && self.about.is_none()
+            && self.data.is_none()
+            && self.task.is_none()
+            && self.reply_to.is_none()
+            && self.source.is_none()
+    }
+}
+
+impl From<Said> for Note {
+    fn from(said: Said) -> Self {
+        Note::Noted(Box::new(said))
+    }
+}
+
+/// A note with its record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoteRecord {
+    pub op: OpId,
+    pub seq: u64,
+    pub at: String,
+    pub by: Person,
+    pub note: Note,
+}
+
+impl NoteRecord {
+    /// The note that an operation is; nothing where it is something else.
+    pub fn of(op: Operation) -> Option<Self> {
+        match op.body {
+            Body::Note(note) => Some(NoteRecord {
+                op: op.op,
+                seq: op.seq,
+                at: op.at,
+                by: op.by,
+                note,
+            }),
+            _ => None,
+        }
+    }
 }
 
 impl Note {
+    /// What was said, unless it is of another kind.
+    pub fn said(&self) -> Option<&Said> {
+        match self {
+            Note::Noted(said) => Some(said),
+            _ => None,
+        }
+    }
+
     pub fn text(&self) -> &str {
         match self {
-            Note::Noted { text, .. }
-            | Note::Explored { text, .. }
+            Note::Noted(said) => &said.text,
+            Note::Set { value, .. } => value,
+            Note::Explored { text, .. }
             | Note::Asked { text }
+            | Note::Withdrawn { text, .. }
+            | Note::Promoted { text, .. }
             | Note::Answered { text, .. } => text,
+        }
+    }
+
+    /// The role that speaks.
+    pub fn role(&self) -> Option<&str> {
+        match self {
+            Note::Noted(said) => said.from.as_deref(),
+            Note::Set { role, .. } => Some(role),
+            _ => None,
         }
     }
 
     /// What kind of note it is, as a list names it.
     pub fn kind_word(&self) -> &'static str {
         match self {
-            Note::Noted { kind, .. } => kind.as_str(),
+            Note::Noted(said) => said.kind.as_str(),
             Note::Explored { .. } => "exploration",
             Note::Asked { .. } => "question",
             Note::Answered { .. } => "answer",
+            Note::Set { .. } => "value",
+            Note::Withdrawn { .. } => "withdrawal",
+            Note::Promoted { .. } => "promotion",
         }
     }
 
     /// Every word of [`Note::kind_word`].
-    pub const KINDS: [&'static str; 8] = [
+    pub const KINDS: [&'static str; 11] = [
         "learning",
         "decision",
         "convention",
@@ -77,6 +228,9 @@ impl Note {
         "exploration",
         "question",
         "answer",
+        "value",
+        "withdrawal",
+        "promotion",
     ];
 }
 
@@ -101,10 +255,13 @@ impl Topic for Note {
 
     fn kind(&self) -> &'static str {
         match self {
-            Note::Noted { .. } => "noted",
+            Note::Noted(_) => "noted",
             Note::Explored { .. } => "explored",
             Note::Asked { .. } => "asked",
             Note::Answered { .. } => "answered",
+            Note::Set { .. } => "set",
+            Note::Withdrawn { .. } => "withdrawn",
+            Note::Promoted { .. } => "promoted",
         }
     }
 
@@ -118,15 +275,28 @@ impl Topic for Note {
 
     fn needs(&self) -> Version {
         match self {
-            Note::Noted { .. } => Version::FIRST,
-            _ => Version::V0_5,
+            Note::Noted(said) if said.is_plain() => Version::FIRST,
+            Note::Explored { .. } | Note::Asked { .. } | Note::Answered { .. } => Version::V0_5,
+            _ => Version::V0_6,
         }
     }
 
     fn trailers(&self) -> Vec<(&'static str, String)> {
         let mut trailers = vec![("Loopx-Note", self.kind_word().to_owned())];
-        if let Note::Noted { to: Some(role), .. } = self {
-            trailers.push(("Loopx-To", role.clone()));
+        if let Some(role) = self.role() {
+            trailers.push(("Loopx-From", role.to_owned()));
+        }
+        if let Some(said) = self.said() {
+            let named = [
+                ("Loopx-To", &said.to),
+                ("Loopx-Type", &said.sort),
+                ("Loopx-Task", &said.task),
+            ];
+            let named = named.into_iter();
+            trailers.extend(named.filter_map(|(key, value)| Some((key, value.clone()?))));
+        }
+        if let Note::Set { key, .. } = self {
+            trailers.push(("Loopx-Key", key.clone()));
         }
         trailers
     }

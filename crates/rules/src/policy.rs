@@ -36,6 +36,8 @@ pub struct Policy {
     pub checks: BTreeMap<String, CheckPolicy>,
     pub archive: ArchivePolicy,
     pub evidence: EvidencePolicy,
+    pub intent: IntentPolicy,
+    pub context: ContextPolicy,
     pub landing: LandingPolicy,
     pub changelog: ChangelogPolicy,
     pub artifacts: ArtifactPolicy,
@@ -60,6 +62,8 @@ pub struct BacklogPolicy {
     pub prefix: String,
     /// Kinds beside those that every backlog has.
     pub kinds: Vec<String>,
+    /// The most issues that one person may have taken; 0 is no limit.
+    pub wip: u32,
 }
 
 impl Default for BacklogPolicy {
@@ -67,6 +71,7 @@ impl Default for BacklogPolicy {
         BacklogPolicy {
             prefix: crate::issue::IssueId::PREFIX.to_owned(),
             kinds: Vec::new(),
+            wip: 0,
         }
     }
 }
@@ -147,6 +152,7 @@ pub struct Paths {
     pub adr: String,
     pub pipelines: String,
     pub prompts: String,
+    pub templates: String,
     pub rules: String,
 }
 
@@ -157,6 +163,7 @@ impl Default for Paths {
             adr: "docs/adr".into(),
             pipelines: "loopx/pipelines".into(),
             prompts: "loopx/prompts".into(),
+            templates: "loopx/templates".into(),
             rules: "docs/rules".into(),
         }
     }
@@ -333,6 +340,22 @@ pub struct ArchivePolicy {
     pub evidence: EvidenceRule,
 }
 
+/// What is asked of the statements of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IntentPolicy {
+    /// Whether each has to be cited or deferred, where the profile clarifies the request.
+    pub coverage: EvidenceRule,
+}
+
+/// What is asked of the context manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextPolicy {
+    /// Whether what has to be read and is not there holds the stage, where the profile clarifies the request.
+    pub manifest: EvidenceRule,
+}
+
 /// Whose runs count for a gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -446,6 +469,7 @@ impl Policy {
             ("paths.adr", &self.paths.adr),
             ("paths.pipelines", &self.paths.pipelines),
             ("paths.prompts", &self.paths.prompts),
+            ("paths.templates", &self.paths.templates),
             ("paths.rules", &self.paths.rules),
             ("approve.signers", &self.approve.signers),
             ("approve.revoked", &self.approve.revoked),

@@ -29,6 +29,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         stage,
         branch,
         base,
+        issues,
     }) = op.event()
     else {
         return Err(Failure::internal(
@@ -44,6 +45,10 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         .writes
         .iter()
         .filter_map(|(artifact, write)| Some((*artifact, write.to.clone()?)))
+        .collect();
+    let others = op.others.iter();
+    let files = others
+        .filter_map(|(path, write)| Some((path.clone(), vec![write.to.clone()?])))
         .collect();
     let stage = stage.unwrap_or(Stage::Clarify);
     let is_first = profile.is_first() && stage == Stage::Clarify;
@@ -64,9 +69,10 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         profile: profile.clone(),
         branch: branch.clone(),
         base: base.clone(),
+        issues: issues.clone(),
         rebased: false,
         artifacts,
-        files: BTreeMap::new(),
+        files,
         approvals: BTreeMap::new(),
         last_transition: None,
         scope: Vec::new(),

@@ -93,8 +93,9 @@ impl<'de> VariantAccess<'de> for Kinded<'de> {
         Ok(())
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, Fault> {
-        Err(Fault::Damaged("expected fields with names".to_owned()))
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        seed.deserialize(&mut serde_json::Deserializer::from_str(self.body))
+            .map_err(|error| Fault::Damaged(error.to_string()))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Fault> {
@@ -263,9 +264,13 @@ impl<'a, S: Serializer> Serializer for Fields<'a, S> {
         _: &'static str,
         _: u32,
         _: &'static str,
-        _: &T,
+        value: &T,
     ) -> Result<S::Ok, S::Error> {
-        self.serialize_none()
+        // The first format has no kind whose fields stand in a struct of their own.
+        match self.names_kind {
+            true => self.serialize_none(),
+            false => value.serialize(self.to),
+        }
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, S::Error> {

@@ -109,6 +109,19 @@ impl FrontMatter {
         })
     }
 
+    /// Every field that is none of `known`, as data.
+    pub fn rest(&self, known: &[&str]) -> Vec<(String, serde_json::Value)> {
+        let others = self.fields.iter();
+        let others = others.filter(|(key, _)| !known.contains(&key.as_str()));
+        let others = others.filter_map(|(key, field)| match &field.value {
+            Value::Scalar { text, .. } if text.trim().is_empty() => None,
+            Value::List(items) if items.is_empty() => None,
+            Value::Scalar { text, .. } => Some((key.clone(), text.clone().into())),
+            Value::List(items) => Some((key.clone(), items.clone().into())),
+        });
+        others.collect()
+    }
+
     /// The line of a field, or 1 where it is missing.
     pub fn line_of(&self, key: &str) -> usize {
         self.fields.get(key).map_or(1, |field| field.line)

@@ -20,12 +20,14 @@ use std::path::{Path, PathBuf};
 const WORTH_KEEPING: usize = 64;
 
 /// Raised when the form of the kept file changes.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// All issues of a state.
 #[derive(Debug, Default)]
 pub struct Issues {
     pub issues: Vec<Issue>,
+    /// Those whose beginning was taken back: their ids are taken all the same.
+    pub withdrawn: Vec<IssueId>,
     /// Those that cannot be read, and why: they hide no other.
     pub damaged: Vec<(IssueId, Failure)>,
 }
@@ -39,8 +41,9 @@ struct Head {
     tree: Oid,
 }
 
-/// A line of the kept file: the folder's tree, what it gave, and its long texts, which few ask for.
-type Line<'l> = (Oid, Option<Issue>, &'l RawValue);
+/// A line of the kept file: the folder's tree, what it gave, whose it is where that is nothing, and its long texts,
+/// which few ask for.
+type Line<'l> = (&'l str, Option<Issue>, Option<IssueId>, &'l RawValue);
 
 impl Snapshot<'_> {
     /// The folder in which all issues lie.
@@ -50,14 +53,15 @@ impl Snapshot<'_> {
         Ok(entry.map(|entry| entry.id))
     }
 
-    /// The ids of all issues with the trees of their folders, sorted.
-    pub fn issue_folders(&self) -> Result<Vec<(IssueId, Oid)>> {
-        let Some(tree) = self.issues_tree()? else {
-            return Ok(Vec::new());
-        };
-        self.folders_in(&tree)
+    /// Shows the id of every issue, in no order, and perhaps twice. No record is read.
+    pub fn issue_ids(&self, mut visit: impl FnMut(&str)) -> Result<()> {
+        match self.issues_tree()? {
+            Some(tree) => shelf::each_folder(self.repo, Shelf::Names, &tree, &mut visit),
+            None => Ok(()),
+        }
     }
 
+    /// The ids of all issues with the trees of their folders, sorted.
     fn folders_in(&self, tree: &Oid) -> Result<Vec<(IssueId, Oid)>> {
         let held = shelf::entries(self.repo, Shelf::Names, tree)?.into_iter();
         let held = held.filter(|held| held.entry.kind == EntryKind::Tree);
@@ -102,24 +106,24 @@ impl Snapshot<'_> {
         let file = place(&self.repo.common_dir());
         let bytes = std::fs::read(&file).unwrap_or_default();
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
-        let kept = kept(text);
-        if let Some((head, lines)) = &kept
-            && head.tree == tree
-        {
-            for (_, issue, texts) in lines {
-                found.add(issue.clone(), texts, with_texts);
+        let kept = match kept(text) {
+            Some((head, lines)) if head.tree == tree => {
+                for (_, issue, id, texts) in lines {
+                    found.add(issue, id, texts, with_texts);
+                }
+                return Ok(found);
             }
-            return Ok(found);
-        }
+            kept => kept,
+        };
         let folders = self.folders_in(&tree)?;
-        let mut known: HashMap<Oid, (Option<Issue>, &RawValue)> = HashMap::new();
-        for (folder, issue, texts) in kept.into_iter().flat_map(|(_, lines)| lines) {
+        let mut known: HashMap<&str, (Option<Issue>, &RawValue)> = HashMap::new();
+        for (folder, issue, _, texts) in kept.into_iter().flat_map(|(_, lines)| lines) {
             known.insert(folder, (issue, texts));
         }
         let is_kept = folders.len() >= WORTH_KEEPING;
         let mut out = String::new();
         for (id, folder) in folders {
-            let line = match known.remove(&folder) {
+            let line = match known.remove(folder.as_str()) {
                 Some((issue, texts)) => Ok((issue, texts.to_owned())),
                 None => self.line(&id, &folder),
             };
@@ -130,11 +134,12 @@ impl Snapshot<'_> {
                     continue;
                 }
             };
-            if is_kept && let Ok(line) = serde_json::to_string(&(&folder, &issue, &texts)) {
+            let id = issue.is_none().then_some(id);
+            if is_kept && let Ok(line) = serde_json::to_string(&(&folder, &issue, &id, &texts)) {
                 out.push_str(&line);
                 out.push('\n');
             }
-            found.add(issue, &texts, with_texts);
+            found.add(issue, id, &texts, with_texts);
         }
         // What is damaged is told each time: a file without it would hide it.
         if is_kept && found.0.damaged.is_empty() {
@@ -174,11 +179,24 @@ impl Snapshot<'_> {
 
 /// Where all issues and their texts are gathered.
 trait Gather {
-    fn add(&mut self, issue: Option<Issue>, texts: &RawValue, with_texts: bool);
+    fn add(
+        &mut self,
+        issue: Option<Issue>,
+        withdrawn: Option<IssueId>,
+        texts: &RawValue,
+        with_texts: bool,
+    );
 }
 
 impl Gather for (Issues, HashMap<IssueId, Texts>) {
-    fn add(&mut self, issue: Option<Issue>, texts: &RawValue, with_texts: bool) {
+    fn add(
+        &mut self,
+        issue: Option<Issue>,
+        withdrawn: Option<IssueId>,
+        texts: &RawValue,
+        with_texts: bool,
+    ) {
+        self.0.withdrawn.extend(withdrawn);
         let Some(issue) = issue else { return };
         if with_texts && let Ok(texts) = serde_json::from_str(texts.get()) {
             self.1.insert(issue.id.clone(), texts);

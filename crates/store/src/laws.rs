@@ -11,7 +11,7 @@ use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_git::{Entry, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::covered_files;
-use loopx_rules::note::{Note, NoteKind};
+use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_rules::op::{
     Answer, AnswerWord, Body, CodeVerdict, Delegation, DelegationStatus, Event, Evidence, Lane,
     LaneStatus, Operation, PlanLane, PlanVerdict, ReviewFinding, Smell, Target, Verdict, Write,
@@ -470,6 +470,7 @@ impl World {
             stage: None,
             branch: branch.clone(),
             base: None,
+            issues: Vec::new(),
         };
         let mut draft = self.draft(clone, 1, Vec::new(), event.into());
         if let Body::Session(step) = &draft.body
@@ -618,11 +619,7 @@ impl Step<'_> {
             Turn::Settle(which, keeps) => self.settle(which, *keeps),
             Turn::Choose(which) => self.choose(which),
             Turn::Note(n) => {
-                let note = Note::Noted {
-                    kind: NoteKind::Learning,
-                    text: format!("note {n}"),
-                    to: None,
-                };
+                let note = Note::from(Said::new(NoteKind::Learning, format!("note {n}")));
                 self.act(note.into(), none)
             }
             Turn::Rename => {

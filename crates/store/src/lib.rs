@@ -20,6 +20,7 @@ mod import;
 mod incoming;
 mod issues;
 mod join;
+mod journal;
 #[cfg(test)]
 mod laws;
 mod layout;
@@ -60,6 +61,7 @@ pub use import::Placed;
 pub use incoming::Flaw;
 pub use issues::Issues;
 pub use join::{Lines, merge_artifact, replay};
+pub use journal::{JournalNotes, Part};
 pub use lock::{Left, Lock, RefLock};
 use loopx_base::hint::command;
 pub use loss::has_all;

@@ -4,7 +4,7 @@
 use super::shelf::Held;
 use super::{EARLIER, FORMAT, Snapshot, layout, loss, ops, shelves};
 use loopx_base::failure::Result;
-use loopx_base::id::{Oid, OpId};
+use loopx_base::id::Oid;
 use loopx_git::{EntryKind, Repo};
 use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::note::Note;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashSet};
 
 impl Snapshot<'_> {
     /// The months of the journal, and where their records lie.
-    fn journals(&self) -> Result<Vec<(String, Oid)>> {
+    pub(super) fn journals(&self) -> Result<Vec<(String, Oid)>> {
         let Some(entry) = self.repo.entry_at(&self.tree, layout::JOURNAL)? else {
             return Ok(Vec::new());
         };
@@ -70,30 +70,6 @@ impl Snapshot<'_> {
             }
         }
         Ok(None)
-    }
-
-    /// The largest number in the journal of a month, and the records that have it. Nothing is read for it but
-    /// names: a journal only grows.
-    pub fn journal_newest(&self, month: &str) -> Result<(u64, Vec<OpId>)> {
-        let place = format!("{}/{}", layout::journal(month), layout::OPS);
-        let Some(entry) = self.repo.entry_at(&self.tree, &place)? else {
-            return Ok((0, Vec::new()));
-        };
-        let mut newest = (0, Vec::new());
-        for held in ops::files(self.repo, self.folder(&place, &entry)?)? {
-            let Some((seq, id)) = held.name.trim_end_matches(".json").split_once('-') else {
-                continue;
-            };
-            let (Ok(seq), Ok(id)) = (seq.parse::<u64>(), OpId::parse(id)) else {
-                continue;
-            };
-            match seq.cmp(&newest.0) {
-                std::cmp::Ordering::Greater => newest = (seq, vec![id]),
-                std::cmp::Ordering::Equal => newest.1.push(id),
-                std::cmp::Ordering::Less => {}
-            }
-        }
-        Ok(newest)
     }
 
     /// The logs of what is no session, of journals and of whatever only a newer program knows, by the folder of

@@ -155,6 +155,17 @@ pub(crate) fn all(cli: &clap::Command, ui: &mut Ui) -> Exit {
             if !parts.is_empty() {
                 row(&" ".repeat(15), &parts.join("  "), ui);
             }
+            // A command of a command that has some of its own.
+            for below in command
+                .get_subcommands()
+                .filter(|one| one.has_subcommands())
+            {
+                let words = self::parts(below);
+                if parts.contains(&below.get_name()) && !words.is_empty() {
+                    let words = format!("{}: {}", below.get_name(), words.join("  "));
+                    row(&" ".repeat(15), &words, ui);
+                }
+            }
             told.push(json!({ "command": name, "about": about, "commands": parts }));
         }
         groups.push(json!({ "group": group, "commands": told }));

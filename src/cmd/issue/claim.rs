@@ -35,8 +35,14 @@ pub(crate) fn take(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         labels: args.labels,
         take_over: args.take_over,
         reason: args.reason,
+        queue: false,
     };
-    let taken = flow::take(ctx, &request)?;
+    taken(ctx, &request, "issue take", ui)
+}
+
+/// Claims what is asked for, and prints it.
+pub(super) fn taken(ctx: &Context, request: &TakeRequest, verb: &str, ui: &mut Ui) -> Result<Exit> {
+    let taken = flow::take(ctx, request)?;
     let shown = &taken.value.shown;
     let id = &shown.row.issue.id;
     show::print(shown, ui);
@@ -52,10 +58,9 @@ pub(crate) fn take(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     ));
     let next = command!("start --issue {short}");
     ui.hint(&next);
-    let mut body =
-        json!({ "issue": shown, "until": taken.value.until, "taken_over_from": taken.value.from });
+    let mut body = json!({ "issue": shown, "until": taken.value.until, "taken_over_from": taken.value.from, "resumed": taken.value.resumed });
     super::put(&mut body, &taken.ids, &taken.commit, Some(&next));
-    ui.json("issue take", &body);
+    ui.json(verb, &body);
     Ok(Exit::Done)
 }
 

@@ -6,11 +6,13 @@ use crate::flow::Context;
 use crate::flow::issue::change::Ask;
 use crate::flow::issue::create as flow;
 use crate::flow::issue::create::New;
+use crate::flow::issue::template;
 use crate::ui::{Ui, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::issue::event::Change;
 use loopx_rules::issue::plain;
+use loopx_rules::issue::template::Template;
 use serde_json::json;
 
 /// Make an issue, or many from a file
@@ -26,6 +28,9 @@ pub struct CreateArgs {
     /// `issue list --json`; lines link to each other by `key`
     #[arg(long, value_name = "FILE", conflicts_with = "title")]
     from: Option<String>,
+    /// Begin with the fields and the text of loopx/templates/issue/NAME.md at HEAD
+    #[arg(long, value_name = "NAME", conflicts_with = "from")]
+    template: Option<String>,
     /// Print what would be made, and make nothing
     #[arg(long)]
     dry_run: bool,
@@ -41,7 +46,13 @@ pub struct CreateArgs {
 pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let new = match &args.from {
         Some(file) => many(file)?,
-        None => vec![one(&args)?],
+        None => {
+            let template = match &args.template {
+                Some(name) => template::find(ctx, name)?,
+                None => Template::default(),
+            };
+            vec![one(&args, template)?]
+        }
     };
     if args.dry_run {
         for one in &new {
@@ -71,16 +82,18 @@ pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-fn one(args: &CreateArgs) -> Result<New> {
-    let title = args.title.join(" ");
-    if title.trim().is_empty() {
+/// What is typed comes after what the template says, and counts.
+fn one(args: &CreateArgs, template: Template) -> Result<New> {
+    let typed = args.title.join(" ");
+    if template.lacks_title(&typed) {
         return Err(Failure::usage(
             Code::IssueFieldInvalid,
             "expected the title of the issue, found none",
         )
         .help(command!("issue create \"The login form times out\" --kind bug").note("(for one)")));
     }
-    let mut changes = vec![Change::Title(title.trim().to_owned())];
+    let mut changes = vec![Change::Title(template.title(&typed))];
+    changes.extend(template.changes);
     changes.extend(args.fields.changes()?);
     changes.extend(
         args.criteria
@@ -109,5 +122,6 @@ pub(super) fn new_of(plain: plain::Plain) -> Result<New> {
         id: plain.id.clone(),
         links: links.collect::<Result<_>>()?,
         changes: plain.changes(),
+        reason: plain.reason.clone(),
     })
 }

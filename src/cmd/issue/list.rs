@@ -148,9 +148,11 @@ pub(crate) fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
 }
 
 fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
-    for row in &rows.issues {
-        row_lines(ui, &rows.names, row);
-    }
+    ui.lines(|ui| {
+        for row in &rows.issues {
+            row_lines(ui, &rows.names, row);
+        }
+    });
     for damaged in &rows.damaged {
         ui.warn(format!(
             "{} is damaged: {}",
@@ -178,9 +180,11 @@ fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
     if let Some(next) = &next {
         ui.hint(next);
     }
-    let mut body = json!(rows);
-    body["next_action"] = json!(next);
-    ui.json(verb, &body);
+    let mut body = json!({ "all": rows.all, "open": rows.open, "next_action": next });
+    if !rows.damaged.is_empty() {
+        body["damaged"] = json!(rows.damaged);
+    }
+    ui.json_rows(verb, body, ("issues", &rows.issues));
 }
 
 /// The arguments with the words of the lists that they name in front.

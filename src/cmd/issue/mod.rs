@@ -2,12 +2,17 @@
 
 pub(crate) mod claim;
 pub(crate) mod create;
+pub(crate) mod duplicates;
 pub(crate) mod edit;
 pub(crate) mod end;
+pub(crate) mod export;
 pub(crate) mod graph;
+pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod log;
+pub(crate) mod queue;
 pub(crate) mod show;
+pub(crate) mod solution;
 
 use crate::cli::{Exit, IssueCommand};
 use crate::flow::Context;
@@ -41,6 +46,11 @@ pub(crate) fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<E
         IssueCommand::Redo(args) => end::redo(&args, ctx, ui),
         IssueCommand::Graph(args) => graph::run(&args, ctx, ui),
         IssueCommand::Log(args) => log::run(&args, ctx, ui),
+        IssueCommand::Duplicates(args) => duplicates::run(&args, ctx, ui),
+        IssueCommand::Export(args) => export::run(&args, ctx, ui),
+        IssueCommand::Import(args) => import::run(args, ctx, ui),
+        IssueCommand::Solution(command) => solution::run(command, ctx, ui),
+        IssueCommand::Queue(command) => queue::run(command, ctx, ui),
     }
 }
 
@@ -94,6 +104,24 @@ fn remarks(names: &Names, row: &Row) -> Vec<String> {
     if let Some(holder) = &row.holder {
         let ends = if holder.alive { "until" } else { "lease ended" };
         said.push(format!("{}, {ends} {}", holder.who, holder.until));
+    }
+    if let Some(bound) = &row.issue.bound
+        && !row.issue.status.is_final()
+    {
+        let files: Vec<&str> = bound.files.iter().map(|file| file.path.as_str()).collect();
+        let files = match files.is_empty() {
+            true => String::new(),
+            false => format!(": {}", files.join(", ")),
+        };
+        let failed = match bound.failed {
+            true => "failed, ",
+            false => "",
+        };
+        let tasks = if bound.tasks == 1 { "task" } else { "tasks" };
+        said.push(format!(
+            "{failed}{}, {} {tasks}{files}",
+            bound.name, bound.tasks
+        ));
     }
     let waits: Vec<String> = row
         .waits

@@ -91,6 +91,14 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
         "sessions",
         (!sessions.is_empty()).then(|| sessions.join(", ")),
     );
+    put("place", issue.place.as_ref().map(ToString::to_string));
+    put(
+        "made",
+        issue.made.as_ref().map(|made| match &made.at {
+            Some(at) => format!("{at} by {}", made.by),
+            None => format!("by {}", made.by),
+        }),
+    );
     put(
         "created",
         Some(format!("{} by {}", issue.created.at, issue.created.by.name)),
@@ -114,6 +122,14 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
             ui.out(format!("  {}", clean(text)));
         }
     }
+    if !shown.kept.is_empty() {
+        let names: Vec<&str> = shown.kept.keys().map(String::as_str).collect();
+        ui.out("");
+        ui.out(format!(
+            "  kept: {} (--json has them)",
+            line(&names.join(", "))
+        ));
+    }
     if !issue.criteria.is_empty() {
         ui.out("");
         for (at, one) in issue.criteria.iter().enumerate() {
@@ -121,13 +137,42 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
             ui.out(format!("  {:>2}. [{mark}] {}", at + 1, line(&one.text)));
         }
     }
+    for one in &shown.ways {
+        ui.out("");
+        let is_bound = (issue.bound.as_ref()).is_some_and(|bound| bound.solution == one.op);
+        let word = match (is_bound, &one.rejected) {
+            (true, _) => ", bound",
+            (false, Some(_)) => ", rejected",
+            (false, None) => "",
+        };
+        let first = one.proposal.approach.lines().next().unwrap_or_default();
+        ui.out(format!(
+            "  solution {}{word}  {}",
+            line(&one.proposal.name),
+            line(first)
+        ));
+    }
+    for failed in &shown.failures {
+        let why = failed.reason.as_deref().unwrap_or_default();
+        ui.out(format!(
+            "  failed {}  {}: {}",
+            failed.at,
+            line(&failed.by.name),
+            line(why)
+        ));
+    }
     for note in &shown.notes {
         ui.out("");
+        let (by, at) = note.origin();
+        let brought = match &note.first {
+            Some(_) => format!("  (brought by {})", line(&note.by.name)),
+            None => String::new(),
+        };
         ui.out(format!(
-            "  {} {}  {}",
-            note.kind,
-            note.at,
-            line(&note.by.name)
+            "  {} {}  {}{brought}",
+            line(&note.kind),
+            line(at),
+            line(by)
         ));
         for text in note.text.trim_end().lines() {
             ui.out(format!("    {}", clean(text)));

@@ -25,9 +25,11 @@ pub(crate) fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.ready {
         rows.tasks.retain(|row| row.ready);
     }
-    for row in &rows.tasks {
-        row_lines(ui, row);
-    }
+    ui.lines(|ui| {
+        for row in &rows.tasks {
+            row_lines(ui, row);
+        }
+    });
     for row in rows.dropped.iter().filter(|_| !args.ready) {
         let id = ui.paint(style::NAME, row.task.as_str());
         let word = ui.paint(style::DIM, "dropped");
@@ -42,9 +44,15 @@ pub(crate) fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(next) = &next {
         ui.hint(next);
     }
-    let mut body = json!(rows);
-    body["all"] = json!(all);
-    body["next_action"] = json!(next);
-    ui.json("task list", &body);
+    let body = json!({
+        "session": rows.session,
+        "tree": rows.tree,
+        "done": rows.done,
+        "stalled": rows.stalled,
+        "dropped": rows.dropped,
+        "all": all,
+        "next_action": next,
+    });
+    ui.json_rows("task list", body, ("tasks", &rows.tasks));
     Ok(Exit::Done)
 }

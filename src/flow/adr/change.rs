@@ -64,6 +64,27 @@ pub(crate) fn new(
     nygard: bool,
     supersedes: &[String],
 ) -> Result<FileChange> {
+    let change = drafted(ctx, typed, nygard, supersedes)?;
+    apply(ctx, std::slice::from_ref(&change))?;
+    Ok(change)
+}
+
+/// Writes a draft whose context is known.
+pub(crate) fn new_about(
+    ctx: &Context,
+    typed: &str,
+    context: &str,
+    dry_run: bool,
+) -> Result<FileChange> {
+    let mut change = drafted(ctx, typed, false, &[])?;
+    change.after = overview::with_context(&change.after, context);
+    if !dry_run {
+        apply(ctx, std::slice::from_ref(&change))?;
+    }
+    Ok(change)
+}
+
+fn drafted(ctx: &Context, typed: &str, nygard: bool, supersedes: &[String]) -> Result<FileChange> {
     let top = top(ctx)?;
     let title = adr::title(typed)?;
     let folder = load(ctx)?;
@@ -84,9 +105,7 @@ pub(crate) fn new(
                 .help(hint!["edit it, then: ", command!("adr promote {path}")]),
         );
     }
-    let change = FileChange::at(path, "", text);
-    apply(ctx, std::slice::from_ref(&change))?;
-    Ok(change)
+    Ok(FileChange::at(path, "", text))
 }
 
 /// Accepts a record and pins its body. What it supersedes is superseded now.

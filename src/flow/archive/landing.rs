@@ -315,6 +315,9 @@ fn commit_message(state: &State, session_commit: &Oid, plan: &Plan) -> String {
         "Loopx-Session: {}\nLoopx-Event: archive\nLoopx-State: {session_commit}\n",
         state.id
     ));
+    for issue in &state.issues {
+        text.push_str(&format!("Loopx-Issue: {issue}\n"));
+    }
     for scenario in &waived.scenarios {
         text.push_str(&format!("Loopx-Waived: {}\n", store::one_line(scenario)));
     }

@@ -132,6 +132,8 @@ impl Loaded {
             policy_checks: &[],
             shared: &[],
             base_missing: None,
+            context: &[],
+            statements: &[],
             read: &ReadSections::default(),
         });
         if brief::delta_file(texts).is_none() {

@@ -530,6 +530,7 @@ fn begin(
             stage: None,
             branch: None,
             base: bases.head.commit.clone(),
+            issues: Vec::new(),
         },
     );
     start.at.clone_from(&started);

@@ -15,7 +15,7 @@ use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Head, Identity};
 use loopx_rules::artifact::Artifact;
-use loopx_rules::note::{Note, NoteKind};
+use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_rules::op::{Body, Event, ImportedEnd, SessionBody};
 use loopx_rules::peer;
 use loopx_rules::peer::{Files, Found, Remark, Taken, Tool};
@@ -401,6 +401,7 @@ fn begin(
             stage: None,
             branch: None,
             base: bases.head.commit.clone(),
+            issues: Vec::new(),
         },
     );
     start.at = started;
@@ -426,12 +427,8 @@ fn begin(
         ..first(identity, &uid, body)
     };
     ops.push(seal(&ctx.repo, &import)?);
-    for (kind, text) in &taken.notes {
-        let note = Note::Noted {
-            kind: *kind,
-            text: text.clone(),
-            to: None,
-        };
+    for said in &taken.notes {
+        let note = Note::from(said.clone());
         let last = &ops[ops.len() - 1];
         let draft = Draft {
             seq: last.seq + 1,
@@ -473,30 +470,10 @@ fn journal(
     said: &[String],
     identity: &Identity,
 ) -> Result<Placed> {
-    let month: String = identity.at.chars().take(7).collect();
-    let (mut seq, mut after) = snapshot.journal_newest(&month)?;
-    let entity = format!("journal/{month}");
-    let tx = new_uid();
-    let mut ops = Vec::new();
-    for text in said {
-        seq += 1;
-        let note = Note::Noted {
-            kind: NoteKind::Learning,
-            text: text.clone(),
-            to: None,
-        };
-        let draft = Draft {
-            seq,
-            after,
-            tx: tx.clone(),
-            ..first(identity, &entity, note)
-        };
-        let op = seal(&ctx.repo, &draft)?;
-        after = vec![op.op.clone()];
-        ops.push(op);
-    }
-    let mut edits = Edits::default();
-    edits.journal(&ctx.repo, snapshot, &month, &ops)?;
+    let notes: Vec<(Note, Option<String>)> = (said.iter())
+        .map(|text| (Said::new(NoteKind::Learning, text).into(), None))
+        .collect();
+    let (edits, ops) = crate::flow::note::in_journal(ctx, snapshot, identity, &notes)?;
     let what = format!(
         "import {} from {tool}",
         loopx_base::counted(ops.len(), "entry")

@@ -8,13 +8,15 @@ use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::is_day;
 use loopx_rules::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind};
-use loopx_rules::note::{Note, NoteKind};
+use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_store::Snapshot;
 
 /// The longest text of one line.
 const LONGEST_LINE: usize = 300;
 /// The longest description, in bytes: what is longer is a document.
 const LONGEST_TEXT: usize = 64 * 1024;
+/// The longest field without a counterpart, in bytes.
+const LONGEST_KEPT: usize = 256 * 1024;
 
 /// A link as somebody asks for it: the word, and the other issue as they typed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +137,7 @@ fn steps(changed: Vec<(Issue, Vec<Change>)>) -> Vec<Step> {
             id: issue.id.clone(),
             before: Some(issue),
             body: IssueEvent::Changed { changes }.into(),
+            reason: None,
         })
         .collect()
 }
@@ -279,7 +282,19 @@ fn is_so(issue: &Issue, change: &Change) -> bool {
         Change::Unlabel(label) => !issue.labels.contains(label),
         Change::Criterion(text) => issue.criteria.iter().any(|one| one.text == *text),
         Change::Session(one) => issue.sessions.contains(one),
-        Change::Description(_)
+        Change::Made(made) => issue.made.as_ref() == Some(made),
+        Change::Place(place) => issue.place.as_ref() == Some(place),
+        Change::Bind(to) => {
+            issue.bound.as_ref().map(|bound| &bound.solution) == to.as_ref() && settled("solution")
+        }
+        Change::Solution(_)
+        | Change::Score { .. }
+        | Change::Reject { .. }
+        | Change::Fail(_)
+        | Change::Retry {}
+        | Change::Description(_)
+        | Change::Said(_)
+        | Change::Kept(_)
         | Change::Link(_)
         | Change::Unlink(_)
         | Change::Tick(_)
@@ -309,6 +324,25 @@ pub(super) fn check(ctx: &Context, change: &Change) -> Result<()> {
         Change::Due(Some(day)) | Change::Defer(Some(day)) if !is_day(day) => Err(invalid(format!(
             "expected a day like 2026-11-30, found `{day}`"
         ))),
+        Change::Source(source) => {
+            one_line("the system of the source", &source.system)?;
+            one_line("the id of the source", &source.id)
+        }
+        Change::Made(made) => one_line("who made it", &made.by),
+        Change::Place(place) => one_line("the path of the place", &place.path),
+        Change::Said(said) if said.text.trim().is_empty() || said.text.len() > LONGEST_TEXT => {
+            Err(invalid(format!(
+                "expected a comment of 1 to {LONGEST_TEXT} bytes, found {}",
+                said.text.len()
+            )))
+        }
+        Change::Said(said) => one_line("the kind of a comment", &said.kind),
+        Change::Kept(kept) if kept.json.len() > LONGEST_KEPT => Err(invalid(format!(
+            "expected at most {LONGEST_KEPT} bytes in `{}`, found {}",
+            kept.name,
+            kept.json.len()
+        ))),
+        Change::Kept(kept) => one_line("the name of a field", &kept.name),
         _ => Ok(()),
     }
 }
@@ -363,11 +397,7 @@ pub(crate) fn comment(
     crate::flow::note::require_text(text)?;
     write(ctx, |snapshot, _| {
         let issue = super::require(snapshot, typed)?.issue;
-        let note = Note::Noted {
-            kind,
-            text: text.to_owned(),
-            to: None,
-        };
+        let note = Note::from(Said::new(kind, text));
         let line: String = text
             .trim()
             .lines()
@@ -383,6 +413,7 @@ pub(crate) fn comment(
                 id: issue.id.clone(),
                 before: Some(issue),
                 body: note.into(),
+                reason: None,
             }],
             value: (),
         })

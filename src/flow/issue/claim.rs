@@ -26,6 +26,8 @@ pub(crate) struct TakeRequest {
     /// Also from somebody whose lease is still running.
     pub take_over: bool,
     pub reason: Option<String>,
+    /// The next of the queue, and no other.
+    pub queue: bool,
 }
 
 /// An issue that somebody got.
@@ -36,6 +38,8 @@ pub(crate) struct Taken {
     pub until: String,
     /// From whom it was taken.
     pub from: Option<String>,
+    /// Somebody had it in hand before, and did not end it.
+    pub resumed: bool,
 }
 
 /// Claims an issue.
@@ -46,11 +50,16 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
         require_reason(request.reason.as_ref(), "taking an issue over", again)?;
     }
     let owner = crate::flow::lease::owner(&ctx.repo, None)?;
+    let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
     let written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
         let backlog = backlog_with(snapshot, Vec::new())?;
-        let at = choose(snapshot, &backlog, request, (&owner, now))?;
+        let at = choose(ctx, snapshot, &backlog, request, (&owner, now))?;
         let issue = backlog.issues[at].clone();
+        let me = &identity.author.email;
+        require_room(&backlog, &issue, wip, |claim| {
+            claim.signed.by.email == *me && until(claim) > now
+        })?;
         let over = issue
             .claim
             .clone()
@@ -71,6 +80,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
                 alive,
             }),
         };
+        let resumed = issue.claim.is_some();
         let from = over.as_ref().map(holder);
         let what = match &from {
             Some(from) => format!("take over from {from}"),
@@ -84,11 +94,12 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
                 id: issue.id.clone(),
                 before: Some(issue.clone()),
                 body: IssueEvent::Claimed { claim }.into(),
+                reason: None,
             }],
-            value: (read(snapshot, &issue.id)?, backlog, until, from),
+            value: (read(snapshot, &issue.id)?, backlog, until, (from, resumed)),
         })
     })?;
-    let (read, backlog, until, from) = written.value;
+    let (read, backlog, until, (from, resumed)) = written.value;
     let mut read = read.ok_or_else(|| names::unknown(""))?;
     read.issue.status = Status::InProgress;
     let beside = (&backlog, written.names.clone());
@@ -97,8 +108,43 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
         ids: written.ids,
         names: written.names,
         commit: written.commit,
-        value: Taken { shown, until, from },
+        value: Taken {
+            shown,
+            until,
+            from,
+            resumed,
+        },
     })
+}
+
+/// Refuses one issue more than policy lets a person have in hand.
+fn require_room(
+    backlog: &Backlog,
+    wanted: &Issue,
+    wip: u32,
+    is_own: impl Fn(&Recorded<Claim>) -> bool,
+) -> Result<()> {
+    let held = backlog.issues.iter().filter(|issue| {
+        issue.id != wanted.id
+            && !issue.status.is_final()
+            && issue.claim.as_ref().is_some_and(&is_own)
+    });
+    let held: Vec<&str> = held.map(|issue| issue.id.as_str()).collect();
+    let is_own_already = wanted.claim.as_ref().is_some_and(&is_own);
+    match held.first() {
+        Some(first) if wip > 0 && !is_own_already && held.len() >= wip as usize => {
+            Err(Failure::refused(
+                Code::IssueWipReached,
+                format!(
+                    "you have {} in hand, and [backlog] wip of loopx.toml is {wip}: {}",
+                    held.len(),
+                    held.join(", ")
+                ),
+            )
+            .help(command!("issue release {first}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whoever has an issue, for people.
@@ -112,12 +158,16 @@ pub(super) fn holder(claim: &Recorded<Claim>) -> String {
 
 /// The place of the issue that is meant, or of the first that is ready.
 fn choose(
+    ctx: &Context,
     snapshot: &Snapshot<'_>,
     backlog: &Backlog,
     request: &TakeRequest,
     (owner, now): (&Owner, i64),
 ) -> Result<usize> {
     let day = today(now);
+    if request.queue {
+        return super::queue::next(ctx, snapshot, backlog, &request.labels, now);
+    }
     let Some(typed) = &request.issue else {
         let ready = backlog.ready(&day).into_iter();
         let has_labels = |at: &usize| {
@@ -244,6 +294,7 @@ pub(crate) fn release(
                 id: issue.id.clone(),
                 before: Some(issue),
                 body: IssueEvent::Released {}.into(),
+                reason: None,
             });
         }
         Ok(Plan {

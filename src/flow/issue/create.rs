@@ -22,6 +22,8 @@ pub(crate) struct New {
     /// Its fields, the title among them.
     pub changes: Vec<Change>,
     pub links: Vec<Ask>,
+    /// Why it ended, where it did.
+    pub reason: Option<String>,
 }
 
 impl New {
@@ -41,6 +43,18 @@ pub(crate) fn create(
     new: &[New],
     from: Option<&str>,
 ) -> Result<Written<Vec<IssueId>>> {
+    let ids = ready(ctx, new)?;
+    write(ctx, |snapshot, _| plan(snapshot, new, &ids, from))
+}
+
+/// Refuses what [`create`] would refuse now, and writes nothing.
+pub(crate) fn rehearse(ctx: &Context, new: &[New]) -> Result<()> {
+    let ids = ready(ctx, new)?;
+    plan(&ctx.store()?.snapshot()?, new, &ids, None).map(drop)
+}
+
+/// The ids of new issues, once each field of them is one that an issue can have.
+fn ready(ctx: &Context, new: &[New]) -> Result<Vec<IssueId>> {
     for one in new {
         if one.title().is_empty() {
             return Err(Failure::usage(
@@ -56,61 +70,68 @@ pub(crate) fn create(
         }
     }
     let prefix = crate::flow::specs::policy(ctx)?.backlog.prefix;
-    let ids: Vec<IssueId> = new
-        .iter()
+    new.iter()
         .map(|one| one.id.clone().map_or_else(|| random(&prefix), Ok))
-        .collect::<Result<_>>()?;
-    write(ctx, |snapshot, _| {
-        let keys = keys(new, &ids)?;
-        let mut made: HashMap<IssueId, usize> = HashMap::new();
-        let mut issues: Vec<(Issue, Vec<Change>)> = Vec::new();
-        let mut old: Vec<(Issue, Vec<Change>)> = Vec::new();
-        for (one, id) in new.iter().zip(&ids) {
-            if made.contains_key(id) || snapshot.issue_records(id)?.is_some() {
-                continue;
-            }
-            made.insert(id.clone(), issues.len());
-            issues.push((blank(id), one.changes.clone()));
+        .collect()
+}
+
+fn plan(
+    snapshot: &Snapshot<'_>,
+    new: &[New],
+    ids: &[IssueId],
+    from: Option<&str>,
+) -> Result<Plan<Vec<IssueId>>> {
+    let keys = keys(new, ids)?;
+    let mut made: HashMap<IssueId, usize> = HashMap::new();
+    let mut issues: Vec<(Issue, Vec<Change>)> = Vec::new();
+    let mut reasons: Vec<Option<String>> = Vec::new();
+    let mut old: Vec<(Issue, Vec<Change>)> = Vec::new();
+    for (one, id) in new.iter().zip(ids) {
+        if made.contains_key(id) || snapshot.issue_records(id)?.is_some() {
+            continue;
         }
-        for (one, id) in new.iter().zip(&ids) {
-            let Some(at) = made.get(id).copied() else {
-                continue;
-            };
-            for ask in &one.links {
-                let other = match keys.get(ask.other.as_str()) {
-                    Some(id) => (*id).clone(),
-                    None => names::resolve(snapshot, &ask.other)?,
-                };
-                let (holder, to) = match ask.reversed {
-                    true => (other, id.clone()),
-                    false => (id.clone(), other),
-                };
-                let link = Link { kind: ask.kind, to };
-                let (issue, changes) = match made.get(&holder) {
-                    Some(other) if ask.reversed => &mut issues[*other],
-                    _ if !ask.reversed => &mut issues[at],
-                    _ => known(snapshot, &mut old, &holder)?,
-                };
-                if !issue.links.contains(&link) {
-                    issue.links.push(link.clone());
-                    changes.push(Change::Link(link));
-                }
-            }
-        }
-        let all: Vec<(Issue, Vec<Change>)> = issues.iter().chain(&old).cloned().collect();
-        require_no_cycle(snapshot, &all)?;
-        let titles: Vec<String> = issues.iter().map(|(_, changes)| title(changes)).collect();
-        let what = match (titles.as_slice(), from) {
-            ([_], None) => format!("create {}", shortened(&titles)),
-            (_, Some(from)) => format!("import from {from}"),
-            _ => "create".to_owned(),
+        made.insert(id.clone(), issues.len());
+        issues.push((blank(id), one.changes.clone()));
+        reasons.push(one.reason.clone());
+    }
+    for (one, id) in new.iter().zip(ids) {
+        let Some(at) = made.get(id).copied() else {
+            continue;
         };
-        Ok(Plan {
-            what,
-            reason: None,
-            steps: steps(issues, old),
-            value: ids.clone(),
-        })
+        for ask in &one.links {
+            let other = match keys.get(ask.other.as_str()) {
+                Some(id) => (*id).clone(),
+                None => names::resolve(snapshot, &ask.other)?,
+            };
+            let (holder, to) = match ask.reversed {
+                true => (other, id.clone()),
+                false => (id.clone(), other),
+            };
+            let link = Link { kind: ask.kind, to };
+            let (issue, changes) = match made.get(&holder) {
+                Some(other) if ask.reversed => &mut issues[*other],
+                _ if !ask.reversed => &mut issues[at],
+                _ => known(snapshot, &mut old, &holder)?,
+            };
+            if !issue.links.contains(&link) {
+                issue.links.push(link.clone());
+                changes.push(Change::Link(link));
+            }
+        }
+    }
+    let all: Vec<(Issue, Vec<Change>)> = issues.iter().chain(&old).cloned().collect();
+    require_no_cycle(snapshot, &all)?;
+    let titles: Vec<String> = issues.iter().map(|(_, changes)| title(changes)).collect();
+    let what = match (titles.as_slice(), from) {
+        ([_], None) => format!("create {}", shortened(&titles)),
+        (_, Some(from)) => format!("import from {from}"),
+        _ => "create".to_owned(),
+    };
+    Ok(Plan {
+        what,
+        reason: None,
+        steps: steps(issues, reasons, old),
+        value: ids.to_vec(),
     })
 }
 
@@ -157,16 +178,23 @@ fn known<'o>(
     Ok(&mut old[at])
 }
 
-fn steps(issues: Vec<(Issue, Vec<Change>)>, old: Vec<(Issue, Vec<Change>)>) -> Vec<Step> {
-    let created = issues.into_iter().map(|(issue, changes)| Step {
+fn steps(
+    issues: Vec<(Issue, Vec<Change>)>,
+    reasons: Vec<Option<String>>,
+    old: Vec<(Issue, Vec<Change>)>,
+) -> Vec<Step> {
+    let created = issues.into_iter().zip(reasons);
+    let created = created.map(|((issue, changes), reason)| Step {
         id: issue.id,
         before: None,
         body: IssueEvent::Created { changes }.into(),
+        reason,
     });
     let changed = old.into_iter().map(|(issue, changes)| Step {
         id: issue.id.clone(),
         before: Some(issue),
         body: IssueEvent::Changed { changes }.into(),
+        reason: None,
     });
     created.chain(changed).collect()
 }
@@ -196,8 +224,13 @@ fn blank(id: &IssueId) -> Issue {
         criteria: Vec::new(),
         links: Vec::new(),
         sessions: Vec::new(),
+        in_session: false,
         source: None,
+        made: None,
+        place: None,
         claim: None,
+        solutions: 0,
+        bound: None,
         comments: 0,
         created: nobody.clone(),
         changed: nobody,
@@ -235,4 +268,18 @@ fn digit(byte: u8) -> u64 {
         .iter()
         .position(|digit| *digit == byte.to_ascii_lowercase());
     at.map_or(0, |at| at as u64)
+}
+
+/// The id of an issue that was taken over: from where it comes, so that two clones that take it over have one issue.
+pub(crate) fn imported(prefix: &str, system: &str, id: &str) -> Result<IssueId> {
+    let hash = loopx_git::Repo::sha1_of(format!("{system}\0{id}").as_bytes())?;
+    let bits = u64::from_str_radix(&hash.as_str()[..13], 16).unwrap_or(0);
+    IssueId::of_bits(prefix, bits).ok_or_else(|| {
+        Failure::usage(
+            Code::IssueFieldInvalid,
+            format!(
+                "expected a prefix of ids like `lx`, found `{prefix}` in [backlog] of loopx.toml"
+            ),
+        )
+    })
 }

@@ -2,12 +2,15 @@
 //! not be done; and open again.
 
 use super::claim::{not_ready, require_own};
-use super::{Plan, Step, Written, backlog_with, require_reason, require_understood, today, write};
+use super::{
+    Plan, Step, Written, backlogs_around, require_reason, require_understood, today, write,
+};
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::{Backlog, Issue, Link, LinkKind, Status, Wait};
+use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
+use std::collections::HashSet;
 
 /// How an issue ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,10 +107,10 @@ pub(crate) fn end(
                 id: issue.id.clone(),
                 before: Some(issue),
                 body: IssueEvent::Changed { changes }.into(),
+                reason: None,
             });
         }
-        let before = backlog_with(snapshot, Vec::new())?;
-        let after = backlog_with(snapshot, ended.clone())?;
+        let (before, after) = backlogs_around(snapshot, ended.clone())?;
         for issue in &ended {
             require_whole(issue, end, &after, &before, &day)?;
         }
@@ -187,13 +190,10 @@ fn require_whole(
 
 /// The issues that can be begun now, and could not be before.
 fn freed(before: &Backlog, after: &Backlog, day: &str) -> Vec<Issue> {
-    let known: Vec<&Issue> = before
-        .ready(day)
-        .into_iter()
-        .map(|at| &before.issues[at])
-        .collect();
+    let known = before.ready(day).into_iter();
+    let known: HashSet<&IssueId> = known.map(|at| &before.issues[at].id).collect();
     let now = after.ready(day).into_iter().map(|at| &after.issues[at]);
-    let is_new = |issue: &&Issue| known.iter().all(|one| one.id != issue.id);
+    let is_new = |issue: &&Issue| !known.contains(&issue.id);
     now.filter(is_new).cloned().collect()
 }
 
@@ -221,6 +221,7 @@ pub(crate) fn reopen(
                     changes: vec![Change::Status(Status::Open)],
                 }
                 .into(),
+                reason: None,
             });
         }
         Ok(Plan {

@@ -4,12 +4,22 @@
 //! Each command is one commit, and what it decides is decided anew where another writer was faster. No command of the
 //! backlog looks at a worktree's files.
 
+pub(crate) mod audit;
 pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod create;
+pub(crate) mod duplicates;
 pub(crate) mod end;
+pub(crate) mod export;
+pub(crate) mod failure;
+pub(crate) mod follow_ups;
+pub(crate) mod import;
 mod names;
+pub(crate) mod queue;
 pub(crate) mod sessions;
+pub(crate) mod solution;
+pub(crate) mod template;
+mod tree;
 pub(crate) mod undo;
 pub(crate) mod view;
 
@@ -27,6 +37,7 @@ use loopx_rules::op::{Body, Operation};
 use loopx_rules::record::Draft;
 use loopx_store::{Decision, Edits, Issues, Snapshot, issue_message};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// What a command makes of issues: records by issue, in the order in which they are written.
 pub(super) struct Plan<T> {
@@ -43,6 +54,8 @@ pub(super) struct Step {
     /// The issue as it is; nothing for one that comes to be.
     pub before: Option<Issue>,
     pub body: Body,
+    /// Where it is another than the plan's.
+    pub reason: Option<String>,
 }
 
 /// What was written.
@@ -74,12 +87,21 @@ pub(super) fn write<T>(
         let mut first_op = None;
         let mut ids: Vec<IssueId> = Vec::new();
         let mut logs: Vec<(IssueId, Vec<Operation>)> = Vec::new();
+        let mut places: HashMap<IssueId, usize> = HashMap::new();
         for step in steps {
-            let op = record(ctx, identity, &step, &logs, &tx, reason.as_ref())?;
-            first_op.get_or_insert_with(|| op.clone());
-            match logs.iter_mut().find(|(id, _)| *id == step.id) {
-                Some((_, ops)) => ops.push(op),
+            let why = step.reason.as_ref().or(reason.as_ref());
+            let place = places.get(&step.id).copied();
+            let last = place.and_then(|place| logs[place].1.last());
+            let op = record(ctx, identity, (&step, last), &tx, why)?;
+            // The commit's message has the reason of the whole, and not that of one issue.
+            first_op.get_or_insert_with(|| Operation {
+                reason: reason.clone(),
+                ..op.clone()
+            });
+            match place {
+                Some(place) => logs[place].1.push(op),
                 None => {
+                    places.insert(step.id.clone(), logs.len());
                     ids.push(step.id.clone());
                     logs.push((step.id, vec![op]));
                 }
@@ -112,17 +134,14 @@ pub(super) fn write<T>(
     })
 }
 
-/// The record of a step, behind those of its issue that this command made before.
+/// The record of a step, behind the last one of its issue that this command made before.
 fn record(
     ctx: &Context,
     identity: &Identity,
-    step: &Step,
-    made: &[(IssueId, Vec<Operation>)],
+    (step, last): (&Step, Option<&Operation>),
     tx: &str,
     reason: Option<&String>,
 ) -> Result<Operation> {
-    let made = made.iter().find(|(id, _)| *id == step.id);
-    let last = made.and_then(|(_, ops)| ops.last());
     let (seq, after): (u64, Vec<OpId>) = match (last, &step.before) {
         (Some(op), _) => (op.seq, vec![op.op.clone()]),
         (None, Some(issue)) => (issue.seq, issue.newest.clone()),
@@ -187,9 +206,24 @@ pub(super) fn all(snapshot: &Snapshot<'_>) -> Result<Issues> {
 /// All issues as a graph, with some of them as they are about to be.
 pub(super) fn backlog_with(snapshot: &Snapshot<'_>, changed: Vec<Issue>) -> Result<Backlog> {
     let mut issues = all(snapshot)?.issues;
+    replace(&mut issues, changed);
+    Ok(Backlog::of(issues))
+}
+
+/// All issues as a graph, as they are and with some of them as they are about to be. They are read once.
+pub(super) fn backlogs_around(
+    snapshot: &Snapshot<'_>,
+    changed: Vec<Issue>,
+) -> Result<(Backlog, Backlog)> {
+    let before = all(snapshot)?.issues;
+    let mut after = before.clone();
+    replace(&mut after, changed);
+    Ok((Backlog::of(before), Backlog::of(after)))
+}
+
+fn replace(issues: &mut Vec<Issue>, changed: Vec<Issue>) {
     issues.retain(|issue| changed.iter().all(|one| one.id != issue.id));
     issues.extend(changed);
-    Ok(Backlog::of(issues))
 }
 
 /// The day on which somebody asks, in UTC.

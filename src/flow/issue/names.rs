@@ -3,47 +3,41 @@
 
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_rules::issue::{IssueId, short_lengths};
-use loopx_store::Snapshot;
-use std::collections::HashMap;
+use loopx_rules::issue::{IssueId, ShortName, ShortNames};
+use loopx_store::{Issues, Snapshot};
 
-/// The ids as people are shown them.
+/// The ids as people are shown them: sorted, so that a name is found beside those that it could be taken for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
-    ids: Vec<IssueId>,
-    lengths: HashMap<IssueId, usize>,
-    width: usize,
-}
+pub(crate) struct Names(ShortNames);
 
 impl Names {
     pub(super) fn of(snapshot: &Snapshot<'_>) -> Result<Self> {
-        let mut names = Names::default();
-        let folders = snapshot.issue_folders()?.into_iter();
-        let ids: Vec<IssueId> = folders.map(|(id, _)| id).collect();
-        names.add(&ids);
-        Ok(names)
+        let mut names = Vec::new();
+        snapshot.issue_ids(|id| names.extend(ShortName::of(id)))?;
+        Ok(Names(names.into_iter().collect()))
+    }
+
+    /// The names for a list: an issue whose beginning was taken back has an id that is taken all the same.
+    pub(super) fn of_issues(found: &Issues) -> Self {
+        let ids = found.issues.iter().map(|issue| &issue.id);
+        let damaged = found.damaged.iter().map(|(id, _)| id);
+        let all = ids.chain(&found.withdrawn).chain(damaged);
+        Names(all.filter_map(|id| ShortName::of(id.as_str())).collect())
     }
 
     pub(super) fn add(&mut self, ids: &[IssueId]) {
-        self.ids.extend(ids.iter().cloned());
-        self.ids.sort();
-        self.ids.dedup();
-        let all: Vec<&IssueId> = self.ids.iter().collect();
-        let lengths = short_lengths(&all);
-        self.lengths = self.ids.iter().cloned().zip(lengths).collect();
-        let widths = self.ids.iter().map(|id| self.short(id).len());
-        self.width = widths.max().unwrap_or(0);
+        let names = ids.iter().filter_map(|id| ShortName::of(id.as_str()));
+        self.0.add(names);
     }
 
     /// So much of an id as tells it from the others.
     pub(crate) fn short<'i>(&self, id: &'i IssueId) -> &'i str {
-        let length = self.lengths.get(id).copied();
-        id.short(length.unwrap_or(IssueId::RANDOM))
+        id.short(self.0.length(id))
     }
 
     /// The longest of them, for a column.
     pub(crate) fn width(&self) -> usize {
-        self.width
+        self.0.width()
     }
 }
 
@@ -59,14 +53,15 @@ pub(super) fn resolve(snapshot: &Snapshot<'_>, typed: &str) -> Result<IssueId> {
     if typed.is_empty() {
         return Err(unknown(&typed));
     }
-    let folders = snapshot.issue_folders()?;
-    let meant: Vec<&IssueId> = folders
-        .iter()
-        .map(|(id, _)| id)
-        .filter(|id| id.is_meant(&typed))
-        .collect();
+    let mut meant: Vec<IssueId> = Vec::new();
+    snapshot.issue_ids(|id| {
+        let id = IssueId::parse(id).filter(|id| id.is_meant(&typed));
+        meant.extend(id);
+    })?;
+    meant.sort();
+    meant.dedup();
     match meant.as_slice() {
-        [one] => Ok((*one).clone()),
+        [one] => Ok(one.clone()),
         [] => Err(unknown(&typed)),
         more => {
             let names: Vec<&str> = more.iter().take(5).map(|id| id.as_str()).collect();

@@ -7,11 +7,12 @@ use crate::flow::context::Context;
 use crate::flow::opening::{first, seal};
 use loopx_base::failure::Result;
 use loopx_base::id::SessionId;
-use loopx_git::Identity;
+use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{ForIt, Issue, IssueId, Read, Status};
 use loopx_rules::lease;
 use loopx_rules::lease::Standing;
+use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_rules::record::Draft;
 use loopx_rules::session::Ending;
 use loopx_store::{Edits, Snapshot};
@@ -53,10 +54,58 @@ fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
         return;
     }
     let is_abandoned = |ending: &Option<Ending>| matches!(ending, Some(Ending::Abandoned { .. }));
-    if !known.is_empty() && known.iter().all(|(_, ending)| is_abandoned(ending)) {
-        issue.status = Status::Open;
+    // What somebody said of it since counts.
+    if issue.in_session && known.iter().all(|(_, ending)| is_abandoned(ending)) {
+        issue.status = match (known.is_empty(), &issue.bound) {
+            (true, _) => return,
+            (false, Some(_)) => Status::Planned,
+            (false, None) => Status::Open,
+        };
         issue.claim = None;
     }
+}
+
+/// Says in each issue that a session was started for what failed in it. An issue that is not here is passed over: it
+/// stops no session.
+pub(in crate::flow) fn tell(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    identity: &Identity,
+    (ids, text): (&[IssueId], &str),
+    edits: &mut Edits,
+) -> Result<String> {
+    let mut trailers = String::new();
+    for id in ids {
+        let Ok(Some(Read { issue, .. })) = snapshot.issue(id) else {
+            continue;
+        };
+        let note = Note::Noted(Box::new(Said::new(NoteKind::Risk, text)));
+        let draft = Draft {
+            seq: issue.seq + 1,
+            after: issue.newest,
+            ..first(identity, &super::entity(id), note)
+        };
+        let op = seal(repo, &draft)?;
+        edits.issue(repo, snapshot, id, std::slice::from_ref(&op))?;
+        trailers.push_str(&format!("Loopx-Issue: {id}\n"));
+    }
+    Ok(trailers)
+}
+
+/// Whether all these words mean issues.
+pub(crate) fn are_issues(ctx: &Context, words: &[String]) -> Result<bool> {
+    // A word of a title has no number behind a prefix.
+    let is_like_one = |word: &String| {
+        word.split_once('-')
+            .is_some_and(|(prefix, random)| IssueId::is_prefix(prefix) && random.len() >= 4)
+    };
+    if words.is_empty() || !words.iter().all(is_like_one) {
+        return Ok(false);
+    }
+    let snapshot = ctx.store()?.snapshot()?;
+    Ok(words
+        .iter()
+        .all(|word| names::resolve(&snapshot, word).is_ok()))
 }
 
 /// The issues that a session is to be started for, as a title and a request.
@@ -87,6 +136,7 @@ pub(crate) fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
                 text.push_str(&format!("\n- {}", one.text));
             }
         }
+        text.push_str(&super::solution::told(&snapshot, &issue, &long)?);
         text.push_str(&format!("\n\nIssue {}.", issue.id));
         ids.push(issue.id);
         titles.push(issue.title);

@@ -78,6 +78,7 @@ fn around(
                 before: Some(place(&id, &ops)?),
                 id,
                 body: word.into(),
+                reason: None,
             }],
             value: moved,
         })

@@ -10,7 +10,6 @@ use loopx_rules::issue::filter::Filter;
 use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
 use loopx_rules::lease::{clock, seconds_of, until};
 use loopx_rules::op::{Body, Operation};
-use loopx_store::Snapshot;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -56,15 +55,13 @@ impl Asker {
 }
 
 /// A list of issues.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Rows {
     pub issues: Vec<Row>,
     /// How many issues there are, and how many of them are open.
     pub all: usize,
     pub open: usize,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<Damaged>,
-    #[serde(skip)]
     pub names: Names,
 }
 
@@ -100,7 +97,7 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
         None => (snapshot.issues()?, HashMap::new()),
     };
     super::sessions::settle(&snapshot, &mut found.issues)?;
-    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
     let asker = Asker::of(ctx);
     let day = today(asker.now);
@@ -174,6 +171,11 @@ fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
     }
 }
 
+/// An issue of the queue, as lists show it.
+pub(super) fn row_of(ctx: &Context, names: &Names, issue: Issue, waits: Vec<Wait>) -> Row {
+    row(names, issue, waits, &Asker::of(ctx))
+}
+
 fn order(backlog: &Backlog, waits: &[Vec<Wait>], by: Order) -> Vec<usize> {
     use loopx_rules::issue::Status;
     let issues = &backlog.issues;
@@ -227,6 +229,14 @@ pub(crate) struct Shown {
     pub row: Row,
     pub description: String,
     pub notes: Vec<loopx_rules::issue::Comment>,
+    /// Fields of where it was taken over from that have no counterpart here.
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub kept: std::collections::BTreeMap<String, serde_json::Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ways: Vec<loopx_rules::issue::solution::Solution>,
+    /// What was tried and did not work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<loopx_rules::issue::solution::Failed>,
     /// The issues that name it, with the word for what it is to them.
     pub named_by: Vec<Naming>,
     #[serde(skip)]
@@ -248,7 +258,7 @@ pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
     let read = super::require(&snapshot, typed)?;
     let found = super::all(&snapshot)?;
-    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
     Ok(shown(ctx, &backlog, names, read))
 }
@@ -277,6 +287,9 @@ fn shown(ctx: &Context, backlog: &Backlog, names: Names, read: Read) -> Shown {
         row: row(&names, issue, waits, &asker),
         description: texts.description,
         notes: texts.comments,
+        kept: texts.kept,
+        ways: texts.solutions,
+        failures: texts.failures,
         named_by,
         names,
         titles,
@@ -396,7 +409,7 @@ pub(crate) struct GraphView {
 pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
     let snapshot = ctx.store()?.snapshot()?;
     let found = super::all(&snapshot)?;
-    let names = Names::of_issues(&found.issues, &snapshot)?;
+    let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
     let asker = Asker::of(ctx);
     let mut waits = backlog.waits(&today(asker.now));
@@ -419,14 +432,4 @@ pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
         cycle: backlog.cycle(),
         names,
     })
-}
-
-impl Names {
-    /// The names for a list: an issue whose beginning was taken back has an id that is taken all the same.
-    fn of_issues(issues: &[Issue], snapshot: &Snapshot<'_>) -> Result<Self> {
-        match issues.is_empty() {
-            true => Ok(Names::default()),
-            false => Names::of(snapshot),
-        }
-    }
 }

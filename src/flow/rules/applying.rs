@@ -16,6 +16,13 @@ use loopx_rules::task::card::Read;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A document that applies.
+pub(in crate::flow) struct Applied {
+    pub path: String,
+    pub blob: String,
+    pub required: bool,
+}
+
 /// The documents of the worktree, of which some apply.
 pub(in crate::flow) struct Applying<'c> {
     ctx: &'c Context,
@@ -66,6 +73,18 @@ impl<'c> Applying<'c> {
             blob: Some(document.blob.clone()),
         };
         documents.map(read).collect()
+    }
+
+    /// The same with whether each is required.
+    pub(in crate::flow) fn at_with(&self, stage: Stage, paths: &[String]) -> Vec<Applied> {
+        let documents = self.documents(stage, paths).into_iter();
+        documents
+            .map(|document| Applied {
+                path: document.path.clone(),
+                blob: document.blob.clone(),
+                required: document.is_required(),
+            })
+            .collect()
     }
 
     /// What a record says that a task with these files was made under. A person's own rules are nobody else's business.

@@ -101,7 +101,16 @@ fn own(
             Step::Fail => format!("{id} failed"),
             _ => format!("release {id}"),
         };
-        Ok(Act::new(event, what, moved).reason(reason.clone()))
+        let failure = (step == Step::Fail && moved.failures >= moved.cap).then(|| {
+            format!(
+                "task {id} of session {} failed {} times, its cap: {}",
+                facts.state.id,
+                moved.failures,
+                reason.as_deref().unwrap_or("no reason was given")
+            )
+        });
+        let act = Act::new(event, what, moved).reason(reason.clone());
+        Ok(act.failure(failure))
     })
 }
 

@@ -125,7 +125,7 @@ fn turn(ctx: &Context, plan: &Plan<'_>, at: usize) -> Option<TurnView> {
 }
 
 /// The tasks of a session.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rows {
     pub session: SessionId,
     /// The code that the checks were judged on.

@@ -8,6 +8,7 @@ mod approvals;
 mod branch;
 mod claims;
 mod facts;
+mod issues;
 mod landing;
 mod moments;
 mod range;

@@ -4,7 +4,7 @@ use super::account::Judged;
 use super::claims::Reading;
 use super::landing::{self, Merger};
 use super::moments::Moments;
-use super::{Landing, Report, Sessions, Span, account, approvals, strict};
+use super::{Landing, Report, Sessions, Span, account, approvals, issues, strict};
 use crate::flow::context::Context;
 use crate::flow::{hooks, signers, upstream};
 use loopx_base::failure::{Code, Failure, Result};
@@ -109,6 +109,7 @@ pub(crate) fn judge(
         people,
         findings,
     };
+    report.findings.extend(issues::unknown(sessions, &infos)?);
     if let Some(landing) = &landing {
         let missing = account::findings(repo, landing)?;
         report.result = infos

@@ -6,6 +6,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_git::Repo;
+use loopx_rules::issue::IssueId;
 use loopx_rules::op::Operation;
 use loopx_rules::replay;
 use loopx_rules::replay::fold;
@@ -71,6 +72,16 @@ impl<'r> Sessions<'r> {
 
     pub(super) fn newest(&self) -> &Snapshot<'r> {
         &self.tips[0]
+    }
+
+    /// Whether any of the branches has the issue.
+    pub(super) fn has_issue(&self, id: &IssueId) -> Result<bool> {
+        for tip in &self.tips {
+            if tip.issue_records(id)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A session as it is now.

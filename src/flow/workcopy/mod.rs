@@ -289,9 +289,13 @@ impl<'r> WorkCopy<'r> {
                 true => self.read(artifact, u64::MAX)?,
                 false => None,
             };
-            let file = bytes.map(|bytes| self.repo.hash_blob(&bytes)).transpose()?;
             let base = self.bases.bases.get(&artifact);
             let tip = state.artifacts.get(&artifact);
+            let hash = |bytes: Vec<u8>| {
+                self.repo
+                    .hash_blob_like(&bytes, tip.into_iter().chain(base))
+            };
+            let file = bytes.map(hash).transpose()?;
             if file.is_none() && base.is_none() && tip.is_none() {
                 continue;
             }
@@ -343,7 +347,7 @@ impl<'r> WorkCopy<'r> {
                 }
                 continue;
             };
-            let file = self.repo.hash_blob(&bytes)?;
+            let file = self.repo.hash_blob_like(&bytes, tip.iter().chain(&base))?;
             if Some(&file) == base.as_ref() || Some(&file) == tip.as_ref() {
                 continue;
             }

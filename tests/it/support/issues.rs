@@ -41,3 +41,21 @@ pub(crate) fn show(s: &Sandbox, id: &str) -> Value {
 
 /// The brief of a quick session that is filled in.
 pub(crate) const BRIEF: &str = "# It\n\n## Why\n\nThe word is misspelt.\n\n## What\n\nbehaviour: unchanged\nreason: a word is spelt as it should be\n";
+
+/// The error of a command that is refused and changes nothing.
+pub(crate) fn refused(s: &Sandbox, code: i32, word: &str, args: &[&str]) -> Value {
+    let tip = || s.git(&["rev-parse", "refs/heads/loopx"]).line();
+    let before = tip();
+    let out = s.loopx(&[&["--json"], args].concat());
+    assert_eq!(
+        out.code,
+        Some(code),
+        "{args:?}: {}{}",
+        out.stdout,
+        out.stderr
+    );
+    let error = out.error_json()["error"].take();
+    assert_eq!(error["code"], word, "{error}");
+    assert_eq!(tip(), before, "{args:?} changed something");
+    error
+}

@@ -10,8 +10,10 @@ mod approval;
 mod build;
 mod clarify;
 mod conclusions;
+mod context;
 mod evidence;
 mod findings;
+mod intent;
 mod opening;
 mod plan;
 mod proofs;
@@ -45,6 +47,8 @@ pub use tasks::{fallen, is_earned, lead_of, list_help, task_statuses};
 
 use super::artifact::Artifact;
 use super::checks::{self, Check, Source};
+use super::intent::Statement;
+use super::manifest::Row;
 use super::markdown;
 use super::outline;
 use super::pack::{self, Slice};
@@ -91,6 +95,10 @@ pub struct View<'a> {
     pub shared: &'a [SessionId],
     /// The commit that the session starts from is not here: nobody knows the policy.
     pub base_missing: Option<&'a Failure>,
+    /// What the next stage has to read and does not find.
+    pub context: &'a [Row],
+    /// The numbered statements of its request.
+    pub statements: &'a [Statement],
     pub read: &'a ReadSections,
 }
 
@@ -186,6 +194,8 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     });
     if !transition.is_rollback() {
         blockers.extend(tasks::open(view, transition));
+        blockers.extend(intent::uncovered(view, transition));
+        blockers.extend(context::missing(view, transition));
         let unsigned = view.credentials.unsigned.iter();
         blockers.extend(unsigned.map(Unsigned::blocker));
     }

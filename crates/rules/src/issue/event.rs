@@ -1,9 +1,11 @@
 //! The topic `issue`: what happens to an issue, as records say it. Every change is one of a closed list, so that two
 //! clones that were apart merge by field and not by file.
 
-use super::{ForIt, Link, Source, Status};
+use super::solution::{Proposal, Scores};
+use super::{ForIt, Kept, Link, Made, Place, Said, Source, Status};
 use crate::lease::Claim;
 use crate::topic::{Topic, Version, Weight};
+use loopx_base::id::OpId;
 use serde::{Deserialize, Serialize};
 
 /// What happened to an issue. The serde names are the kinds.
@@ -14,6 +16,8 @@ pub enum IssueEvent {
     Created { changes: Vec<Change> },
     /// Somebody changed some of its fields.
     Changed { changes: Vec<Change> },
+    /// Somebody said something of the ways to do it. A kind of its own, which a program that knows no solutions holds.
+    Solution { changes: Vec<Change> },
     /// Somebody has it in hand now.
     Claimed { claim: Claim },
     /// Whoever had it gives it back.
@@ -45,12 +49,37 @@ pub enum Change {
     Untick(String),
     /// A session was started for it.
     Session(ForIt),
+    /// Who made it where it was taken over from.
+    Made(Made),
+    Place(Place),
+    Said(Said),
+    Kept(Kept),
+    /// Somebody proposes a way to do it.
+    Solution(Box<Proposal>),
+    /// A solution is chosen, or none any more.
+    Bind(Option<OpId>),
+    /// Somebody judges a solution, or leaves that to the audit again.
+    Score {
+        solution: OpId,
+        scores: Option<Scores>,
+    },
+    /// A solution will not do, or will do after all.
+    Reject {
+        solution: OpId,
+        rejected: bool,
+    },
+    /// Work by a solution failed: whoever had it gives it back.
+    Fail(OpId),
+    /// It is to be tried again.
+    Retry {},
 }
 
 impl IssueEvent {
     pub fn changes(&self) -> &[Change] {
         match self {
-            IssueEvent::Created { changes } | IssueEvent::Changed { changes } => changes,
+            IssueEvent::Created { changes }
+            | IssueEvent::Changed { changes }
+            | IssueEvent::Solution { changes } => changes,
             IssueEvent::Claimed { .. } | IssueEvent::Released {} => &[],
         }
     }
@@ -84,6 +113,23 @@ impl Change {
             Change::Tick(text) => format!("ticked {text}"),
             Change::Untick(text) => format!("unticked {text}"),
             Change::Session(one) => format!("session {}", one.session),
+            Change::Made(made) => format!("made by {}", made.by),
+            Change::Place(place) => format!("at {place}"),
+            Change::Said(said) => format!("comment of {}", said.by),
+            Change::Kept(kept) => format!("kept {}", kept.name),
+            Change::Solution(one) => format!("solution +{}", one.name),
+            Change::Bind(Some(op)) => format!("bind {}", op.short()),
+            Change::Bind(None) => "bind none".to_owned(),
+            Change::Score { solution, scores } => match scores {
+                Some(scores) => format!("score {} {}", solution.short(), scores.total()),
+                None => format!("score {} none", solution.short()),
+            },
+            Change::Reject { solution, rejected } => match rejected {
+                true => format!("reject {}", solution.short()),
+                false => format!("accept {}", solution.short()),
+            },
+            Change::Fail(op) => format!("failed {}", op.short()),
+            Change::Retry {} => "retry".to_owned(),
         }
     }
 }
@@ -96,6 +142,7 @@ impl Topic for IssueEvent {
         match self {
             IssueEvent::Created { .. } => "created",
             IssueEvent::Changed { .. } => "changed",
+            IssueEvent::Solution { .. } => "solution",
             IssueEvent::Claimed { .. } => "claimed",
             IssueEvent::Released {} => "released",
         }
@@ -105,6 +152,7 @@ impl Topic for IssueEvent {
         match self {
             IssueEvent::Created { .. } => "create",
             IssueEvent::Changed { .. } => "edit",
+            IssueEvent::Solution { .. } => "solution",
             IssueEvent::Claimed { .. } => "take",
             IssueEvent::Released {} => "release",
         }

@@ -5,10 +5,13 @@
 //! apart. A member of a set is there as long as one record put it there whose effect no later record, knowing of it,
 //! took away. Lines of the description merge three ways.
 
+mod brought;
+
 use super::event::{Change, IssueEvent};
+use super::solution::{Failed, Proposal};
 use super::{
-    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Source, Status, Texts,
-    Version, text,
+    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Said, Status, Texts, Version,
+    text,
 };
 use crate::causality::Causality;
 use crate::lease::Claim;
@@ -17,6 +20,8 @@ use crate::session::{Recorded, Signed, recorded, signed};
 use crate::words::Word;
 use loopx_base::id::OpId;
 use std::collections::{BTreeMap, BTreeSet};
+
+mod ways;
 
 /// An issue as its records give it.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +44,17 @@ enum Field {
     Estimate,
     Assignee,
     Source,
+    Made,
+    Place,
+    /// A field without a counterpart.
+    Kept(String),
     /// Whether this criterion is ticked.
     Tick(String),
+    Bound,
+    /// What somebody gave this solution, and whether it is rejected.
+    Score(OpId),
+    Rejected(OpId),
+    Failed,
 }
 
 /// A member of a field that is a set.
@@ -50,6 +64,7 @@ enum Member {
     Link(Link),
     Criterion(String),
     Session(ForIt),
+    Said(Said),
 }
 
 /// What a change does to which part.
@@ -57,6 +72,8 @@ enum Effect {
     Write(Field),
     Put(Member),
     Take(Member),
+    /// It is kept as it is: no later record changes it.
+    Keep,
 }
 
 impl Effect {
@@ -81,6 +98,15 @@ impl Effect {
             Change::Criterion(text) => Effect::Put(Member::Criterion(text.clone())),
             Change::DropCriterion(text) => Effect::Take(Member::Criterion(text.clone())),
             Change::Session(one) => Effect::Put(Member::Session(one.clone())),
+            Change::Made(_) => Effect::Write(Field::Made),
+            Change::Place(_) => Effect::Write(Field::Place),
+            Change::Kept(kept) => Effect::Write(Field::Kept(kept.name.clone())),
+            Change::Said(said) => Effect::Put(Member::Said(said.clone())),
+            Change::Solution(_) => Effect::Keep,
+            Change::Bind(_) => Effect::Write(Field::Bound),
+            Change::Score { solution, .. } => Effect::Write(Field::Score(solution.clone())),
+            Change::Reject { solution, .. } => Effect::Write(Field::Rejected(solution.clone())),
+            Change::Fail(_) | Change::Retry {} => Effect::Write(Field::Failed),
         }
     }
 }
@@ -99,6 +125,8 @@ struct Folding<'o> {
     /// Claims that somebody made without knowing of one that came before.
     beside: Vec<(usize, Recorded<Claim>)>,
     comments: Vec<Comment>,
+    solutions: Vec<(usize, Proposal)>,
+    failures: Vec<Failed>,
     needs: BTreeSet<String>,
 }
 
@@ -116,6 +144,8 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
         claim: None,
         beside: Vec::new(),
         comments: Vec::new(),
+        solutions: Vec::new(),
+        failures: Vec::new(),
         needs: BTreeSet::new(),
     };
     let mut created = None;
@@ -138,6 +168,7 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
                 at: op.at.clone(),
                 kind: note.kind_word().to_owned(),
                 text: note.text().to_owned(),
+                first: None,
             }),
             Body::Unknown(unknown) => drop(folding.needs.insert(unknown.needs.to_string())),
             Body::Log(_) | Body::Session(_) | Body::Task(_) => {}
@@ -174,9 +205,13 @@ impl Folding<'_> {
                         there.retain(|put| *put == at || !self.cause.saw(at, *put));
                     }
                 }
+                Effect::Keep => {}
             }
-            if matches!(change, Change::Status(status) if status.is_final()) {
-                self.release(at);
+            match change {
+                Change::Status(status) if status.is_final() => self.release(at),
+                Change::Solution(proposal) => self.solutions.push((at, (**proposal).clone())),
+                Change::Fail(solution) => self.failed(at, solution),
+                _ => {}
             }
         }
         match event {
@@ -185,7 +220,9 @@ impl Folding<'_> {
                 self.release(at);
                 self.write(at, Field::Status, Change::Status(Status::Open));
             }
-            IssueEvent::Created { .. } | IssueEvent::Changed { .. } => {}
+            IssueEvent::Created { .. }
+            | IssueEvent::Changed { .. }
+            | IssueEvent::Solution { .. } => {}
         }
     }
 
@@ -245,7 +282,9 @@ impl Folding<'_> {
         self.fields.get(field)?.last().map(|(_, change)| change)
     }
 
-    fn finish(self, id: &IssueId, created: Signed) -> Read {
+    fn finish(mut self, id: &IssueId, created: Signed) -> Read {
+        self.said();
+        let solutions = self.solutions();
         let title = match self.value(&Field::Title) {
             Some(Change::Title(title)) => title.clone(),
             _ => String::new(),
@@ -289,8 +328,13 @@ impl Folding<'_> {
             criteria: self.criteria(),
             links: self.links(),
             sessions: self.sessions(),
+            in_session: self.in_session(),
             source: self.source(),
+            made: self.made(),
+            place: self.place(),
             claim: self.claim.as_ref().map(|(_, claim)| claim.clone()),
+            bound: self.bound(&solutions),
+            solutions: solutions.len(),
             comments: self.comments.len(),
             changed: last.map_or_else(|| created.clone(), |op| signed(op)),
             created,
@@ -307,15 +351,11 @@ impl Folding<'_> {
             issue,
             texts: Texts {
                 description,
+                kept: self.kept(),
                 comments: self.comments,
+                solutions,
+                failures: self.failures,
             },
-        }
-    }
-
-    fn source(&self) -> Option<Source> {
-        match self.value(&Field::Source) {
-            Some(Change::Source(source)) => Some(source.clone()),
-            _ => None,
         }
     }
 
@@ -396,6 +436,10 @@ impl Folding<'_> {
     fn apart(&self) -> Vec<Apart> {
         let mut found = Vec::new();
         for (field, heads) in &self.fields {
+            // Nobody can settle what only an import says.
+            if matches!(field, Field::Made | Field::Place | Field::Kept(_)) {
+                continue;
+            }
             if heads.windows(2).all(|pair| pair[0].1 == pair[1].1) {
                 continue;
             }
@@ -452,7 +496,14 @@ fn name(field: &Field) -> String {
         Field::Estimate => "estimate".to_owned(),
         Field::Assignee => "assignee".to_owned(),
         Field::Source => "source".to_owned(),
+        Field::Made => "made".to_owned(),
+        Field::Place => "place".to_owned(),
+        Field::Kept(name) => name.clone(),
         Field::Tick(text) => format!("criterion {text:?}"),
+        Field::Bound => "solution".to_owned(),
+        Field::Score(op) => format!("score of {}", op.short()),
+        Field::Rejected(op) => format!("rejection of {}", op.short()),
+        Field::Failed => "failure".to_owned(),
     }
 }
 

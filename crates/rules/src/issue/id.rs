@@ -1,12 +1,13 @@
 //! The id of an issue: a prefix and ten random letters and digits, so that clones that were apart never give one id
 //! twice. People type and read as much of it as tells it from the others.
 
+use loopx_base::id::written_as_text;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// `<prefix>-<ten of 0-9 and a-z>`, the prefix `[a-z][a-z0-9]{0,9}`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct IssueId(String);
 
 impl IssueId {
@@ -19,13 +20,18 @@ impl IssueId {
 
     /// `None` where the text is no id.
     pub fn parse(text: &str) -> Option<Self> {
+        Self::split(text).map(|_| IssueId(text.to_owned()))
+    }
+
+    /// The prefix and the random part of a text that is an id.
+    pub(super) fn split(text: &str) -> Option<(&str, &str)> {
         let (prefix, random) = text.rsplit_once('-')?;
         let plain = |text: &str| {
             text.bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
         };
         let is_id = Self::is_prefix(prefix) && random.len() == Self::RANDOM && plain(random);
-        is_id.then(|| IssueId(text.to_owned()))
+        is_id.then_some((prefix, random))
     }
 
     /// Whether ids may begin with it.
@@ -77,9 +83,14 @@ impl TryFrom<String> for IssueId {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        IssueId::parse(&text).ok_or_else(|| format!("expected the id of an issue, found {text:?}"))
+        match Self::split(&text) {
+            Some(_) => Ok(IssueId(text)),
+            None => Err(format!("expected the id of an issue, found {text:?}")),
+        }
     }
 }
+
+written_as_text!(IssueId);
 
 impl From<IssueId> for String {
     fn from(id: IssueId) -> Self {
@@ -93,29 +104,9 @@ impl fmt::Display for IssueId {
     }
 }
 
-/// How many random letters and digits tell each id from the others, at least [`IssueId::SHOWN`]. `sorted` are all
-/// ids; the answer has one number for each.
-pub fn short_lengths(sorted: &[&IssueId]) -> Vec<usize> {
-    // What a person types may leave the prefix out: random parts are compared, whatever stands before them.
-    let mut order: Vec<usize> = (0..sorted.len()).collect();
-    order.sort_by_key(|at| sorted[*at].random());
-    let common = |a: usize, b: usize| {
-        let (a, b) = (sorted[a].random().bytes(), sorted[b].random().bytes());
-        a.zip(b).take_while(|(a, b)| a == b).count()
-    };
-    let mut lengths = vec![IssueId::SHOWN; sorted.len()];
-    for pair in order.windows(2) {
-        let needed = (common(pair[0], pair[1]) + 1).min(IssueId::RANDOM);
-        for at in pair {
-            lengths[*at] = lengths[*at].max(needed);
-        }
-    }
-    lengths
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{IssueId, short_lengths};
+    use super::IssueId;
 
     #[test]
     fn an_id_is_a_prefix_and_ten_letters_and_digits() {
@@ -143,29 +134,5 @@ mod tests {
         assert_eq!(id((1 << 50) - 1), "lx-zzzzzzzzzz");
         assert_eq!(id(1 << 50), "lx-0000000000", "only the low fifty");
         assert_eq!(id(33), "lx-0000000011");
-    }
-
-    #[test]
-    fn so_much_of_an_id_is_shown_as_tells_it_from_the_others() {
-        let ids = [
-            "lx-7k2m000000",
-            "lx-7k2maaaaaa",
-            "ab-7k2mab0000",
-            "lx-q000000000",
-        ];
-        let mut ids: Vec<IssueId> = ids.iter().filter_map(|id| IssueId::parse(id)).collect();
-        ids.sort();
-        let all: Vec<&IssueId> = ids.iter().collect();
-        let shown: Vec<&str> = all
-            .iter()
-            .zip(short_lengths(&all))
-            .map(|(id, length)| id.short(length))
-            .collect();
-        assert_eq!(shown, ["ab-7k2mab", "lx-7k2m0", "lx-7k2maa", "lx-q000"]);
-        for typed in ["lx-7k2m0", "7k2m0", "7k2m000000", "lx-7k2m000000"] {
-            let meant = all.iter().filter(|id| id.is_meant(typed));
-            assert_eq!(meant.count(), 1, "{typed}");
-        }
-        assert!(!all[1].is_meant("lx-"), "a prefix alone means nothing");
     }
 }

@@ -1,6 +1,7 @@
 //! Laws of the fold, over random histories of three people who hear of each other now and then.
 
 use super::event::{Change, IssueEvent};
+use super::solution::Proposal;
 use super::{Issue, IssueId, Read, Status, fold};
 use crate::op::{Body, Operation};
 use crate::record::Draft;
@@ -108,6 +109,12 @@ fn any_change() -> impl Strategy<Value = Change> {
         "[cd]".prop_map(Change::Criterion),
         "[cd]".prop_map(Change::Tick),
         "[cd]".prop_map(Change::Untick),
+        "[st]".prop_map(|name| Change::Solution(Box::new(Proposal {
+            name,
+            ..Proposal::default()
+        }))),
+        Just(Change::Bind(None)),
+        Just(Change::Retry {}),
     ]
 }
 

@@ -7,25 +7,35 @@
 pub mod event;
 pub mod filter;
 mod fold;
+pub mod foreign;
 mod graph;
 mod id;
 #[cfg(test)]
 mod laws;
 pub mod plain;
+pub mod queue;
+mod short;
+pub mod similar;
+pub mod solution;
+mod taken;
+pub mod template;
 mod text;
 
 pub use fold::{Read, fold};
 pub use graph::{Backlog, Wait};
-pub use id::{IssueId, short_lengths};
+pub use id::IssueId;
+pub use short::{ShortName, ShortNames};
+pub use taken::{Kept, Made, Place, Said};
 
 use super::lease::Claim;
 use super::session::{Recorded, Signed};
 use loopx_base::id::{OpId, Person, SessionId};
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.
-pub const FOLD: u32 = 1;
+pub const FOLD: u32 = 2;
 
 vocabulary!(
     /// How far an issue is.
@@ -144,6 +154,19 @@ pub struct Comment {
     pub at: String,
     pub kind: String,
     pub text: String,
+    /// Who said it where the issue was taken over from, and when; `by` brought it here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Made>,
+}
+
+impl Comment {
+    /// Who said it, and when.
+    pub fn origin(&self) -> (&str, &str) {
+        match &self.first {
+            Some(made) => (&made.by, made.at.as_deref().unwrap_or_default()),
+            None => (&self.by.name, &self.at),
+        }
+    }
 }
 
 /// One of several values that a field has, because people wrote it apart.
@@ -195,11 +218,25 @@ pub struct Issue {
     /// Sessions that were started for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<ForIt>,
+    /// The start of a session said last how far it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_session: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// Who made it where it was taken over from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
+    /// The line of code that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Whoever has it in hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Recorded<Claim>>,
+    /// How many ways to do it somebody proposed, and the one that is chosen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub solutions: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<solution::Bound>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub comments: usize,
     pub created: Signed,
@@ -243,4 +280,12 @@ pub struct Texts {
     pub description: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<Comment>,
+    /// Fields of where it was taken over from that have no counterpart here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<String, serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub solutions: Vec<solution::Solution>,
+    /// What was tried and did not work, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<solution::Failed>,
 }

@@ -2,10 +2,12 @@
 
 use super::event::Change;
 use super::filter::minutes;
-use super::{Comment, Issue, IssueId, Source, Texts};
+use super::{ForIt, Issue, IssueId, Kept, Made, Place, Said, Source, Texts};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// An issue as a line has it. What a line does not say has no value; what no issue has is refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,9 +47,18 @@ pub struct Plain {
     pub links: Vec<PlainLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// What was said of it; only written.
+    /// Who made it, and when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<Made>,
+    /// The line of code that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// What was said of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub comments: Vec<Comment>,
+    pub comments: Vec<Said>,
+    /// Fields of another system that have no counterpart here.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub kept: BTreeMap<String, Value>,
 }
 
 /// A time in minutes, or as people write it.
@@ -104,11 +115,46 @@ impl Plain {
             }
         }
         changes.extend(self.source.clone().map(Change::Source));
+        changes.extend(self.created.clone().map(Change::Made));
+        changes.extend(self.place.clone().map(Change::Place));
+        changes.extend(self.comments.iter().cloned().map(Change::Said));
+        let kept = self.kept.iter();
+        changes.extend(kept.map(|(name, value)| {
+            Change::Kept(Kept {
+                name: name.clone(),
+                json: value.to_string(),
+            })
+        }));
         changes
     }
 
     /// An issue as a line has it.
     pub fn of(issue: &Issue, texts: &Texts) -> Self {
+        let created = issue.made.clone().unwrap_or_else(|| Made {
+            by: person(&issue.created.by),
+            at: Some(issue.created.at.clone()),
+        });
+        let said = texts.comments.iter().map(|comment| Said {
+            by: match &comment.first {
+                Some(first) => first.by.clone(),
+                None => person(&comment.by),
+            },
+            at: match &comment.first {
+                Some(first) => first.at.clone(),
+                None => Some(comment.at.clone()),
+            },
+            kind: comment.kind.clone(),
+            text: comment.text.clone(),
+        });
+        let mut kept = texts.kept.clone();
+        if !issue.sessions.is_empty() {
+            kept.insert(SESSIONS.to_owned(), sessions(&issue.sessions));
+        }
+        if !issue.apart.is_empty()
+            && let Ok(apart) = serde_json::to_value(&issue.apart)
+        {
+            kept.insert("apart".to_owned(), apart);
+        }
         let criteria = issue.criteria.iter().map(|one| PlainCriterion::Ticked {
             text: one.text.clone(),
             done: one.done,
@@ -135,8 +181,28 @@ impl Plain {
             criteria: criteria.collect(),
             links: links.collect(),
             source: issue.source.clone(),
-            comments: texts.comments.clone(),
+            created: Some(created),
+            place: issue.place.clone(),
+            comments: said.collect(),
+            kept,
         }
+    }
+}
+
+/// The name under which the sessions of an issue are kept where it is taken over. As data: a session that only a line
+/// names resolves nothing.
+const SESSIONS: &str = "sessions";
+
+fn sessions(sessions: &[ForIt]) -> Value {
+    let all = sessions.iter();
+    all.map(|one| serde_json::json!({ "session": one.session, "uid": one.uid }))
+        .collect()
+}
+
+fn person(person: &loopx_base::id::Person) -> String {
+    match person.email.is_empty() {
+        true => person.name.clone(),
+        false => format!("{} <{}>", person.name, person.email),
     }
 }
 

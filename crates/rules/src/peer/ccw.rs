@@ -2,9 +2,9 @@
 //! order of reference/knowledge-and-issues.md, S25: the first component that fails stops, and is named.
 
 use super::json::{Object, at, machine_free, parse};
+use super::messages::{self, WISDOM};
 use super::{Fault, Files, Found, Taken, Tool, counted_remark, day, intent, text};
 use crate::artifact::Artifact;
-use crate::note::NoteKind;
 use crate::role::lint;
 use crate::task::import::{Draft, no_check};
 use loopx_base::failure::Code;
@@ -25,14 +25,6 @@ const STATUS: [&str; 6] = [
     "failed",
     "skipped",
     "timed_out",
-];
-
-/// The append-only files of a session, and what their entries are here.
-const WISDOM: [(&str, NoteKind); 4] = [
-    ("learnings", NoteKind::Learning),
-    ("decisions", NoteKind::Decision),
-    ("conventions", NoteKind::Convention),
-    ("issues", NoteKind::Risk),
 ];
 
 pub(super) fn read(files: &Files, faults: &mut Vec<Fault>) -> Found {
@@ -243,25 +235,37 @@ fn finish(
         tasks.len(),
         "tasks have a verdict, which counts for nothing here",
     );
-    wisdom(files, &mut taken, faults);
-    let messages = format!("{}/.msg/messages.jsonl", taken.folder);
-    if taken.files.contains_key(&messages) {
-        taken.remark(messages, "is kept in imported/, and is no message here");
-    }
+    wisdom(files, id, &mut taken, faults);
+    messages(files, id, &mut taken, faults);
     Some(taken)
 }
 
-fn wisdom(files: &Files, taken: &mut Taken, faults: &mut Vec<Fault>) {
-    for (name, kind) in WISDOM {
-        let path = format!("{}/wisdom/{name}.md", taken.folder);
+fn wisdom(files: &Files, id: &str, taken: &mut Taken, faults: &mut Vec<Fault>) {
+    for (name, _) in WISDOM {
+        let file = format!("{name}.md");
+        let path = format!("{}/wisdom/{file}", taken.folder);
         let Some(text) = text(files, &path, faults) else {
             continue;
         };
-        for line in text.lines() {
-            if let Some(entry) = line.strip_prefix("- ") {
-                taken.note(kind, entry.trim().to_owned());
-            }
+        for one in messages::wisdom(text, id, &file) {
+            taken.say(one.said);
         }
+    }
+}
+
+/// The log of messages. A line that was torn says nothing of the others.
+fn messages(files: &Files, id: &str, taken: &mut Taken, faults: &mut Vec<Fault>) {
+    let path = format!("{}/.msg/messages.jsonl", taken.folder);
+    let Some(text) = text(files, &path, faults) else {
+        return;
+    };
+    let mut torn = Vec::new();
+    for one in messages::messages(text, id, &path, &mut torn) {
+        taken.say(one.said);
+    }
+    for fault in torn {
+        let what = format!("{}; it is kept in imported/ alone", fault.message);
+        taken.remark(fault.at, what);
     }
 }
 

@@ -8,11 +8,13 @@ mod ccw;
 mod json;
 mod loopx;
 mod maestro;
+mod messages;
 
 pub use loopx::is_root as is_loopx_root;
+pub use messages::{Brought, MESSAGES, messages, wisdom, wisdom_kind};
 
 use super::artifact::Artifact;
-use super::note::NoteKind;
+use super::note::{NoteKind, Said};
 use super::openspec::is_day;
 use super::task::file;
 use json::machine_free;
@@ -109,7 +111,7 @@ pub struct Taken {
     pub artifacts: BTreeMap<Artifact, String>,
     /// Its files as they were, less the paths of a machine.
     pub files: Files,
-    pub notes: Vec<(NoteKind, String)>,
+    pub notes: Vec<Said>,
     pub tasks: usize,
     pub remarks: Vec<Remark>,
 }
@@ -133,15 +135,19 @@ impl Taken {
 
     /// Adds a note; what is longer than a note stands in the files.
     fn note(&mut self, kind: NoteKind, text: String) {
+        self.say(Said::new(kind, text));
+    }
+
+    fn say(&mut self, mut said: Said) {
         const LONGEST: usize = 60 * 1024;
-        let mut text = text;
+        let mut text = std::mem::take(&mut said.text);
         let mut end = text.len().min(LONGEST);
         while !text.is_char_boundary(end) {
             end -= 1;
         }
         text.truncate(end);
         if !text.trim().is_empty() {
-            self.notes.push((kind, text));
+            self.notes.push(Said { text, ..said });
         }
     }
 

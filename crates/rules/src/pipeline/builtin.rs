@@ -1,7 +1,7 @@
 //! The pipelines that the program brings, as files. Nothing of them stands anywhere else.
 
 /// All of them, in the order in which they are listed.
-const ALL: [(&str, &str); 7] = [
+const ALL: [(&str, &str); 8] = [
     ("spec-only", include_str!("builtin/spec-only.toml")),
     ("impl-only", include_str!("builtin/impl-only.toml")),
     ("fe-only", include_str!("builtin/fe-only.toml")),
@@ -15,6 +15,7 @@ const ALL: [(&str, &str); 7] = [
         include_str!("builtin/full-lifecycle-fe.toml"),
     ),
     ("chain", include_str!("builtin/chain.toml")),
+    ("issue", include_str!("builtin/issue.toml")),
 ];
 
 pub fn names() -> impl Iterator<Item = &'static str> {

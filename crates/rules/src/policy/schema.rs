@@ -25,6 +25,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("review.independence", &["record", "require", "signed"]),
     ("build.lanes", Lane::WORDS),
     ("archive.evidence", &["off", "require"]),
+    ("intent.coverage", &["off", "require"]),
+    ("context.manifest", &["off", "require"]),
     ("artifacts.language", &["off", "zh"]),
 ];
 
@@ -54,6 +56,10 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "paths.prompts",
         "Folder of the repository's own prompts of roles on the code branch",
+    ),
+    (
+        "paths.templates",
+        "Folder of the repository's own templates on the code branch; those of issues are in its folder `issue`",
     ),
     (
         "paths.rules",
@@ -164,12 +170,24 @@ const MEANINGS: &[(&str, &str)] = &[
         "What to do with a scenario that no passing run proves",
     ),
     (
+        "intent.coverage",
+        "Whether each statement of a request has to be cited or deferred before the review, in profiles with clarify",
+    ),
+    (
+        "context.manifest",
+        "Whether something that has to be read and is not there holds the stage, in profiles with clarify",
+    ),
+    (
         "backlog.prefix",
         "The beginning of the ids of new issues: a letter, then letters and digits",
     ),
     (
         "backlog.kinds",
         "Kinds of issues beside bug, feature, task, chore and epic",
+    ),
+    (
+        "backlog.wip",
+        "The most issues that one person may have taken; 0 is no limit",
     ),
     (
         "evidence.by",

@@ -253,6 +253,8 @@ pub fn unproven(
         policy_checks: stood.policy_checks,
         shared: &[],
         base_missing: None,
+        context: &[],
+        statements: &[],
         read: &gate::ReadSections::default(),
     });
     let open = items

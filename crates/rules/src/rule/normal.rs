@@ -67,7 +67,7 @@ pub(super) fn without_tag(text: &str) -> &str {
     if is_tag { rest } else { text }
 }
 
-/// A rule without the day on which it was learned.
+/// A rule without the day on which it was learned, and without the note that it was made out of.
 pub(super) fn without_date(text: &str) -> &str {
     let Some(start) = text.strip_suffix(')').and_then(|text| text.rfind(" (")) else {
         return text;
@@ -79,7 +79,13 @@ pub(super) fn without_date(text: &str) -> &str {
             4 | 7 => byte == b'-',
             _ => byte.is_ascii_digit(),
         });
-    if is_day { &text[..start] } else { text }
+    let note = inner.strip_prefix("note ").unwrap_or_default();
+    let is_note = note.len() >= 10 && note.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_day || is_note {
+        &text[..start]
+    } else {
+        text
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +102,7 @@ mod tests {
             "- [learning/planning] Use one logger (2026-01-02)",
             "- Use one logger (learned: 2026-01-02)",
             "- [ ] USE ONE LOGGER;",
+            "- Use one logger (note 0123456789ab)",
             "- Use one ｌogger",
             "Use one logger",
         ] {

@@ -16,6 +16,7 @@ pub use parts::{FOLDER as PARTS, Files, is_state_file};
 
 use super::artifact::Artifact;
 use super::finding::Finding;
+use super::issue::IssueId;
 use super::lease::Claim;
 use super::op::{
     BlockCause, Delegation, Evidence, Lane, LaneStatus, PlanLane, PlanVerdict, RequirementBase,
@@ -76,6 +77,9 @@ pub struct State {
     pub profile: ProfileName,
     pub branch: Option<String>,
     pub base: Option<Oid>,
+    /// The issues of the backlog that it was started for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub issues: Vec<IssueId>,
     /// Whether it was given another base: its earlier gates may have been passed under another policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rebased: bool,

@@ -133,8 +133,8 @@ impl<'n> Graph<'n> {
         for at in 0..nodes.len() {
             graph.edges[at] = graph.ways(at);
         }
-        for at in 0..nodes.len() {
-            for way in graph.edges[at].clone() {
+        for (at, ways) in graph.edges.iter().enumerate() {
+            for way in ways {
                 graph.dependents[way.to].push(at);
             }
         }
@@ -143,7 +143,7 @@ impl<'n> Graph<'n> {
 
     /// The place of a node.
     pub fn find(&self, id: &TaskId) -> Option<usize> {
-        self.places.get(&id.key()).copied()
+        id.with_key(|key| self.places.get(key).copied())
     }
 
     /// The node itself, and what it is a part of, from the nearest.

@@ -5,13 +5,14 @@ use super::decide::Gate;
 use super::world::Condition;
 use crate::issue::IssueId;
 use crate::stage::Stage;
+use loopx_base::id::written_as_text;
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The id of a node: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`. Two ids that differ in letter case alone name one node.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct TaskId(String);
 
 impl TaskId {
@@ -20,11 +21,14 @@ impl TaskId {
 
     /// `None` where the text is no id.
     pub fn parse(text: &str) -> Option<Self> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        let is_id = text.len() <= Self::MAX
+        Self::is_id(text).then(|| TaskId(text.to_owned()))
+    }
+
+    fn is_id(text: &str) -> bool {
+        let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
+        text.len() <= Self::MAX
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && text.chars().all(plain);
-        is_id.then(|| TaskId(text.to_owned()))
+            && text.bytes().all(plain)
     }
 
     /// The id of the node that stands for an issue: every id of an issue is one.
@@ -40,15 +44,35 @@ impl TaskId {
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
+
+    /// Looks something up by [`TaskId::key`], which is not kept: a list of thousands is looked through several times in
+    /// one command.
+    pub fn with_key<T>(&self, look: impl FnOnce(&str) -> T) -> T {
+        let mut bytes = [0; Self::MAX];
+        let Some(key) = bytes.get_mut(..self.0.len()) else {
+            return look(&self.key());
+        };
+        key.copy_from_slice(self.0.as_bytes());
+        key.make_ascii_lowercase();
+        match std::str::from_utf8(key) {
+            Ok(key) => look(key),
+            Err(_) => look(&self.key()),
+        }
+    }
 }
 
 impl TryFrom<String> for TaskId {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        TaskId::parse(&text).ok_or_else(|| format!("expected the id of a task, found {text:?}"))
+        match Self::is_id(&text) {
+            true => Ok(TaskId(text)),
+            false => Err(format!("expected the id of a task, found {text:?}")),
+        }
     }
 }
+
+written_as_text!(TaskId);
 
 impl From<TaskId> for String {
     fn from(id: TaskId) -> Self {

@@ -431,7 +431,7 @@ fn of<A, B>(known: &Recorded<A>, value: B) -> Recorded<B> {
 impl State {
     /// The facts of a node; nothing where no record speaks of it.
     pub fn task(&self, id: &TaskId) -> Option<&TaskFacts> {
-        self.tasks.get(&id.key())
+        id.with_key(|key| self.tasks.get(key))
     }
 
     /// How far a node is.

@@ -14,6 +14,9 @@ use std::fmt::Write;
 const BEGIN: &str = "<!-- loopx:adr-index:begin (git loopx adr index --write) -->";
 const END: &str = "<!-- loopx:adr-index:end -->";
 
+/// What stands in a draft until somebody says what it is about.
+const CONTEXT_GUIDE: &str = "<!-- What is the problem, in two sentences? -->";
+
 /// A draft as a person starts from it. Guidance stands in comments.
 pub fn template(title: &str, id: &str, date: &str, nygard: bool) -> String {
     if nygard {
@@ -27,12 +30,25 @@ pub fn template(title: &str, id: &str, date: &str, nygard: bool) -> String {
     }
     format!(
         "---\nid: {id}\nstatus: proposed\ndate: {date}\n---\n# {title}\n\n\
-         ## Context and Problem Statement\n\n<!-- What is the problem, in two sentences? -->\n\n\
+         ## Context and Problem Statement\n\n{CONTEXT_GUIDE}\n\n\
          ## Considered Options\n\n<!-- One bullet each. -->\n\n\
          ## Decision Outcome\n\n<!-- Chosen option, because ... -->\n\n\
          ### Consequences\n\n<!-- Good, because ... / Bad, because ... -->\n\n\
          ### Confirmation\n\n<!-- How anybody can tell that it is followed. -->\n"
     )
+}
+
+/// A new draft whose context is known.
+pub fn with_context(template: &str, context: &str) -> String {
+    // A line that reads as a heading would end the section.
+    let lines = context.trim().lines();
+    let said: Vec<String> = lines
+        .map(|line| match line.trim_start().starts_with('#') {
+            true => format!("    {}", line.trim_start()),
+            false => line.to_owned(),
+        })
+        .collect();
+    template.replacen(CONTEXT_GUIDE, &said.join("\n"), 1)
 }
 
 /// A MADR draft in Nygard's form: headings renamed, the fields that it has no place for in the comment.

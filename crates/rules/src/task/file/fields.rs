@@ -96,7 +96,7 @@ const OF_FILE: [&str; 9] = [
 
 /// The words of `stage`.
 pub const STAGES: [&str; 5] = ["clarify", "plan", "build", "review", "done"];
-const PRIORITIES: [(&str, u32); 5] = [
+pub(super) const PRIORITIES: [(&str, u32); 5] = [
     ("critical", 0),
     ("high", 1),
     ("medium", 2),

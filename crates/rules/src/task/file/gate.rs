@@ -335,6 +335,9 @@ fn repair(value: Option<&Value>, stage: Stage, row: &mut Row<'_>) -> Vec<crate::
 pub(super) fn ids(file: &TaskFile, findings: &mut Vec<Finding>) {
     let gates = file.nodes.iter().filter(|node| node.gate.is_some());
     let gates: BTreeMap<String, &TaskId> = gates.map(|node| (node.id.key(), &node.id)).collect();
+    if gates.is_empty() {
+        return;
+    }
     for node in &file.nodes {
         if let Some(gate) = &node.gate {
             let longest = longest(node.id.as_str().len(), gate);

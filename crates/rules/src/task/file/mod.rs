@@ -11,6 +11,7 @@ mod fields;
 mod finding;
 mod gate;
 mod merge;
+mod plain;
 mod row;
 mod show;
 mod waits;
@@ -45,7 +46,7 @@ pub struct TaskFile {
 impl TaskFile {
     /// The place of a node, whatever the letter case of its id.
     pub fn place(&self, id: &TaskId) -> Option<usize> {
-        self.places.get(&id.key()).copied()
+        id.with_key(|key| self.places.get(key).copied())
     }
 
     pub fn node(&self, id: &TaskId) -> Option<&Node> {
@@ -99,6 +100,11 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
     let mut findings = Vec::new();
     let mut file = TaskFile::default();
     for (line, text) in lines(text) {
+        let plain = (!keeps_fields).then(|| plain::node(text, line)).flatten();
+        if let Some(node) = plain {
+            file.push(node, &mut findings);
+            continue;
+        }
         let fields: Fields = match serde_json::from_str(text) {
             Ok(fields) => fields,
             Err(error) => {

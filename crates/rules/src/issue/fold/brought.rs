@@ -1,0 +1,60 @@
+//! What records say of where an issue was taken over from.
+
+use super::{Field, Folding, Member};
+use crate::issue::event::Change;
+use crate::issue::{Comment, Made, Place};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+impl Folding<'_> {
+    /// Puts what was said elsewhere among the comments.
+    pub(super) fn said(&mut self) {
+        let mut found = Vec::new();
+        for (member, puts) in &self.members {
+            let (Member::Said(said), Some(at)) = (member, puts.iter().min()) else {
+                continue;
+            };
+            let op = self.ops[*at];
+            found.push(Comment {
+                op: op.op.clone(),
+                seq: op.seq,
+                by: op.by.clone(),
+                at: op.at.clone(),
+                kind: said.kind.clone(),
+                text: said.text.clone(),
+                first: Some(Made {
+                    by: said.by.clone(),
+                    at: said.at.clone(),
+                }),
+            });
+        }
+        self.comments.extend(found);
+        // Those of one record keep the order of their times: the sort is stable.
+        self.comments.sort_by_key(|comment| comment.seq);
+    }
+
+    pub(super) fn made(&self) -> Option<Made> {
+        match self.value(&Field::Made) {
+            Some(Change::Made(made)) => Some(made.clone()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn place(&self) -> Option<Place> {
+        match self.value(&Field::Place) {
+            Some(Change::Place(place)) => Some(place.clone()),
+            _ => None,
+        }
+    }
+
+    /// The fields without a counterpart.
+    pub(super) fn kept(&self) -> BTreeMap<String, Value> {
+        let fields = self.fields.keys();
+        let kept = fields.filter(|field| matches!(field, Field::Kept(_)));
+        let kept = kept.filter_map(|field| match self.value(field) {
+            Some(Change::Kept(kept)) => Some((kept.name.clone(), kept.value())),
+            _ => None,
+        });
+        kept.collect()
+    }
+}

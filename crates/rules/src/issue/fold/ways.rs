@@ -1,0 +1,111 @@
+//! The ways to do an issue, as its records give them: what was proposed, what somebody says of it, what is chosen and
+//! what failed; and where the issue comes from.
+
+use super::{Field, Folding};
+use crate::issue::Source;
+use crate::issue::event::Change;
+use crate::issue::solution::{Bound, Failed, Rejected, Scored, Solution};
+use crate::op::Body;
+use loopx_base::id::OpId;
+
+impl Folding<'_> {
+    /// Work failed: it is in nobody's hands any more.
+    pub(super) fn failed(&mut self, at: usize, solution: &OpId) {
+        let op = self.ops[at];
+        self.failures.push(Failed {
+            solution: solution.clone(),
+            by: op.by.clone(),
+            at: op.at.clone(),
+            reason: op.reason.clone(),
+        });
+        self.release(at);
+    }
+
+    /// The solutions in the order in which they came. One that somebody rejects and somebody else accepts apart is
+    /// rejected.
+    pub(super) fn solutions(&self) -> Vec<Solution> {
+        let all = self.solutions.iter().enumerate();
+        all.map(|(place, (at, proposal))| {
+            let op = self.ops[*at];
+            let mut proposal = proposal.clone();
+            // Two that came apart by one name are told from each other.
+            let before = &self.solutions[..place];
+            if before.iter().any(|(_, one)| one.name == proposal.name) {
+                proposal.name = format!("{}-{}", proposal.name, op.op.short());
+            }
+            Solution {
+                op: op.op.clone(),
+                by: op.by.clone(),
+                at: op.at.clone(),
+                scored: self.scored(&op.op),
+                rejected: self.rejected(&op.op),
+                proposal,
+            }
+        })
+        .collect()
+    }
+
+    fn scored(&self, solution: &OpId) -> Option<Scored> {
+        let heads = self.fields.get(&Field::Score(solution.clone()))?;
+        let (at, change) = heads.last()?;
+        let Change::Score { scores, .. } = change else {
+            return None;
+        };
+        let op = self.ops[*at];
+        Some(Scored {
+            scores: (*scores)?,
+            by: op.by.clone(),
+            at: op.at.clone(),
+            reason: op.reason.clone(),
+        })
+    }
+
+    fn rejected(&self, solution: &OpId) -> Option<Rejected> {
+        let heads = self.fields.get(&Field::Rejected(solution.clone()))?;
+        let is_it = |change: &Change| matches!(change, Change::Reject { rejected: true, .. });
+        let (at, _) = heads.iter().rfind(|(_, change)| is_it(change))?;
+        let op = self.ops[*at];
+        Some(Rejected {
+            by: op.by.clone(),
+            at: op.at.clone(),
+            reason: op.reason.clone(),
+        })
+    }
+
+    /// The solution that is chosen, unless somebody took it back or rejected it.
+    pub(super) fn bound(&self, solutions: &[Solution]) -> Option<Bound> {
+        let Some(Change::Bind(Some(wanted))) = self.value(&Field::Bound) else {
+            return None;
+        };
+        let found = solutions.iter().find(|one| one.op == *wanted)?;
+        let failed = matches!(self.value(&Field::Failed), Some(Change::Fail(of)) if of == wanted);
+        found.rejected.is_none().then(|| Bound {
+            solution: found.op.clone(),
+            name: found.proposal.name.clone(),
+            tasks: found.proposal.tasks.len(),
+            files: found.proposal.touched(),
+            failed,
+        })
+    }
+
+    /// Whether the record that said last how far it is began a session.
+    pub(super) fn in_session(&self) -> bool {
+        let heads = self.fields.get(&Field::Status);
+        let last = heads.and_then(|heads| heads.last());
+        last.is_some_and(|(at, _)| match &self.ops[*at].body {
+            Body::Issue(event) => {
+                let mut changes = event.changes().iter();
+                changes.any(|change| matches!(change, Change::Session(_)))
+            }
+            _ => false,
+        })
+    }
+
+    /// Where it was taken over from.
+    pub(super) fn source(&self) -> Option<Source> {
+        match self.value(&Field::Source) {
+            Some(Change::Source(source)) => Some(source.clone()),
+            _ => None,
+        }
+    }
+}

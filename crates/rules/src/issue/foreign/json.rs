@@ -1,0 +1,219 @@
+//! JSON of other programs: no key twice, each value with its place, and nothing left over unseen.
+
+use super::{File, Gather};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use std::fmt;
+
+/// Reads one value; an object that has a key twice is an error.
+pub(super) fn strict(text: &str) -> Result<Value, serde_json::Error> {
+    let mut from = serde_json::Deserializer::from_str(text);
+    let value = Strict.deserialize(&mut from)?;
+    from.end()?;
+    Ok(value)
+}
+
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut found = Vec::new();
+        while let Some(item) = items.next_element_seed(Strict)? {
+            found.push(item);
+        }
+        Ok(Value::Array(found))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut found = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            let value = members.next_value_seed(Strict)?;
+            if found.contains_key(&key) {
+                return Err(A::Error::custom(format!(
+                    "the key `{key}` stands here twice"
+                )));
+            }
+            found.insert(key, value);
+        }
+        Ok(Value::Object(found))
+    }
+}
+
+/// The objects of a file: of an array, of JSON lines, or one alone; each with its place.
+pub(super) fn objects(file: &File, g: &mut Gather<'_>) -> Vec<Fields> {
+    let text = file.text.trim_start_matches('\u{feff}');
+    let mut found = Vec::new();
+    if text.trim_start().starts_with('[') {
+        match strict(text) {
+            Ok(Value::Array(items)) => {
+                for (at, item) in items.into_iter().enumerate() {
+                    found.extend(Fields::of(item, format!("{}[{at}]", file.name), g));
+                }
+            }
+            Ok(_) => {}
+            Err(error) => broken(&file.name, 0, &error, g),
+        }
+        return found;
+    }
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    if first.is_some_and(|line| strict(line).is_err())
+        && let Ok(whole) = strict(text)
+    {
+        found.extend(Fields::of(whole, file.name.clone(), g));
+        return found;
+    }
+    for (at, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        match strict(line) {
+            Ok(value) => found.extend(Fields::of(value, format!("{}:{}", file.name, at + 1), g)),
+            Err(error) => broken(&file.name, at, &error, g),
+        }
+    }
+    found
+}
+
+fn broken(name: &str, before: usize, error: &serde_json::Error, g: &mut Gather<'_>) {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or_default();
+    g.fault(
+        &format!("{name}:{}:{}", before + error.line().max(1), error.column()),
+        format!("expected an issue as JSON: {message}"),
+    );
+}
+
+/// The fields of an object. What is taken is gone; what is left over has no counterpart.
+#[derive(Debug)]
+pub(super) struct Fields {
+    pub(super) at: String,
+    pub(super) map: Map<String, Value>,
+}
+
+impl Fields {
+    pub(super) fn of(value: Value, at: String, g: &mut Gather<'_>) -> Option<Self> {
+        match value {
+            Value::Object(map) => Some(Fields { at, map }),
+            other => {
+                g.fault(&at, format!("expected an object, found {}", kind(&other)));
+                None
+            }
+        }
+    }
+
+    /// A text; an empty one is none. A number or a word stands for its text.
+    pub(super) fn text(&mut self, name: &str, g: &mut Gather<'_>) -> Option<String> {
+        match self.map.remove(name)? {
+            Value::Null => None,
+            Value::String(text) if text.trim().is_empty() => None,
+            Value::String(text) => Some(text),
+            Value::Number(number) => Some(number.to_string()),
+            other => {
+                self.unexpected(name, "a text", &other, g);
+                None
+            }
+        }
+    }
+
+    /// A list; what is null or not there is an empty one.
+    pub(super) fn list(&mut self, name: &str, g: &mut Gather<'_>) -> Vec<Value> {
+        match self.map.remove(name) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                self.unexpected(name, "a list", &other, g);
+                Vec::new()
+            }
+        }
+    }
+
+    /// The texts of a list; an object stands for what `inner` names in it.
+    pub(super) fn texts(&mut self, name: &str, inner: &str, g: &mut Gather<'_>) -> Vec<String> {
+        let mut found = Vec::new();
+        for item in self.list(name, g) {
+            match item {
+                Value::String(text) => found.push(text),
+                Value::Object(mut map) => match map.remove(inner) {
+                    Some(Value::String(text)) => found.push(text),
+                    _ => self.unexpected(name, "texts", &Value::Object(map), g),
+                },
+                other => self.unexpected(name, "texts", &other, g),
+            }
+        }
+        found
+    }
+
+    fn unexpected(&self, name: &str, expected: &str, found: &Value, g: &mut Gather<'_>) {
+        g.fault(
+            &self.at,
+            format!("expected {expected} in `{name}`, found {}", kind(found)),
+        );
+    }
+
+    /// What nobody took, but for what says nothing.
+    pub(super) fn rest(self) -> impl Iterator<Item = (String, Value)> {
+        let says = |value: &Value| match value {
+            Value::Null => false,
+            Value::String(text) => !text.is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            Value::Object(map) => !map.is_empty(),
+            Value::Bool(_) | Value::Number(_) => true,
+        };
+        self.map.into_iter().filter(move |(_, value)| says(value))
+    }
+}
+
+/// A text in an object.
+pub(super) fn inner<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    let text = value.get(name)?.as_str()?;
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

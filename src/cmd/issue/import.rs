@@ -1,0 +1,147 @@
+//! `issue import`.
+
+use crate::cli::Exit;
+use crate::flow::Context;
+use crate::flow::issue::import as flow;
+use crate::flow::issue::import::{From, Report, Request};
+use crate::ui::{Ui, line, style};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::issue::foreign::{Format, Wish};
+use serde_json::json;
+
+/// So many remarks are told in text.
+const MOST_REMARKS: usize = 20;
+
+/// Take over a backlog: our JSON lines, Beads, GitHub, ccw, Backlog.md, or the TODO comments of the code
+///
+/// All of it or nothing, in one commit. An issue that is here already is left alone, so that a second import adds only
+/// what is new. What became of the words of the other program is told, and a field without a counterpart is kept as
+/// data. An id there names no file here, and nothing of what is read is run.
+///
+/// For GitHub: `gh issue list --state all --limit 1000 --json
+/// number,url,title,body,state,stateReason,labels,assignees,milestone,author,createdAt,comments | git loopx issue
+/// import -`
+#[derive(Clone, Debug, clap::Args)]
+pub struct ImportArgs {
+    /// A file, a folder, or `-` for stdin; with --todos a path of the code
+    #[arg(value_name = "FILE", required_unless_present = "todos")]
+    from: Option<String>,
+    /// Whose backlog it is, where nothing in it tells
+    #[arg(long, value_name = "FORMAT", conflicts_with = "todos", value_parser = clap::builder::PossibleValuesParser::new(Format::WORDS))]
+    format: Option<String>,
+    /// Take the TODO and FIXME comments of the code at HEAD, each linked to its line
+    #[arg(long)]
+    todos: bool,
+    /// What a word of status, kind or priority becomes, as "In Review=in_progress" or "priority:P5=4"; repeat it
+    #[arg(long = "map", value_name = "WORD=VALUE")]
+    map: Vec<String>,
+    /// Say what would be taken over, and take nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let from = match (args.todos, args.from) {
+        (true, under) => From::Todos(under),
+        (false, Some(file)) if file == "-" => From::Text(super::edit::text_of("-")?),
+        (false, Some(file)) => From::Path(file),
+        (false, None) => {
+            return Err(
+                Failure::usage(Code::InputMissing, "expected a file, a folder or `-`")
+                    .help(command!("help issue import")),
+            );
+        }
+    };
+    let map = args.map.iter().map(|text| wish(text));
+    let request = Request {
+        from,
+        format: args.format.as_deref().map(str::parse).transpose()?,
+        map: map.collect::<Result<_>>()?,
+        dry_run: args.dry_run,
+    };
+    let report = flow::import(ctx, &request)?;
+    print(&report, ui);
+    let next = match (report.dry_run, report.new.is_empty(), report.gone.first()) {
+        (true, _, _) => None,
+        (false, _, Some(gone)) => Some(command!(
+            "issue resolve {} --reason \"the comment is gone\"",
+            report.names.short(gone)
+        )),
+        (false, true, None) => Some(command!("issue list --all")),
+        (false, false, None) => Some(command!("issue ready")),
+    };
+    if let Some(next) = &next {
+        ui.hint(next);
+    }
+    let mut body = json!(report);
+    body["next_action"] = json!(next);
+    ui.json("issue import", &body);
+    Ok(Exit::Done)
+}
+
+fn wish(text: &str) -> Result<Wish> {
+    match text.rsplit_once('=') {
+        Some((word, value)) if !word.trim().is_empty() && !value.trim().is_empty() => Ok(Wish {
+            word: word.trim().to_owned(),
+            value: value.trim().to_owned(),
+        }),
+        _ => Err(Failure::usage(
+            Code::IssueFieldInvalid,
+            format!("expected --map WORD=VALUE, found `{text}`"),
+        )
+        .help(command!("help issue import"))),
+    }
+}
+
+fn print(report: &Report, ui: &mut Ui) {
+    for came in &report.new {
+        let short = ui.paint(style::NAME, report.names.short(&came.issue));
+        ui.out(format!(
+            "{short}  {}  {}",
+            line(&came.title),
+            line(&came.at)
+        ));
+    }
+    let would = if report.dry_run { "would come" } else { "came" };
+    ui.out(format!(
+        "{} {would} from {}, {} here already",
+        report.new.len(),
+        report.format,
+        report.here
+    ));
+    for id in &report.taken_back {
+        let short = report.names.short(id);
+        ui.out(format!(
+            "{short} was taken back here: issue redo {short} brings it back"
+        ));
+    }
+    for id in &report.gone {
+        let short = report.names.short(id);
+        ui.out(format!("{short}: its comment is no longer in the code"));
+    }
+    if report.new.is_empty() {
+        return;
+    }
+    // A word that stays what it is has nothing to tell.
+    for word in report.words.iter().filter(|one| one.word != one.became) {
+        ui.out(format!(
+            "  {:<8} {} -> {}  ({})",
+            word.field,
+            line(&word.word),
+            line(&word.became),
+            word.issues
+        ));
+    }
+    for (name, issues) in &report.kept {
+        ui.out(format!("  kept as data: {} ({issues})", line(name)));
+    }
+    for remark in report.remarks.iter().take(MOST_REMARKS) {
+        ui.out(format!("  {}: {}", line(&remark.at), line(&remark.message)));
+    }
+    if let Some(more) = report.remarks.len().checked_sub(MOST_REMARKS)
+        && more > 0
+    {
+        ui.out(format!("  and {more} more remarks (--json has them)"));
+    }
+}

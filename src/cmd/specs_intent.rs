@@ -1,0 +1,62 @@
+//! `spec coverage --intent`.
+
+use crate::cli::Exit;
+use crate::flow::Context;
+use crate::flow::intent;
+use crate::ui::{Ui, clean, line, style};
+use loopx_base::failure::Result;
+use loopx_base::hint::{command, hint};
+use loopx_rules::intent::Fate;
+use serde_json::json;
+
+pub(super) fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let found = intent::show(ctx)?;
+    if found.statements.is_empty() {
+        ui.status(format!(
+            "{}: the request says one thing, or began before its statements were numbered",
+            found.id
+        ));
+    }
+    for one in &found.statements {
+        let role = match one.fate {
+            Fate::Missing => style::BAD,
+            _ => style::GOOD,
+        };
+        let word = ui.paint(role, &format!("{:9}", one.fate.word()));
+        ui.out(format!("{word}  {}  {}", one.id, clean(&one.text)));
+        if let Some(deferred) = &one.deferred {
+            ui.out(format!("    {}: {}", deferred.at, line(&deferred.reason)));
+        }
+        if !one.cited.is_empty() {
+            ui.out(format!("    {}", one.cited.join(", ")));
+        }
+    }
+    let missing = found
+        .statements
+        .iter()
+        .find(|one| one.fate == Fate::Missing);
+    let next = missing.map(|one| {
+        hint![
+            format!(
+                "cite {} where it is addressed, or write `- {} deferred: WHY`: ",
+                one.id, one.id
+            ),
+            command!("edit plan.md")
+        ]
+    });
+    if let Some(next) = &next {
+        ui.hint(next);
+    }
+    let complete = next.is_none();
+    ui.json(
+        "spec coverage",
+        &json!({
+            "session": found.id, "complete": complete, "asked": found.asked, "statements": found.statements,
+            "next_action": next,
+        }),
+    );
+    Ok(match complete {
+        true => Exit::Done,
+        false => Exit::Blocked,
+    })
+}

@@ -1,0 +1,452 @@
+//! Taking over a backlog of another program, our own JSON lines, or the TODO comments of the code: all of it or nothing,
+//! in one commit. An issue that is here already, by its id or by where it came from, is left alone.
+
+use super::change::{Ask, check};
+use super::create::{self, New};
+use super::{Names, tree};
+use crate::flow::context::Context;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::Oid;
+use loopx_rules::issue::foreign;
+use loopx_rules::issue::foreign::{File, Finding, Format, Item, Mapped, Taken, Wishes, todos};
+use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Source};
+use loopx_store::Snapshot;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The largest file of code in which comments are looked for.
+const LARGEST_CODE: u64 = 1 << 20;
+/// So many faults are told.
+const MOST_FAULTS: usize = 50;
+
+/// Where the issues come from.
+#[derive(Clone, Debug)]
+pub(crate) enum From {
+    /// Stdin.
+    Text(String),
+    /// A file or a folder, as somebody typed it.
+    Path(String),
+    /// The comments of the code at HEAD, all of it or below one path.
+    Todos(Option<String>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub from: From,
+    pub format: Option<Format>,
+    pub map: Vec<foreign::Wish>,
+    pub dry_run: bool,
+}
+
+/// An issue that was taken over.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Came {
+    pub issue: IssueId,
+    pub title: String,
+    /// Where it stands.
+    pub at: String,
+    /// Its id there.
+    pub key: String,
+}
+
+/// What became, or would become, of a backlog.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Report {
+    pub format: String,
+    pub dry_run: bool,
+    pub new: Vec<Came>,
+    /// Those that are here already.
+    pub here: usize,
+    /// Those whose beginning was taken back here: they stay away.
+    pub taken_back: Vec<IssueId>,
+    /// Open issues whose comment is no longer in the code.
+    pub gone: Vec<IssueId>,
+    pub words: Vec<Mapped>,
+    pub kept: BTreeMap<String, usize>,
+    pub remarks: Vec<Finding>,
+    pub commit: Option<Oid>,
+    #[serde(skip)]
+    pub names: Names,
+}
+
+/// Takes over a backlog.
+pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
+    let policy = crate::flow::specs::policy(ctx)?;
+    let mut kinds: Vec<String> = KINDS.iter().map(|kind| (*kind).to_owned()).collect();
+    kinds.extend(policy.backlog.kinds.iter().cloned());
+    let wishes = Wishes {
+        map: request.map.clone(),
+        kinds,
+    };
+    let (format, taken) = read(ctx, request, &wishes)?;
+    let snapshot = ctx.store()?.snapshot()?;
+    let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, taken)?;
+    sorting.links();
+    sorting.check(ctx);
+    if !sorting.taken.faults.is_empty() {
+        return Err(refused(sorting.taken.faults));
+    }
+    let gone = match &request.from {
+        From::Todos(under) => sorting.gone(under.as_deref()),
+        From::Text(_) | From::Path(_) => Vec::new(),
+    };
+    let new = sorting.new_issues();
+    let mut names = Names::of(&snapshot)?;
+    let mut commit = None;
+    let named = |failure: Failure| sorting.named(failure);
+    match (new.is_empty(), request.dry_run) {
+        (true, _) => {}
+        (false, true) => {
+            create::rehearse(ctx, &new).map_err(named)?;
+            let ids: Vec<IssueId> = new.iter().filter_map(|one| one.id.clone()).collect();
+            names.add(&ids);
+        }
+        (false, false) => {
+            let written = create::create(ctx, &new, Some(&format)).map_err(named)?;
+            commit = Some(written.commit);
+            names = written.names;
+        }
+    }
+    Ok(Report {
+        new: sorting.came(),
+        here: sorting.here,
+        taken_back: sorting.taken_back,
+        gone,
+        words: sorting.taken.words,
+        kept: sorting.taken.kept,
+        remarks: sorting.taken.remarks,
+        dry_run: request.dry_run,
+        format,
+        commit,
+        names,
+    })
+}
+
+/// Reads what is to be taken over, and how it is called.
+fn read(ctx: &Context, request: &Request, wishes: &Wishes) -> Result<(String, Taken)> {
+    let (format, files) = match &request.from {
+        From::Todos(under) => {
+            let taken = comments(ctx, under.as_deref(), wishes)?;
+            return Ok((todos::SYSTEM.to_owned(), taken));
+        }
+        From::Text(text) => {
+            let file = File {
+                name: "stdin".to_owned(),
+                text: text.clone(),
+            };
+            (tree::format_of(&file, request.format)?, vec![file])
+        }
+        From::Path(path) => tree::read(path, request.format)?,
+    };
+    let taken = foreign::read(format, &files, wishes);
+    if taken.items.is_empty() && taken.faults.is_empty() {
+        return Err(Failure::usage(
+            Code::InputMissing,
+            format!("expected issues of {format}, found none"),
+        ));
+    }
+    Ok((format.to_string(), taken))
+}
+
+/// The comments of the code at HEAD.
+fn comments(ctx: &Context, under: Option<&str>, wishes: &Wishes) -> Result<Taken> {
+    let Some(commit) = ctx.repo.head()?.commit else {
+        return Err(Failure::not_found(
+            Code::ImportMissing,
+            "there is no commit whose code could be read",
+        ));
+    };
+    let tree = ctx.repo.commit_info(&commit)?.tree;
+    let mut texts = Vec::new();
+    for (path, blob) in ctx.repo.walk_blobs(&tree)? {
+        if !is_under(&path, under) || ctx.repo.blob_size(&blob)? > LARGEST_CODE {
+            continue;
+        }
+        let bytes = ctx.repo.read_blob(&blob)?;
+        if !bytes.contains(&0)
+            && let Ok(text) = String::from_utf8(bytes)
+        {
+            texts.push((path, text));
+        }
+    }
+    if texts.is_empty()
+        && let Some(under) = under
+    {
+        return Err(Failure::not_found(
+            Code::ImportMissing,
+            format!("there is no text at `{under}` in the code at HEAD"),
+        ));
+    }
+    let files = texts
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()));
+    Ok(todos::read(files, Some(&commit), wishes))
+}
+
+fn is_under(path: &str, under: Option<&str>) -> bool {
+    let Some(under) = under else { return true };
+    let under = under.trim_start_matches("./").trim_end_matches('/');
+    let rest = path.strip_prefix(under);
+    under.is_empty()
+        || under == "."
+        || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What is to be taken over beside what is here.
+struct Sorting {
+    taken: Taken,
+    /// The id here of each item.
+    ids: Vec<IssueId>,
+    /// Whether the item comes.
+    comes: Vec<bool>,
+    by_key: HashMap<String, usize>,
+    by_source: HashMap<Source, IssueId>,
+    open: Vec<Issue>,
+    known: HashSet<IssueId>,
+    links: Vec<Vec<Ask>>,
+    here: usize,
+    taken_back: Vec<IssueId>,
+}
+
+impl Sorting {
+    fn of(snapshot: &Snapshot<'_>, prefix: &str, mut taken: Taken) -> Result<Self> {
+        let issues = snapshot.issues()?.issues;
+        let known: HashSet<IssueId> = issues.iter().map(|issue| issue.id.clone()).collect();
+        let by_source: HashMap<Source, IssueId> = (issues.iter())
+            .filter_map(|issue| Some((issue.source.clone()?, issue.id.clone())))
+            .collect();
+        let mut folders: HashSet<IssueId> = HashSet::new();
+        snapshot.issue_ids(|name| folders.extend(IssueId::parse(name)))?;
+        let mut sorting = Sorting {
+            ids: Vec::new(),
+            comes: Vec::new(),
+            by_key: HashMap::new(),
+            open: issues
+                .into_iter()
+                .filter(|issue| !issue.status.is_final())
+                .collect(),
+            known,
+            by_source,
+            links: vec![Vec::new(); taken.items.len()],
+            here: 0,
+            taken_back: Vec::new(),
+            taken: Taken::default(),
+        };
+        for (at, item) in taken.items.iter_mut().enumerate() {
+            let source = item.plain.source.as_ref();
+            let by_source = source.and_then(|source| sorting.by_source.get(source));
+            let id = match (&item.plain.id, by_source, source) {
+                (Some(id), _, _) if folders.contains(id) => id.clone(),
+                (_, Some(id), _) => id.clone(),
+                (Some(id), _, _) => id.clone(),
+                (None, None, Some(source)) => create::imported(prefix, &source.system, &source.id)?,
+                // A line of our own without an id: its key is all that there is.
+                (None, None, None) => {
+                    let key = item.plain.key.clone().unwrap_or_default();
+                    create::imported(prefix, "key", &key)?
+                }
+            };
+            match (sorting.known.contains(&id), folders.contains(&id)) {
+                (true, _) => sorting.here += 1,
+                (false, true) => sorting.taken_back.push(id.clone()),
+                (false, false) => {}
+            }
+            sorting.comes.push(!folders.contains(&id));
+            sorting
+                .by_key
+                .insert(item.plain.key.clone().unwrap_or_default(), at);
+            sorting.ids.push(id);
+        }
+        sorting.taken = taken;
+        Ok(sorting)
+    }
+
+    /// The issue that a link names: in what is taken over, or here.
+    fn other(&self, at: usize, to: &str) -> Option<IssueId> {
+        if let Some(other) = self.by_key.get(to) {
+            return Some(self.ids[*other].clone());
+        }
+        let system = self.taken.items[at].plain.source.as_ref()?.system.clone();
+        let source = Source {
+            system,
+            id: to.to_owned(),
+        };
+        self.by_source.get(&source).cloned()
+    }
+
+    /// Makes links between issues of which at least one comes. What names nothing is kept as data.
+    fn links(&mut self) {
+        for at in 0..self.taken.items.len() {
+            let named = std::mem::take(&mut self.taken.items[at].plain.links);
+            let mut dangling = Vec::new();
+            let mut has_parent = false;
+            for link in named {
+                let place = self.taken.items[at].at.clone();
+                let own = IssueId::parse(&link.to).filter(|id| self.known.contains(id));
+                let other = self.other(at, &link.to).or(own);
+                let Some(other) = other else {
+                    self.taken.remarks.push(Finding {
+                        at: place,
+                        message: format!(
+                            "{} {}: there is no such issue; the link is kept as data",
+                            link.kind, link.to
+                        ),
+                    });
+                    dangling.push(json!({ "kind": link.kind, "to": link.to }));
+                    continue;
+                };
+                let mut ask = match Ask::of(&link.kind, other.as_str()) {
+                    Ok(ask) => ask,
+                    Err(failure) => {
+                        let message = failure.message;
+                        self.taken.faults.push(Finding { at: place, message });
+                        continue;
+                    }
+                };
+                if other == self.ids[at] {
+                    self.taken.faults.push(Finding {
+                        at: place,
+                        message: format!("an issue cannot be {} itself", link.kind),
+                    });
+                    continue;
+                }
+                if ask.kind == LinkKind::Parent && !ask.reversed {
+                    if has_parent {
+                        ask.kind = LinkKind::Related;
+                        self.taken.remarks.push(Finding {
+                            at: place,
+                            message: format!(
+                                "it is a part of one issue: parent {} becomes related",
+                                link.to
+                            ),
+                        });
+                    }
+                    has_parent = true;
+                }
+                self.ask(at, &other, ask);
+            }
+            if !dangling.is_empty() {
+                let plain = &mut self.taken.items[at].plain;
+                plain.kept.insert("links".to_owned(), dangling.into());
+            }
+        }
+    }
+
+    /// Gives a link to the issue that comes: where it is of one that is here, the one that comes asks for it.
+    fn ask(&mut self, at: usize, other: &IssueId, ask: Ask) {
+        if self.comes[at] {
+            self.links[at].push(ask);
+            return;
+        }
+        let other = self.ids.iter().position(|id| id == other);
+        if let Some(other) = other.filter(|other| self.comes[*other]) {
+            let turned = Ask {
+                reversed: !ask.reversed,
+                other: self.ids[at].to_string(),
+                ..ask
+            };
+            self.links[other].push(turned);
+        }
+    }
+
+    /// Checks each field of what comes.
+    fn check(&mut self, ctx: &Context) {
+        for (at, item) in self.taken.items.iter().enumerate() {
+            if !self.comes[at] {
+                continue;
+            }
+            for change in item.plain.changes() {
+                if let Err(failure) = check(ctx, &change) {
+                    self.taken.faults.push(Finding {
+                        at: item.at.clone(),
+                        message: failure.message,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The issues whose comment is no longer in the code.
+    fn gone(&self, under: Option<&str>) -> Vec<IssueId> {
+        let is_gone = |issue: &&Issue| {
+            let is_todo = issue
+                .source
+                .as_ref()
+                .is_some_and(|source| source.system == todos::SYSTEM);
+            let place = issue.place.as_ref();
+            is_todo
+                && place.is_some_and(|place| is_under(&place.path, under))
+                && !self.ids.contains(&issue.id)
+        };
+        let gone = self.open.iter().filter(is_gone);
+        gone.map(|issue| issue.id.clone()).collect()
+    }
+
+    fn coming(&self) -> impl Iterator<Item = (usize, &Item)> {
+        let items = self.taken.items.iter().enumerate();
+        items.filter(|(at, _)| self.comes[*at])
+    }
+
+    fn new_issues(&self) -> Vec<New> {
+        self.coming()
+            .map(|(at, item)| New {
+                key: Some(self.ids[at].to_string()),
+                id: Some(self.ids[at].clone()),
+                changes: item.plain.changes(),
+                links: self.links[at].clone(),
+                reason: item.plain.reason.clone(),
+            })
+            .collect()
+    }
+
+    fn came(&self) -> Vec<Came> {
+        self.coming()
+            .map(|(at, item)| Came {
+                issue: self.ids[at].clone(),
+                title: item.plain.title.clone(),
+                at: item.at.clone(),
+                key: item.plain.key.clone().unwrap_or_default(),
+            })
+            .collect()
+    }
+
+    /// A failure in the words of whoever knows the issues by their ids there.
+    fn named(&self, mut failure: Failure) -> Failure {
+        for (at, item) in self.coming() {
+            let id = self.ids[at].as_str();
+            if failure.message.contains(id) {
+                let key = item.plain.key.as_deref().unwrap_or(id);
+                let there = format!("{key} ({})", item.at);
+                failure.message = failure.message.replace(id, &there);
+                // What it helps to look at is not there yet.
+                failure.help = Some(command!("help issue import"));
+            }
+        }
+        failure
+    }
+}
+
+/// Nothing is taken over: each thing that is wrong, with its place.
+fn refused(faults: Vec<Finding>) -> Failure {
+    let all = faults.len();
+    let blockers = faults.into_iter().take(MOST_FAULTS).map(|fault| {
+        Blocker::new(
+            Code::IssueImportInvalid,
+            format!("{}: {}", fault.at, fault.message),
+            "",
+        )
+    });
+    let more = match all.checked_sub(MOST_FAULTS) {
+        Some(more) if more > 0 => format!(", the first {MOST_FAULTS} are told"),
+        _ => String::new(),
+    };
+    let things = if all == 1 { "thing is" } else { "things are" };
+    Failure::refused(
+        Code::IssueImportInvalid,
+        format!("nothing was taken over: {all} {things} wrong{more}"),
+    )
+    .blockers(blockers.collect())
+    .help(command!("help issue import"))
+}

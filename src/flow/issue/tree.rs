@@ -1,0 +1,208 @@
+//! The files of another backlog, and the code that an import looks at. A link below what somebody names is not followed,
+//! and no path is made of an id.
+
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::issue::foreign::{File, Format, detect};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read.
+const LARGEST: u64 = 64 << 20;
+
+/// Where the folders of other programs lie in a repository.
+const PLACES: [(&str, Format); 6] = [
+    ("issues.jsonl", Format::Beads),
+    (".beads/issues.jsonl", Format::Beads),
+    (".workflow/issues/issues.jsonl", Format::Ccw),
+    ("tasks", Format::Backlog),
+    ("backlog/tasks", Format::Backlog),
+    (".backlog/tasks", Format::Backlog),
+];
+
+/// What is to be read: a text, a file or a folder.
+pub(super) fn read(named: &str, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
+    let path = Path::new(named);
+    let meta = fs::metadata(path).map_err(|error| unreadable(named, &error))?;
+    match meta.is_dir() {
+        true => folder(path, wanted),
+        false => file(path, wanted),
+    }
+}
+
+/// The format of a text, where nobody says it.
+pub(super) fn format_of(file: &File, wanted: Option<Format>) -> Result<Format> {
+    wanted.or_else(|| detect(&file.text)).ok_or_else(|| {
+        Failure::usage(
+            Code::IssueFormatUnknown,
+            format!(
+                "{}: nothing tells whose backlog this is; say it: --format {}",
+                file.name,
+                Format::WORDS.join(", ")
+            ),
+        )
+        .help(command!("help issue import"))
+    })
+}
+
+fn file(path: &Path, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
+    let one = load(path)?;
+    let format = format_of(&one, wanted)?;
+    let mut files = vec![one];
+    if format == Format::Ccw
+        && let Some(dir) = path.parent()
+    {
+        files.extend(beside(dir)?);
+    }
+    Ok((format, files))
+}
+
+fn folder(dir: &Path, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
+    let mut found: Vec<(Format, PathBuf)> = Vec::new();
+    for (place, format) in PLACES {
+        let path = dir.join(place);
+        let is_there = fs::symlink_metadata(&path).is_ok_and(|meta| match format {
+            Format::Backlog => meta.is_dir(),
+            _ => meta.is_file(),
+        });
+        if !is_there {
+            continue;
+        }
+        // A name alone says only that it is JSON lines.
+        let format = match place {
+            "issues.jsonl" => format_of(&load(&path)?, wanted)?,
+            _ => format,
+        };
+        if wanted.is_none_or(|wanted| wanted == format) {
+            found.push((format, path));
+        }
+    }
+    let named = dir.display();
+    match found.as_slice() {
+        [(Format::Backlog, tasks)] => Ok((Format::Backlog, backlog(tasks)?)),
+        [(format, path)] => {
+            let (format, mut files) = file(path, Some(*format))?;
+            let history = path.with_file_name("issue-history.jsonl");
+            if format == Format::Ccw && is_file(&history) {
+                files.push(load(&history)?);
+            }
+            Ok((format, files))
+        }
+        [] => Err(Failure::not_found(
+            Code::ImportMissing,
+            format!("{named}: there is no backlog of a format that is known"),
+        )
+        .help(command!("help issue import"))),
+        more => {
+            let paths: Vec<String> = (more.iter())
+                .map(|(_, path)| path.display().to_string())
+                .collect();
+            Err(Failure::usage(
+                Code::IssueFormatUnknown,
+                format!("{named} has more than one backlog: {}", paths.join(", ")),
+            )
+            .help("name one of them"))
+        }
+    }
+}
+
+/// The files of a Backlog.md folder.
+fn backlog(tasks: &Path) -> Result<Vec<File>> {
+    let root = tasks.parent().unwrap_or(tasks);
+    let mut files = Vec::new();
+    for name in ["config.yml", "config.yaml"] {
+        let path = root.join(name);
+        if is_file(&path) {
+            files.push(load(&path)?);
+        }
+    }
+    for folder in [
+        "tasks",
+        "completed",
+        "drafts",
+        "archive/tasks",
+        "archive/drafts",
+    ] {
+        for path in inside(&root.join(folder))? {
+            let stem = path.file_name().and_then(|name| name.to_str());
+            let parts = stem.and_then(|name| name.split_once('-'));
+            // `<prefix>-<number> - <title>.md`: a README beside the tasks is none.
+            let is_task = parts.is_some_and(|(_, rest)| {
+                rest.starts_with(|c: char| c.is_ascii_digit()) && rest.ends_with(".md")
+            });
+            if is_task {
+                files.push(load(&path)?);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// What lies beside the issues of ccw.
+fn beside(dir: &Path) -> Result<Vec<File>> {
+    let mut files = Vec::new();
+    for (folder, ends) in [
+        ("solutions", ".jsonl"),
+        ("queue", ".json"),
+        ("queues", ".json"),
+    ] {
+        for path in inside(&dir.join(folder))? {
+            let name = path.file_name().and_then(|name| name.to_str());
+            if name.is_some_and(|name| name.ends_with(ends) && name != "index.json") {
+                files.push(load(&path)?);
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The files of a folder, sorted; links are none.
+fn inside(dir: &Path) -> Result<Vec<PathBuf>> {
+    let is_folder = fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir());
+    if !is_folder {
+        return Ok(Vec::new());
+    }
+    let label = dir.display().to_string();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).map_err(|error| unreadable(&label, &error))? {
+        let entry = entry.map_err(|error| unreadable(&label, &error))?;
+        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file())
+}
+
+fn load(path: &Path) -> Result<File> {
+    let name = path.display().to_string();
+    let meta = fs::metadata(path).map_err(|error| unreadable(&name, &error))?;
+    if !meta.is_file() || meta.len() > LARGEST {
+        return Err(Failure::usage(
+            Code::FileUnreadable,
+            format!("{name}: expected a file of at most {LARGEST} bytes"),
+        ));
+    }
+    let bytes = fs::read(path).map_err(|error| unreadable(&name, &error))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(File { name, text }),
+        Err(error) => Err(Failure::refused(
+            Code::ImportNotUtf8,
+            format!(
+                "{name} is not UTF-8 from byte {} on",
+                error.utf8_error().valid_up_to()
+            ),
+        )),
+    }
+}
+
+fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    Failure::usage(
+        Code::FileUnreadable,
+        format!("cannot read `{name}`: {error}"),
+    )
+}

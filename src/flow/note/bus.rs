@@ -1,0 +1,102 @@
+//! `note status`, `note set`, `note get` and `note withdraw`: what the notes of a place amount to.
+
+use super::list::records;
+use super::{Home, Look, Noted, Where, find, keep, require_text};
+use crate::flow::context::Context;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::note::Note;
+use loopx_rules::note::bus;
+use loopx_rules::note::bus::{Keyed, RoleStatus};
+
+/// What each role of a place said last, and how many notes there are.
+#[derive(Debug)]
+pub(crate) struct Status {
+    pub home: Home,
+    pub notes: usize,
+    pub roles: Vec<RoleStatus>,
+    pub values: Vec<Keyed>,
+}
+
+/// What each role said last.
+pub(crate) fn status(ctx: &Context, place: &Where) -> Result<Status> {
+    let (home, records) = records(ctx, place)?;
+    let gone = bus::withdrawn(&records);
+    let left = || records.iter().filter(|one| !gone.contains(&one.op));
+    Ok(Status {
+        home,
+        notes: left().count(),
+        roles: bus::roles(left()),
+        values: bus::values(&records).into_values().collect(),
+    })
+}
+
+/// What a key holds, or every key.
+pub(crate) fn get(ctx: &Context, place: &Where, key: Option<&str>) -> Result<(Home, Vec<Keyed>)> {
+    let (home, records) = records(ctx, place)?;
+    let mut found: Vec<Keyed> = bus::values(&records).into_values().collect();
+    if let Some(key) = key {
+        found.retain(|one| one.key == key);
+        if found.is_empty() {
+            return Err(Failure::not_found(
+                Code::NoteKeyUnknown,
+                format!("no role has set `{key}` here"),
+            )
+            .help(command!("note get")));
+        }
+    }
+    Ok((home, found))
+}
+
+/// Keeps a value under a key, for the role that the key belongs to.
+pub(crate) fn set(
+    ctx: &Context,
+    place: &Where,
+    (key, value): (&str, &str),
+    role: Option<&str>,
+) -> Result<Noted> {
+    let key = bus::name("a key", key)?;
+    let role = match role.or(bus::named_owner(&key)) {
+        Some(role) => bus::name("a role", role)?,
+        None => {
+            return Err(Failure::usage(
+                Code::NoteInvalid,
+                format!("expected the role that sets `{key}`, found none"),
+            )
+            .help(command!("note set {key} VALUE --from ROLE")));
+        }
+    };
+    require_text(value)?;
+    let subject = format!("{role} sets {key}");
+    keep(ctx, place, &Look::Values, &subject, |records, _| {
+        let known = bus::values(records).remove(&key);
+        bus::require_owner(&key, &role, known.as_ref())?;
+        Ok(Note::Set {
+            key: key.clone(),
+            value: value.to_owned(),
+            role: role.clone(),
+            replaces: known.map(|known| known.standing()).unwrap_or_default(),
+        })
+    })
+}
+
+/// Takes a note out of the lists. Its record stays, and no other ever has its number.
+pub(crate) fn withdraw(ctx: &Context, place: &Where, typed: &str, reason: &str) -> Result<Noted> {
+    require_text(reason)?;
+    let look = Look::Note(typed.to_owned());
+    let subject = format!("withdraw the note {typed}");
+    keep(ctx, place, &look, &subject, |records, _| {
+        let note = find(records, typed)?.op.clone();
+        if bus::withdrawn(records).contains(&note) {
+            return Err(Failure::nothing(
+                Code::NoteWithdrawn,
+                format!("the note {typed} was withdrawn already"),
+            )
+            .help(command!("note list --withdrawn")));
+        }
+        Ok(Note::Withdrawn {
+            note,
+            text: reason.to_owned(),
+        })
+    })
+}

@@ -1,0 +1,143 @@
+//! `note promote`: a rule or the draft of a decision record is made out of a note. The document says which note it
+//! comes from, and the note's log says where the document is.
+
+use super::list::records;
+use super::{Look, Noted, Where, find, keep};
+use crate::flow::adr::change;
+use crate::flow::context::Context;
+use crate::flow::rules;
+use crate::flow::rules::AddRequest;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::note::{Note, NoteKind, NoteRecord, Promotion};
+use loopx_rules::rule::RuleKind;
+
+/// What `note promote` was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    pub note: &'a str,
+    pub into: Promotion,
+    /// The title of a draft; else the first line of the note.
+    pub title: Option<&'a str>,
+    pub category: Option<&'a str>,
+    /// The kind of a rule; else that of the note.
+    pub kind: Option<RuleKind>,
+    pub dry_run: bool,
+}
+
+/// What was made.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub path: String,
+    pub before: String,
+    pub after: String,
+    /// The record of it; none where nothing was written.
+    pub noted: Option<Noted>,
+}
+
+/// Makes a rule or a draft out of a note.
+pub(crate) fn promote(ctx: &Context, place: &Where, request: Request<'_>) -> Result<Made> {
+    let (home, records) = records(ctx, place)?;
+    let record = find(&records, request.note)?;
+    require_new(&records, record, request.into)?;
+    let id = record.op.as_str().get(..12).unwrap_or(record.op.as_str());
+    let mut made = match request.into {
+        Promotion::Rule => rule(ctx, record, id, request)?,
+        Promotion::Adr => draft(ctx, record, (id, home.name()), request)?,
+    };
+    if request.dry_run {
+        return Ok(made);
+    }
+    let look = Look::Note(record.op.to_string());
+    let subject = format!("promote the note {id} to {}", made.path);
+    made.noted = Some(keep(ctx, place, &look, &subject, |_, _| {
+        Ok(Note::Promoted {
+            note: record.op.clone(),
+            into: request.into,
+            text: made.path.clone(),
+        })
+    })?);
+    Ok(made)
+}
+
+fn require_new(records: &[NoteRecord], record: &NoteRecord, wanted: Promotion) -> Result<()> {
+    let text = record.note.text();
+    if text.trim().is_empty() {
+        return Err(Failure::usage(
+            Code::NoteInvalid,
+            "a note without a text says no rule and no decision",
+        ));
+    }
+    let before = records.iter().find_map(|one| match &one.note {
+        Note::Promoted { note, into, text } if *note == record.op && *into == wanted => Some(text),
+        _ => None,
+    });
+    match before {
+        None => Ok(()),
+        Some(path) => Err(Failure::nothing(
+            Code::NotePromoted,
+            format!("the note was made {path} before"),
+        )
+        .help(command!("note show {}", record.op))),
+    }
+}
+
+/// The kind of rule that a note of this kind says.
+fn kind_of(note: &Note) -> RuleKind {
+    match note.said().map(|said| said.kind) {
+        Some(NoteKind::Convention) => RuleKind::Convention,
+        Some(NoteKind::Decision) => RuleKind::Constraint,
+        _ => RuleKind::Learning,
+    }
+}
+
+fn rule(ctx: &Context, record: &NoteRecord, id: &str, request: Request<'_>) -> Result<Made> {
+    let words: Vec<&str> = record.note.text().split_whitespace().collect();
+    let text = format!("{} (note {id})", words.join(" "));
+    let added = rules::add(
+        ctx,
+        AddRequest {
+            text: &text,
+            kind: request.kind.unwrap_or_else(|| kind_of(&record.note)),
+            category: request.category,
+            document: None,
+            personal: false,
+            dry_run: request.dry_run,
+        },
+    )?;
+    Ok(Made {
+        path: added.path,
+        before: added.before,
+        after: added.after,
+        noted: None,
+    })
+}
+
+fn draft(
+    ctx: &Context,
+    record: &NoteRecord,
+    (id, home): (&str, &str),
+    request: Request<'_>,
+) -> Result<Made> {
+    let text = record.note.text().trim();
+    let first: String = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(80)
+        .collect();
+    let title = request.title.unwrap_or(first.trim_end_matches('.'));
+    let day = record.at.get(..10).unwrap_or(&record.at);
+    let said = format!(
+        "{text}\n\nNoted by {} on {day}, in {home}: note {id}.",
+        record.by.name
+    );
+    let change = change::new_about(ctx, title, &said, request.dry_run)?;
+    Ok(Made {
+        path: change.path,
+        before: change.before,
+        after: change.after,
+        noted: None,
+    })
+}

@@ -1,0 +1,108 @@
+//! What a list of issues keeps in the git directory. It is disposable: torn, forged in its form, or of another state, it
+//! changes nothing that anybody is shown; and where nothing can be kept, everything works.
+
+use crate::support::Sandbox;
+use crate::support::issues::{backlog, create};
+use std::fs;
+use std::path::PathBuf;
+
+/// More issues than are read anew each time.
+const COUNT: usize = 70;
+
+fn many() -> Sandbox {
+    let s = backlog();
+    let lines = (0..COUNT).map(|n| {
+        let link = match n % 3 {
+            0 | 1 => String::new(),
+            _ => format!(r#","links":[{{"kind":"blocked-by","to":"k{}"}}]"#, n - 1),
+        };
+        format!(
+            r#"{{"key":"k{n}","title":"Part {n}","labels":["l-{}"]{link}}}"#,
+            n % 4
+        )
+    });
+    let lines: Vec<String> = lines.collect();
+    s.write("plan.jsonl", lines.join("\n"));
+    s.loopx(&["issue", "create", "--from", "plan.jsonl", "-q"])
+        .ok();
+    s
+}
+
+fn kept(s: &Sandbox) -> PathBuf {
+    s.path().join(".git/loopx/issue-cache")
+}
+
+/// All that a list says, in words and as a document.
+fn said(s: &Sandbox) -> (String, String) {
+    let words = s.loopx(&["issue", "list", "--all"]).ok();
+    let document = s.loopx(&["--json", "issue", "list", "--all"]).ok();
+    (words, document)
+}
+
+#[test]
+fn a_kept_file_that_is_torn_or_of_another_form_changes_nothing() {
+    let s = many();
+    let expected = said(&s);
+    let whole = fs::read(kept(&s)).expect("a kept file");
+    let text = String::from_utf8(whole.clone()).expect("text");
+    let mut wrong: Vec<Vec<u8>> = vec![
+        Vec::new(),
+        b"\n".to_vec(),
+        whole[..whole.len() / 2].to_vec(),
+        whole[..whole.len() - 1].to_vec(),
+        text.replacen("\"format\":2", "\"format\":1", 1)
+            .into_bytes(),
+        text.replacen("\"fold\":1", "\"fold\":9", 1).into_bytes(),
+        text.replacen("Part 7", "Forged", 1).into_bytes(),
+    ];
+    for at in (0..whole.len()).step_by(whole.len() / 12) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 1;
+        wrong.push(flipped);
+    }
+    for bytes in wrong {
+        fs::write(kept(&s), &bytes).expect("written");
+        assert_eq!(said(&s), expected);
+        assert_eq!(
+            fs::read(kept(&s)).expect("a kept file"),
+            whole,
+            "it is mended"
+        );
+    }
+}
+
+#[test]
+fn a_kept_file_of_an_earlier_state_gives_the_list_of_this_one() {
+    let s = many();
+    said(&s);
+    let before = fs::read(kept(&s)).expect("a kept file");
+    let id = create(&s, &["Another", "one"]);
+    let taken_back = create(&s, &["Taken", "back"]);
+    s.loopx(&["issue", "undo", &taken_back]).ok();
+    s.loopx(&["issue", "close", &id, "--reason", "done elsewhere"])
+        .ok();
+    fs::remove_file(kept(&s)).expect("removed");
+    let expected = said(&s);
+    assert!(expected.0.contains("Another one") && !expected.0.contains("Taken back"));
+    // From the file that was just kept, from an old one, and from none.
+    assert_eq!(said(&s), expected);
+    fs::write(kept(&s), before).expect("written");
+    assert_eq!(said(&s), expected);
+    fs::remove_file(kept(&s)).expect("removed");
+    fs::create_dir(kept(&s)).expect("a folder in its place");
+    assert_eq!(said(&s), expected);
+}
+
+#[test]
+fn the_names_of_a_list_are_those_that_a_command_understands() {
+    let s = many();
+    said(&s);
+    let list = s.loopx(&["--json", "issue", "list"]).json();
+    let rows = list["issues"].as_array().expect("issues");
+    assert_eq!(rows.len(), COUNT);
+    for row in rows.iter().step_by(9) {
+        let short = row["short"].as_str().expect("a name");
+        let shown = s.loopx(&["--json", "issue", "show", short]).json();
+        assert_eq!((&shown["id"], &shown["short"]), (&row["id"], &row["short"]));
+    }
+}
