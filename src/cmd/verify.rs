@@ -7,7 +7,7 @@ use crate::flow::verify::{BranchRequest, Report, Request};
 use crate::ui::{Ui, clean, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
-use loopx_rules::range_policy::{Finding, Severity};
+use loopx_rules::range_rules::{Finding, Severity};
 
 /// Judge every commit of a range again, from objects alone: what a hook was not asked is seen here
 #[derive(Debug, clap::Args)]

@@ -1,9 +1,9 @@
 //! `amend`: the list of tasks that was approved, changed in the build. The rule is [`loopx_rules::task::amend`]; here
 //! it meets the session, the working copy, and whoever may approve a plan.
 
-use super::act::{Act, Done, Facts, Needs, act_after, require_active};
 use super::context::Context;
 use super::task_list::{invalid, require_good};
+use super::transaction::{Act, Done, Facts, Needs, act_after, require_active};
 use super::workcopy::{self, Edited, WorkCopy};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};

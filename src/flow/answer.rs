@@ -1,7 +1,7 @@
 //! `review --answer`: what somebody says of findings, of a review or of a plan.
 
-use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
+use super::transaction::{Act, Done, Facts, Needs, act};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_rules::finding::Finding;
@@ -49,7 +49,7 @@ pub(crate) fn answer(ctx: &Context, request: &AnswerRequest) -> Result<Done<Vec<
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     if let Some(session) = snapshot.find(&done.id)? {
-        let facts = super::act::gather(ctx, &snapshot, &session, None, Needs::Code, None)?;
+        let facts = super::transaction::gather(ctx, &snapshot, &session, None, Needs::Code, None)?;
         done.value = gate::findings(facts.view());
     }
     Ok(done)

@@ -1,8 +1,8 @@
 //! `approve`: the human gate. It arms a transition once; only review->done moves the stage.
 
-use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
-use super::{coverage, delta, seated};
+use super::transaction::{Act, Done, Facts, Needs, act};
+use super::{bound_here, coverage, delta};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person};
@@ -49,7 +49,7 @@ pub(crate) fn approve(
     let mut done = act(ctx, Needs::Stage, |facts| {
         let transition = meant(facts, ends)?;
         if transition == Transition::BuildToReview {
-            seated::require_no_other(ctx, &facts.state)?;
+            bound_here::require_no_other(ctx, &facts.state)?;
         }
         decide(&ctx.repo, facts, transition, reason.clone(), sign)
     })?;

@@ -5,7 +5,7 @@
 use super::context::Context;
 use super::files;
 use super::naming::{self, unknown};
-use super::opening::Opening;
+use super::write_scope::Opening;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;

@@ -1,7 +1,7 @@
 //! The checks of a session that no pass on the present tree stands for: what `run` alone runs.
 
-use super::act::{Needs, gather_here, require_active};
 use super::context::Context;
+use super::transaction::{Needs, gather_here, require_active};
 use super::trust;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;

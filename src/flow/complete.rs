@@ -106,7 +106,7 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
             Ok(names.map(String::from).map(plain).collect())
         }
         (Kind::Check, _, Some((state, policy))) => {
-            let texts = super::act::texts_here(ctx, &state, &policy)?;
+            let texts = super::transaction::texts_here(ctx, &state, &policy)?;
             let found = checks_now(&texts, &state, &policy.all_checks()).into_iter();
             Ok(found
                 .map(|check| Value {

@@ -1,17 +1,17 @@
 //! Scenario, slice, evidence: what `spec coverage` shows, and what holds an archive where policy asks for it.
 
-use super::act::{Facts, Needs, gather, texts_here};
 use super::archive::Waivers;
 use super::context::Context;
 use super::delta;
+use super::transaction::{Facts, Needs, gather, texts_here};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, SessionId};
+use loopx_rules::change_pack;
+use loopx_rules::change_pack::Slice;
 use loopx_rules::coverage;
 use loopx_rules::coverage::{Covered, Known};
 use loopx_rules::gate::ReadSections;
-use loopx_rules::pack;
-use loopx_rules::pack::Slice;
 use loopx_rules::policy::{EvidenceRule, Policy};
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
@@ -26,7 +26,7 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 
 /// The slices, and what decisions inserted beside them.
 fn served(texts: &Texts, state: &State) -> Vec<Slice> {
-    let mut slices = pack::slices_of(texts).unwrap_or_default();
+    let mut slices = change_pack::slices_of(texts).unwrap_or_default();
     slices.extend(plan::inserted(texts, state).unwrap_or_default());
     slices
 }
@@ -123,7 +123,7 @@ pub(super) fn unserved(policy: &Policy, texts: &Texts, delta: &Delta) -> Vec<Str
     if policy.archive.evidence == EvidenceRule::Off {
         return Vec::new();
     }
-    let slices = pack::slices_of(texts);
+    let slices = change_pack::slices_of(texts);
     coverage::unserved(&coverage::scenarios(delta), &slices.unwrap_or_default())
 }
 

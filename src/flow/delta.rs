@@ -4,7 +4,7 @@
 
 use super::context::Context;
 use super::spec::{Applied, Verdict, blocker};
-use super::strays;
+use super::unknown_scenarios;
 use crate::flow::file_merge::FileMerge;
 use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::hint::{command, hint};
@@ -141,7 +141,7 @@ pub(crate) fn judge(
             is_unchanged: delta.unchanged.is_some(),
             strays: match state.stage {
                 Stage::Plan if blockers.is_empty() && operations > 0 => {
-                    strays::of(ctx, policy, target, &delta, texts)?
+                    unknown_scenarios::of(ctx, policy, target, &delta, texts)?
                 }
                 _ => Vec::new(),
             },
@@ -461,7 +461,7 @@ pub(crate) fn is_filled(artifact: Artifact, profile: &Profile, texts: &Texts) ->
     match artifact {
         Artifact::SpecDelta => read(texts)
             .is_some_and(|(delta, _)| operations(&delta) > 0 || delta.unchanged.is_some()),
-        Artifact::Slices => loopx_rules::pack::slices(Some(text)).is_ok(),
+        Artifact::Slices => loopx_rules::change_pack::slices(Some(text)).is_ok(),
         _ => {
             let asked = profile.sections_of(artifact);
             markdown::empty_sections(text, asked, Language::Off).is_empty()

@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::view::state_at;
 use super::workcopy::{FileStatus, WorkCopy};
-use super::{files, naming, point};
+use super::{files, naming, op_ref};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
@@ -153,7 +153,7 @@ fn meant<'w>(
     }
     let is_point = |session: &Session| -> Result<bool> {
         let operations = snapshot.operations(session)?;
-        Ok(point::find(snapshot, session, &operations, first).is_ok())
+        Ok(op_ref::find(snapshot, session, &operations, first).is_ok())
     };
     match (here(), named()) {
         (Ok(session), Ok(other)) if is_point(&session)? => {

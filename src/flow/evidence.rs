@@ -1,20 +1,20 @@
 //! `run`: runs a command, streams it, and records what happened as evidence for the code it ran on.
 
-use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::stages::code_tree;
+use super::transaction::{Act, Done, Facts, Needs, act};
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{lease, policy_checks, policy_moved, seated, sign, task, trust};
+use super::{bound_here, lease, policy_checks, policy_moved, sign, task, trust};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::shell_word;
 use loopx_git::capture::{MOST, Recording, TAIL, Watch, record};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
+use loopx_rules::change_pack;
 use loopx_rules::checks::{Check, checks, checks_now};
 use loopx_rules::op::{Event, Evidence};
-use loopx_rules::pack;
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
@@ -69,8 +69,8 @@ pub(crate) fn run(
     ctx.repo.identity()?;
     let store = ctx.store()?;
     let session = ctx.session_to_change(&store.snapshot()?)?;
-    super::act::load_active(&store.snapshot()?, &session.state.id)?;
-    seated::require_no_other(ctx, &session.state)?;
+    super::transaction::load_active(&store.snapshot()?, &session.state.id)?;
+    bound_here::require_no_other(ctx, &session.state)?;
     let (argv, check) = argv(ctx, &session.state, request)?;
     let (policy, _) = ctx.policy_if_there(&session.state)?;
     // Whoever proves by role is no builder, and takes the build from nobody.
@@ -175,7 +175,7 @@ pub(crate) fn run(
             counts: None,
             is_check: check.is_some(),
             limit,
-            stray: seated::stray(ctx, &facts.state)?,
+            stray: bound_here::stray(ctx, &facts.state)?,
         };
         let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
         act.log = Some(log.clone());
@@ -396,7 +396,7 @@ fn argv(
         );
         return Err(match near {
             Some(near) => failure.help(command!("run --task {near}")),
-            None => failure.help(match pack::present(&texts).first() {
+            None => failure.help(match change_pack::present(&texts).first() {
                 Some(file) => command!("cat {file}"),
                 None => command!("status"),
             }),
@@ -436,10 +436,10 @@ fn check_texts(
     policy: &Policy,
 ) -> Result<Texts> {
     if !request.sign || policy.evidence.by.is_empty() {
-        return super::act::texts_here(ctx, state, policy);
+        return super::transaction::texts_here(ctx, state, policy);
     }
     let mut texts = Texts::default();
-    super::act::read_texts(&ctx.repo, state, &mut texts)?;
+    super::transaction::read_texts(&ctx.repo, state, &mut texts)?;
     ctx.share_list(&mut texts);
     Ok(texts)
 }

@@ -5,7 +5,7 @@ use super::approve::{self, Ends};
 use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{act, seated, stages};
+use super::{bound_here, stages, transaction};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, SessionId};
@@ -61,8 +61,8 @@ pub(crate) struct FinishRequest {
 pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = act::require_active(ctx.session_to_change(&snapshot)?)?;
-    let facts = act::gather_here(ctx, &snapshot, &session, act::Needs::Stage)?;
+    let session = transaction::require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = transaction::gather_here(ctx, &snapshot, &session, transaction::Needs::Stage)?;
     facts.require_person("an approval")?;
     let (state, gates) = (&facts.state, facts.view());
     require_code_of(ctx, state)?;
@@ -138,7 +138,7 @@ const MOST_STEPS: usize = 12;
 /// Goes on until the session is archived, or somebody else has to.
 pub(crate) fn finish(ctx: &Context, request: &FinishRequest) -> Result<Finished> {
     let store = ctx.store()?;
-    let state = act::require_active(ctx.session_to_change(&store.snapshot()?)?)?.state;
+    let state = transaction::require_active(ctx.session_to_change(&store.snapshot()?)?)?.state;
     let mut done = Finished {
         id: state.id.clone(),
         state,
@@ -164,7 +164,7 @@ pub(crate) fn finish(ctx: &Context, request: &FinishRequest) -> Result<Finished>
 /// Refuses to judge the code of another branch: from the build on, what is approved is the code that is checked out.
 fn require_code_of(ctx: &Context, state: &State) -> Result<()> {
     match state.stage {
-        Stage::Build | Stage::Review => seated::require_branch(ctx, state),
+        Stage::Build | Stage::Review => bound_here::require_branch(ctx, state),
         Stage::Clarify | Stage::Plan | Stage::Done => Ok(()),
     }
 }

@@ -3,14 +3,14 @@
 
 use super::bundle::{IMPORT, Imported, own_history, set_ref, sweep, take};
 use super::context::Context;
-use super::opening::Opening;
+use super::write_scope::Opening;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::nearest;
 use loopx_git::remote::{Answer, Fetched, Line};
-use loopx_rules::refusal::Refusal;
+use loopx_rules::push_rejection::Refusal;
 use loopx_rules::setup::typed;
 use loopx_store::Snapshot;
 use serde::Serialize;

@@ -9,10 +9,10 @@ use loopx_git::signing::can_check;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Operation;
 use loopx_rules::signature::{Flaw, bases};
+use loopx_store::audit_cache::Memory;
 use loopx_store::check;
 use loopx_store::check::{Damage, Found, Signed};
-use loopx_store::checked::Memory;
-use loopx_store::unread;
+use loopx_store::unreadable;
 use loopx_store::{Decision, Oddity, Session, Snapshot, Store};
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
     }
     let identity = ctx.repo.identity()?;
     let lock = store.lock()?;
-    found.put_back = unread::put_back(&ctx.repo, &snapshot, &found.damages, |id, path| {
+    found.put_back = unreadable::put_back(&ctx.repo, &snapshot, &found.damages, |id, path| {
         copied(ctx, id, path)
     })?;
     let left = look(ctx, &snapshot, &mut Memory::empty(&store, false))?;

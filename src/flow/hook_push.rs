@@ -12,8 +12,8 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
 use loopx_git::Repo;
-use loopx_rules::range_policy;
-use loopx_rules::range_policy::{Finding, Severity};
+use loopx_rules::range_rules;
+use loopx_rules::range_rules::{Finding, Severity};
 use loopx_rules::session::State;
 use loopx_store::Store;
 use std::ffi::OsString;
@@ -202,7 +202,7 @@ pub(super) fn set_back(
         Some(_) => "rewritten",
     };
     let info = repo.commit_info(old)?;
-    Ok(Some(range_policy::set_back(
+    Ok(Some(range_rules::set_back(
         branch,
         old,
         info.subject(),

@@ -14,9 +14,9 @@ use loopx_base::failure::{Code, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
-use loopx_rules::range_policy::{Finding, Severity};
-use loopx_store::pushed::Budget;
-use loopx_store::{Store, pushed};
+use loopx_rules::range_rules::{Finding, Severity};
+use loopx_store::receive::Budget;
+use loopx_store::{Store, receive};
 
 const HEADS: &str = "refs/heads/";
 
@@ -85,7 +85,7 @@ fn loopx(
             })
             .collect();
     };
-    pushed::check(repo, branch, update.old.as_ref(), new, budget)?
+    receive::check(repo, branch, update.old.as_ref(), new, budget)?
         .into_iter()
         .map(|(commit, what)| {
             finding(
@@ -104,7 +104,7 @@ fn unknown(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<Stri
         return Ok(Vec::new());
     };
     let branch = store.branch();
-    let all = pushed::unknown(&ctx.repo, branch, update.old.as_ref(), new)?;
+    let all = receive::unknown(&ctx.repo, branch, update.old.as_ref(), new)?;
     let said = all.iter().take(SHOWN).map(|path| {
         format!("`{branch}`: `{path}` is nothing that this git loopx knows; it is kept for programs that do")
     });
@@ -236,7 +236,7 @@ impl<'a> Server<'a> {
         let Some(new) = &update.new else {
             return Ok(Vec::new());
         };
-        let bound = pushed::bound(&self.ctx.repo, store.branch(), update.old.as_ref(), new)?;
+        let bound = receive::bound(&self.ctx.repo, store.branch(), update.old.as_ref(), new)?;
         let protected = bound
             .into_iter()
             .filter(|(branch, _)| self.policy.protects(branch));

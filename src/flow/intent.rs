@@ -1,8 +1,8 @@
 //! The statements of a request: numbered when the session begins, in a file of the session that nobody edits, and shown
 //! with what covers each.
 
-use super::act::{Needs, gather, texts_here};
 use super::context::Context;
+use super::transaction::{Needs, gather, texts_here};
 use loopx_base::failure::Result;
 use loopx_base::id::SessionId;
 use loopx_git::Repo;

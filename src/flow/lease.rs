@@ -3,9 +3,9 @@
 //! The token is random and lies in the worktree's own git dir, so that it says nothing of the machine
 //! and goes away with the worktree.
 
-use super::act::{Act, Facts, Needs, act, act_beside};
 use super::agent::ledger;
 use super::context::Context;
+use super::transaction::{Act, Facts, Needs, act, act_beside};
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;

@@ -1,10 +1,10 @@
 //! The context manifest of a session: what its stage, or one of its tasks, has to read. The core knows the rows of
 //! artifacts; here is what stands in the repository, and whether it is there.
 
-use super::act::{Facts, Needs, gather_here};
 use super::context::Context;
 use super::delta;
 use super::rules::Applying;
+use super::transaction::{Facts, Needs, gather_here};
 use crate::flow::files;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;

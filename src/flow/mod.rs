@@ -1,9 +1,8 @@
 //! One file per workflow: read facts, ask `core` for a decision, hand the result to the store.
 //!
-//! Every writing flow begins with an [`opening::Opening`], and nearly all go through [`act::act`]: lock, read,
+//! Every writing flow begins with an [`write_scope::Opening`], and nearly all go through [`transaction::act`]: lock, read,
 //! save the working copy, decide, commit, publish. A lost race starts again from reading, so that every gate is judged anew.
 
-pub(crate) mod act;
 pub(crate) mod adr;
 pub(crate) mod agent;
 pub(crate) mod amend;
@@ -11,9 +10,11 @@ pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod archive;
 pub(crate) mod begin;
+pub(crate) mod bound_here;
 pub(crate) mod bundle;
 pub(crate) mod change;
 pub(crate) mod changelog;
+pub(crate) mod checked_out;
 pub(crate) mod checks;
 pub(crate) mod complete;
 pub(crate) mod config;
@@ -24,13 +25,13 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod drift;
 pub mod driver;
+pub(crate) mod effective_target;
 pub(crate) mod evidence;
 pub(crate) mod file_merge;
 pub(crate) mod files;
 pub(crate) mod finish;
 pub(crate) mod fork;
 pub(crate) mod fsck;
-pub(crate) mod ground;
 pub(crate) mod hook;
 pub(crate) mod hook_commit;
 pub(crate) mod hook_once;
@@ -50,12 +51,11 @@ pub(crate) mod naming;
 pub(crate) mod next;
 pub(crate) mod note;
 mod old_root;
-pub(crate) mod opening;
+pub(crate) mod op_ref;
 pub(crate) mod operation;
 pub(crate) mod outline;
 pub(crate) mod pager;
 pub(crate) mod pipeline;
-pub(crate) mod point;
 mod policy_checks;
 pub(crate) mod policy_moved;
 pub(crate) mod preview;
@@ -73,8 +73,6 @@ mod revert;
 pub(crate) mod review;
 pub(crate) mod review_show;
 pub(crate) mod rules;
-pub(crate) mod seat;
-pub(crate) mod seated;
 pub(crate) mod sessions;
 pub(crate) mod setup;
 pub(crate) mod sign;
@@ -83,13 +81,14 @@ pub(crate) mod skills;
 pub(crate) mod spec;
 pub(crate) mod specs;
 pub(crate) mod stages;
-mod strays;
 pub(crate) mod sync;
 pub(crate) mod task;
 pub(crate) mod task_files;
 pub(crate) mod task_list;
+pub(crate) mod transaction;
 mod trust;
 pub(crate) mod undo;
+mod unknown_scenarios;
 pub(crate) mod upstream;
 pub(crate) mod verify;
 pub(crate) mod view;
@@ -97,6 +96,7 @@ mod watched;
 pub(crate) mod workcopy;
 pub(crate) mod working;
 mod world;
+pub(crate) mod write_scope;
 
-pub(crate) use act::{Done, act};
 pub(crate) use context::Context;
+pub(crate) use transaction::Done;

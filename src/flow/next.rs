@@ -1,11 +1,11 @@
 //! What leads on from a session, asked by this person in this worktree: the facts of [`loopx_rules::next`].
 
-use super::act::{Facts, Needs, gather_with};
 use super::context::Context;
 use super::skills::Skills;
 use super::task::outputs;
+use super::transaction::{Facts, Needs, gather_with};
 use super::workcopy::{self, FileStatus, Peek, WorkCopy};
-use super::{archive, coverage, ground, lease, rebase, review, sign, upstream};
+use super::{archive, coverage, effective_target, lease, rebase, review, sign, upstream};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::SessionId;
@@ -270,7 +270,7 @@ fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec
         return Ok(found);
     }
     if let Some((delta, _)) = super::delta::read(&facts.texts) {
-        let waits = ground::waits_for(snapshot, &delta, &[])?;
+        let waits = effective_target::waits_for(snapshot, &delta, &[])?;
         found.extend(waits.iter().map(super::spec::blocker));
     }
     let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;

@@ -10,10 +10,10 @@ pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod promote;
 
-use super::act::{Act, Facts, Needs, act_beside};
 use super::context::Context;
 use super::issue;
-use super::opening::{Opening, first, new_uid, seal};
+use super::transaction::{Act, Facts, Needs, act_beside};
+use super::write_scope::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, OpId, SessionId};

@@ -1,8 +1,8 @@
 //! The outline of a plan beside the code and the records: which angles were looked at, which questions are open, which
 //! tasks can run side by side; and the header of plan.md, kept in step with the list.
 
-use super::act::{Facts, Needs, gather_here};
 use super::context::Context;
+use super::transaction::{Facts, Needs, gather_here};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, SessionId};

@@ -1,10 +1,10 @@
 //! What an approval would cover and what it still waits for, judged as `approve` judges it: `approve --show`, and
 //! `edit` without a name. Nothing is written.
 
-use super::act::{Facts, Needs, gather};
 use super::approve::{self, Ends};
 use super::context::Context;
 use super::review;
+use super::transaction::{Facts, Needs, gather};
 use super::workcopy::{FileStatus, WorkCopy};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb};
@@ -49,7 +49,7 @@ pub(crate) struct Covered {
 pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = super::act::require_active(ctx.session(&snapshot)?)?;
+    let session = super::transaction::require_active(ctx.session(&snapshot)?)?;
     let facts = look(ctx, &snapshot, &session)?;
     let transition = approve::meant(&facts, ends)?;
     let view = facts.view();
@@ -80,7 +80,7 @@ pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
 pub(crate) fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = super::act::require_active(ctx.session_to_change(&snapshot)?)?;
+    let session = super::transaction::require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = look(ctx, &snapshot, &session)?;
     let stage = facts.state.stage;
     let blockers = match Transition::forward(stage) {

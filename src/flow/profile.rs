@@ -1,7 +1,7 @@
 //! `profile NAME`: gives an open session another profile, and with it the stage that it goes on from.
 
-use super::act::{Act, Done, Needs, act};
 use super::context::Context;
+use super::transaction::{Act, Done, Needs, act};
 use super::verify::policy_at;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::command;

@@ -5,11 +5,11 @@
 //! branch alone, and carries nothing that was not shared. Where the remote moved meanwhile the commit is thrown away,
 //! and the decision is made anew. Afterwards the branch here takes it in as a sync does.
 
-use super::act::{Act, Done, Facts, Needs, build, gather, load_active};
 use super::context::Context;
-use super::opening::Opening;
 use super::pushing::Pushing;
 use super::sync::{self, Request, fetch, follow, guard, limit};
+use super::transaction::{Act, Done, Facts, Needs, build, gather, load_active};
+use super::write_scope::Opening;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
@@ -18,7 +18,7 @@ use loopx_base::unfinished::Unfinished;
 use loopx_git::remote::{Answer, Line};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Body;
-use loopx_rules::refusal::Refusal;
+use loopx_rules::push_rejection::Refusal;
 use loopx_rules::session::State;
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::node::TaskId;
@@ -119,7 +119,7 @@ pub(crate) fn act_there<T>(
     }
 }
 
-type Made<T> = Committed<super::act::Built<T>>;
+type Made<T> = Committed<super::transaction::Built<T>>;
 
 /// Decides on what is known here and at the tip, and makes the commit on the tip.
 fn decided<T>(
@@ -140,7 +140,7 @@ fn decided<T>(
         Some(found) if found.state.uid == own.state.uid => found,
         _ => return Err(not_shared(&format!("session {id}"), remote)),
     };
-    let session = super::act::require_active(session)?;
+    let session = super::transaction::require_active(session)?;
     // Refused where the branch there is damaged, or was set back.
     let met = store.plan_meeting(identity, tip, &label, Linear::No)?.tip;
     let facts = gather(ctx, &there, &session, None, needs, Some(identity))?;

@@ -1,8 +1,8 @@
 //! `rebase`: a session gets another base, because the history that had its own was rewritten, or because its branch
 //! took in what the target has since.
 
-use super::act::{Act, Done, Needs, act_beside};
 use super::context::Context;
+use super::transaction::{Act, Done, Needs, act_beside};
 use super::upstream;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;

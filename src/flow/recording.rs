@@ -2,7 +2,7 @@
 //! branch go for it. Decided is already; here decisions become operations, and the states after them.
 
 use super::context::Context;
-use super::opening::{draft, seal};
+use super::write_scope::{draft, seal};
 use super::{trust, upstream, watched};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::SessionId;

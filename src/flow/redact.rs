@@ -3,10 +3,10 @@
 //! What was pushed is out of reach: it is named, so that it gets revoked.
 
 use super::context::Context;
-use super::opening::Opening;
 use super::sync::follow;
 use super::sync::guard::{credentials, described};
 use super::workcopy::FOLDER;
+use super::write_scope::Opening;
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
@@ -14,9 +14,9 @@ use loopx_base::id::Oid;
 use loopx_base::redaction::{LEAST, Texts, decoded};
 use loopx_git::Repo;
 use loopx_rules::session::is_state_file;
+use loopx_store::audit_cache::Memory;
 use loopx_store::check;
 use loopx_store::check::Signed;
-use loopx_store::checked::Memory;
 use loopx_store::{Blobs, Redacted, Snapshot, Store, brought, redacted};
 use serde::Serialize;
 use std::collections::BTreeSet;

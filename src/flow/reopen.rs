@@ -1,9 +1,9 @@
 //! `reopen`: takes a session that is done back to the build, and its archive with it. Whoever comments on what is done
 //! has a place to go.
 
-use super::act::{Act, Done, Needs, act};
 use super::archive::{self, Unarchived};
 use super::context::Context;
+use super::transaction::{Act, Done, Needs, act};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::gate;

@@ -4,8 +4,8 @@
 use super::context::Context;
 use super::journal::Step;
 use super::naming::unknown;
-use super::opening::{Opening, draft, seal};
 use super::workcopy::{WorkCopy, marker_line};
+use super::write_scope::{Opening, draft, seal};
 use super::{files, undo};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};

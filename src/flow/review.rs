@@ -3,11 +3,11 @@
 
 mod open;
 
-use super::act::{Act, Done, Facts, Needs, act};
+use super::bound_here;
 use super::context::Context;
-use super::seated;
 use super::sign::{self, Judge};
 use super::stages::{code_tree, require};
+use super::transaction::{Act, Done, Facts, Needs, act};
 use super::upstream;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
@@ -265,7 +265,7 @@ fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Ac
     let state = &facts.state;
     require(facts, Transition::BuildToReview)?;
     // In review the hooks refuse commits, so what is uncommitted now could not be committed later.
-    seated::require_branch(ctx, &facts.state)?;
+    bound_here::require_branch(ctx, &facts.state)?;
     if !request.allow_uncommitted {
         require_clean(facts)?;
     }
@@ -309,7 +309,7 @@ fn judge(
     let state = &facts.state;
     let reason = whole.reason.clone();
     facts.require_person("a verdict")?;
-    seated::require_branch(ctx, &facts.state)?;
+    bound_here::require_branch(ctx, &facts.state)?;
     if !whole.allow_uncommitted {
         require_clean(facts)?;
     }

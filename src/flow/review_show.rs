@@ -1,8 +1,8 @@
 //! What a reviewer looks at: range, commits, files, checks, findings and specs of a session. Nothing here writes.
 
-use super::act::{Needs, gather, texts_here};
 use super::change::RequirementDiff;
 use super::context::Context;
+use super::transaction::{Needs, gather, texts_here};
 use super::{change, review};
 use loopx_base::failure::Result;
 use loopx_base::globs::Globs;

@@ -1,15 +1,15 @@
 //! Beginning and ending sessions, and which branch they belong to.
 
-use super::act::{Act, Done, Facts, Needs, act, act_after, differences};
 use super::begin as beginning;
 use super::context::Context;
 use super::issue;
 use super::journal::Step;
 use super::old_root;
-use super::opening::{Opening, first, new_uid, seal};
 use super::revert;
+use super::transaction::{Act, Done, Facts, Needs, act, act_after, differences};
 use super::trust;
 use super::workcopy::{self, WorkCopy};
+use super::write_scope::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
@@ -518,7 +518,7 @@ pub(crate) fn save_after(
 
 fn saved(facts: &Facts<'_>, reason: Option<String>) -> Result<Act<()>> {
     if facts.saved.is_empty() && facts.outputs.is_empty() {
-        return Err(super::act::nothing_to_save());
+        return Err(super::transaction::nothing_to_save());
     }
     let names = facts.saved.iter().map(ToString::to_string);
     let names: Vec<String> = names.chain(facts.outputs.writes.keys().cloned()).collect();

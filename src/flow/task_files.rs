@@ -1,8 +1,8 @@
 //! The files of tasks by hand: `edit`, `put`, `cat` and `checkout` of `tasks/<id>/...`. The rules of their names are in
 //! [`loopx_rules::task::outputs`].
 
-use super::act::{load_active, nothing_to_save, texts_here};
 use super::context::Context;
+use super::transaction::{load_active, nothing_to_save, texts_here};
 use super::workcopy::{self, WorkCopy, require_name};
 use super::working::{Put, no_worktree, open_editor};
 use super::{files, sessions, view};

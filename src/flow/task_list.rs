@@ -1,8 +1,8 @@
 //! `task add|edit|move|check|import|export`: the list of tasks as a file of the session. It is written on the road
 //! that every artifact takes; what becomes of a task is the business of its records.
 
-use super::act::texts_here;
 use super::context::Context;
+use super::transaction::texts_here;
 use super::working::{self, Put};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};

@@ -1,12 +1,12 @@
 //! `undo` and `redo`: a new commit that restores an earlier state, or brings back what an undo took.
 //! History is never rewritten; each command is one operation that names what it is about.
 
-use super::act::{differences, load_active};
 use super::context::Context;
 use super::journal::Step;
 use super::naming::unknown;
-use super::opening::{Opening, draft, seal};
-use super::{point, sign};
+use super::transaction::{differences, load_active};
+use super::write_scope::{Opening, draft, seal};
+use super::{op_ref, sign};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
@@ -103,7 +103,7 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
             let undone: Vec<&Operation> = match back {
                 Back::Last { count, of } => last(id, operations, *count, of.as_deref(), &me)?,
                 Back::Only(point) => {
-                    let one = point::find(snapshot, session, operations, point)?;
+                    let one = op_ref::find(snapshot, session, operations, point)?;
                     require_undoable(id, operations, one)?;
                     vec![one]
                 }
@@ -393,7 +393,7 @@ fn to<'o>(
     point: &str,
 ) -> Result<Vec<&'o Operation>> {
     let id = &session.state.id;
-    let target = point::find(snapshot, session, operations, point)?;
+    let target = op_ref::find(snapshot, session, operations, point)?;
     match way_back(operations, &target.op) {
         Some(WayBack::Undo(back)) if !back.is_empty() => Ok(back),
         Some(WayBack::Gone(gone)) => Err(Failure::refused(

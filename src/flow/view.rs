@@ -1,6 +1,5 @@
 //! Reading: status, list, show, log, diff. Nothing here writes.
 
-use super::act::Facts;
 use super::context::Context;
 use super::landed::{self, Landed};
 use super::lease::{self, ClaimView};
@@ -10,17 +9,18 @@ use super::rules::{self, RulesMoved};
 use super::sign;
 use super::specs;
 use super::task::{self, TaskApart, TaskTaken};
+use super::transaction::Facts;
 use super::upstream;
 use super::workcopy::{self, FileStatus};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_rules::artifact::Artifact;
+use loopx_rules::change_pack::{Graph, NodeStatus};
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, Claim, FindingView, GateView, Taken, Uncommitted};
 use loopx_rules::next::{Advised, Distance, Sequence, Waits};
 use loopx_rules::op::Operation;
-use loopx_rules::pack::{Graph, NodeStatus};
 use loopx_rules::profile::ProfileName;
 use loopx_rules::replay::undone;
 use loopx_rules::review::Judgement;
@@ -474,7 +474,7 @@ pub(super) fn artifacts_at(
 /// The state after an operation.
 pub(super) fn state_at(snapshot: &Snapshot<'_>, session: &Session, point: &str) -> Result<State> {
     let operations = snapshot.operations(session)?;
-    let wanted = super::point::find(snapshot, session, &operations, point)?;
+    let wanted = super::op_ref::find(snapshot, session, &operations, point)?;
     let at = operations
         .iter()
         .position(|op| op.op == wanted.op)

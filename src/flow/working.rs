@@ -1,12 +1,12 @@
 //! Working on artifacts: the editor, `put`, `checkout`.
 
 use super::Done;
-use super::act::load_active;
-use super::act::nothing_to_save;
 use super::context::Context;
 use super::files;
 use super::sessions;
 use super::task_list;
+use super::transaction::load_active;
+use super::transaction::nothing_to_save;
 use super::workcopy::{self, FileStatus, WorkCopy};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};

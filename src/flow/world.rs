@@ -2,9 +2,9 @@
 //! clock. Nothing is looked at that no task waits for, and nothing of it is stored. The rules are in
 //! [`loopx_rules::task::world`].
 
-use super::act::Facts;
 use super::context::Context;
 use super::sign;
+use super::transaction::Facts;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, Person};
 use loopx_git::{Identity, Repo};

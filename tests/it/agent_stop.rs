@@ -3,6 +3,7 @@
 
 use crate::support::agent::{document, hook, hook_in, pre_tool, stop, stop_in, stop_input};
 use crate::support::drive::{Drive, ID};
+use crate::support::sources;
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -340,24 +341,15 @@ fn edge_17_the_ways_out_work_under_every_rule_that_we_ship() {
 
 /// Every command that a message or a hint of ours names as the way on.
 fn recommended() -> Vec<String> {
-    fn sources(dir: &Path, found: &mut Vec<String>) {
-        for entry in std::fs::read_dir(dir).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                sources(&path, found);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                let text = std::fs::read_to_string(&path).expect("a source");
-                // What stands in tests of the guard is meant to be refused.
-                let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-                found.push(code.to_owned());
-            }
-        }
-    }
-    let mut texts = Vec::new();
-    sources(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
-        &mut texts,
-    );
+    let code_of = |path: &PathBuf| {
+        let text = sources::text(path);
+        // What stands in tests of the guard is meant to be refused.
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        code.to_owned()
+    };
+    let files = sources::program().into_iter();
+    let files = files.filter(|path| !path.ends_with("tests.rs"));
+    let texts: Vec<String> = files.map(|path| code_of(&path)).collect();
     let mut commands = Vec::new();
     for text in texts {
         for marker in [

@@ -1,29 +1,14 @@
 //! The catalogue of codes: what the sources make is what it says, and `help codes` prints it (finding A3).
 
 use crate::support::Sandbox;
+use crate::support::sources;
 use loopx_base::code::Code;
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-
-fn sources(dir: &Path, found: &mut String) {
-    for entry in fs::read_dir(dir).expect("read a source folder") {
-        let path = entry.expect("read an entry").path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("code.rs") {
-            found.push_str(&fs::read_to_string(&path).expect("read a source file"));
-        }
-    }
-}
 
 fn all_sources() -> String {
-    let mut found = String::new();
-    sources(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
-        &mut found,
-    );
-    found
+    let files = sources::program().into_iter();
+    let files = files.filter(|path| !path.ends_with("code.rs"));
+    files.map(|path| sources::text(&path)).collect()
 }
 
 fn variant(code: Code) -> String {

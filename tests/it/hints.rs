@@ -2,12 +2,12 @@
 //! command line (finding A3, design 9).
 
 use crate::support::shell::words;
+use crate::support::sources;
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use git_loopx::testing::Cli;
 use loopx_base::hint::Verb;
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What may stand where a template has a place.
 const VALUES: [&str; 9] = [
@@ -23,27 +23,21 @@ const VALUES: [&str; 9] = [
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {
-    let mut open = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
-    let mut found = Vec::new();
-    while let Some(dir) = open.pop() {
-        for entry in fs::read_dir(dir).expect("read a source folder") {
-            let path = entry.expect("read an entry").path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
-                let text = fs::read_to_string(&path).expect("read a source file");
-                let code: Vec<&str> = text
-                    .split("#[cfg(test)]\nmod tests")
-                    .next()
-                    .unwrap_or_default()
-                    .lines()
-                    .filter(|line| !line.trim_start().starts_with("//"))
-                    .collect();
-                found.push((path, code.join("\n")));
-            }
-        }
-    }
-    found
+    let files = sources::program().into_iter();
+    let files = files.filter(|path| !path.ends_with("tests.rs"));
+    let code_of = |path: PathBuf| {
+        let text = sources::text(&path);
+        let code = text
+            .split("#[cfg(test)]\nmod tests")
+            .next()
+            .unwrap_or_default();
+        let lines = code.lines();
+        let code: Vec<&str> = lines
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .collect();
+        (path, code.join("\n"))
+    };
+    files.map(code_of).collect()
 }
 
 /// The string literal that `text` begins with, unescaped.

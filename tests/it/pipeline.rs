@@ -178,7 +178,7 @@ fn each_pipeline_of_the_program_is_printed_byte_for_byte_and_has_no_finding() {
     let rows = listed["pipelines"].as_array().expect("pipelines");
     for ((mode, count), row) in MODES.iter().zip(rows) {
         assert_eq!((&row["name"], &row["tasks"]), (&json!(mode), &json!(count)));
-        let file = format!("src/core/pipeline/builtin/{mode}.toml");
+        let file = format!("crates/rules/src/pipeline/builtin/{mode}.toml");
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let text = std::fs::read_to_string(file).expect("a file");
         assert_eq!(s.loopx(&["pipeline", "show", mode]).ok(), text);

@@ -15,7 +15,7 @@ fn each_role_is_listed_and_its_prompt_is_printed_byte_for_byte() {
     assert_eq!(roles.len(), 12);
     for role in roles {
         let name = text(&role["role"]);
-        let file = format!("src/core/role/prompts/{name}.md");
+        let file = format!("crates/rules/src/role/prompts/{name}.md");
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
         let wanted = std::fs::read_to_string(file).expect("a file");
         assert_eq!(s.loopx(&["agent", "prompt", &name]).ok(), wanted);

@@ -28,8 +28,8 @@ use Held::{Elsewhere, Here, Not, Unit, With};
 
 const AGENT: &str = "drives an agent: no agent is driven in issue 2";
 const STOP_GATE: &str = "stop gates: issue 4";
-const TASK_FILE: &str = "src/core/task/file/tests.rs";
-const TASK_GRAPH: &str = "src/core/task/graph/tests.rs";
+const TASK_FILE: &str = "crates/rules/src/task/file/tests.rs";
+const TASK_GRAPH: &str = "crates/rules/src/task/graph/tests.rs";
 const ARCHIVE: &str = "tests/it/archive.rs";
 
 const SCENARIOS: [(&str, Held); 92] = [
@@ -94,7 +94,7 @@ const SCENARIOS: [(&str, Held); 92] = [
     (
         "S-051",
         Unit(
-            "src/core/markdown.rs",
+            "crates/rules/src/markdown.rs",
             "the_language_rule_has_the_thresholds_of_the_reference",
         ),
     ),

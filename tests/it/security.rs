@@ -1,9 +1,10 @@
 //! The chapter on security of docs/server.md: each row of its table of guarantees and each paragraph has tests that hold it,
 //! and those tests are there.
 
+use crate::support::sources;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What a row or a paragraph begins with, and the tests that hold it.
 const HELD: [(&str, &[&str]); 20] = [
@@ -152,17 +153,6 @@ const HELD: [(&str, &[&str]); 20] = [
     ),
 ];
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|kind| kind == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 fn the_chapter_on_security_is_held_by_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -176,10 +166,8 @@ fn the_chapter_on_security_is_held_by_tests() {
         let held = HELD.iter().any(|(begin, _)| line.starts_with(begin));
         assert!(held, "no test is named for: {line}");
     }
-    let mut files = Vec::new();
-    for folder in ["src", "tests"] {
-        sources(&root.join(folder), &mut files);
-    }
+    let mut files = sources::program();
+    files.extend(sources::rust_files("tests"));
     let mut tests = BTreeSet::new();
     for file in files {
         let text = fs::read_to_string(file).expect("a source");

@@ -1,24 +1,20 @@
 //! The list of findings is what the code says: no id is missing, and none is left over.
 
 use crate::support::Sandbox;
+use crate::support::sources;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The sources that make findings, the list itself left out.
 fn sources() -> String {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = vec![
-        root.join("flow/spec.rs"),
-        root.join("flow/delta.rs"),
-        root.join("flow/ground.rs"),
-    ];
-    let entries = std::fs::read_dir(root.join("core/spec")).expect("a folder");
-    files.extend(entries.map(|entry| entry.expect("an entry").path()));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = sources::rust_files("crates/spec-engine/src");
+    files.retain(|path| !path.components().any(|part| part.as_os_str() == "adr"));
+    files.extend(
+        ["spec", "delta", "effective_target"].map(|name| root.join(format!("src/flow/{name}.rs"))),
+    );
     files.retain(|path| path.is_file() && !path.ends_with(Path::new("catalogue.rs")));
-    files
-        .iter()
-        .map(|path| std::fs::read_to_string(path).expect("a source"))
-        .collect()
+    files.iter().map(|path| sources::text(path)).collect()
 }
 
 /// Ids by the severities that calls give them: the first words of each call's arguments.

@@ -4,8 +4,8 @@
 //! heading `Domain: PATH` and goes to the end.
 
 use super::artifact::Artifact;
+use super::change_pack::{Slice, SliceKind};
 use super::markdown;
-use super::pack::{Slice, SliceKind};
 use super::texts::Texts;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;

@@ -4,8 +4,8 @@
 //! Pure: which checks of the policy a session has to pass is found elsewhere.
 
 use super::artifact::Artifact;
+use super::change_pack;
 use super::op::Evidence;
-use super::pack;
 use super::session::{Recorded, State};
 use super::task::node::TaskId;
 use super::task::plan;
@@ -170,7 +170,7 @@ fn of_artifacts(texts: &Texts, state: &State) -> Result<Vec<Check>, Blocker> {
 /// Every check that the artifacts of a session name, in their order; or what is wrong with one of them.
 fn written(texts: &Texts) -> Result<Vec<Check>, Blocker> {
     let mut found = Vec::new();
-    for source in pack::present(texts) {
+    for source in change_pack::present(texts) {
         let check = |id, argv| Check {
             id,
             argv,
@@ -182,7 +182,7 @@ fn written(texts: &Texts) -> Result<Vec<Check>, Blocker> {
             found.extend(own.map(|(node, argv)| check(node.id.to_string(), argv.to_vec())));
             continue;
         }
-        let slices = pack::slices_in(source, texts)?.into_iter();
+        let slices = change_pack::slices_in(source, texts)?.into_iter();
         found.extend(slices.map(|slice| check(slice.id, slice.verification)));
     }
     Ok(found)
@@ -192,9 +192,9 @@ fn written(texts: &Texts) -> Result<Vec<Check>, Blocker> {
 mod tests {
     use super::{Check, Runs, Source, checks_now, clashes};
     use crate::artifact::Artifact;
-    use crate::laws::{evidence, started};
     use crate::op::Evidence;
     use crate::replay::fold;
+    use crate::replay_props::{evidence, started};
     use crate::session::recorded;
     use crate::texts::Texts;
     use loopx_base::id::SessionId;

@@ -4,9 +4,9 @@
 //! on one code tree. Where policy asks for proof, a scenario without it is waived by name, with a reason, or it
 //! holds the archive.
 
+use super::change_pack::Slice;
 use super::checks::{Word, word_on};
 use super::op::Evidence;
-use super::pack::Slice;
 use super::session::{Recorded, State};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;

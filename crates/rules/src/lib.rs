@@ -6,12 +6,16 @@
 pub mod account;
 pub mod agent_identity;
 pub mod artifact;
+pub mod artifact_merge;
 pub mod brief;
 pub mod catalogue;
 mod causality;
+pub mod change_pack;
 pub mod checks;
-mod clash;
+#[cfg(test)]
+mod clone_props;
 pub mod commit_policy;
+mod conflicts;
 pub mod coverage;
 pub mod depends;
 pub mod event;
@@ -20,11 +24,6 @@ pub mod gate;
 pub mod headings;
 pub mod intent;
 pub mod issue;
-pub mod join;
-#[cfg(test)]
-mod laws;
-#[cfg(test)]
-mod laws_of_clones;
 pub mod lease;
 pub mod manifest;
 pub mod markdown;
@@ -34,17 +33,18 @@ pub mod note;
 pub mod op;
 pub mod openspec;
 pub mod outline;
-pub mod pack;
 pub mod peer;
 pub mod pipeline;
 pub mod policy;
 pub mod profile;
 pub mod proposal;
-pub mod range_policy;
+pub mod push_rejection;
+pub mod range_rules;
 pub mod rebase;
 pub mod record;
-pub mod refusal;
 pub mod replay;
+#[cfg(test)]
+mod replay_props;
 pub mod revert;
 pub mod review;
 pub mod role;

@@ -1,7 +1,7 @@
 //! The proposal of `plan`: a task, or a slice, for each scenario of the delta that none serves yet. Which command shows
 //! that it works only its writer knows: that place stays empty, and holds the gate.
 
-use super::pack::{Slice, SliceKind};
+use super::change_pack::{Slice, SliceKind};
 use serde_json::json;
 
 /// One task or slice to come.
@@ -101,7 +101,7 @@ pub fn slices(text: &str, scenarios: &[String]) -> Option<Proposal> {
 #[cfg(test)]
 mod tests {
     use super::{slices, tasks};
-    use crate::pack;
+    use crate::change_pack;
     use crate::task::slices::{good_plan, slices as read_tasks};
 
     const ONE: &str = r#"{"id":"TASK-001","title":"T","scenarios":["a/R/S"],"convergence":{"criteria":["C"],"verification":{"cmd":["sh","t.sh"]}}}"#;
@@ -129,7 +129,7 @@ mod tests {
         let scenarios = ["a/R/S".to_owned(), "a/R/Two \"words\"".to_owned()];
         let proposal = slices("[]\n", &scenarios).expect("a proposal");
         assert_eq!(proposal.count, 2);
-        let fault = pack::slices(Some(&proposal.text)).expect_err("no command yet");
+        let fault = change_pack::slices(Some(&proposal.text)).expect_err("no command yet");
         let faults: Vec<&str> = fault.message.lines().collect();
         assert_eq!(faults.len(), 2, "{faults:#?}");
         assert!(
@@ -139,7 +139,7 @@ mod tests {
         let filled = proposal
             .text
             .replace("\"verification\": []", "\"verification\": [\"true\"]");
-        let found = pack::slices(Some(&filled)).expect("slices");
+        let found = change_pack::slices(Some(&filled)).expect("slices");
         assert_eq!(found[1].scenarios, [scenarios[1].clone()]);
         // What somebody wrote stays.
         assert_eq!(slices(&filled, &["a/R/New".to_owned()]), None);

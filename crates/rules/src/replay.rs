@@ -4,9 +4,9 @@
 //! which they arrived. What was undone is left out, unless its undo was undone too.
 
 use super::artifact::Artifact;
+use super::artifact_merge::{self, Joiner, NoJoiner, artifacts};
 use super::causality::Causality;
-use super::clash::{self, Fate, fates};
-use super::join::{self, Joiner, NoJoiner, artifacts};
+use super::conflicts::{self, Fate, fates};
 use super::op::{Body, Event, Operation};
 use super::record::FORMAT;
 use super::session::{
@@ -197,7 +197,7 @@ pub fn walk(
         }
     }
     (state.artifacts, state.joins) = artifacts(&ops, &counted, &cause, joiner)?;
-    state.files = join::files(&ops, &counted, &cause);
+    state.files = artifact_merge::files(&ops, &counted, &cause);
     // What was undone still happened last.
     if let Some(last) = ops.last() {
         state.seq = last.seq;
@@ -290,7 +290,7 @@ fn void(ops: &[&Operation]) -> BTreeSet<OpId> {
 /// What an undo took back and no redo brought back. Not what a person settled away.
 pub fn taken_back(ops: &[Operation]) -> BTreeSet<OpId> {
     let ops = in_order(ops);
-    let back = clash::taken_back(&ops, &Causality::of(&ops));
+    let back = conflicts::taken_back(&ops, &Causality::of(&ops));
     back.into_iter().map(|at| ops[at].op.clone()).collect()
 }
 
@@ -400,7 +400,7 @@ pub fn redoable(ops: &[Operation]) -> Redoable<'_> {
     let cause = Causality::of(&sorted);
     let mut found = Redoable::default();
     let mut back = Vec::new();
-    for (at, undos) in clash::undos_of(&sorted, &cause) {
+    for (at, undos) in conflicts::undos_of(&sorted, &cause) {
         let since = (0..sorted.len()).rev().find(|other| {
             let op = sorted[*other];
             !op.is_passed_over() && undos.iter().any(|undo| !cause.saw(*undo, *other))

@@ -324,8 +324,8 @@ fn bullets(paths: &[String], language: Language) -> String {
 mod tests {
     use super::Revert;
     use crate::artifact::Artifact;
+    use crate::change_pack;
     use crate::headings;
-    use crate::pack;
     use crate::policy::Language;
     use loopx_base::id::{Oid, SessionId};
 
@@ -348,7 +348,7 @@ mod tests {
         let id = SessionId::parse("demo").expect("an id");
         let slices = |revert: &Revert| {
             let all = revert.artifacts(&id, &revert.title(), None, Language::Off);
-            pack::slices(all.get(&Artifact::Slices).map(String::as_str))
+            change_pack::slices(all.get(&Artifact::Slices).map(String::as_str))
         };
         let found = slices(&revert(&["a b", "-c"], &["-c"])).expect("slices");
         assert_eq!(found[0].verification[6..], ["--", "-c"]);

@@ -4,9 +4,9 @@
 //! Pure: who wrote the words and who approved them is found elsewhere, and so is whose signature holds.
 
 use super::artifact::Artifact;
+use super::change_pack;
 use super::checks::Check;
 use super::op::Operation;
-use super::pack;
 use super::task::slices::commands;
 use super::texts::Texts;
 use loopx_base::id::{Oid, Person};
@@ -96,7 +96,7 @@ impl Commands {
     pub fn of(artifact: Artifact, texts: &Texts) -> Self {
         let all = match (artifact, texts.list()) {
             (Artifact::TaskList, Some(list)) => list.as_deref().ok().map(commands),
-            _ => pack::slices_in(artifact, texts).ok().map(|slices| {
+            _ => change_pack::slices_in(artifact, texts).ok().map(|slices| {
                 let argvs = slices.into_iter().map(|slice| slice.verification);
                 argvs.collect()
             }),
@@ -127,7 +127,7 @@ pub fn origin<'o>(
     let wrote = |op: &&&Operation| {
         let mut written = op.writes.iter();
         written.any(|(artifact, write)| {
-            pack::CHECK_FILES.contains(artifact)
+            change_pack::CHECK_FILES.contains(artifact)
                 && write.to.as_ref().is_some_and(|to| has(*artifact, to, argv))
         })
     };
@@ -145,7 +145,9 @@ pub fn covers(
     has: impl Fn(Artifact, &Oid, &[String]) -> bool,
 ) -> bool {
     let mut files = files.iter();
-    files.any(|(artifact, blob)| pack::CHECK_FILES.contains(artifact) && has(*artifact, blob, argv))
+    files.any(|(artifact, blob)| {
+        change_pack::CHECK_FILES.contains(artifact) && has(*artifact, blob, argv)
+    })
 }
 
 /// A command that nobody here agreed to, with who wrote it.

@@ -6,11 +6,11 @@
 //! sessions on one branch are both in it; what that means is decided elsewhere. Branches that format 1 bound are
 //! files with the session's name; they are read, and replaced where they change.
 
-use super::shelf::{self, Held};
-use super::{Edits, Snapshot, layout, shelves};
+use super::fanout_folder::{self, Held};
+use super::{Edits, Snapshot, fanout, layout};
 use loopx_base::failure::Result;
+use loopx_base::fanout::Shelf;
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::shelf::Shelf;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::session::State;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ pub(super) fn sessions(repo: &Repo, entry: &Entry) -> Result<BTreeSet<String>> {
 
 /// The sessions that a code branch is bound to, by name.
 pub(super) fn of_branch(repo: &Repo, tree: &Oid, branch: &str) -> Result<Vec<SessionId>> {
-    let Some(entry) = shelves::entry_at(repo, tree, &layout::binding(branch))? else {
+    let Some(entry) = fanout::entry_at(repo, tree, &layout::binding(branch))? else {
         return Ok(Vec::new());
     };
     let names = sessions(repo, &entry)?.into_iter();
@@ -165,7 +165,7 @@ pub(super) fn entries(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>
     let Some(folder) = folder.filter(|entry| entry.kind == EntryKind::Tree) else {
         return Ok(BTreeMap::new());
     };
-    let held = shelf::entries(repo, Shelf::Names, &folder.id)?.into_iter();
+    let held = fanout_folder::entries(repo, Shelf::Names, &folder.id)?.into_iter();
     Ok(held.map(|Held { name, entry, .. }| (name, entry)).collect())
 }
 

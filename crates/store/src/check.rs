@@ -1,18 +1,18 @@
 //! Checking and repairing sessions: the stored state against a replay of the operations, and every
 //! object that a session names.
 
-use super::checked::Memory;
+use super::audit_cache::Memory;
+use super::fanout_folder::Fault;
 use super::folder::place;
+use super::history::Oddity;
+use super::last_good::{archived_before, history, last_folder};
 use super::loss::{How, Records};
-use super::past::Oddity;
-use super::shelf::Fault;
+use super::merge_session::settle_candidate;
 use super::snapshot::Folder;
-use super::united::settle_candidate;
-use super::unread::{self, Depth, Unread};
-use super::whole::{archived_before, history, last_folder};
+use super::unreadable::{self, Depth, Unread};
 use super::{
-    Edits, FORMAT, Lines, Session, Snapshot, Store, attest, beside, bindings, exact, guard, layout,
-    ops, past, shelves, stored, stray,
+    Edits, FORMAT, Lines, Session, Snapshot, Store, attestations, bindings, exact_files, fanout,
+    history, layout, layout_audit, no_loss, ops, stored, stray,
 };
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
@@ -120,7 +120,7 @@ pub fn check(
     memory: &mut Memory,
     signed: impl FnMut(&SessionId, &Session) -> Result<Signed>,
 ) -> Result<Found> {
-    let named = beside::names(repo, snapshot, memory);
+    let named = layout_audit::names(repo, snapshot, memory);
     match records(repo, snapshot, memory, signed) {
         Ok(mut found) => {
             found.damages.extend(named);
@@ -165,7 +165,7 @@ fn records(
         let (path, entry) = (folder.path.clone(), folder.entry.clone());
         if memory.knows(&path, &entry.id) {
             // What was whole once may have been torn since: the names of the tip are looked at each time.
-            let unread = unread::below(repo, &entry, Depth::Top);
+            let unread = unreadable::below(repo, &entry, Depth::Top);
             if !unread.is_empty() {
                 memory.forget(&entry.id);
                 found.damages.push(unreadable(id.as_str(), unread));
@@ -177,7 +177,7 @@ fn records(
             None => Depth::Headers,
             Some(_) => Depth::Bytes,
         };
-        let unread = unread::below(repo, &entry, depth);
+        let unread = unreadable::below(repo, &entry, depth);
         if !unread.is_empty() {
             found.damages.push(unreadable(id.as_str(), unread));
             continue;
@@ -201,7 +201,7 @@ fn records(
             continue;
         }
         // What somebody signed comes first: to compute a state again says nothing of that.
-        if let Some(what) = exact::fault(repo, &id, &entry.id)? {
+        if let Some(what) = exact_files::fault(repo, &id, &entry.id)? {
             let damage = damage(id.as_str(), what, Mend::Rewrite);
             found.damages.push(damage);
             continue;
@@ -217,11 +217,11 @@ fn records(
         }
         let flaw = match check_archived(repo, snapshot, folder.clone())? {
             Some(what) => Some((what, Mend::Restore)),
-            None => exact::archived(repo, snapshot, folder)?,
+            None => exact_files::archived(repo, snapshot, folder)?,
         };
         match flaw {
             Some((what, mend)) => {
-                let unread = unread::below(repo, &entry, Depth::Bytes);
+                let unread = unreadable::below(repo, &entry, Depth::Bytes);
                 found.damages.push(match unread.is_empty() {
                     true => damage(&path, what, mend),
                     false => unreadable(&path, unread),
@@ -231,20 +231,25 @@ fn records(
         }
     }
     history_of(repo, snapshot, memory, &mut found)?;
-    found.damages.extend(beside::layouts(repo, snapshot)?);
+    found.damages.extend(layout_audit::layouts(repo, snapshot)?);
     // Whose a folder is can be told of these all the same.
     let damaged = found.damages.iter();
     let damaged =
         damaged.filter(|one| !matches!(one.mend, Mend::Unsign | Mend::Rewrite | Mend::Move));
     let damaged = damaged.map(Damage::name).collect();
-    found.damages.extend(beside::doubles(snapshot, &damaged)?);
+    found
+        .damages
+        .extend(layout_audit::doubles(snapshot, &damaged)?);
     // A session that is going to be restored is one that a branch may be bound to.
     let known: BTreeSet<String> = found.damages.iter().map(Damage::name).collect();
     let before = memory.tip().cloned();
     let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
-    found
-        .damages
-        .extend(beside::bindings(repo, snapshot, &known, before.as_ref())?);
+    found.damages.extend(layout_audit::bindings(
+        repo,
+        snapshot,
+        &known,
+        before.as_ref(),
+    )?);
     Ok(found)
 }
 
@@ -255,7 +260,7 @@ fn history_of(
     memory: &mut Memory,
     found: &mut Found,
 ) -> Result<()> {
-    let past = past::look(repo, snapshot, memory.tip())?;
+    let past = history::look(repo, snapshot, memory.tip())?;
     memory.commits = past.commits;
     memory.unread = past.unread;
     found.oddities = past.oddities;
@@ -357,7 +362,7 @@ pub(super) fn replay(
     folder: &Oid,
 ) -> Result<(State, Option<String>)> {
     let (ops_tree, ops) = read_operations(lines, folder)?;
-    let (mut state, flaw) = attest::replay(lines, id, &ops, folder)?;
+    let (mut state, flaw) = attestations::replay(lines, id, &ops, folder)?;
     state.ops = Some(ops_tree);
     Ok((state, flaw))
 }
@@ -436,7 +441,7 @@ impl Store<'_> {
         };
         // What cannot be read here is said by `doctor`.
         let known = repo.commit_info(&known).ok();
-        let before = known.and_then(|info| shelves::entry_at(repo, &info.tree, &session.path).ok());
+        let before = known.and_then(|info| fanout::entry_at(repo, &info.tree, &session.path).ok());
         if before
             .flatten()
             .is_some_and(|before| before.id == session.tree)
@@ -496,7 +501,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
             continue;
         }
         if damage.mend == Mend::PutBack && !damage.unread.iter().all(Unread::is_computed) {
-            return Err(unread::lost(&[damage]));
+            return Err(unreadable::lost(&[damage]));
         }
         if damage.session == layout::SESSIONS {
             match last_folder(repo, snapshot, layout::SESSIONS)? {
@@ -518,7 +523,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
         }
         let id = SessionId::parse(&damage.session)?;
         let folder =
-            shelves::entry_at(repo, snapshot.tree(), &layout::session(&id))?.map(|entry| entry.id);
+            fanout::entry_at(repo, snapshot.tree(), &layout::session(&id))?.map(|entry| entry.id);
         match (&damage.mend, folder) {
             (Mend::Unsign, Some(folder)) => {
                 let signed = damage.unsigned.iter();
@@ -557,7 +562,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     }
     if edits.is_empty() {
         if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
-            return Err(beside::not_mended(snapshot, damage));
+            return Err(layout_audit::not_mended(snapshot, damage));
         }
         let first = damages.first();
         let what = first.map(|one| format!("{}: {}", one.session, one.what));
@@ -570,7 +575,7 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
         )
         .help("git fsck  (and put back what is missing from another clone or a backup)"));
     }
-    guard::require_no_loss(repo, snapshot, &edits)
+    no_loss::require_no_loss(repo, snapshot, &edits)
         .map_err(|failure| set_back(store.branch(), damages, failure))?;
     Ok(Mending { edits, left })
 }
@@ -626,7 +631,7 @@ fn index_anew(
     damages: &[Damage],
     edits: &mut Edits,
 ) -> Result<()> {
-    let mended = shelves::edit(repo, Some(snapshot.tree()), edits)?;
+    let mended = fanout::edit(repo, Some(snapshot.tree()), edits)?;
     let stay = damages.iter().filter(|one| !one.is_mendable());
     let stay = stay.map(Damage::name).collect();
     bindings::mend(repo, &snapshot.with_tree(mended), edits, &stay)
@@ -689,7 +694,8 @@ pub(super) fn check_archived(
         snapshot.signatures(&session)?;
         let stored = &session.state;
         let ops = snapshot.operations(&session)?;
-        let (mut state, flaw) = attest::replay(&Lines::of(repo), &stored.id, &ops, &session.tree)?;
+        let (mut state, flaw) =
+            attestations::replay(&Lines::of(repo), &stored.id, &ops, &session.tree)?;
         if flaw.is_some() {
             return Ok(flaw);
         }

@@ -2,7 +2,7 @@
 //! bound. Objects are written as they are named; whether the commit is made, the store decides.
 
 use super::folder::{Parts, Record, assemble};
-use super::{Session, Snapshot, layout, room};
+use super::{Session, Snapshot, layout, record_limit};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, Repo};
@@ -67,7 +67,7 @@ impl Edits {
             ..Parts::default()
         };
         for record in records {
-            room::require(repo, session, record.op)?;
+            record_limit::require(repo, session, record.op)?;
             parts.add(repo, record)?;
         }
         let (path, tree, _) = assemble(repo, parts, state.clone())?;

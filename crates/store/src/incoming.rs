@@ -1,25 +1,25 @@
 //! What a meeting would make of the branch, judged before it is taken, with the checks of a push (see
-//! [`super::pushed`]). Only what differs from what is here is looked at, and only as it would stand in the end.
+//! [`super::receive`]). Only what differs from what is here is looked at, and only as it would stand in the end.
 //!
 //! What follows from records is computed again. What is wrong with the records themselves nobody can compute: then
 //! nothing is taken, but where the same place is damaged here too, or where there is nothing here yet.
 
-use super::beside::bindings;
 use super::bindings as index;
 use super::check::{Mend, check_archived, check_entry, recompute};
+use super::fanout_folder::{self, Fault};
+use super::layout_audit::bindings;
 use super::loss::{Holding, others};
+use super::merge_branch::{require_no_jump, session_entries};
+use super::merge_session::{build, gather};
 use super::names::Names;
-use super::shelf::{self, Fault};
 use super::snapshot::Folder;
 use super::unique::Uids;
-use super::unite::{require_no_jump, session_entries};
-use super::united::{build, gather};
-use super::unread::{self, Depth};
+use super::unreadable::{self, Depth};
 use super::withdrawn::{first, set_back};
-use super::{EARLIER, Edits, FORMAT, Lines, Snapshot, layout, onward, shelves};
+use super::{EARLIER, Edits, FORMAT, Lines, Snapshot, fanout, incremental_state, layout};
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::shelf::Shelf;
 use loopx_git::{Entry, EntryKind, Repo};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,7 +126,7 @@ impl Judging<'_> {
         let found = Uids::default().copies(&held(self.result)?, &before);
         for (path, what) in found {
             let what = what.strip_prefix(&path).unwrap_or(&what).trim_start();
-            let since = self.since(|tree| Ok(shelves::entry_at(self.repo, tree, &path)?.is_some()));
+            let since = self.since(|tree| Ok(fanout::entry_at(self.repo, tree, &path)?.is_some()));
             let what = match since? {
                 Some((commit, _)) => format!("{what} (since commit {})", commit.short()),
                 None => what.to_owned(),
@@ -177,7 +177,7 @@ impl Judging<'_> {
     /// The entry of a path in a state of the branch.
     fn at(&self, of: Option<&Snapshot<'_>>, path: &str) -> Result<Option<Entry>> {
         match of {
-            Some(of) => shelves::entry_at(self.repo, of.tree(), path),
+            Some(of) => fanout::entry_at(self.repo, of.tree(), path),
             None => Ok(None),
         }
     }
@@ -190,8 +190,9 @@ impl Judging<'_> {
         let came = theirs.as_ref().unwrap_or(entry);
         let known = [&ours, &base].into_iter().flatten();
         let mut known = known.filter(|known| known.kind == EntryKind::Tree);
-        if known.any(|known| known == came || onward::is_whole(self.repo, id, &known.id, &came.id))
-        {
+        if known.any(|known| {
+            known == came || incremental_state::is_whole(self.repo, id, &known.id, &came.id)
+        }) {
             return Ok(());
         }
         let Some((what, mend)) = self.wrong(id, entry)? else {
@@ -218,7 +219,8 @@ impl Judging<'_> {
             Err(failure) if failure.code == Code::FormatNewer => return Ok(None),
             found => found?,
         };
-        let can_tell = found.is_some() && unread::below(self.repo, entry, Depth::Bytes).is_empty();
+        let can_tell =
+            found.is_some() && unreadable::below(self.repo, entry, Depth::Bytes).is_empty();
         Ok(found.filter(|_| can_tell))
     }
 
@@ -229,7 +231,7 @@ impl Judging<'_> {
         let Some(what) = self.wrong_archived(self.result, folder.clone())? else {
             return Ok(());
         };
-        if !unread::below(self.repo, entry, Depth::Bytes).is_empty() {
+        if !unreadable::below(self.repo, entry, Depth::Bytes).is_empty() {
             return Ok(());
         }
         if let Some(tree) = self.anew(&folder, id)? {
@@ -301,15 +303,16 @@ impl Judging<'_> {
     fn layout(&mut self) -> Result<()> {
         let repo = self.repo;
         let before = match self.sides.ours {
-            Some(ours) => shelves::all(repo, ours.tree())?,
+            Some(ours) => fanout::all(repo, ours.tree())?,
             None => Vec::new(),
         };
-        for known in shelves::all(repo, self.result.tree())? {
+        for known in fanout::all(repo, self.result.tree())? {
             if before.contains(&known) {
                 continue;
             }
             let (path, shelf) = known;
-            if let Some(Fault::Misplaced(what)) = shelf::faults(repo, Shelf::Names, &shelf)? {
+            if let Some(Fault::Misplaced(what)) = fanout_folder::faults(repo, Shelf::Names, &shelf)?
+            {
                 self.judged.edits.arrange(path.clone());
                 self.judged.mended.push(flaw(&path, what));
             }
@@ -323,7 +326,7 @@ impl Judging<'_> {
         let edits = &self.judged.edits;
         let made = self
             .result
-            .with_tree(shelves::edit(repo, Some(self.result.tree()), edits)?);
+            .with_tree(fanout::edit(repo, Some(self.result.tree()), edits)?);
         if let Some(ours) = self.sides.ours {
             let of = |tree: &Oid| repo.entries(tree, [layout::BRANCHES, layout::SESSIONS]);
             if of(ours.tree())? == of(made.tree())? {

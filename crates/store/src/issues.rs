@@ -4,10 +4,10 @@
 //! each folder gave: a folder that is not in it is read, and a file that is damaged, old or of another version is as
 //! good as none. Whoever writes reads records.
 
-use super::{Edits, Snapshot, layout, ops, shelf, shelves};
+use super::{Edits, Snapshot, fanout, fanout_folder, layout, ops};
 use loopx_base::failure::{Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::id::Oid;
-use loopx_base::shelf::Shelf;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::issue::{FOLD, Issue, IssueId, Read, Texts, fold};
 use loopx_rules::op::Operation;
@@ -56,14 +56,14 @@ impl Snapshot<'_> {
     /// Shows the id of every issue, in no order, and perhaps twice. No record is read.
     pub fn issue_ids(&self, mut visit: impl FnMut(&str)) -> Result<()> {
         match self.issues_tree()? {
-            Some(tree) => shelf::each_folder(self.repo, Shelf::Names, &tree, &mut visit),
+            Some(tree) => fanout_folder::each_folder(self.repo, Shelf::Names, &tree, &mut visit),
             None => Ok(()),
         }
     }
 
     /// The ids of all issues with the trees of their folders, sorted.
     fn folders_in(&self, tree: &Oid) -> Result<Vec<(IssueId, Oid)>> {
-        let held = shelf::entries(self.repo, Shelf::Names, tree)?.into_iter();
+        let held = fanout_folder::entries(self.repo, Shelf::Names, tree)?.into_iter();
         let held = held.filter(|held| held.entry.kind == EntryKind::Tree);
         Ok(held
             .filter_map(|held| Some((IssueId::parse(&held.name)?, held.entry.id)))
@@ -72,7 +72,7 @@ impl Snapshot<'_> {
 
     /// The records of an issue, in their order; nothing where there is none of that id.
     pub fn issue_records(&self, id: &IssueId) -> Result<Option<Vec<Operation>>> {
-        let found = shelves::find(self.repo, &self.tree, &layout::issue(id))?;
+        let found = fanout::find(self.repo, &self.tree, &layout::issue(id))?;
         match found {
             Some((place, entry)) => {
                 let tree = self.folder(&place, &entry)?;
@@ -263,7 +263,7 @@ impl Edits {
         ops: &[Operation],
     ) -> Result<()> {
         let folder = format!("{entity}/{}", layout::OPS);
-        let known = shelves::entry_at(repo, snapshot.tree(), &folder)?;
+        let known = fanout::entry_at(repo, snapshot.tree(), &folder)?;
         let mut files = BTreeMap::new();
         for op in ops {
             let blob = repo.write_blob(&op.to_bytes()?)?;

@@ -8,10 +8,10 @@
 //! hundred records gave: a folder that is not in it is read, and a file that is damaged or of another version is as good
 //! as none. Whoever writes reads names of records alone.
 
-use super::{Snapshot, layout, ops, shelf};
+use super::{Snapshot, fanout_folder, layout, ops};
 use loopx_base::failure::{Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::id::{Oid, OpId};
-use loopx_base::shelf::Shelf;
 use loopx_git::EntryKind;
 use loopx_rules::note::NoteRecord;
 use loopx_rules::signature::SUFFIX;
@@ -114,7 +114,7 @@ impl Snapshot<'_> {
             return Ok((0, Vec::new()));
         };
         let ops = self.folder(&place, &entry)?;
-        let laid = shelf::layout(self.repo, Shelf::Operations, ops)?;
+        let laid = fanout_folder::layout(self.repo, Shelf::Operations, ops)?;
         let mut names: Vec<String> = laid.flat.into_iter().map(|(name, _)| name).collect();
         // The folder of the largest numbers has the newest record.
         let number = |name: &str| name.trim_start_matches('+').parse::<u64>().unwrap_or(0);
@@ -163,7 +163,7 @@ impl Snapshot<'_> {
         ops: &Oid,
         (takes, found): (&dyn Fn(&NoteRecord) -> bool, &mut JournalNotes),
     ) -> Result<()> {
-        let laid = shelf::layout(self.repo, Shelf::Operations, ops)?;
+        let laid = fanout_folder::layout(self.repo, Shelf::Operations, ops)?;
         if laid.folders.is_empty() || !laid.flat.is_empty() {
             // What is few is read as fast.
             let JournalNotes { notes, damaged } = self.read_records(ops, place)?;

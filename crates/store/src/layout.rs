@@ -1,7 +1,7 @@
 //! Where things lie in the tree of the loopx branch (design 2). Paths only.
 
+use loopx_base::fanout::Shelf;
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::shelf::Shelf;
 use loopx_base::tree_name;
 use loopx_git::Repo;
 use loopx_rules::issue::IssueId;

@@ -1,8 +1,8 @@
 //! What a state of the branch holds beside its sessions: the logs of journals and of whatever only a newer program
 //! knows, and the format that it says it is of.
 
-use super::shelf::Held;
-use super::{EARLIER, FORMAT, Snapshot, layout, loss, ops, shelves};
+use super::fanout_folder::Held;
+use super::{EARLIER, FORMAT, Snapshot, fanout, layout, loss, ops};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
 use loopx_git::{EntryKind, Repo};
@@ -121,7 +121,7 @@ impl Snapshot<'_> {
         let mut trees = HashSet::new();
         for commit in self.repo.range(&self.commit, &[], usize::MAX)? {
             let tree = self.repo.commit_info(&commit)?.tree;
-            let Some(ops) = shelves::entry_at(self.repo, &tree, place)? else {
+            let Some(ops) = fanout::entry_at(self.repo, &tree, place)? else {
                 continue;
             };
             if ops.kind != EntryKind::Tree || !trees.insert(ops.id.clone()) {

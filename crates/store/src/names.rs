@@ -3,9 +3,9 @@
 
 use super::layout;
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::shelf::Shelf;
 use loopx_base::tree_name;
 use loopx_base::tree_paths;
 use loopx_base::tree_paths::PathCount;

@@ -4,9 +4,9 @@
 //! It moves no ref but by [`Store::replace`], and never touches what a remote has.
 
 use super::folder::place;
+use super::merge_session::{Folder, build, gather};
 use super::transaction::Move;
-use super::united::{Folder, build, gather};
-use super::{Edits, Lock, Snapshot, Store, attest, layout, ops, shelves, was};
+use super::{Edits, Lock, Snapshot, Store, attestations, fanout, layout, ops, was};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::redaction::{Texts, renamed, strings};
@@ -162,7 +162,7 @@ impl Work<'_> {
             }
         }
         for place in self.logs.clone() {
-            if let Some(entry) = shelves::entry_at(self.repo, snapshot.tree(), &place)? {
+            if let Some(entry) = fanout::entry_at(self.repo, snapshot.tree(), &place)? {
                 let new = self.log(&place, &entry.id)?;
                 if new != entry.id {
                     edits.set(place, Entry::tree(new));
@@ -171,7 +171,7 @@ impl Work<'_> {
         }
         match edits.is_empty() {
             true => Ok(snapshot.tree().clone()),
-            false => shelves::edit(self.repo, Some(snapshot.tree()), &edits),
+            false => fanout::edit(self.repo, Some(snapshot.tree()), &edits),
         }
     }
 
@@ -338,8 +338,8 @@ impl Work<'_> {
                         *blob = Oid::parse(new)?;
                     }
                 }
-                if now != *files && attest::made_of(self.repo, files)? == *content {
-                    let new = attest::made_of(self.repo, &now)?;
+                if now != *files && attestations::made_of(self.repo, files)? == *content {
+                    let new = attestations::made_of(self.repo, &now)?;
                     self.names.insert(content.to_string(), new.to_string());
                     let named = (path.to_owned(), transition.to_string(), by);
                     self.done.approvals.insert(named);
@@ -472,7 +472,7 @@ fn compare(
         return Ok(());
     }
     let trees: Vec<&Oid> = std::iter::once(tree).chain(parents).collect();
-    let mut lists = shelves::comparable(repo, prefix.trim_end_matches('/'), &trees)?;
+    let mut lists = fanout::comparable(repo, prefix.trim_end_matches('/'), &trees)?;
     let now = lists.remove(0);
     let before: Vec<HashMap<String, Entry>> = lists
         .into_iter()

@@ -1,11 +1,11 @@
 //! One state of the loopx branch, read by path: a tip, a few trees, one blob.
 
-use super::united::settle_candidate;
-use super::{EARLIER, FORMAT, bindings, layout, ops, shelf, shelves, stored};
+use super::merge_session::settle_candidate;
+use super::{EARLIER, FORMAT, bindings, fanout, fanout_folder, layout, ops, stored};
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::shelf::Shelf;
 use loopx_git::{CommitInfo, Entry, EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Operation;
@@ -127,7 +127,7 @@ impl<'r> Snapshot<'r> {
 
     /// Whether there is a session of this name, active or archived, whole or not.
     pub fn has(&self, id: &SessionId) -> Result<bool> {
-        let there = |path: String| Ok(shelves::entry_at(self.repo, &self.tree, &path)?.is_some());
+        let there = |path: String| Ok(fanout::entry_at(self.repo, &self.tree, &path)?.is_some());
         if there(layout::session(id))? {
             return Ok(true);
         }
@@ -140,7 +140,7 @@ impl<'r> Snapshot<'r> {
     }
 
     fn load(&self, path: String) -> Result<Option<Session>> {
-        let Some((place, entry)) = shelves::find(self.repo, &self.tree, &path)? else {
+        let Some((place, entry)) = fanout::find(self.repo, &self.tree, &path)? else {
             return Ok(None);
         };
         self.load_folder(Folder { path, place, entry }).map(Some)
@@ -181,7 +181,8 @@ impl<'r> Snapshot<'r> {
         let mut found = Vec::new();
         for path in shelves.chain([layout::SESSIONS.to_owned()]) {
             if let Some(entry) = self.repo.entry_at(&self.tree, &path)? {
-                let held = shelf::entries(self.repo, Shelf::Names, self.folder(&path, &entry)?)?;
+                let held =
+                    fanout_folder::entries(self.repo, Shelf::Names, self.folder(&path, &entry)?)?;
                 found.extend(held.into_iter().map(|held| held.name));
             }
         }
@@ -224,7 +225,7 @@ impl<'r> Snapshot<'r> {
 
     /// Where the folder of a session lies, by its path.
     pub(super) fn folder_of(&self, path: &str) -> Result<Option<Folder>> {
-        let found = shelves::find(self.repo, &self.tree, path)?;
+        let found = fanout::find(self.repo, &self.tree, path)?;
         Ok(found.map(|(place, entry)| {
             let path = path.to_owned();
             Folder { path, place, entry }
@@ -256,7 +257,8 @@ impl<'r> Snapshot<'r> {
         let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
             return Ok(Vec::new());
         };
-        let held = shelf::entries(self.repo, Shelf::Names, self.folder(path, &entry)?)?.into_iter();
+        let held = fanout_folder::entries(self.repo, Shelf::Names, self.folder(path, &entry)?)?
+            .into_iter();
         Ok(held
             .filter_map(|held| {
                 let id = SessionId::parse(&held.name).ok()?;

@@ -7,7 +7,7 @@
 
 use super::lock::{self, Lock};
 use super::snapshot::is_of_earlier_format;
-use super::{Edits, FORMAT, Snapshot, Store, bindings, layout, shelves};
+use super::{Edits, FORMAT, Snapshot, Store, bindings, fanout, layout};
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::command;
@@ -90,7 +90,7 @@ impl Store<'_> {
             self.repo.hold(&entry.id);
         }
         let on = in_present_format(self.repo, tree, parent, edits)?;
-        let tree = shelves::edit(self.repo, Some(&on), edits)?;
+        let tree = fanout::edit(self.repo, Some(&on), edits)?;
         let parents = [parent.clone()];
         let commit = self.repo.write_commit(&tree, &parents, message, identity)?;
         Ok((tree, commit))
@@ -235,5 +235,5 @@ fn in_present_format(repo: &Repo, tree: &Oid, commit: &Oid, edits: &Edits) -> Re
     let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
     upgrade.set(layout::FORMAT_FILE, Entry::blob(blob));
     bindings::rewrite(repo, &snapshot, &mut upgrade)?;
-    shelves::edit(repo, Some(tree), &upgrade)
+    fanout::edit(repo, Some(tree), &upgrade)
 }

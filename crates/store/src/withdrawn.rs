@@ -2,7 +2,7 @@
 //! the same.
 
 use super::loss::Records;
-use super::{Snapshot, layout, past, shelves};
+use super::{Snapshot, fanout, history, layout};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
@@ -32,7 +32,7 @@ pub(super) fn require_none_withdrawn(
     (label, branch): (&str, &str),
 ) -> Result<()> {
     let repo = result.repo();
-    let lost = past::look(repo, result, Some(ours.commit()))?.lost;
+    let lost = history::look(repo, result, Some(ours.commit()))?.lost;
     let Some(one) = lost.first() else {
         return Ok(());
     };
@@ -41,7 +41,7 @@ pub(super) fn require_none_withdrawn(
         false => format!("{}/{}", layout::SESSIONS, one.session),
     };
     let has_one = |tree: &Oid| -> Result<bool> {
-        let folder = shelves::entry_at(repo, tree, &path)?;
+        let folder = fanout::entry_at(repo, tree, &path)?;
         let held = Records::of(repo, folder.as_ref());
         Ok(held.is_ok_and(|held| one.records.names().any(|name| held.has(name))))
     };

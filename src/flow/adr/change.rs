@@ -3,7 +3,7 @@
 use super::{Folder, file_names, hash, load, top};
 use crate::flow::context::Context;
 use crate::flow::files;
-use crate::flow::opening::new_uid;
+use crate::flow::write_scope::new_uid;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_spec::adr;

@@ -8,8 +8,8 @@ use crate::flow::context::Context;
 use crate::flow::journal::{Entry, Scope, Step, Worktree};
 use crate::flow::naming;
 use crate::flow::naming::unknown;
-use crate::flow::opening::Opening;
-use crate::flow::{act, archive, delta, files, seat};
+use crate::flow::write_scope::Opening;
+use crate::flow::{archive, checked_out, delta, files, transaction};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
@@ -255,7 +255,7 @@ fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> R
         }
         None if state.stage == Stage::Done => {
             let mut texts = Texts::default();
-            act::read_texts(&ctx.repo, state, &mut texts)?;
+            transaction::read_texts(&ctx.repo, state, &mut texts)?;
             let text = archive::adr_candidate(state, &texts, &identity.at);
             (text, delta::target_branch(ctx, state)?)
         }
@@ -368,7 +368,7 @@ fn land(
         edits.insert(draft.path.clone(), None);
     }
     let mut entries = BTreeMap::new();
-    let mut touched = seat::Changes::new();
+    let mut touched = checked_out::Changes::new();
     for (path, text) in &edits {
         let blob = text
             .as_ref()
@@ -386,12 +386,12 @@ fn land(
         None => repo.empty_tree()?,
     };
     let tree = repo.edit_tree(Some(&before), &entries)?;
-    if let Some(worktree) = seat::of(ctx, &target_ref)? {
+    if let Some(worktree) = checked_out::of(ctx, &target_ref)? {
         // git is asked about trees that are in memory so far.
         repo.keep(&before)?;
         repo.keep(&tree)?;
         let trees = (&before, &tree);
-        seat::require_free(&worktree, "adr promote", &touched, trees, Code::RecordDirty)?;
+        checked_out::require_free(&worktree, "adr promote", &touched, trees, Code::RecordDirty)?;
     }
     let head_tree = match &head.commit {
         Some(head) => Some(repo.commit_info(head)?.tree),

@@ -4,9 +4,9 @@
 //! A repository without sessions, and a branch without a build, are left after a look at a few refs;
 //! no process is started before the code has to be judged. Whatever goes wrong lets the agent go on.
 
-use super::super::act::{Act, Needs, act_beside};
 use super::super::context::Context;
 use super::super::rules::Applying;
+use super::super::transaction::{Act, Needs, act_beside};
 use super::super::workcopy::{FileStatus, WorkCopy};
 use super::super::{files, lease, task, view};
 use super::ledger;

@@ -1,8 +1,8 @@
 //! The honest ways out of a build that cannot go on now: a recorded blocker, a pause, and taking it up
 //! again.
 
-use super::super::act::{Act, Done, Needs, act};
 use super::super::context::Context;
+use super::super::transaction::{Act, Done, Needs, act};
 use super::super::{lease, stages};
 use super::{hook, ledger};
 use loopx_base::failure::{Code, Failure, Result};

@@ -1,9 +1,9 @@
 //! Commits on the target branch: one for each session that is archived, one for an archive that is taken
 //! back; and the look for one that an earlier run made.
 
+use super::super::checked_out;
 use super::super::context::Context;
 use super::super::journal::{Closing, Entry, Scope, Step as Follows, close};
-use super::super::seat;
 use super::super::sign::Judge;
 use super::SpecChange;
 use super::closing::{adr_candidate, leave};
@@ -37,7 +37,7 @@ pub(super) fn land(
     let aim = &first.plan.aim;
     // Trees first: what is refused is refused before a commit is made.
     let mut trees: Vec<Option<Oid>> = vec![aim.tree.clone()];
-    let mut paths = seat::Changes::new();
+    let mut paths = checked_out::Changes::new();
     for step in steps {
         let before = trees.last().cloned().flatten();
         let (edits, own) = edits(ctx, before.as_ref(), &aim.target, &step.changes)?;
@@ -157,7 +157,7 @@ fn entry(
     ctx: &Context,
     aim: &Aim,
     new: &Oid,
-    changes: seat::Changes,
+    changes: checked_out::Changes,
     closes: Vec<Closing>,
 ) -> Result<Entry> {
     let ids: Vec<SessionId> = closes.iter().map(|one| one.id.clone()).collect();
@@ -197,9 +197,9 @@ fn edits(
     tree: Option<&Oid>,
     target: &str,
     changes: &[SpecChange],
-) -> Result<(Edits, seat::Changes)> {
+) -> Result<(Edits, checked_out::Changes)> {
     let mut edits = Edits::new();
-    let mut paths = seat::Changes::new();
+    let mut paths = checked_out::Changes::new();
     for change in changes {
         let blob = change
             .after
@@ -220,8 +220,8 @@ fn edits(
 }
 
 /// The worktree that has the branch, if any, has to be able to follow.
-fn require_free(ctx: &Context, aim: &Aim, paths: &seat::Changes, tree: &Oid) -> Result<()> {
-    let Some(worktree) = seat::of(ctx, &aim.target_ref)? else {
+fn require_free(ctx: &Context, aim: &Aim, paths: &checked_out::Changes, tree: &Oid) -> Result<()> {
+    let Some(worktree) = checked_out::of(ctx, &aim.target_ref)? else {
         return Ok(());
     };
     let old = match &aim.tree {
@@ -231,7 +231,7 @@ fn require_free(ctx: &Context, aim: &Aim, paths: &seat::Changes, tree: &Oid) -> 
     // git is asked about trees that are in memory so far.
     ctx.repo.keep(&old)?;
     ctx.repo.keep(tree)?;
-    seat::require_free(&worktree, "archive", paths, (&old, tree), Code::SpecDirty)
+    checked_out::require_free(&worktree, "archive", paths, (&old, tree), Code::SpecDirty)
 }
 
 /// A spec cannot lie below something that is a file on the branch; it would have to go.

@@ -22,11 +22,11 @@ pub(in crate::flow) use plan::{likely_target, target_tree};
 pub(in crate::flow) use unarchive::undoing;
 pub(crate) use unarchive::{UNARCHIVE, Unarchived, unarchive};
 
-use super::act::require_active;
 use super::context::Context;
 use super::journal::Earlier;
 use super::naming;
-use super::opening::Opening;
+use super::transaction::require_active;
+use super::write_scope::Opening;
 use contest::{
     Contest, Way, abort, contested, no_conflict, read_contest, refuse_begun, write_conflicts,
 };

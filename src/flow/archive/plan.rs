@@ -1,13 +1,13 @@
 //! What archiving would do: the merge's verdict, and where it goes.
 
-use super::super::act::Facts;
+use super::super::checked_out;
 use super::super::context::Context;
 use super::super::coverage;
 use super::super::delta::{self, Target};
-use super::super::ground;
+use super::super::effective_target;
 use super::super::review;
-use super::super::seat;
 use super::super::spec::{Verdict, blocker};
+use super::super::transaction::Facts;
 use super::super::upstream;
 use super::contest::{Fight, Way};
 use super::{SpecChange, Waivers};
@@ -84,7 +84,7 @@ pub(super) fn plan(
         blockers.extend(closed(state));
     }
     if blockers.is_empty() {
-        let waits = ground::waits_for(snapshot, &judgement.delta, &before.ids)?;
+        let waits = effective_target::waits_for(snapshot, &judgement.delta, &before.ids)?;
         blockers = waits.iter().map(blocker).collect();
     }
     let mut waived = Vec::new();
@@ -369,7 +369,7 @@ impl Plan {
     }
 
     /// What the commit of an archive that landed changed.
-    pub(super) fn landed(&self, ctx: &Context, commit: &Oid) -> Result<seat::Changes> {
+    pub(super) fn landed(&self, ctx: &Context, commit: &Oid) -> Result<checked_out::Changes> {
         let info = ctx.repo.commit_info(commit)?;
         let old = info.parents.first().cloned();
         let before = match &old {
@@ -380,7 +380,7 @@ impl Plan {
             let Some(tree) = tree else { return Ok(None) };
             Ok(ctx.repo.entry_at(tree, path)?.map(|entry| entry.id))
         };
-        let mut paths = seat::Changes::new();
+        let mut paths = checked_out::Changes::new();
         for path in ctx.repo.changed_paths(before.as_ref(), &info.tree)? {
             let sides = (
                 blob(before.as_ref(), &path)?,

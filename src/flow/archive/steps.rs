@@ -1,11 +1,11 @@
 //! Several sessions as steps of one run: their order, their one target, and each judged on what those
 //! before it make of the specs. Nothing is written here.
 
-use super::super::act::{Facts, Needs, gather};
 use super::super::context::Context;
 use super::super::coverage;
 use super::super::delta;
-use super::super::ground;
+use super::super::effective_target;
+use super::super::transaction::{Facts, Needs, gather};
 use super::super::workcopy::WorkCopy;
 use super::contest::Contest;
 use super::landing::landed_before;
@@ -160,7 +160,7 @@ fn in_order<'s, 'a>(
     let mut targets: BTreeMap<Option<String>, Vec<&str>> = BTreeMap::new();
     for (_, facts) in &all {
         let needs = match delta::read(&facts.texts) {
-            Some((delta, _)) => ground::needs(&delta)?,
+            Some((delta, _)) => effective_target::needs(&delta)?,
             None => Vec::new(),
         };
         waiting.push((facts.state.id.clone(), needs));

@@ -6,8 +6,8 @@
 
 use super::super::context::Context;
 use super::super::naming::{self, unknown};
-use super::super::opening::Opening;
 use super::super::spec::blocker;
+use super::super::write_scope::Opening;
 use super::contest::{Contest, Fight, Way, new_errors, refuse_begun, write_conflicts};
 use super::landing::land_undo;
 use super::plan::{Aim, aim};

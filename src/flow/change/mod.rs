@@ -14,20 +14,20 @@ use loopx_rules::texts::Texts;
 pub(crate) use overlap::{Overlap, overlap};
 pub(crate) use refresh::refresh;
 
-use super::act::texts_here;
 use super::archive;
 use super::context::Context;
 use super::coverage;
 use super::delta::{self, Judgement, Target};
-use super::ground::{self, Ground};
+use super::effective_target::{self, Ground};
 use super::spec::blocker;
+use super::transaction::texts_here;
 use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::id::SessionId;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
+use loopx_rules::change_pack::CHECK_FILES;
 use loopx_rules::gate;
 use loopx_rules::gate::{ReadSections, View};
-use loopx_rules::pack::CHECK_FILES;
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
@@ -103,7 +103,7 @@ impl Loaded {
     fn onto(mut self, ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Self> {
         let tree = archive::target_tree(ctx, &self.state, branch)?;
         let mut target = Target::of_tree(tree);
-        ground::stack(ctx, snapshot, &mut target, &self.ground.open)?;
+        effective_target::stack(ctx, snapshot, &mut target, &self.ground.open)?;
         let around = (&self.ground.target, &target);
         self.judgement = delta::judge(ctx, &self.state, &self.policy, around, &self.texts)?;
         let faults = self.ground.faults.iter().map(blocker);
@@ -158,7 +158,7 @@ impl Loaded {
             blockers,
             conflicts,
             warnings: self.warnings(),
-            waits_for: ground::waits_for(snapshot, &judgement.delta, &[])?
+            waits_for: effective_target::waits_for(snapshot, &judgement.delta, &[])?
                 .iter()
                 .filter(|finding| finding.severity != Severity::Error)
                 .map(blocker)
@@ -234,7 +234,7 @@ fn checks_file(texts: &Texts) -> Artifact {
 }
 
 fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {
-    super::act::load_active(snapshot, &ctx.session_id(snapshot)?)
+    super::transaction::load_active(snapshot, &ctx.session_id(snapshot)?)
 }
 
 /// Every active session that has a delta.

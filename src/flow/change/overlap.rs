@@ -5,8 +5,8 @@ use super::{Loaded, Word, load_all};
 use crate::flow::context::Context;
 use crate::flow::delta;
 use crate::flow::delta::{Judgement, Target, WHOLE};
+use crate::flow::effective_target;
 use crate::flow::file_merge::FileMerge;
-use crate::flow::ground;
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::hint::command;
@@ -170,10 +170,10 @@ impl Loaded {
     /// The delta on what the first one makes of the specs, and on what both depend on.
     fn after(&self, ctx: &Context, snapshot: &Snapshot<'_>, first: &Loaded) -> Result<Judgement> {
         let mut target = first.ground.target.clone();
-        ground::results(&first.judgement, &first.policy, &mut target);
+        effective_target::results(&first.judgement, &first.policy, &mut target);
         let mut more = self.ground.open.clone();
         more.retain(|id| *id != first.state.id && !first.ground.open.contains(id));
-        ground::stack(ctx, snapshot, &mut target, &more)?;
+        effective_target::stack(ctx, snapshot, &mut target, &more)?;
         let around = (&self.ground.target, &target);
         delta::judge(ctx, &self.state, &self.policy, around, &self.texts)
     }
@@ -203,10 +203,10 @@ fn meeting(
     let mut base = Target::of_tree(base);
     let mut common = first.ground.open.clone();
     common.retain(|id| second.ground.open.contains(id));
-    ground::stack(ctx, snapshot, &mut base, &common)?;
+    effective_target::stack(ctx, snapshot, &mut base, &common)?;
     let side = |one: &Loaded| {
         let mut target = one.ground.target.clone();
-        ground::results(&one.judgement, &one.policy, &mut target);
+        effective_target::results(&one.judgement, &one.policy, &mut target);
         target
     };
     let (ours, theirs) = (side(first), side(second));

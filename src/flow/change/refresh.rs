@@ -1,10 +1,10 @@
 //! New bases for a delta whose target branch moved on, and what its author has to look at because of that.
 
-use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
 use crate::flow::delta;
 use crate::flow::delta::WHOLE;
-use crate::flow::ground::Ground;
+use crate::flow::effective_target::Ground;
+use crate::flow::transaction::{Act, Done, Needs, act};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;

@@ -7,9 +7,9 @@
 mod peer;
 mod tree;
 
-use super::act::differences;
 use super::context::Context;
-use super::opening::{Opening, first, new_uid, seal};
+use super::transaction::differences;
+use super::write_scope::{Opening, first, new_uid, seal};
 use super::{delta, files};
 use crate::flow::file_merge::FileMerge;
 use loopx_base::failure::{Blocker, Code, Failure, Kind, Result};

@@ -3,11 +3,11 @@
 //!
 //! A session remembers its folder in that tool's tree: a second run finds it by that, and adds what is new.
 
-use super::super::act::differences;
 use super::super::context::Context;
 use super::super::delta;
 use super::super::old_root;
-use super::super::opening::{Opening, first, new_uid, seal};
+use super::super::transaction::differences;
+use super::super::write_scope::{Opening, first, new_uid, seal};
 use super::tree::walk;
 use super::{Request, SpecReport, SpecStatus, plan_specs, write_specs};
 use loopx_base::failure::{Blocker, Code, Failure, Result};

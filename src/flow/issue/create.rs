@@ -3,7 +3,7 @@
 use super::change::{Ask, check, require_no_cycle, shortened};
 use super::{Plan, Step, Written, names, write};
 use crate::flow::context::Context;
-use crate::flow::opening::new_uid;
+use crate::flow::write_scope::new_uid;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::Person;
 use loopx_rules::issue::event::{Change, IssueEvent};

@@ -26,7 +26,7 @@ pub(crate) mod view;
 pub(crate) use names::Names;
 
 use super::context::Context;
-use super::opening::{Opening, first, new_uid, seal};
+use super::write_scope::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, OpId};

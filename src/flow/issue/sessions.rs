@@ -4,7 +4,7 @@
 use super::claim::{held, not_ready};
 use super::{backlog_with, names, today};
 use crate::flow::context::Context;
-use crate::flow::opening::{first, seal};
+use crate::flow::write_scope::{first, seal};
 use loopx_base::failure::Result;
 use loopx_base::id::SessionId;
 use loopx_git::{Identity, Repo};

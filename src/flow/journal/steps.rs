@@ -1,9 +1,9 @@
 //! What can follow a ref that moved. Each step is data, looks at what stands there before it touches it,
 //! and does nothing where it was done before.
 
+use super::super::checked_out;
 use super::super::context::Context;
 use super::super::files;
-use super::super::seat;
 use super::super::workcopy::{self, FOLDER, WorkCopy};
 use super::{Closing, Entry, Scope, close};
 use loopx_base::failpoint::reach;
@@ -38,7 +38,7 @@ impl Worktree {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Step {
     /// Index and files of the worktree that has the branch: paths with the blobs that they had and have.
-    Follow { changes: seat::Changes },
+    Follow { changes: checked_out::Changes },
     /// Sessions end, as archived on the branch.
     Close { closes: Vec<Closing> },
     /// A file of a worktree goes where it still has this content, from its index too.
@@ -149,10 +149,10 @@ impl Step {
         }
         match self {
             Step::Follow { changes } => {
-                if let Some(worktree) = seat::of(ctx, &entry.name)?
+                if let Some(worktree) = checked_out::of(ctx, &entry.name)?
                     && let Some(tip) = ctx.repo.find_ref(&entry.name)?
                 {
-                    seat::follow(ctx, &worktree, &tip, changes)?;
+                    checked_out::follow(ctx, &worktree, &tip, changes)?;
                 }
                 reach("target-followed");
             }
@@ -191,8 +191,8 @@ fn remove(ctx: &Context, commit: &Oid, path: &str, blob: &Oid) -> Result<()> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(());
     };
-    let gone = seat::Changes::from([(path.to_owned(), (Some(blob.clone()), None))]);
-    seat::follow(ctx, top, commit, &gone)?;
+    let gone = checked_out::Changes::from([(path.to_owned(), (Some(blob.clone()), None))]);
+    checked_out::follow(ctx, top, commit, &gone)?;
     let place = files::inside(top, path)?;
     match files::read(&place, u64::MAX)? {
         Some(bytes) if ctx.repo.hash_blob(&bytes)? == *blob => files::remove(&place),

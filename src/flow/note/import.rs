@@ -6,7 +6,7 @@ use super::{Home, Where, in_journal, is_about_a_session};
 use crate::flow::context::Context;
 use crate::flow::files;
 use crate::flow::naming::unknown;
-use crate::flow::opening::{Opening, draft, new_uid, seal};
+use crate::flow::write_scope::{Opening, draft, new_uid, seal};
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;

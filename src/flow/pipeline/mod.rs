@@ -12,7 +12,7 @@ use super::context::Context;
 use super::skills::Skills;
 use super::task_list::{self, Changed};
 use super::{files, specs, upstream};
-use crate::flow::act::texts_here;
+use crate::flow::transaction::texts_here;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};

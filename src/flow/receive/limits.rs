@@ -2,7 +2,7 @@
 
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_store::pushed::Budget;
+use loopx_store::receive::Budget;
 use std::time::Duration;
 
 /// Seconds for a push, where `loopx.receiveTimeout` says nothing.

@@ -3,7 +3,7 @@
 use super::{
     Act, Context, Done, Facts, ReviewRequest, Reviewed, VerdictRequest, act, enter, judge,
 };
-use crate::flow::act::Needs;
+use crate::flow::transaction::Needs;
 use loopx_base::failure::Result;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::ReadSections;

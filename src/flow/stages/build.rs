@@ -1,9 +1,9 @@
 //! `build`: from the approved plan or a review into the build, and the completion audit that ends an iteration.
 
 use super::{Outcome, code_tree, require, wrong_stage};
-use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
-use crate::flow::{lease, seated};
+use crate::flow::transaction::{Act, Done, Facts, Needs, act};
+use crate::flow::{bound_here, lease};
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
@@ -60,7 +60,7 @@ pub(crate) fn build(ctx: &Context, request: &BuildRequest) -> Result<Done<Outcom
             }
             Stage::Review if request.from_review.is_some() => rework(facts, request),
             Stage::Build => {
-                seated::require_no_other(ctx, &facts.state)?;
+                bound_here::require_no_other(ctx, &facts.state)?;
                 let claim = lease::hold(facts, &owner)?;
                 return Ok(audit(facts, request)?.claim(claim).word(request.sign));
             }

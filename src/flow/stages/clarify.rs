@@ -1,8 +1,8 @@
 //! `clarify`: rounds of questions, and the way back to them.
 
 use super::{Outcome, require, wrong_stage};
-use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
+use crate::flow::transaction::{Act, Done, Facts, Needs, act};
 use loopx_base::failure::Result;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;

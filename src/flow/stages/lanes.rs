@@ -1,9 +1,9 @@
 //! What people and agents say of a build while it goes on: lane reports, the delegation ledger, waivers.
 
 use super::{Outcome, code_tree, in_build};
-use crate::flow::act::{Act, Done, Needs, act};
 use crate::flow::context::Context;
-use crate::flow::{lease, seated};
+use crate::flow::transaction::{Act, Done, Needs, act};
+use crate::flow::{bound_here, lease};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::op::{Delegation, DelegationStatus, Event, Lane, LaneStatus};
@@ -19,7 +19,7 @@ pub(crate) fn report_lane(
     let done = act(ctx, Needs::Code, |facts| {
         let owner = lease::owner(&ctx.repo, None)?;
         in_build(facts)?;
-        seated::require_no_other(ctx, &facts.state)?;
+        bound_here::require_no_other(ctx, &facts.state)?;
         // The architect looks at it from outside, perhaps in another clone.
         let claim = match lane {
             Lane::Architect => None,
@@ -108,7 +108,7 @@ pub(crate) fn waive(
     })?;
     act(ctx, Needs::Stage, |facts| {
         in_build(facts)?;
-        let slices = loopx_rules::pack::slices_of(&facts.texts).unwrap_or_default();
+        let slices = loopx_rules::change_pack::slices_of(&facts.texts).unwrap_or_default();
         let of_policy = facts.policy_checks.iter().map(|check| check.id.as_str());
         let ids = slices.iter().map(|slice| slice.id.as_str());
         let ids: Vec<&str> = ids.chain(of_policy).collect();

@@ -12,9 +12,9 @@ pub(crate) use lanes::{DelegationRequest, delegate, report_lane, waive};
 use loopx_base::hint::command;
 pub(crate) use plan::{Written, plan, plan_review};
 
-use super::act::{Act, Done, Facts, Needs, act};
 use super::context::Context;
 use super::outline;
+use super::transaction::{Act, Done, Facts, Needs, act};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::id::Oid;
 use loopx_rules::artifact::Artifact;

@@ -1,8 +1,8 @@
 //! `plan`: the package of documents, and the loop of architect and critic.
 
 use super::{Outcome, Proposed, require, wrong_stage};
-use crate::flow::act::{Act, Done, Facts, Needs, act};
 use crate::flow::context::Context;
+use crate::flow::transaction::{Act, Done, Facts, Needs, act};
 use crate::flow::{delta, outline};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};

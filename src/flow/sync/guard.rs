@@ -3,12 +3,12 @@
 use super::super::context::Context;
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
 use loopx_base::redaction::decoded;
 use loopx_base::secrets;
 use loopx_base::secrets::Hit;
-use loopx_base::shelf::Shelf;
 use loopx_git::Repo;
 use loopx_rules::policy::FILE as POLICY_FILE;
 use loopx_rules::session::is_state_file;

@@ -9,8 +9,8 @@ pub(super) mod guard;
 pub(super) use follow::{follow, move_renamed};
 
 use super::context::Context;
-use super::opening::Opening;
 use super::watched::Watched;
+use super::write_scope::Opening;
 use loopx_base::env;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Kind, Result};
@@ -19,7 +19,7 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_git::remote::{Answer, Fetched, Line};
 use loopx_git::run::Run;
 use loopx_rules::moved::Moved;
-use loopx_rules::refusal::Refusal;
+use loopx_rules::push_rejection::Refusal;
 use loopx_rules::settings::{AUTO_SYNC, SyncPoint};
 pub(crate) use loopx_store::{Flaw, LeftBehind, TakenAway, UnitedSession};
 use loopx_store::{Linear, Meeting, Met, Renamed, Shared, Store};

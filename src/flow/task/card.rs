@@ -2,10 +2,10 @@
 
 use super::Plan;
 use super::take::next_ready;
-use crate::flow::act::{Needs, gather_here};
 use crate::flow::context::Context;
 use crate::flow::lease;
 use crate::flow::skills::Skills;
+use crate::flow::transaction::{Needs, gather_here};
 use loopx_base::failure::Result;
 use loopx_rules::task::card::Card;
 use loopx_rules::task::graph::Graph;

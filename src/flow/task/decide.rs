@@ -2,9 +2,9 @@
 //! they meet the session: what is judged has to be done, and what a decision rests on has to be there.
 
 use super::{Plan, file_of};
-use crate::flow::act::{Act, Done, Facts, Needs, act_beside};
 use crate::flow::context::Context;
 use crate::flow::lease;
+use crate::flow::transaction::{Act, Done, Facts, Needs, act_beside};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_rules::artifact::Artifact;
@@ -122,7 +122,7 @@ fn with_inserted(ctx: &Context, mut done: Done<Decided>) -> Done<Decided> {
     let prefix = |node: &Node| node.id.key();
     let read = || -> Result<(Vec<Node>, Option<TaskId>)> {
         let (policy, _) = ctx.policy_if_there(&done.state)?;
-        let texts = crate::flow::act::texts_here(ctx, &done.state, &policy)?;
+        let texts = crate::flow::transaction::texts_here(ctx, &done.state, &policy)?;
         let nodes = plan::now(&texts, &done.state).unwrap_or_default();
         let own = nodes
             .iter()

@@ -5,11 +5,11 @@ use super::commit::commit;
 use super::take::not_ready;
 use super::touched::{Touched, touched};
 use super::{Plan, moves, outputs, record};
-use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::evidence;
 use crate::flow::evidence::{Ran, RunRequest};
-use crate::flow::{lease, publish, seated};
+use crate::flow::transaction::{Act, Done, Facts, Needs, gather_here, require_active};
+use crate::flow::{bound_here, lease, publish};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
@@ -138,7 +138,7 @@ pub(crate) fn done(
             completion: completion.clone(),
             committed: committed.clone(),
             touched,
-            stray: seated::stray(ctx, &facts.state)?,
+            stray: bound_here::stray(ctx, &facts.state)?,
         };
         let event = TaskEvent::Completed {
             task: task.clone(),
@@ -203,7 +203,7 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(Node, bool)> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
-    seated::require_no_other(ctx, &session.state)?;
+    bound_here::require_no_other(ctx, &session.state)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
     let plan = Plan::of(&facts)?;
     let graph = Graph::of(&plan.nodes);

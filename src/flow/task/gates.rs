@@ -1,8 +1,8 @@
 //! Reading decisions: how a gate stands, and all that was decided. Nothing here writes.
 
 use super::{Plan, named};
-use crate::flow::act::{Facts, Needs, gather_here};
 use crate::flow::context::Context;
+use crate::flow::transaction::{Facts, Needs, gather_here};
 use loopx_base::failure::Result;
 use loopx_base::id::{OpId, SessionId};
 use loopx_rules::op::{Body, Operation};

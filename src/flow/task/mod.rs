@@ -28,10 +28,10 @@ pub(crate) use view::{
     list, log, show,
 };
 
-use super::act::{Act, Done, Facts, Needs, act_beside};
 use super::context::Context;
 use super::rules::Applying;
 use super::skills::Skills;
+use super::transaction::{Act, Done, Facts, Needs, act_beside};
 use super::watched::Watched;
 use super::{lease, publish, workcopy};
 use loopx_base::failure::{Code, Failure, Result};

@@ -1,9 +1,9 @@
 //! The small steps of a task: failed, given back, to be done again, not done at all.
 
 use super::Plan;
-use crate::flow::act::{Act, Done, Facts, Needs};
 use crate::flow::context::Context;
 use crate::flow::lease;
+use crate::flow::transaction::{Act, Done, Facts, Needs};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_rules::task::event::TaskEvent;

@@ -4,8 +4,8 @@
 
 use super::named;
 use super::view::read;
-use crate::flow::act::Facts;
 use crate::flow::context::Context;
+use crate::flow::transaction::Facts;
 use crate::flow::workcopy::{FOLDER, Outputs, WorkCopy};
 use crate::flow::{files, lease};
 use loopx_base::failure::{Blocker, Code, Failure, Result};

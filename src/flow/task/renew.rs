@@ -1,9 +1,9 @@
 //! A claim that is renewed while its check runs, so that nobody takes a task from whoever works on it.
 
 use super::{Plan, claim_for, now, record};
-use crate::flow::act::{Act, Needs};
 use crate::flow::context::Context;
 use crate::flow::lease;
+use crate::flow::transaction::{Act, Needs};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_rules::lease::{MAX_LEASE, Owner, ends};
 use loopx_rules::session::Recorded;

@@ -2,9 +2,9 @@
 //! writers through, and the other decides anew on what it finds then.
 
 use super::{Plan, claim_for, holder, keep, now, record, touched};
-use crate::flow::act::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::context::Context;
 use crate::flow::skills::Skills;
+use crate::flow::transaction::{Act, Done, Facts, Needs, gather_here, require_active};
 use crate::flow::{lease, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};

@@ -1,10 +1,10 @@
 //! What somebody who had a task touched, beside what the plan said that they would: a warning, never a refusal.
 
 use super::{blob_of, own_paths};
-use crate::flow::act::Facts;
 use crate::flow::context::Context;
 use crate::flow::rules::Applying;
 use crate::flow::skills::Skills;
+use crate::flow::transaction::Facts;
 use loopx_base::failure::Result;
 use loopx_rules::session::State;
 use loopx_rules::task::event::Claim;

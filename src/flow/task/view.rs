@@ -3,8 +3,8 @@
 use super::gates::{self, DecisionRow, GateView};
 use super::outputs::{self, Output};
 use super::{Plan, holder, named, unknown};
-use crate::flow::act::{Facts, Needs, gather_here, texts_here};
 use crate::flow::context::Context;
+use crate::flow::transaction::{Facts, Needs, gather_here, texts_here};
 use crate::flow::watched::Watched;
 use crate::flow::{lease, world};
 use loopx_base::failure::Result;

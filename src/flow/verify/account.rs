@@ -14,7 +14,7 @@ use loopx_rules::account::{
 };
 use loopx_rules::commit_policy::some;
 use loopx_rules::policy::Policy;
-use loopx_rules::range_policy::{Finding, Severity};
+use loopx_rules::range_rules::{Finding, Severity};
 use loopx_rules::session::{Ending, State};
 use serde::Serialize;
 use std::collections::BTreeMap;

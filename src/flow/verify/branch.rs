@@ -10,9 +10,9 @@ use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
 use loopx_base::trailers::STATE;
 use loopx_git::Repo;
-use loopx_rules::range_policy::{Finding, Severity};
-use loopx_store::pushed;
-use loopx_store::pushed::Budget;
+use loopx_rules::range_rules::{Finding, Severity};
+use loopx_store::receive;
+use loopx_store::receive::Budget;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 
@@ -64,7 +64,7 @@ pub(crate) fn verify_branch(ctx: &Context, request: &BranchRequest) -> Result<Br
     let mut findings = Vec::new();
     for tip in &tips {
         commits.extend(repo.range(&tip.commit, &[], usize::MAX)?);
-        for (commit, what) in pushed::check(repo, &tip.name, None, &tip.commit, &unlimited())? {
+        for (commit, what) in receive::check(repo, &tip.name, None, &tip.commit, &unlimited())? {
             let said = Said {
                 code: Code::SessionsInvalid,
                 severity: Severity::Error,
@@ -231,7 +231,7 @@ fn bound(ctx: &Context, tips: &[Tip], target: Option<&Oid>) -> Result<Vec<Findin
     let policy = policy_at(ctx, target)?;
     let mut found = Vec::new();
     for tip in tips {
-        for (branch, session) in pushed::bound(&ctx.repo, &tip.name, None, &tip.commit)? {
+        for (branch, session) in receive::bound(&ctx.repo, &tip.name, None, &tip.commit)? {
             if policy.protects(&branch) {
                 let said = Said {
                     code: Code::BranchProtected,

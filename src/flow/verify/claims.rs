@@ -6,7 +6,7 @@ use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_base::trailers;
 use loopx_git::{CommitInfo, Repo};
 use loopx_rules::op::Operation;
-use loopx_rules::range_policy::{Claim, Fault};
+use loopx_rules::range_rules::{Claim, Fault};
 use loopx_rules::session::{Ending, State};
 use loopx_rules::words::Word;
 use loopx_store::Snapshot;

@@ -6,7 +6,7 @@ use loopx_base::hint::command;
 use loopx_base::trailers;
 use loopx_git::CommitInfo;
 use loopx_rules::issue::IssueId;
-use loopx_rules::range_policy::{Finding, Severity};
+use loopx_rules::range_rules::{Finding, Severity};
 use std::collections::BTreeMap;
 
 /// A warning for each commit and each issue that it names and that is not there.

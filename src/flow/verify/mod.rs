@@ -31,7 +31,7 @@ use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::CommitInfo;
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
-use loopx_rules::range_policy::{Finding, Head, Severity};
+use loopx_rules::range_rules::{Finding, Head, Severity};
 use loopx_rules::session::State;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use super::Sessions;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{CommitInfo, Repo};
-use loopx_rules::range_policy::history::{At, History, Milestone, Moment, Side, Standing, history};
+use loopx_rules::range_rules::history::{At, History, Milestone, Moment, Side, Standing, history};
 use loopx_store::Lines;
 use std::collections::{HashMap, HashSet};
 

@@ -13,9 +13,9 @@ use loopx_base::id::Oid;
 use loopx_git::{CommitInfo, Repo};
 use loopx_rules::account::Step;
 use loopx_rules::policy::Policy;
-use loopx_rules::range_policy;
-use loopx_rules::range_policy::history::{Moment, Standing};
-use loopx_rules::range_policy::{Claim, Commit, Finding, Head, Landed, Range, Severity};
+use loopx_rules::range_rules;
+use loopx_rules::range_rules::history::{Moment, Standing};
+use loopx_rules::range_rules::{Claim, Commit, Finding, Head, Landed, Range, Severity};
 use loopx_rules::session::State;
 use loopx_rules::signers::Remark;
 use std::collections::{HashMap, HashSet};
@@ -79,7 +79,7 @@ pub(crate) fn judge(
         commits: &commits,
         head: head.as_ref(),
     };
-    let mut findings = range_policy::judge(&range)?;
+    let mut findings = range_rules::judge(&range)?;
     let mut people = Vec::new();
     let landed = landing.as_ref().map(Judged::sessions).unwrap_or_default();
     if !commits.is_empty() {

@@ -9,7 +9,7 @@ use crate::flow::archive::UNARCHIVE;
 use crate::flow::context::Context;
 use crate::flow::delta;
 use crate::flow::delta::Target;
-use crate::flow::{act, coverage, sign};
+use crate::flow::{coverage, sign, transaction};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{CommitInfo, Repo};
@@ -40,7 +40,7 @@ pub(super) fn is_archive(
         return Ok(false);
     };
     let mut texts = Texts::default();
-    act::read_texts(&ctx.repo, state, &mut texts)?;
+    transaction::read_texts(&ctx.repo, state, &mut texts)?;
     let target = Target::of_tree(Some(made.before.clone()));
     let judged = delta::judge(ctx, state, policy, (&target, &target), &texts)?;
     if !judged.facts.blockers.is_empty() {
@@ -166,7 +166,7 @@ fn is_decision(
         return Ok(false);
     }
     let mut texts = Texts::default();
-    act::read_texts(&ctx.repo, &state, &mut texts)?;
+    transaction::read_texts(&ctx.repo, &state, &mut texts)?;
     for day in landed::days(&ctx.repo, policy, &made.info.tree, &made.changes)? {
         let text = archive::adr_candidate(&state, &texts, &day);
         for expected in landed::promotions(&ctx.repo, policy, &state, text, &made.before)? {

@@ -9,7 +9,7 @@ use loopx_base::tree_paths;
 use loopx_base::tree_paths::PathCount;
 use loopx_git::Repo;
 use loopx_git::objects::{EntryKind, RawEntry};
-use loopx_rules::range_policy::{Finding, Severity};
+use loopx_rules::range_rules::{Finding, Severity};
 use std::collections::HashSet;
 
 /// So many commits are named.

@@ -21,6 +21,7 @@ pub(crate) mod scale;
 pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod shell;
+pub(crate) mod sources;
 pub(crate) mod store;
 pub(crate) mod tasks;
 pub(crate) mod zoo;

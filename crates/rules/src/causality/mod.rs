@@ -197,8 +197,8 @@ impl Past {
 mod tests {
     use super::oracle;
     use super::{Causality, Groups, Set};
-    use crate::laws::{op_id, operation, started};
     use crate::op::{Event, Operation};
+    use crate::replay_props::{op_id, operation, started};
     use proptest::collection::vec;
     use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
 

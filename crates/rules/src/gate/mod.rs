@@ -46,12 +46,12 @@ pub use taken::{Taken, taken};
 pub use tasks::{fallen, is_earned, lead_of, list_help, task_statuses};
 
 use super::artifact::Artifact;
+use super::change_pack::{self, Slice};
 use super::checks::{self, Check, Source};
 use super::intent::Statement;
 use super::manifest::Row;
 use super::markdown;
 use super::outline;
-use super::pack::{self, Slice};
 use super::policy::{FILE as POLICY_FILE, Policy};
 use super::profile::{Profile, ProfileName};
 use super::review as verdicts;
@@ -165,7 +165,7 @@ impl<'a> View<'a> {
 
     /// The slices of the plan, or the checks of what stands in their place.
     pub fn slices(&self) -> Result<Vec<Slice>, Blocker> {
-        pack::slices_of(self.texts)
+        change_pack::slices_of(self.texts)
     }
 }
 
@@ -357,7 +357,7 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
         }
     };
     if artifact == Artifact::Slices {
-        return match pack::slices(Some(text)) {
+        return match change_pack::slices(Some(text)) {
             Err(blocker) if blocker.code != Code::VerticalSlicesMissing => vec![blocker],
             _ => Vec::new(),
         };

@@ -2,11 +2,11 @@
 
 use super::super::artifact::Artifact;
 use super::super::brief;
+use super::super::change_pack;
 use super::super::headings;
 use super::super::markdown;
 use super::super::op::{PlanLane, PlanVerdict};
 use super::super::outline::header;
-use super::super::pack;
 use super::super::policy::Language;
 use super::super::stage::Transition;
 use super::super::task::slices::good_plan;
@@ -260,7 +260,7 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
         }
     }
     found.extend(delta(view));
-    let listed = pack::present(view.texts).contains(&Artifact::TaskList);
+    let listed = change_pack::present(view.texts).contains(&Artifact::TaskList);
     let list = view.text(Artifact::TaskList).filter(|_| listed);
     let planned = view.slices().map(drop);
     if let Err(blocker) =

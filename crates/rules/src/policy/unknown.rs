@@ -31,6 +31,8 @@ const HOLDING: &[&str] = &[
     "policy",
     "landing",
     "profiles",
+    "intent",
+    "context",
 ];
 
 /// More than anybody mistypes; each costs a search for the nearest name.

@@ -229,9 +229,9 @@ fn changed(before: &State, now: &State) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::{Files, is_state_file};
-    use crate::laws::{evidence, id, op_id, operation, started};
     use crate::op::{Body, Event, Evidence, Operation};
     use crate::replay::fold;
+    use crate::replay_props::{evidence, id, op_id, operation, started};
     use crate::session::State;
     use crate::task::event::{Claim, TaskEvent};
     use crate::task::node::TaskId;

@@ -4,8 +4,8 @@ use super::decide::expand;
 use super::node::{Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
 use super::slices;
 use crate::artifact::Artifact;
-use crate::pack;
-use crate::pack::Slice;
+use crate::change_pack;
+use crate::change_pack::Slice;
 use crate::session::State;
 use crate::stage::Stage;
 use crate::texts::Texts;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 /// The nodes in the order of the plan; none where nothing is planned. Checks of a brief are no nodes: nobody takes
 /// them.
 pub fn nodes(texts: &Texts) -> Result<Cow<'_, [Node]>, Blocker> {
-    let mut files = pack::present(texts);
+    let mut files = change_pack::present(texts);
     let is_empty = |file: &Artifact| texts.get(file).is_some_and(|text| text.trim().is_empty());
     files.retain(|file| *file != Artifact::Brief && !is_empty(file));
     if files == [Artifact::TaskList] {
@@ -28,7 +28,7 @@ pub fn nodes(texts: &Texts) -> Result<Cow<'_, [Node]>, Blocker> {
             found.extend_from_slice(listed(texts)?);
             continue;
         }
-        let slices = pack::slices_in(file, texts)?;
+        let slices = change_pack::slices_in(file, texts)?;
         found.extend(
             slices
                 .into_iter()

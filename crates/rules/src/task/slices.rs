@@ -3,7 +3,7 @@
 use super::file::{self, check, of_own_session, read};
 use super::node::{Node, NodeKind, Verification};
 use crate::artifact::Artifact;
-use crate::pack::{Slice, SliceKind};
+use crate::change_pack::{Slice, SliceKind};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
 use loopx_base::id::SessionId;

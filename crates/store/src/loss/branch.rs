@@ -3,10 +3,10 @@
 
 use super::{Lost, Records, Unreadable};
 use crate::snapshot::Folder;
-use crate::{Snapshot, layout, shelf, shelves};
+use crate::{Snapshot, fanout, fanout_folder, layout};
 use loopx_base::failure::{Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::shelf::Shelf;
 use loopx_git::{Entry, EntryKind, Repo};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ impl<'a> Holding<'a> {
             folders.insert(folder.path.clone(), (id, folder));
         }
         Ok(Holding {
-            shelves: shelves::all(snapshot.repo(), snapshot.tree())?,
+            shelves: fanout::all(snapshot.repo(), snapshot.tree())?,
             others: others(snapshot.repo(), snapshot.tree())?,
             snapshot,
             folders,
@@ -151,7 +151,7 @@ pub(crate) fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>>
         }
         let entries: Vec<(String, Entry)> = match top.as_str() {
             layout::ISSUES => {
-                let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+                let held = fanout_folder::entries(repo, Shelf::Names, &entry.id)?.into_iter();
                 held.map(|held| (held.name, held.entry)).collect()
             }
             _ => repo.list_tree(&entry.id)?,

@@ -2,9 +2,9 @@
 //! than its cap, the measure of design 5 falls, and taking the last step back gives what was before.
 
 use super::{Decision, Rating, Standing, Verdict, expand, results, standing};
-use crate::laws::{id, op_id, operation, started};
 use crate::op::Operation;
 use crate::replay::fold;
+use crate::replay_props::{id, op_id, operation, started};
 use crate::session::State;
 use crate::stage::Stage;
 use crate::task::event::{Claim, Completion, TaskEvent};

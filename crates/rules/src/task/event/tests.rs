@@ -1,8 +1,8 @@
 //! The records of tasks as they are stored: what others read is held here byte for byte.
 
 use super::{Claim, Completion, TaskEvent};
-use crate::laws::{oid, op_id, operation};
 use crate::op::Operation;
+use crate::replay_props::{oid, op_id, operation};
 use crate::task::decide::{Decision, Points, Verdict};
 use crate::task::node::TaskId;
 use serde_json::{Value, json};

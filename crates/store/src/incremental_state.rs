@@ -3,9 +3,9 @@
 //! before, and what was there is not read again. Only what is surely whole is said to be; everything else
 //! is for a replay.
 
+use super::fanout_folder::Fault;
 use super::loss::{Records, shared};
-use super::shelf::Fault;
-use super::{attest, layout, ops, stored, stray};
+use super::{attestations, layout, ops, stored, stray};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
@@ -66,7 +66,7 @@ fn looked(repo: &Repo, id: &SessionId, before: &Oid, after: &Oid) -> Result<bool
         }
         let conflicts = state.conflicts.len();
         state.apply(op);
-        if state.conflicts.len() != conflicts || !attest::is_true(repo, op, &state, after)? {
+        if state.conflicts.len() != conflicts || !attestations::is_true(repo, op, &state, after)? {
             return Ok(false);
         }
     }

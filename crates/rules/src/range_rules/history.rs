@@ -4,7 +4,7 @@
 //! have come after such a commit was made when the session had left the build before it, whatever its
 //! trailers name: an older state cannot be used again. Dates are not asked: whoever commits writes them.
 
-use super::super::join::Joiner;
+use super::super::artifact_merge::Joiner;
 use super::super::op::{CodeVerdict, Event, Operation};
 use super::super::replay;
 use super::super::session::State;

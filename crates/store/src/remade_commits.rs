@@ -1,9 +1,9 @@
 //! Own commits that no server takes, though what was wrong in them was mended since: a server judges each commit, and one
 //! that nobody has yet need not go anywhere. The good ones are made again without them.
 
-use super::meet::was;
-use super::past::MENDS;
-use super::pushed::{self, Budget};
+use super::history::MENDS;
+use super::merge_tip::was;
+use super::receive::{self, Budget};
 use super::{Snapshot, Store};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
@@ -35,7 +35,7 @@ impl Store<'_> {
             return Ok(None);
         }
         let is_taken = |tip: &Oid| -> Result<bool> {
-            let wrong = pushed::check(repo, self.branch(), Some(&base), tip, &ALL)?;
+            let wrong = receive::check(repo, self.branch(), Some(&base), tip, &ALL)?;
             Ok(wrong.is_empty())
         };
         if is_taken(ours)? {

@@ -14,7 +14,7 @@ use super::replay::{begin, fold, undoable};
 use super::session::State;
 use super::stage::{Stage, Transition};
 use super::words::Word;
-use super::{markdown, pack, policy, review};
+use super::{change_pack, markdown, policy, review};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_spec::front::{FrontMatter, set_field};
 use proptest::collection::vec;
@@ -451,7 +451,7 @@ fn read_everything(text: &str) {
     drop(gate::scope_patterns(text));
     drop(review::scope_blockers(Some(text)));
     drop(review::record_blockers(Some(text), &[], Language::Off));
-    drop(pack::slices(Some(text)));
+    drop(change_pack::slices(Some(text)));
     drop(markdown::sections(text));
     let _ = markdown::letters(text);
     drop(policy::Policy::parse(text, "loopx.toml"));

@@ -3,7 +3,7 @@
 //! them; everything else is for people, who are told what is missing.
 
 use super::check::{Damage, Mend, computed};
-use super::{Snapshot, layout, shelves};
+use super::{Snapshot, fanout, layout};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
@@ -120,7 +120,7 @@ pub fn put_back(
     let mut states = Vec::new();
     for (id, torn) in computable {
         let path = layout::session(&id);
-        let Some(folder) = shelves::entry_at(repo, snapshot.tree(), &path)? else {
+        let Some(folder) = fanout::entry_at(repo, snapshot.tree(), &path)? else {
             continue;
         };
         // Where it comes out as another one, a commit says so.

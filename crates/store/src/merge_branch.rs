@@ -6,12 +6,12 @@
 //! dropped, no text of a state file is ever merged, and no ref is moved here.
 
 use super::loss::{Records, Unreadable};
+use super::merge_session::{Folder, build, gather_beside};
 use super::snapshot::state_of;
-use super::united::{Folder, build, gather_beside};
-use super::{Edits, bindings, layout, ops, room, shelf, shelves, stored};
+use super::{Edits, bindings, fanout, fanout_folder, layout, ops, record_limit, stored};
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::shelf::Shelf;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::session::State;
 use serde::Serialize;
@@ -102,7 +102,7 @@ pub(super) fn unite(
                 continue;
             }
             let state = read_state(repo, path, tree)?;
-            let before = shelves::entry_at(repo, base, path)?;
+            let before = fanout::entry_at(repo, base, path)?;
             groups.entry(state.uid.clone()).or_default().push(Item {
                 side,
                 path: path.clone(),
@@ -174,18 +174,18 @@ pub(super) fn unite(
         }
     }
     for (folder, files) in records {
-        let known = shelves::entry_at(repo, ours, &folder)?;
+        let known = fanout::entry_at(repo, ours, &folder)?;
         let known = known.filter(|known| known.kind == EntryKind::Tree);
         let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
         edits.set(folder, Entry::tree(tree));
     }
     // One side may have laid out what the other has not touched since it grew.
-    for (shelf, _) in shelves::all(repo, ours)? {
+    for (shelf, _) in fanout::all(repo, ours)? {
         if repo.entry_at(ours, &shelf)? != repo.entry_at(theirs, &shelf)? {
             edits.arrange(shelf);
         }
     }
-    united.tree = shelves::edit(repo, Some(ours), &edits)?;
+    united.tree = fanout::edit(repo, Some(ours), &edits)?;
     Ok(united)
 }
 
@@ -228,7 +228,9 @@ fn require_room(repo: &Repo, items: &[Item]) -> Result<()> {
         names.extend(records.names().cloned());
     }
     match (items.first(), names.len()) {
-        (Some(item), count) if count > room::MOST => Err(room::too_many(&item.path, count)),
+        (Some(item), count) if count > record_limit::MOST => {
+            Err(record_limit::too_many(&item.path, count))
+        }
         _ => Ok(()),
     }
 }
@@ -242,7 +244,7 @@ fn has_all(repo: &Repo, base: &Oid, one: &Item, items: &[Item]) -> Result<bool> 
     {
         known.push(Entry::tree(item.tree.clone()));
     }
-    known.extend(shelves::entry_at(repo, base, &one.path)?);
+    known.extend(fanout::entry_at(repo, base, &one.path)?);
     let now = Entry::tree(one.tree.clone());
     for before in known {
         let (had, has) = Records::differing(repo, Some(&before), Some(&now));
@@ -290,7 +292,7 @@ pub(super) fn session_entries(
         {
             continue;
         }
-        for held in shelf::entries(repo, Shelf::Names, &entry.id)? {
+        for held in fanout_folder::entries(repo, Shelf::Names, &entry.id)? {
             if let Ok(id) = SessionId::parse(&held.name) {
                 found.insert(format!("{parent}/{}", held.name), (id, held.entry));
             }
@@ -313,8 +315,8 @@ pub(super) fn read_state(repo: &Repo, path: &str, tree: &Oid) -> Result<State> {
 pub(super) fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> Result<()> {
     let records = Records::of(repo, Some(&Entry::tree(tree.clone())));
     let records = records.map_err(Unreadable::failure)?;
-    if records.len() > room::MOST {
-        return Err(room::too_many(path, records.len()));
+    if records.len() > record_limit::MOST {
+        return Err(record_limit::too_many(path, records.len()));
     }
     let largest = largest_number(&records).max(seq);
     if largest <= MAX_JUMP || largest - MAX_JUMP <= records.len() as u64 {
@@ -456,7 +458,7 @@ fn entities(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<[BTreeMap<Strin
             // By its name: the two sides may be laid out differently.
             let below: Vec<(String, Entry)> = match name.as_str() {
                 layout::ISSUES => {
-                    let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+                    let held = fanout_folder::entries(repo, Shelf::Names, &entry.id)?.into_iter();
                     held.map(|held| (held.name, held.entry)).collect()
                 }
                 _ => repo.list_tree(&entry.id)?,
@@ -552,7 +554,7 @@ fn state_now(
         return Ok(None);
     };
     let path = layout::session(&id);
-    match shelves::entry_at(repo, tree, &path)? {
+    match fanout::entry_at(repo, tree, &path)? {
         Some(entry) => read_state(repo, &path, &entry.id).map(Some),
         None => Ok(None),
     }

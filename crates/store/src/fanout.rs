@@ -3,11 +3,11 @@
 //! operation by its file (see [`super::ops`]); whether it lies there or one folder deeper
 //! (`sessions/+a7/<id>`), [`shelf`] knows.
 
-use super::shelf::{self, Change, Held};
+use super::fanout_folder::{self, Change, Held};
 use super::{Edits, layout};
 use loopx_base::failure::Result;
+use loopx_base::fanout::Shelf;
 use loopx_base::id::Oid;
-use loopx_base::shelf::Shelf;
 use loopx_git::{Entry, EntryKind, Repo};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,8 @@ pub(super) fn find(repo: &Repo, root: &Oid, path: &str) -> Result<Option<(String
     let Some(tree) = tree_at(repo, root, shelf)? else {
         return Ok(None);
     };
-    let Some(Held { place, entry, .. }) = shelf::named(repo, Shelf::Names, &tree, name)? else {
+    let Some(Held { place, entry, .. }) = fanout_folder::named(repo, Shelf::Names, &tree, name)?
+    else {
         return Ok(None);
     };
     let at = format!("{shelf}/{place}");
@@ -97,7 +98,7 @@ pub fn comparable(repo: &Repo, path: &str, trees: &[&Oid]) -> Result<Vec<Vec<(St
     };
     let mut spread = BTreeSet::new();
     for tree in trees {
-        let layout = shelf::layout(repo, kind, tree)?;
+        let layout = fanout_folder::layout(repo, kind, tree)?;
         spread.extend((!layout.flat.is_empty()).then_some(false));
         spread.extend((!layout.folders.is_empty()).then_some(true));
     }
@@ -105,7 +106,7 @@ pub fn comparable(repo: &Repo, path: &str, trees: &[&Oid]) -> Result<Vec<Vec<(St
         return as_they_lie();
     }
     let by_name = |tree: &&Oid| {
-        let held = shelf::entries(repo, kind, tree)?.into_iter();
+        let held = fanout_folder::entries(repo, kind, tree)?.into_iter();
         Ok(held.map(|held| (held.name, held.entry)).collect())
     };
     trees.iter().map(by_name).collect()
@@ -150,7 +151,7 @@ pub(super) fn edit(repo: &Repo, root: Option<&Oid>, edits: &Edits) -> Result<Oid
             None => None,
         };
         let arrange = edits.arrange.contains(path) || changes.is_empty();
-        let after = shelf::edit(repo, Shelf::Names, before.as_ref(), &changes, arrange)?;
+        let after = fanout_folder::edit(repo, Shelf::Names, before.as_ref(), &changes, arrange)?;
         if after != before {
             changed.insert(path.to_owned(), after.map(Entry::tree));
         }
@@ -183,9 +184,9 @@ pub(super) fn all(repo: &Repo, root: &Oid) -> Result<Vec<(String, Oid)>> {
 mod tests {
     use super::{comparable, edit, entry_at, find, kind, split};
     use crate::Edits;
-    use crate::shelf::{Fault, entries, faults};
+    use crate::fanout_folder::{Fault, entries, faults};
+    use loopx_base::fanout::Shelf::{Names, Operations};
     use loopx_base::id::Oid;
-    use loopx_base::shelf::Shelf::{Names, Operations};
     use loopx_git::{Entry, Repo};
     use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,8 +5,8 @@
 //! commit that did it.
 
 use super::loss::{Holding, Loss, between};
+use super::merge_branch::{UnitedSession, read_state, session_folders};
 use super::snapshot::operations_in;
-use super::unite::{UnitedSession, read_state, session_folders};
 use super::{Snapshot, Store, layout, ops};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};

@@ -1,13 +1,13 @@
 //! How many records one entity may have: everybody who reads a session replays all of them, so that their
 //! number is what a push can cost a server. They are counted by the names of their files, before any is read.
 
+use super::fanout_folder::{self, Layout};
 use super::loss::{Records, Unreadable};
-use super::shelf::{self, Layout};
 use super::{Session, layout};
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
-use loopx_base::shelf::Shelf;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::op::{Event, Operation};
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ impl Room {
     }
 
     fn below(&mut self, repo: &Repo, ops: &Oid, most: usize) -> Result<usize> {
-        let Layout { flat, folders } = shelf::layout(repo, Shelf::Operations, ops)?;
+        let Layout { flat, folders } = fanout_folder::layout(repo, Shelf::Operations, ops)?;
         let mut files = flat.len();
         for (_, folder) in &folders {
             files += match self.known.get(folder) {
@@ -92,7 +92,7 @@ impl Room {
                 _ => None,
             };
             let ops = ops.filter(|ops| ops.kind == EntryKind::Tree);
-            ops.map(|ops| shelf::layout(repo, Shelf::Operations, &ops.id))
+            ops.map(|ops| fanout_folder::layout(repo, Shelf::Operations, &ops.id))
                 .transpose()
         };
         let (Some(here), Some(there)) = (ops(one)?, ops(other)?) else {

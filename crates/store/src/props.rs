@@ -3,10 +3,10 @@
 //!
 //! A clone is a tree of the branch and its place in the history; no process runs here.
 
-use super::beside::bindings;
 use super::check::{check_archived, check_folder};
-use super::unite::unite;
-use super::{Edits, Lines, Record, Session, Snapshot, layout, ops, replay, shelves};
+use super::layout_audit::bindings;
+use super::merge_branch::unite;
+use super::{Edits, Lines, Record, Session, Snapshot, fanout, layout, ops, replay};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_git::{Entry, Repo};
 use loopx_rules::artifact::Artifact;
@@ -416,7 +416,7 @@ impl World {
             return;
         };
         self.made += 1;
-        let tree = shelves::edit(&self.repo, Some(&tree), &edits).expect("a tree");
+        let tree = fanout::edit(&self.repo, Some(&tree), &edits).expect("a tree");
         self.story.push(format!("clone {clone}: {said}"));
         self.go_on(clone, tree, vec![self.clones[clone]]);
     }

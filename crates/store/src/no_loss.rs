@@ -4,7 +4,7 @@
 //! somebody changed is put right.
 
 use super::loss::{Content, How, Lost, Records, Unreadable};
-use super::{Edits, Snapshot, layout, shelves};
+use super::{Edits, Snapshot, fanout, layout};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::Oid;
 use loopx_git::Repo;
@@ -21,9 +21,9 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
     if folders.is_empty() {
         return Ok(());
     }
-    let after = shelves::edit(repo, Some(snapshot.tree()), edits)?;
+    let after = fanout::edit(repo, Some(snapshot.tree()), edits)?;
     for path in &folders {
-        let had = shelves::entry_at(repo, snapshot.tree(), path)?;
+        let had = fanout::entry_at(repo, snapshot.tree(), path)?;
         let had = Records::of(repo, had.as_ref()).map_err(Unreadable::failure)?;
         let mut lost = had.lost(repo, &records_at(repo, &after, path)?);
         // What went to another folder of the session is not lost.
@@ -63,7 +63,7 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
 }
 
 fn records_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Records> {
-    let entry = shelves::entry_at(repo, tree, path)?;
+    let entry = fanout::entry_at(repo, tree, path)?;
     Records::of(repo, entry.as_ref()).map_err(Unreadable::failure)
 }
 

@@ -6,7 +6,7 @@
 
 use super::logs::belongs;
 use super::loss::{self, Content, How, Records, Unreadable};
-use super::{Snapshot, layout, shelves};
+use super::{Snapshot, fanout, layout};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{CommitInfo, Repo};
@@ -133,7 +133,7 @@ fn takes_away(
     if !events.contains(&"repair") || !matches!(lost.was, Content::File(_)) {
         return Ok(false);
     }
-    let folder = shelves::entry_at(repo, &info.tree, &layout::session(id))?;
+    let folder = fanout::entry_at(repo, &info.tree, &layout::session(id))?;
     let is_there = Records::of(repo, folder.as_ref()).is_ok_and(|has| has.has(&lost.name));
     if is_there || !lost.was_record(repo) {
         return Ok(false);
@@ -189,8 +189,8 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
     }
     let mut sides = Vec::new();
     for (id, folder) in folders {
-        let then = shelves::entry_at(repo, &before, &folder)?;
-        let now = shelves::entry_at(repo, &info.tree, &folder)?;
+        let then = fanout::entry_at(repo, &before, &folder)?;
+        let now = fanout::entry_at(repo, &info.tree, &folder)?;
         // What only lies elsewhere now was not changed.
         if then == now {
             continue;
@@ -232,7 +232,7 @@ fn still_gone(
     let mut found = BTreeMap::new();
     for (place, name, blob) in gone {
         let folder = place.strip_suffix(&format!("/{}", layout::OPS));
-        let folder = shelves::entry_at(repo, snapshot.tree(), folder.unwrap_or(&place))?;
+        let folder = fanout::entry_at(repo, snapshot.tree(), folder.unwrap_or(&place))?;
         let is_there = Records::of(repo, folder.as_ref()).is_ok_and(|has| has.has(&name));
         if !is_there && loss::is_record(repo, &name, &blob) && is_of(repo, &place, &name, &blob) {
             *found.entry(place).or_default() += 1;

@@ -1,14 +1,14 @@
 //! Merging the lines of artifacts that clones changed apart, and replaying with it. What comes out is a
 //! function of the operations: every clone writes the same blob.
 
-use super::room;
+use super::record_limit;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::Repo;
 use loopx_git::merge::{Labels, Merged, merge_file};
 use loopx_rules::artifact::Artifact;
+use loopx_rules::artifact_merge::{Joined, Joiner};
 use loopx_rules::gate;
-use loopx_rules::join::{Joined, Joiner};
 use loopx_rules::op::Operation;
 use loopx_rules::outline::header;
 use loopx_rules::replay;
@@ -57,7 +57,7 @@ impl<'r> Lines<'r> {
         }
         let op = Operation::parse(&self.repo.read_blob(blob)?, label, blob)?;
         let mut parsed = self.parsed.borrow_mut();
-        if parsed.len() >= room::MOST {
+        if parsed.len() >= record_limit::MOST {
             parsed.clear();
         }
         parsed.insert(blob.clone(), op.clone());
@@ -198,7 +198,7 @@ mod tests {
     use loopx_base::id::{OpId, Person};
     use loopx_git::Repo;
     use loopx_rules::artifact::Artifact;
-    use loopx_rules::join::Joiner;
+    use loopx_rules::artifact_merge::Joiner;
     use loopx_rules::session::Side;
 
     /// G19: a text that is in conflict for a thousand commits is merged for the first of them.

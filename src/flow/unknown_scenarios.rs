@@ -5,8 +5,8 @@ use super::delta::{Target, spec_path};
 use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::hint::command;
 use loopx_rules::artifact::Artifact;
+use loopx_rules::change_pack;
 use loopx_rules::coverage;
-use loopx_rules::pack;
 use loopx_rules::policy::Policy;
 use loopx_rules::texts::Texts;
 use loopx_spec::{Delta, fold, read_spec};
@@ -21,7 +21,7 @@ pub(super) fn of(
     delta: &Delta,
     texts: &Texts,
 ) -> Result<Vec<Blocker>> {
-    let slices = pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
+    let slices = change_pack::slices(texts.get(&Artifact::Slices).map(String::as_str));
     let mut known = coverage::scenarios(delta);
     let mut read: BTreeSet<String> = BTreeSet::new();
     let mut found = Vec::new();

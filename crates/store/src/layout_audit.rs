@@ -1,15 +1,15 @@
 //! What is wrong with the branch beside the records of its sessions: names, layouts, bindings, and one session in
 //! two folders.
 
+use super::audit_cache::Memory;
 use super::check::{Damage, Mend, damage};
-use super::checked::Memory;
+use super::fanout_folder::Fault;
 use super::names::Names;
-use super::shelf::Fault;
-use super::{Snapshot, bindings, layout, shelf, shelves, unique};
+use super::{Snapshot, bindings, fanout, fanout_folder, layout, unique};
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
-use loopx_base::shelf::Shelf;
 use loopx_git::{EntryKind, Repo};
 use std::collections::BTreeSet;
 
@@ -36,9 +36,9 @@ pub(super) fn doubles(snapshot: &Snapshot<'_>, damaged: &BTreeSet<String>) -> Re
 /// Shelves that are not laid out as the number of their entries asks for.
 pub(super) fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     let mut found = Vec::new();
-    for (path, shelf) in shelves::all(repo, snapshot.tree())? {
+    for (path, shelf) in fanout::all(repo, snapshot.tree())? {
         if let Some(Fault::Unfitting(what) | Fault::Misplaced(what)) =
-            shelf::faults(repo, Shelf::Names, &shelf)?
+            fanout_folder::faults(repo, Shelf::Names, &shelf)?
         {
             found.push(damage(&path, what, Mend::Arrange));
         }

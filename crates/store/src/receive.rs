@@ -4,21 +4,21 @@
 //! What a commit has as one of its parents has it was judged with that, or was here before the push; it is
 //! not read again. Whether an operation is true is another question: who can write the branch can write any that fits.
 
-use super::beside::bindings;
 use super::bindings as index;
 use super::check::{check_archived, check_folder};
+use super::fanout_folder::{self, Fault};
 use super::layout;
+use super::layout_audit::bindings;
 use super::loss::{self, Holding, Loss};
+use super::merge_branch::{require_no_jump, require_no_jump_since};
 use super::names::Names;
-use super::room::Room;
-use super::shelf::{self, Fault};
+use super::record_limit::Room;
 use super::snapshot::Folder;
 use super::unique::Uids;
-use super::unite::{require_no_jump, require_no_jump_since};
-use super::{Lines, Session, Snapshot, incoming, onward};
+use super::{Lines, Session, Snapshot, incoming, incremental_state};
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::fanout::Shelf;
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::shelf::Shelf;
 use loopx_git::{CommitInfo, EntryKind, Repo};
 use loopx_rules::issue::IssueId;
 use std::collections::{BTreeSet, HashMap};
@@ -167,7 +167,7 @@ fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
             let strange = names.filter(|name| SessionId::parse(name).is_err());
             found.extend(strange.map(|name| format!("{top}/{name}")));
         } else if top == layout::ISSUES {
-            let held = shelf::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+            let held = fanout_folder::entries(repo, Shelf::Names, &entry.id)?.into_iter();
             let strange = held.filter(|held| IssueId::parse(&held.name).is_none());
             found.extend(strange.map(|held| format!("{top}/{}", held.name)));
         } else if !KNOWN.contains(&top.as_str()) {
@@ -274,7 +274,9 @@ impl<'a> Checking<'a> {
             }
             let (path, shelf) = shelf;
             // An older layout hides nothing, so it may come: an older program wrote it.
-            if let Some(Fault::Misplaced(what)) = shelf::faults(self.repo, Shelf::Names, shelf)? {
+            if let Some(Fault::Misplaced(what)) =
+                fanout_folder::faults(self.repo, Shelf::Names, shelf)?
+            {
                 wrong.push(format!("{path}: {what}"));
             }
         }
@@ -430,8 +432,9 @@ impl<'a> Checking<'a> {
             let known = self.folders.get(&parent.entry.id);
             known.is_none_or(Option::is_none)
         });
-        let is_whole = whole
-            .any(|(_, parent)| onward::is_whole(self.repo, id, &parent.entry.id, &session.tree));
+        let is_whole = whole.any(|(_, parent)| {
+            incremental_state::is_whole(self.repo, id, &parent.entry.id, &session.tree)
+        });
         let found = match is_whole {
             true => None,
             false => check_folder(&self.lines, id, &session.tree)?

@@ -5,8 +5,8 @@
 //! that the number of entries asks for.
 
 use loopx_base::failure::Result;
+use loopx_base::fanout::Shelf;
 use loopx_base::id::Oid;
-use loopx_base::shelf::Shelf;
 use loopx_git::{Entry, EntryKind, Repo};
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
 //! The branch here and the branch of another clone, brought together: nothing to do, a step forward, a
 //! merge commit with both parents, or (linear) the own commits again on top of the others'.
 
-use super::arrived::{TakenAway, lost_operations};
 use super::incoming::{self, Flaw, Sides};
+use super::merge_branch::{United, unite};
+use super::removed_by_remote::{TakenAway, lost_operations};
 use super::transaction::Move;
-use super::unite::{United, unite};
-use super::{Lock, Snapshot, Store, names, shelves, withdrawn};
+use super::{Lock, Snapshot, Store, fanout, names, withdrawn};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
@@ -156,7 +156,7 @@ impl Store<'_> {
             withdrawn::require_none_withdrawn(ours, &theirs, &result, names)?;
         }
         if !judged.edits.is_empty() {
-            let tree = shelves::edit(repo, Some(result.tree()), &judged.edits)?;
+            let tree = fanout::edit(repo, Some(result.tree()), &judged.edits)?;
             let message =
                 format!("loopx: compute again what {label} had otherwise\n\nLoopx-Event: repair\n");
             let parents = [meeting.tip];

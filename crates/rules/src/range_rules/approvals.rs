@@ -5,9 +5,9 @@
 //! so what a gate checked before it wrote them is checked again here, signatures included.
 
 use super::super::artifact::Artifact;
+use super::super::artifact_merge::Joiner;
 use super::super::checks::Check;
 use super::super::gate::{self, AuditItem, CodeFacts, Credentials, DeltaFacts, Proof, View};
-use super::super::join::Joiner;
 use super::super::op::{Event, Operation, Verdict};
 use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::replay;

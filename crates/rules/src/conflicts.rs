@@ -411,9 +411,9 @@ fn void(
 
 #[cfg(test)]
 mod tests {
-    use crate::laws::{id, operation, started};
     use crate::op::{Event, Operation};
     use crate::replay::fold;
+    use crate::replay_props::{id, operation, started};
 
     /// G19: many that stand against each other are held one by one, and each names a few.
     #[test]

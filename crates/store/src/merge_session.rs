@@ -3,7 +3,7 @@
 
 use super::folder::{Parts, assemble};
 use super::loss::Records;
-use super::{Edits, Session, layout, ops, room, signatures};
+use super::{Edits, Session, layout, ops, record_limit, signatures};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
@@ -28,7 +28,7 @@ pub(super) struct Folder {
 impl Edits {
     /// Adds an operation that tells the past anew, and with it the folder, wherever that belongs now.
     pub fn rebuild(&mut self, repo: &Repo, session: &Session, op: &Operation) -> Result<State> {
-        room::require(repo, Some(session), op)?;
+        record_limit::require(repo, Some(session), op)?;
         let mut folder = gather(repo, &session.place, &session.tree)?;
         let blob = repo.write_blob(&op.to_bytes()?)?;
         folder.records.insert(op.file_name(), blob);

@@ -7,25 +7,25 @@ use super::context::Context;
 use super::issue::sessions::tell;
 use super::journal::Step;
 use super::naming::unknown;
-use super::opening::Opening;
 use super::recording::{Recording, let_go, placed};
 use super::sign::{self, Word};
 use super::watched::Watched;
 use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
-use super::{delta, files, ground, lease, outline, policy_checks, world};
+use super::write_scope::Opening;
+use super::{delta, effective_target, files, lease, outline, policy_checks, world};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, Person, SessionId};
 use loopx_git::{Identity, Repo};
 use loopx_rules::agent_identity;
 use loopx_rules::artifact::Artifact;
+use loopx_rules::change_pack;
 use loopx_rules::checks::Check;
 use loopx_rules::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
 use loopx_rules::intent::Statement;
 use loopx_rules::lease::Claim;
 use loopx_rules::manifest::Row;
 use loopx_rules::op::{Body, Operation, RequirementBase, SessionBody, Write};
-use loopx_rules::pack;
 use loopx_rules::policy::Policy;
 use loopx_rules::profile::Profile;
 use loopx_rules::session::{Ending, Recorded, State};
@@ -407,7 +407,7 @@ pub(super) fn gather_with<'a>(
     }
     let delta = match needs {
         Needs::Unjudged => DeltaFacts::default(),
-        _ => ground::facts(ctx, snapshot, &state, &policy, &texts)?,
+        _ => effective_target::facts(ctx, snapshot, &state, &policy, &texts)?,
     };
     let wants_code = needs == Needs::Code || matches!(state.stage, Stage::Build | Stage::Review);
     let actor = identity.map(|identity| &identity.author);
@@ -570,7 +570,7 @@ pub(super) fn build<T>(
             .iter()
             .any(|at| writes.contains_key(at)) =>
         {
-            ground::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
+            effective_target::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
         }
         None => Vec::new(),
     };
@@ -665,10 +665,10 @@ fn refresh_graph(
     let Some(profile) = profile.filter(|_| pack.any(|a| artifacts.contains_key(a))) else {
         return Ok(());
     };
-    let previous: Option<pack::Graph> = texts
+    let previous: Option<change_pack::Graph> = texts
         .get(&Artifact::ArtifactGraph)
         .and_then(|text| serde_json::from_str(text).ok());
-    let graph = pack::graph(previous.as_ref(), artifacts, |artifact| {
+    let graph = change_pack::graph(previous.as_ref(), artifacts, |artifact| {
         delta::is_filled(artifact, profile, texts)
     });
     let text = String::from_utf8_lossy(&loopx_rules::op::to_json(&graph)?).into_owned();

@@ -2,11 +2,11 @@
 //! the set of operations, and no gate opens because two sets came together.
 
 use super::artifact::Artifact;
+use super::artifact_merge::{Joined, Joiner};
 use super::gate::covered_files;
-use super::join::{Joined, Joiner};
-use super::laws::{event, id, oid, op_id, operation, started};
 use super::op::{AnswerWord, Body, Event, Operation, Write};
 use super::replay::{Redoable, WayBack, as_seen_by, redoable, replay, undoable, undone, way_back};
+use super::replay_props::{event, id, oid, op_id, operation, started};
 use super::session::{Side, State};
 use super::words::Word;
 use loopx_base::failure::Result;

@@ -6,8 +6,8 @@
 
 use super::check::{Mend, replay};
 use super::folder::place;
+use super::merge_session::settle_candidate;
 use super::snapshot::Folder;
-use super::united::settle_candidate;
 use super::{Lines, Snapshot, layout};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};

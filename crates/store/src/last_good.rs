@@ -2,7 +2,7 @@
 
 use super::check::{check_archived, check_entry};
 use super::loss::{Records, Unreadable};
-use super::{Lines, Snapshot, layout, shelves};
+use super::{Lines, Snapshot, fanout, layout};
 use loopx_base::failure::{Code, Result};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
@@ -57,7 +57,7 @@ pub(super) fn history(
     let mut bad = None;
     for commit in repo.range(snapshot.commit(), &[], usize::MAX)? {
         let tree = repo.commit_info(&commit)?.tree;
-        if let Some(entry) = shelves::entry_at(repo, &tree, &layout::session(id))?
+        if let Some(entry) = fanout::entry_at(repo, &tree, &layout::session(id))?
             && bad.as_ref() != Some(&entry.id)
         {
             if check_entry(&lines, id, &entry)?.is_none() && has_records(repo, &entry, needs)? {

@@ -4,9 +4,9 @@
 //! The gate, the dry run and the recorded bases all stand here, so that a change on top of another one
 //! can be planned, built and reviewed before the other one is archived.
 
-use super::act::read_texts;
 use super::context::Context;
 use super::delta::{self, Judgement, Target};
+use super::transaction::read_texts;
 use loopx_base::failure::Result;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::SessionId;
