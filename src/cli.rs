@@ -31,7 +31,7 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// Done: 0.
     Done,
-    /// Recorded, but what was judged does not pass: 1.
+    /// Stamped, but what was judged does not pass: 1.
     Blocked,
     /// The code of another hook that ran first, or of the reason why a command went no further.
     Code(u8),

@@ -17,7 +17,7 @@ use loopx_rules::gate::Proof;
 use loopx_rules::op::{DelegationStatus, FoundIn, Lane, LaneStatus, PlanLane, PlanVerdict};
 use loopx_rules::outline::Complexity;
 use loopx_rules::profile::ProfileName;
-use loopx_rules::session::Recorded;
+use loopx_rules::session::Stamped;
 use loopx_rules::stage::{Stage, Transition};
 use serde_json::json;
 
@@ -440,7 +440,7 @@ pub(crate) fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     }
     let from_review = match from_review.as_deref() {
         None => None,
-        Some("") => Some(Report::Recorded),
+        Some("") => Some(Report::Stamped),
         Some(path) => Some(Report::File {
             bytes: match super::artifacts::read_bytes(path) {
                 Ok(bytes) => Some(bytes),
@@ -540,7 +540,7 @@ fn tell(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &
         "history": outcome.history,
     });
     let is_of_plan = |one: &FoundIn| *one != FoundIn::Review;
-    let of_stage = |one: &&(u32, &Recorded<Finding>)| match done.state.stage {
+    let of_stage = |one: &&(u32, &Stamped<Finding>)| match done.state.stage {
         Stage::Plan => true,
         Stage::Build => !is_of_plan(&one.1.value.lane),
         _ => false,

@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::sync;
-use crate::flow::sync::{Flaw, Report, Request, SetBack, TakenAway, UnitedSession};
+use crate::flow::sync::{Flaw, RemovedByRemote, Report, Request, SetBack, UnitedSession};
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
@@ -108,7 +108,7 @@ fn unasked(ctx: &Context, no_push: bool, ui: &mut Ui) -> bool {
 }
 
 /// What the other side had taken away, and who did it.
-pub(super) fn lost(from: &str, taken: &[TakenAway], dry_run: bool, ui: &mut Ui) {
+pub(super) fn lost(from: &str, taken: &[RemovedByRemote], dry_run: bool, ui: &mut Ui) {
     for one in taken {
         let then = match (one.brought_back, dry_run) {
             (true, false) => "brought back",

@@ -8,7 +8,7 @@ use loopx_rules::finding::Finding;
 use loopx_rules::gate;
 use loopx_rules::gate::FindingView;
 use loopx_rules::op::{Answer, AnswerWord, Event};
-use loopx_rules::session::Recorded;
+use loopx_rules::session::Stamped;
 
 /// What is said of findings, by their numbers.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub(crate) fn answer(ctx: &Context, request: &AnswerRequest) -> Result<Done<Vec<
     Ok(done)
 }
 
-fn require<'f>(facts: &'f Facts<'_>, number: u32) -> Result<&'f Recorded<Finding>> {
+fn require<'f>(facts: &'f Facts<'_>, number: u32) -> Result<&'f Stamped<Finding>> {
     facts.state.finding(number).ok_or_else(|| {
         let count = facts.state.findings.len();
         let message = match count {
@@ -69,7 +69,7 @@ fn require<'f>(facts: &'f Facts<'_>, number: u32) -> Result<&'f Recorded<Finding
 
 fn check(
     facts: &Facts<'_>,
-    (number, finding): (u32, &Recorded<Finding>),
+    (number, finding): (u32, &Stamped<Finding>),
     word: AnswerWord,
     request: &AnswerRequest,
 ) -> Result<()> {

@@ -13,7 +13,7 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_git::run::Run;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::setup::typed;
-use loopx_store::{Linear, Renamed, Session, Snapshot, TakenAway, UnitedSession, has_all};
+use loopx_store::{Linear, RemovedByRemote, Renamed, Session, Snapshot, UnitedSession, has_all};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub(crate) struct Imported {
     pub united: Vec<UnitedSession>,
     pub renamed: Vec<Renamed>,
     /// What the bundle had lost of what was here.
-    pub taken_away: Vec<TakenAway>,
+    pub taken_away: Vec<RemovedByRemote>,
     /// The session, where it came with a conflict or has one now.
     pub conflicts: Vec<UnitedSession>,
 }

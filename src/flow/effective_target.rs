@@ -116,7 +116,7 @@ pub(crate) fn facts(
 }
 
 /// Bases for the requirements that the delta touches and that have none yet: what stands on its ground
-/// now. Recorded when they are first written, never guessed later (design 6).
+/// now. Stamped when they are first written, never guessed later (design 6).
 pub(crate) fn new_bases(
     ctx: &Context,
     snapshot: &Snapshot<'_>,

@@ -13,7 +13,7 @@ use loopx_store::audit_cache::Memory;
 use loopx_store::check;
 use loopx_store::check::{Damage, Found, Signed};
 use loopx_store::unreadable;
-use loopx_store::{Decision, Oddity, Session, Snapshot, Store};
+use loopx_store::{Decision, Session, Snapshot, Store, UnexplainedCommit};
 use std::collections::BTreeMap;
 
 /// How `fsck` goes about it.
@@ -35,7 +35,7 @@ pub(crate) struct Checked {
     pub commits: usize,
     pub damages: Vec<Damage>,
     /// Commits that did something else than what they say.
-    pub oddities: Vec<Oddity>,
+    pub oddities: Vec<UnexplainedCommit>,
     /// The commit that mended it.
     pub repaired: Option<Oid>,
     /// What a repair could not mend: history has no whole copy of it. By the names of the damages.

@@ -13,7 +13,7 @@ use loopx_git::{Identity, Repo};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, LEASE, Owner};
 use loopx_rules::op::Event;
-use loopx_rules::session::{Recorded, State};
+use loopx_rules::session::{Stamped, State};
 use loopx_rules::stage::Stage;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -153,7 +153,7 @@ pub(crate) struct ClaimView {
 }
 
 /// Whose build a session is.
-pub(crate) fn view(repo: &Repo, claim: &Recorded<Claim>) -> ClaimView {
+pub(crate) fn view(repo: &Repo, claim: &Stamped<Claim>) -> ClaimView {
     let here = token(repo).as_deref() == Some(claim.value.owner.as_str());
     let until = lease::until(claim);
     let alive = until > repo.now();
@@ -198,7 +198,7 @@ pub(crate) fn view(repo: &Repo, claim: &Recorded<Claim>) -> ClaimView {
 pub(crate) fn take_over(
     ctx: &Context,
     reason: Option<String>,
-) -> Result<super::Done<Option<Recorded<Claim>>>> {
+) -> Result<super::Done<Option<Stamped<Claim>>>> {
     let reason = reason.ok_or_else(|| {
         Failure::usage(Code::ReasonRequired, "taking a build over needs a reason")
             .help(command!("build --take-over --reason WHY"))
@@ -207,7 +207,7 @@ pub(crate) fn take_over(
         super::stages::in_build(facts)?;
         let owner = owner(&ctx.repo, None)?;
         let before = facts.state.build.claim.clone();
-        let is_his = |claim: &Recorded<Claim>| {
+        let is_his = |claim: &Stamped<Claim>| {
             claim.value.owner == owner.token && claim.value.agent.is_none()
         };
         if owner.agent.is_none() && before.as_ref().is_some_and(is_his) {

@@ -343,7 +343,7 @@ fn judge(
         dependence,
     };
     let mut judged = state.clone();
-    judged.verdict = Some(loopx_rules::session::Recorded {
+    judged.verdict = Some(loopx_rules::session::Stamped {
         op: state.last.clone(),
         seq: state.seq,
         signed: state.touched.clone(),

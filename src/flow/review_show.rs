@@ -15,7 +15,7 @@ use loopx_rules::gate::{AuditItem, FindingView, ReadSections};
 use loopx_rules::op::{Dependence, Verdict};
 use loopx_rules::policy::Policy;
 use loopx_rules::review::Judgement;
-use loopx_rules::session::{Recorded, State};
+use loopx_rules::session::{Stamped, State};
 use loopx_rules::signature::Basis;
 use loopx_rules::stage::Stage;
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub(crate) struct ReviewShown {
     pub specs_failed: Option<String>,
     /// What makes the person who looks dependent on the range; nothing where nobody says who looks.
     pub dependence: Option<Vec<Dependence>>,
-    pub verdict: Option<Recorded<Verdict>>,
+    pub verdict: Option<Stamped<Verdict>>,
     pub judgement: Option<Judgement>,
     pub next_action: Hint,
 }

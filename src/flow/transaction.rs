@@ -28,7 +28,7 @@ use loopx_rules::manifest::Row;
 use loopx_rules::op::{Body, Operation, RequirementBase, SessionBody, Write};
 use loopx_rules::policy::Policy;
 use loopx_rules::profile::Profile;
-use loopx_rules::session::{Ending, Recorded, State};
+use loopx_rules::session::{Ending, Stamped, State};
 use loopx_rules::stage::Stage;
 use loopx_rules::task::outputs::task_of;
 use loopx_rules::task::plan;
@@ -624,7 +624,7 @@ pub(super) fn build<T>(
 }
 
 /// The subject of a commit says when it takes a build over.
-fn taken_over(before: Option<&Recorded<Claim>>, now: Option<&Claim>, what: String) -> String {
+fn taken_over(before: Option<&Stamped<Claim>>, now: Option<&Claim>, what: String) -> String {
     match (before, now) {
         (Some(before), Some(now)) if before.value.owner != now.owner => {
             format!("{what}; takes the build over from {}", before.signed.by)

@@ -24,7 +24,7 @@ use loopx_rules::op::Operation;
 use loopx_rules::profile::ProfileName;
 use loopx_rules::replay::undone;
 use loopx_rules::review::Judgement;
-use loopx_rules::session::{BuildBlock, Ending, Recorded, State, Void};
+use loopx_rules::session::{BuildBlock, Ending, Stamped, State, Void};
 use loopx_rules::signature::{Basis, Checked, Signatures, role};
 use loopx_rules::stage::{ApprovalKey, Stage};
 use loopx_rules::stop::Parked;
@@ -72,7 +72,7 @@ pub(crate) struct Status {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<TaskApart>,
     /// Why the build cannot go on.
-    pub blocked: Option<Recorded<BuildBlock>>,
+    pub blocked: Option<Stamped<BuildBlock>>,
     /// Why agents of this worktree may stop until it is taken up again.
     pub parked: Option<Parked>,
     pub stale_artifacts: Vec<Artifact>,
@@ -136,7 +136,7 @@ pub(crate) struct ReviewView {
     /// Whether a key shows who that is.
     pub proof: Basis,
     pub independent: bool,
-    pub verdict: Recorded<loopx_rules::op::Verdict>,
+    pub verdict: Stamped<loopx_rules::op::Verdict>,
     pub judgement: Option<Judgement>,
     /// What was found of the signature under the verdict, where there is one.
     pub signature: Option<Checked>,

@@ -8,7 +8,7 @@ use loopx_base::id::OpId;
 use loopx_git::Repo;
 use loopx_rules::lease::{MAX_LEASE, ends, seconds_of};
 use loopx_rules::op::{Body, Operation};
-use loopx_rules::session::{Recorded, State};
+use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::status::TaskFacts;
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ fn file(repo: &Repo) -> PathBuf {
 impl Watched {
     /// Looks at the claims that stand in a session, and notes those that this clone has not seen before.
     pub(crate) fn of(repo: &Repo, state: &State, now: i64) -> Self {
-        let claims: Vec<&Recorded<Claim>> =
+        let claims: Vec<&Stamped<Claim>> =
             state.tasks.values().filter_map(TaskFacts::holder).collect();
         if claims.is_empty() {
             return Watched::default();
@@ -42,7 +42,7 @@ impl Watched {
         let text = std::fs::read_to_string(file(repo)).unwrap_or_default();
         let mut first = read(&text);
         first.retain(|op, _| claims.iter().any(|claim| claim.op == *op));
-        let is_new = |claim: &&&Recorded<Claim>| {
+        let is_new = |claim: &&&Stamped<Claim>| {
             own.as_ref() != Some(&claim.value.owner) && !first.contains_key(&claim.op)
         };
         let new: Vec<OpId> = claims
@@ -63,7 +63,7 @@ impl Watched {
     }
 
     /// The second at which a claim ends; one whose time cannot be read has ended.
-    pub(crate) fn until(&self, claim: &Recorded<Claim>) -> i64 {
+    pub(crate) fn until(&self, claim: &Stamped<Claim>) -> i64 {
         let own = self.own.as_ref() == Some(&claim.value.owner);
         match self.first.get(&claim.op) {
             Some(first) if !own => {

@@ -11,7 +11,7 @@ use loopx_git::{Identity, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::checks::{Check, checks_now};
 use loopx_rules::op::Evidence;
-use loopx_rules::session::Recorded;
+use loopx_rules::session::Stamped;
 use loopx_rules::task::file::conditions;
 use loopx_rules::task::plan;
 use loopx_rules::task::world::{Condition, Run, Seen, World};
@@ -113,7 +113,7 @@ struct Here {
     checks: OnceCell<Vec<Check>>,
     code: OnceCell<Option<Oid>>,
     /// The runs that somebody in a role signed, by the role.
-    signed: RefCell<HashMap<String, Rc<Vec<Recorded<Evidence>>>>>,
+    signed: RefCell<HashMap<String, Rc<Vec<Stamped<Evidence>>>>>,
 }
 
 impl Here {
@@ -138,7 +138,7 @@ impl Here {
         facts: &Facts<'_>,
         (snapshot, session): (&Snapshot<'_>, &Session),
         role: &str,
-    ) -> Result<Rc<Vec<Recorded<Evidence>>>> {
+    ) -> Result<Rc<Vec<Stamped<Evidence>>>> {
         if let Some(known) = self.signed.borrow().get(role) {
             return Ok(Rc::clone(known));
         }
@@ -174,14 +174,14 @@ fn run(
         .checks(facts)
         .iter()
         .find(|check| check.id.eq_ignore_ascii_case(name));
-    let is_it = |run: &&Recorded<Evidence>| match check {
+    let is_it = |run: &&Stamped<Evidence>| match check {
         Some(check) => check.is_of(&run.value),
         None => run.value.what == name,
     };
     let code = here.code(ctx, facts)?;
-    let own: Vec<&Recorded<Evidence>> = all.iter().filter(is_it).collect();
-    let is_here = |run: &&&Recorded<Evidence>| Some(&run.value.tree) == code;
-    let proves = |run: &&&Recorded<Evidence>| run.value.proves();
+    let own: Vec<&Stamped<Evidence>> = all.iter().filter(is_it).collect();
+    let is_here = |run: &&&Stamped<Evidence>| Some(&run.value.tree) == code;
+    let proves = |run: &&&Stamped<Evidence>| run.value.proves();
     let here = own.iter().rev().filter(is_here);
     // A kind may have several commands: each of them is a run of it.
     let passed = here.clone().find(proves).map(|run| (Run::Passed, run));

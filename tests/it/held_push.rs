@@ -7,7 +7,7 @@ use crate::support::server::{begun, literally, push, put_tree, remote, server, w
 use crate::support::session::{self, tip};
 use crate::support::store::{count, tamper};
 use crate::support::{LOOPX, Sandbox};
-use loopx_base::fanout::Shelf::Operations;
+use loopx_base::fanout::Fanout::Operations;
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::op::Operation;
 use loopx_rules::replay::fold;

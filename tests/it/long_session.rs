@@ -8,7 +8,7 @@ use crate::support::scale::prolong;
 use crate::support::session::{READY_SPEC, advance, started};
 use crate::support::store::{ID, READY, assert_whole, operations};
 use crate::support::{LOOPX, Output, Sandbox};
-use loopx_base::fanout::Shelf::Operations;
+use loopx_base::fanout::Fanout::Operations;
 use std::path::Path;
 
 /// More than lie side by side, in several folders.

@@ -6,7 +6,7 @@ use crate::support::scale::{SEED, copy, grow};
 use crate::support::session::{advance, started};
 use crate::support::store::{assert_whole, tamper};
 use crate::support::{Output, Sandbox};
-use loopx_base::fanout::Shelf::Names;
+use loopx_base::fanout::Fanout::Names;
 use serde_json::Value;
 use std::path::Path;
 

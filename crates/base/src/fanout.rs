@@ -7,7 +7,7 @@
 
 /// What the entries are called, and so how they are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shelf {
+pub enum Fanout {
     /// Names of any kind: by two digits of their hash. It is one of our own, because git's would differ
     /// between repositories of SHA-1 and of SHA-256.
     Names,
@@ -17,14 +17,14 @@ pub enum Shelf {
     Operations,
 }
 
-impl Shelf {
+impl Fanout {
     /// So many entries lie side by side.
     pub fn limit(self) -> usize {
         match self {
             // The folders themselves make a tree of 256 entries: spreading fewer would save nothing.
-            Shelf::Names => 384,
+            Fanout::Names => 384,
             // As many as one folder has numbers for.
-            Shelf::Operations => 100,
+            Fanout::Operations => 100,
         }
     }
 
@@ -32,8 +32,8 @@ impl Shelf {
     /// of a branch and no operation's file.
     pub fn folder(self, name: &str) -> String {
         match self {
-            Shelf::Names => format!("+{:02x}", hash(name)),
-            Shelf::Operations => {
+            Fanout::Names => format!("+{:02x}", hash(name)),
+            Fanout::Operations => {
                 let digits = name.bytes().take_while(u8::is_ascii_digit).count();
                 format!("+{}", &name[..digits.saturating_sub(2)])
             }
@@ -46,11 +46,11 @@ impl Shelf {
             return false;
         };
         match self {
-            Shelf::Names => {
+            Fanout::Names => {
                 let is_digit = |digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
                 digits.len() == 2 && digits.bytes().all(is_digit)
             }
-            Shelf::Operations => digits.bytes().all(|digit| digit.is_ascii_digit()),
+            Fanout::Operations => digits.bytes().all(|digit| digit.is_ascii_digit()),
         }
     }
 
@@ -78,7 +78,7 @@ fn hash(name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Shelf::{self, Names, Operations};
+    use super::Fanout::{self, Names, Operations};
     use crate::id::SessionId;
     use std::collections::BTreeMap;
 
@@ -138,17 +138,17 @@ mod tests {
 
     #[test]
     fn the_limit_itself_lies_side_by_side() {
-        for shelf in [Names, Operations] {
-            assert!(!shelf.is_spread(shelf.limit()));
-            assert!(shelf.is_spread(shelf.limit() + 1));
+        for fanout in [Names, Operations] {
+            assert!(!fanout.is_spread(fanout.limit()));
+            assert!(fanout.is_spread(fanout.limit() + 1));
         }
     }
 
     /// How many of these names each folder has.
-    fn folders(shelf: Shelf, names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+    fn folders(fanout: Fanout, names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
         let mut folders = BTreeMap::new();
         for name in names {
-            *folders.entry(shelf.folder(&name)).or_default() += 1;
+            *folders.entry(fanout.folder(&name)).or_default() += 1;
         }
         folders
     }

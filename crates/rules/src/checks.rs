@@ -6,7 +6,7 @@
 use super::artifact::Artifact;
 use super::change_pack;
 use super::op::Evidence;
-use super::session::{Recorded, State};
+use super::session::{Stamped, State};
 use super::task::node::TaskId;
 use super::task::plan;
 use super::task::slices::check_of;
@@ -76,12 +76,12 @@ pub fn word_on(id: &str, argv: &[String], state: &State, tree: Option<&Oid>) -> 
 /// others.
 #[derive(Debug)]
 pub struct Runs<'r> {
-    of: HashMap<&'r str, Vec<&'r Recorded<Evidence>>>,
-    said: HashMap<&'r [String], Vec<&'r Recorded<Evidence>>>,
+    of: HashMap<&'r str, Vec<&'r Stamped<Evidence>>>,
+    said: HashMap<&'r [String], Vec<&'r Stamped<Evidence>>>,
 }
 
 impl<'r> Runs<'r> {
-    pub fn of(runs: &'r [Recorded<Evidence>]) -> Self {
+    pub fn of(runs: &'r [Stamped<Evidence>]) -> Self {
         let mut found = Runs {
             of: HashMap::new(),
             said: HashMap::new(),
@@ -96,7 +96,7 @@ impl<'r> Runs<'r> {
     }
 
     /// The runs that could be of a check: those of its task, or of its words.
-    fn near(&self, check: &Check) -> &[&'r Recorded<Evidence>] {
+    fn near(&self, check: &Check) -> &[&'r Stamped<Evidence>] {
         let near = match check.source {
             Source::Artifact(_) => self.of.get(check.id.as_str()),
             Source::Policy => self.said.get(check.argv.as_slice()),
@@ -105,7 +105,7 @@ impl<'r> Runs<'r> {
     }
 
     /// The runs of a check, in their order.
-    pub fn of_check(&self, check: &Check) -> Vec<&'r Recorded<Evidence>> {
+    pub fn of_check(&self, check: &Check) -> Vec<&'r Stamped<Evidence>> {
         let near = self.near(check).iter().copied();
         near.filter(|run| check.is_of(&run.value)).collect()
     }

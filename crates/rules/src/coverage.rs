@@ -7,7 +7,7 @@
 use super::change_pack::Slice;
 use super::checks::{Word, word_on};
 use super::op::Evidence;
-use super::session::{Recorded, State};
+use super::session::{Stamped, State};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
@@ -117,7 +117,7 @@ pub fn unserved(scenarios: &[String], slices: &[Slice]) -> Vec<String> {
 #[derive(Clone, Copy)]
 pub struct Known<'k> {
     pub state: &'k State,
-    pub evidence: &'k [Recorded<Evidence>],
+    pub evidence: &'k [Stamped<Evidence>],
     /// A person's word on a task counts as it is: policy wants none signed.
     pub takes_words: bool,
 }

@@ -6,7 +6,7 @@
 
 use super::artifact::Artifact;
 use super::op::{Answer, AnswerWord, FoundIn, ReviewFinding, Severity};
-use super::session::{Recorded, State};
+use super::session::{Stamped, State};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, OpId};
@@ -30,7 +30,7 @@ pub struct Finding {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<Oid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Recorded<Said>>,
+    pub answer: Option<Stamped<Said>>,
 }
 
 /// The answer that stands.
@@ -56,18 +56,18 @@ impl Finding {
 
 impl State {
     /// A finding by the number that people know it by.
-    pub fn finding(&self, number: u32) -> Option<&Recorded<Finding>> {
+    pub fn finding(&self, number: u32) -> Option<&Stamped<Finding>> {
         let at = usize::try_from(number).ok()?.checked_sub(1)?;
         self.findings.get(at)
     }
 
     /// Every finding with its number.
-    pub fn numbered(&self) -> impl Iterator<Item = (u32, &Recorded<Finding>)> {
+    pub fn numbered(&self) -> impl Iterator<Item = (u32, &Stamped<Finding>)> {
         (1..).zip(&self.findings)
     }
 
     /// Takes in what somebody found. What stands open already in the same words is one finding.
-    pub(crate) fn find(&mut self, found: Recorded<Finding>) {
+    pub(crate) fn find(&mut self, found: Stamped<Finding>) {
         let is_known = self.findings.iter().any(|known| {
             known.value.is_open()
                 && known.value.lane == found.value.lane
@@ -83,11 +83,11 @@ impl State {
     pub(crate) fn answer(
         &mut self,
         answer: &Answer,
-        said: Recorded<Said>,
+        said: Stamped<Said>,
         saw: impl Fn(&OpId) -> bool,
     ) {
         let is_meant =
-            |one: &&mut Recorded<Finding>| one.op == answer.op && one.value.nth == answer.nth;
+            |one: &&mut Stamped<Finding>| one.op == answer.op && one.value.nth == answer.nth;
         let Some(finding) = self.findings.iter_mut().find(is_meant) else {
             return;
         };

@@ -5,7 +5,7 @@
 //! owner is a random token of the worktree: no path and no name of a machine is recorded. The clock
 //! is the caller's.
 
-use super::session::{Recorded, Signed};
+use super::session::{Signed, Stamped};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Person;
@@ -62,18 +62,18 @@ pub enum Standing<'a> {
     /// His own; `fresh` when most of the lease is still to come.
     Own { fresh: bool },
     /// Somebody else's, whose lease has ended.
-    Dead(&'a Recorded<Claim>),
+    Dead(&'a Stamped<Claim>),
     /// Somebody else's.
-    Held(&'a Recorded<Claim>),
+    Held(&'a Stamped<Claim>),
 }
 
 /// The second at which a claim ends; one whose time cannot be read has ended.
-pub fn until(claim: &Recorded<Claim>) -> i64 {
+pub fn until(claim: &Stamped<Claim>) -> i64 {
     ends(claim, claim.value.seconds)
 }
 
 /// The second at which a lease of so many seconds ends that began with a record.
-pub fn ends<T>(record: &Recorded<T>, seconds: u32) -> i64 {
+pub fn ends<T>(record: &Stamped<T>, seconds: u32) -> i64 {
     let seconds = i64::from(seconds.min(MAX_LEASE));
     seconds_of(&record.signed.at).map_or(i64::MIN, |at| at.saturating_add(seconds))
 }
@@ -96,7 +96,7 @@ pub fn clock(seconds: i64) -> String {
 
 /// How a build stands to a worktree. Whatever agent works there: commands are the worktree's.
 pub fn standing<'a>(
-    claim: Option<&'a Recorded<Claim>>,
+    claim: Option<&'a Stamped<Claim>>,
     token: Option<&str>,
     now: i64,
 ) -> Standing<'a> {
@@ -117,7 +117,7 @@ pub fn standing<'a>(
 /// The claim that an operation of the build carries: none when there is nothing new to say, and a
 /// refusal when somebody else builds.
 pub fn hold(
-    claim: Option<&Recorded<Claim>>,
+    claim: Option<&Stamped<Claim>>,
     owner: &Owner,
     now: i64,
     take_over: bool,
@@ -129,7 +129,7 @@ pub fn hold(
         over,
     };
     let taken =
-        |claim: &Recorded<Claim>, alive: bool| new(Some(over(claim, alive)), owner.agent.clone());
+        |claim: &Stamped<Claim>, alive: bool| new(Some(over(claim, alive)), owner.agent.clone());
     match standing(claim, Some(&owner.token), now) {
         Standing::Free => Ok(Some(new(None, owner.agent.clone()))),
         Standing::Own { fresh } => {
@@ -158,7 +158,7 @@ pub fn hold(
 }
 
 /// The claim of an agent session that was found at work on the build: its worktree's, with its name.
-pub fn adopt(claim: Option<&Recorded<Claim>>, owner: &Owner, now: i64) -> Result<Claim> {
+pub fn adopt(claim: Option<&Stamped<Claim>>, owner: &Owner, now: i64) -> Result<Claim> {
     let mut new = Claim {
         owner: owner.token.clone(),
         agent: owner.agent.clone(),
@@ -181,7 +181,7 @@ pub fn adopt(claim: Option<&Recorded<Claim>>, owner: &Owner, now: i64) -> Result
     Ok(new)
 }
 
-fn over(claim: &Recorded<Claim>, alive: bool) -> Over {
+fn over(claim: &Stamped<Claim>, alive: bool) -> Over {
     Over {
         owner: claim.value.owner.clone(),
         agent: claim.value.agent.clone(),
@@ -191,7 +191,7 @@ fn over(claim: &Recorded<Claim>, alive: bool) -> Over {
 }
 
 /// Somebody else builds: who, and until when.
-fn held(claim: &Recorded<Claim>) -> Failure {
+fn held(claim: &Stamped<Claim>) -> Failure {
     Failure::new(
         Kind::Waiting,
         Code::BuildHeld,
@@ -235,12 +235,12 @@ pub fn agent_name(raw: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{Claim, Owner, Standing, agent_name, hold, standing, until};
-    use crate::session::{Recorded, Signed};
+    use crate::session::{Signed, Stamped};
     use loopx_base::failure::Kind;
     use loopx_base::id::{OpId, Person};
 
-    fn claim(owner: &str, at: &str) -> Recorded<Claim> {
-        Recorded {
+    fn claim(owner: &str, at: &str) -> Stamped<Claim> {
+        Stamped {
             op: OpId::parse(&"0".repeat(26)).expect("an id"),
             seq: 1,
             signed: Signed {

@@ -382,7 +382,7 @@ pub struct Write {
     pub to: Option<Oid>,
 }
 
-/// What one requirement of a delta was written against. Recorded, never guessed (design 6).
+/// What one requirement of a delta was written against. Stamped, never guessed (design 6).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequirementBase {
     pub domain: String,

@@ -141,7 +141,7 @@ struct Merger<'a> {
     lines: &'a dyn LineMerge,
     eol: Option<Eol>,
     names: MarkerNames<'a>,
-    /// Recorded renames of `theirs`.
+    /// Stamped renames of `theirs`.
     renames: &'a Renames,
     out: String,
     conflicts: Vec<Conflict>,
@@ -173,7 +173,7 @@ enum Fate {
     Gone,
     Keep,
     Merge,
-    Fight(ConflictKind),
+    SpecConflict(ConflictKind),
 }
 
 impl<'n, 't> Three<'n, 't> {
@@ -187,9 +187,9 @@ impl<'n, 't> Three<'n, 't> {
                 }
             }
             (Some(b), Some(o), None) if same_content(&b.raw, &o.raw) => Fate::Gone,
-            (Some(_), Some(_), None) => Fate::Fight(ConflictKind::ModifyDelete),
+            (Some(_), Some(_), None) => Fate::SpecConflict(ConflictKind::ModifyDelete),
             (Some(b), None, Some(t)) if same_content(&b.raw, &t.raw) => Fate::Gone,
-            (Some(_), None, Some(_)) => Fate::Fight(ConflictKind::DeleteModify),
+            (Some(_), None, Some(_)) => Fate::SpecConflict(ConflictKind::DeleteModify),
             (_, None, None) => Fate::Gone,
             (None, Some(o), Some(t)) => {
                 let list = matches!(
@@ -201,7 +201,7 @@ impl<'n, 't> Three<'n, 't> {
                 } else if list {
                     Fate::Merge
                 } else {
-                    Fate::Fight(ConflictKind::AddAdd)
+                    Fate::SpecConflict(ConflictKind::AddAdd)
                 }
             }
             (None, _, _) => Fate::Keep,
@@ -502,7 +502,7 @@ impl<'a> Merger<'a> {
                 self.merge(three.base, o, t);
             }
             (Fate::Merge, _, _) => {}
-            (Fate::Fight(kind), o, t) => {
+            (Fate::SpecConflict(kind), o, t) => {
                 self.fight(kind, &raw(three.base), &raw(o), &raw(t));
             }
         }

@@ -9,7 +9,7 @@
 use super::fanout_folder::{self, Held};
 use super::{Edits, Snapshot, fanout, layout};
 use loopx_base::failure::Result;
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::session::State;
@@ -165,7 +165,7 @@ pub(super) fn entries(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>
     let Some(folder) = folder.filter(|entry| entry.kind == EntryKind::Tree) else {
         return Ok(BTreeMap::new());
     };
-    let held = fanout_folder::entries(repo, Shelf::Names, &folder.id)?.into_iter();
+    let held = fanout_folder::entries(repo, Fanout::Names, &folder.id)?.into_iter();
     Ok(held.map(|Held { name, entry, .. }| (name, entry)).collect())
 }
 

@@ -4,7 +4,7 @@
 use super::audit_cache::Memory;
 use super::fanout_folder::Fault;
 use super::folder::place;
-use super::history::Oddity;
+use super::history::UnexplainedCommit;
 use super::last_good::{archived_before, history, last_folder};
 use super::loss::{How, Records};
 use super::merge_session::settle_candidate;
@@ -107,7 +107,7 @@ pub enum Signed {
 pub struct Found {
     pub damages: Vec<Damage>,
     /// Commits that did something else than what they say, and that nothing is wrong by any more.
-    pub oddities: Vec<Oddity>,
+    pub oddities: Vec<UnexplainedCommit>,
     pub sessions: usize,
 }
 

@@ -37,9 +37,9 @@ impl Edits {
         self.entries.is_empty() && self.arrange.is_empty()
     }
 
-    /// Lays a shelf out anew where it is not as it should be.
-    pub(super) fn arrange(&mut self, shelf: impl Into<String>) {
-        self.arrange.insert(shelf.into());
+    /// Lays a fan-out folder out anew where it is not as it should be.
+    pub(super) fn arrange(&mut self, fanout: impl Into<String>) {
+        self.arrange.insert(fanout.into());
     }
 
     /// Records an operation: its file, the files that it changed, and the state after it; wherever the session

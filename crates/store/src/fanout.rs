@@ -1,19 +1,19 @@
 //! The folders of the branch that may hold thousands of entries: `sessions`, `branches`, `issues`, each month of the
 //! archive, and the operations of a session. Everybody names an entry by its path (`sessions/<id>`), or an
 //! operation by its file (see [`super::ops`]); whether it lies there or one folder deeper
-//! (`sessions/+a7/<id>`), [`shelf`] knows.
+//! (`sessions/+a7/<id>`), [`super::fanout_folder`] knows.
 
 use super::fanout_folder::{self, Change, Held};
 use super::{Edits, layout};
 use loopx_base::failure::Result;
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A path of the branch: the shelf, the entry's name, and what is below it.
+/// A path of the branch: the fan-out folder, the entry's name, and what is below it.
 struct Split<'p> {
-    shelf: &'p str,
+    fanout: &'p str,
     name: &'p str,
     rest: Option<&'p str>,
 }
@@ -32,25 +32,25 @@ fn split(path: &str) -> Option<Split<'_>> {
         None => (below, None),
     };
     Some(Split {
-        shelf: &path[..end],
+        fanout: &path[..end],
         name,
         rest,
     })
 }
 
-/// What the entries of a path of the branch are called, where it is a shelf.
-fn kind(path: &str) -> Option<Shelf> {
+/// What the entries of a path of the branch are called, where it is a fan-out folder.
+fn kind(path: &str) -> Option<Fanout> {
     let below = format!("{path}/-");
     let found = split(&below)?;
     let Some(rest) = found.rest else {
-        return Some(Shelf::Names);
+        return Some(Fanout::Names);
     };
     // A session may lie one folder deeper.
-    let below = match Shelf::Names.is_folder(found.name) {
+    let below = match Fanout::Names.is_folder(found.name) {
         true => rest.split_once('/')?.1,
         false => rest,
     };
-    (below.strip_suffix("/-") == Some(layout::OPS)).then_some(Shelf::Operations)
+    (below.strip_suffix("/-") == Some(layout::OPS)).then_some(Fanout::Operations)
 }
 
 /// The entry at a path of the branch.
@@ -60,18 +60,18 @@ pub(super) fn entry_at(repo: &Repo, root: &Oid, path: &str) -> Result<Option<Ent
 
 /// The same, with the path by which git finds it.
 pub(super) fn find(repo: &Repo, root: &Oid, path: &str) -> Result<Option<(String, Entry)>> {
-    let Some(Split { shelf, name, rest }) = split(path) else {
+    let Some(Split { fanout, name, rest }) = split(path) else {
         let entry = repo.entry_at(root, path)?;
         return Ok(entry.map(|entry| (path.to_owned(), entry)));
     };
-    let Some(tree) = tree_at(repo, root, shelf)? else {
+    let Some(tree) = tree_at(repo, root, fanout)? else {
         return Ok(None);
     };
-    let Some(Held { place, entry, .. }) = fanout_folder::named(repo, Shelf::Names, &tree, name)?
+    let Some(Held { place, entry, .. }) = fanout_folder::named(repo, Fanout::Names, &tree, name)?
     else {
         return Ok(None);
     };
-    let at = format!("{shelf}/{place}");
+    let at = format!("{fanout}/{place}");
     match rest {
         None => Ok(Some((at, entry))),
         Some(_) if entry.kind != EntryKind::Tree => Ok(None),
@@ -112,32 +112,32 @@ pub fn comparable(repo: &Repo, path: &str, trees: &[&Oid]) -> Result<Vec<Vec<(St
     trees.iter().map(by_name).collect()
 }
 
-/// The tree of the branch with some paths set or removed, every shelf that this touches laid out as the number of
+/// The tree of the branch with some paths set or removed, every fan-out folder that this touches laid out as the number of
 /// its entries asks for.
 pub(super) fn edit(repo: &Repo, root: Option<&Oid>, edits: &Edits) -> Result<Oid> {
     let mut plain: BTreeMap<String, Option<Entry>> = BTreeMap::new();
-    let mut shelves: BTreeMap<&str, Vec<Change<'_>>> = BTreeMap::new();
+    let mut fanouts: BTreeMap<&str, Vec<Change<'_>>> = BTreeMap::new();
     for (path, entry) in &edits.entries {
         match split(path) {
             Some(found) => {
-                shelves.entry(found.shelf).or_default().push(Change {
+                fanouts.entry(found.fanout).or_default().push(Change {
                     name: found.name,
                     below: found.rest,
                     entry: entry.as_ref(),
                 });
             }
             None => {
-                if kind(path) == Some(Shelf::Names) {
-                    shelves.entry(path).or_default();
+                if kind(path) == Some(Fanout::Names) {
+                    fanouts.entry(path).or_default();
                 }
                 plain.insert(path.clone(), entry.clone());
             }
         }
     }
     for path in &edits.arrange {
-        shelves.entry(path).or_default();
+        fanouts.entry(path).or_default();
     }
-    if shelves.is_empty() {
+    if fanouts.is_empty() {
         return repo.edit_tree(root, &plain);
     }
     let root = match (root, plain.is_empty()) {
@@ -145,13 +145,13 @@ pub(super) fn edit(repo: &Repo, root: Option<&Oid>, edits: &Edits) -> Result<Oid
         (root, true) => root.cloned(),
     };
     let mut changed = BTreeMap::new();
-    for (path, changes) in shelves {
+    for (path, changes) in fanouts {
         let before = match &root {
             Some(root) => tree_at(repo, root, path)?,
             None => None,
         };
         let arrange = edits.arrange.contains(path) || changes.is_empty();
-        let after = fanout_folder::edit(repo, Shelf::Names, before.as_ref(), &changes, arrange)?;
+        let after = fanout_folder::edit(repo, Fanout::Names, before.as_ref(), &changes, arrange)?;
         if after != before {
             changed.insert(path.to_owned(), after.map(Entry::tree));
         }
@@ -162,7 +162,7 @@ pub(super) fn edit(repo: &Repo, root: Option<&Oid>, edits: &Edits) -> Result<Oid
     }
 }
 
-/// The shelves of a tree: their paths and what they hold.
+/// The fan-out folders of a tree: their paths and what they hold.
 pub(super) fn all(repo: &Repo, root: &Oid) -> Result<Vec<(String, Oid)>> {
     let single = [layout::SESSIONS, layout::BRANCHES, layout::ISSUES];
     let mut paths = single.map(str::to_owned).to_vec();
@@ -185,7 +185,7 @@ mod tests {
     use super::{comparable, edit, entry_at, find, kind, split};
     use crate::Edits;
     use crate::fanout_folder::{Fault, entries, faults};
-    use loopx_base::fanout::Shelf::{Names, Operations};
+    use loopx_base::fanout::Fanout::{Names, Operations};
     use loopx_base::id::Oid;
     use loopx_git::{Entry, Repo};
     use std::collections::{BTreeMap, BTreeSet};
@@ -238,7 +238,7 @@ mod tests {
             edit(&self.repo, Some(root), edits).expect("edited")
         }
 
-        fn shelf(&self, root: &Oid) -> Oid {
+        fn fanout(&self, root: &Oid) -> Oid {
             let entry = self.repo.entry_at(root, "sessions").expect("readable");
             entry.expect("sessions/").id
         }
@@ -294,7 +294,7 @@ mod tests {
                 root = bench.edit(&root, &edits);
                 assert_eq!(root, bench.expected(&now), "round {round}, {}", now.len());
             }
-            let held = entries(&bench.repo, Names, &bench.shelf(&root)).expect("readable");
+            let held = entries(&bench.repo, Names, &bench.fanout(&root)).expect("readable");
             let found: BTreeSet<String> = held.into_iter().map(|held| held.name).collect();
             assert_eq!(found, now);
         }
@@ -317,7 +317,7 @@ mod tests {
                 }
                 let none = entry_at(&bench.repo, &root, "sessions/nobody").expect("readable");
                 assert!(none.is_none());
-                let fault = faults(&bench.repo, Names, &bench.shelf(&root)).expect("readable");
+                let fault = faults(&bench.repo, Names, &bench.fanout(&root)).expect("readable");
                 match spread == Names.is_spread(count) {
                     true => assert_eq!(fault, None),
                     false => assert!(matches!(fault, Some(Fault::Unfitting(_))), "{fault:?}"),
@@ -329,7 +329,7 @@ mod tests {
                     edits.arrange("sessions");
                 }
                 let written = bench.edit(&root, &edits);
-                let fault = faults(&bench.repo, Names, &bench.shelf(&written)).expect("readable");
+                let fault = faults(&bench.repo, Names, &bench.fanout(&written)).expect("readable");
                 assert_eq!(fault, None, "{count} {spread}");
             }
         }
@@ -352,7 +352,7 @@ mod tests {
         let beside = BTreeMap::from([("sessions/s-1".to_owned(), tree)]);
         for edits in [moved, beside] {
             let root = bench.repo.edit_tree(Some(&right), &edits).expect("a tree");
-            let fault = faults(&bench.repo, Names, &bench.shelf(&root)).expect("readable");
+            let fault = faults(&bench.repo, Names, &bench.fanout(&root)).expect("readable");
             assert!(matches!(fault, Some(Fault::Misplaced(_))), "{fault:?}");
             let mut edits = Edits::default();
             edits.arrange("sessions");
@@ -365,7 +365,7 @@ mod tests {
         let bench = bench();
         let names = names(limit() + 1);
         let [flat, spread] = [false, true].map(|how| bench.laid_out(&names, how));
-        let [flat, spread] = [bench.shelf(&flat), bench.shelf(&spread)];
+        let [flat, spread] = [bench.fanout(&flat), bench.fanout(&spread)];
         let lists = comparable(&bench.repo, "sessions", &[&flat, &spread]).expect("readable");
         assert_eq!(lists[0].len(), limit() + 1);
         assert_eq!(lists[0], lists[1]);
@@ -388,7 +388,7 @@ mod tests {
             ("format", None),
             ("journal/a/b", None),
         ] {
-            let found = split(path).map(|found| (found.shelf, found.name, found.rest));
+            let found = split(path).map(|found| (found.fanout, found.name, found.rest));
             assert_eq!(found, expected, "{path}");
         }
         for path in ["sessions", "branches", "archive/2026-01"] {

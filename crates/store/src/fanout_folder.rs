@@ -1,20 +1,20 @@
 //! One folder of many entries, as a tree: what lies in it and where, whichever layout it has, and what it is
-//! written like (see [`Shelf`]). Which folders of the branch these are is not known here.
+//! written like (see [`Fanout`]). Which folders of the branch these are is not known here.
 //!
 //! Both layouts are read at any size, because earlier commits have them. What is written has the one
 //! that the number of entries asks for.
 
 use loopx_base::failure::Result;
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
 use std::collections::BTreeMap;
 
-/// An entry of a shelf.
+/// An entry of a fan-out folder.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) name: String,
-    /// Where it lies in the shelf: its name, or a folder and its name.
+    /// Where it lies in the fan-out folder: its name, or a folder and its name.
     pub(super) place: String,
     pub(super) entry: Entry,
 }
@@ -27,11 +27,11 @@ pub(super) struct Change<'p> {
     pub(super) entry: Option<&'p Entry>,
 }
 
-/// The entry of this name in a shelf.
-pub(super) fn named(repo: &Repo, kind: Shelf, shelf: &Oid, name: &str) -> Result<Option<Held>> {
+/// The entry of this name in a fan-out folder.
+pub(super) fn named(repo: &Repo, kind: Fanout, fanout: &Oid, name: &str) -> Result<Option<Held>> {
     for spread in [false, true] {
         let place = kind.place(name, spread);
-        if let Some(entry) = repo.entry_at(shelf, &place)? {
+        if let Some(entry) = repo.entry_at(fanout, &place)? {
             let name = name.to_owned();
             return Ok(Some(Held { name, place, entry }));
         }
@@ -39,7 +39,7 @@ pub(super) fn named(repo: &Repo, kind: Shelf, shelf: &Oid, name: &str) -> Result
     Ok(None)
 }
 
-/// How a shelf is laid out.
+/// How a fan-out folder is laid out.
 pub(super) struct Layout {
     /// Entries side by side.
     pub(super) flat: Vec<(String, Entry)>,
@@ -47,9 +47,9 @@ pub(super) struct Layout {
     pub(super) folders: Vec<(String, Oid)>,
 }
 
-pub(super) fn layout(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Layout> {
+pub(super) fn layout(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<Layout> {
     let (folders, flat): (Vec<_>, Vec<_>) = repo
-        .list_tree(shelf)?
+        .list_tree(fanout)?
         .into_iter()
         .partition(|(name, entry)| kind.is_folder(name) && entry.kind == EntryKind::Tree);
     let folders = folders.into_iter().map(|(name, entry)| (name, entry.id));
@@ -59,19 +59,19 @@ pub(super) fn layout(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Layout> {
     })
 }
 
-/// Everything in a shelf, by name. Of two of one name the one that [`named`] finds.
-pub(super) fn entries(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Vec<Held>> {
-    entries_but(repo, kind, shelf, &[])
+/// Everything in a fan-out folder, by name. Of two of one name the one that [`named`] finds.
+pub(super) fn entries(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<Vec<Held>> {
+    entries_but(repo, kind, fanout, &[])
 }
 
 /// The same but for what lies in some of its folders.
 pub(super) fn entries_but(
     repo: &Repo,
-    kind: Shelf,
-    shelf: &Oid,
+    kind: Fanout,
+    fanout: &Oid,
     without: &[String],
 ) -> Result<Vec<Held>> {
-    let layout = layout(repo, kind, shelf)?;
+    let layout = layout(repo, kind, fanout)?;
     let mut found = BTreeMap::new();
     for (folder, tree) in layout.folders {
         if without.contains(&folder) {
@@ -93,16 +93,16 @@ pub(super) fn entries_but(
     Ok(found.into_values().collect())
 }
 
-/// Shows the name of every folder that a shelf holds; one that stands in both layouts twice. Nothing else of it is made,
+/// Shows the name of every folder that a fan-out folder holds; one that stands in both layouts twice. Nothing else of it is made,
 /// which is most of what [`entries`] costs.
 pub(super) fn each_folder(
     repo: &Repo,
-    kind: Shelf,
-    shelf: &Oid,
+    kind: Fanout,
+    fanout: &Oid,
     visit: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let mut folders = Vec::new();
-    repo.each_folder(shelf, &mut |name, id| match kind.is_folder(name) {
+    repo.each_folder(fanout, &mut |name, id| match kind.is_folder(name) {
         true => folders.push(Oid::of_bytes(id)),
         false => visit(name),
     })?;
@@ -112,23 +112,23 @@ pub(super) fn each_folder(
     Ok(())
 }
 
-/// A shelf with some of its entries set or removed; `None` where nothing is left. What was written before is
+/// A fan-out folder with some of its entries set or removed; `None` where nothing is left. What was written before is
 /// taken to be laid out as it should be, unless all of it is to be looked at.
 pub(super) fn edit(
     repo: &Repo,
-    kind: Shelf,
+    kind: Fanout,
     before: Option<&Oid>,
     changes: &[Change<'_>],
     arrange: bool,
 ) -> Result<Option<Oid>> {
     let mut before = before.cloned();
     let mut spread = false;
-    if let Some(shelf) = &before {
-        let known = layout(repo, kind, shelf)?;
+    if let Some(fanout) = &before {
+        let known = layout(repo, kind, fanout)?;
         spread = !known.folders.is_empty();
         if spread && !known.flat.is_empty() {
-            let (shelf, is_spread) = rebuilt(repo, kind, shelf)?;
-            (before, spread) = (shelf, is_spread);
+            let (fanout, is_spread) = rebuilt(repo, kind, fanout)?;
+            (before, spread) = (fanout, is_spread);
         }
     }
     let Some(after) = repo.edited_tree(before.as_ref(), &placed(kind, changes, spread))? else {
@@ -146,10 +146,10 @@ pub(super) fn edit(
     }
 }
 
-/// Whether a spread shelf has as many entries as it takes; no more of it is read than that needs.
-fn is_many(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<bool> {
+/// Whether a spread folder has as many entries as it takes; no more of it is read than that needs.
+fn is_many(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<bool> {
     let mut count = 0;
-    for (_, folder) in layout(repo, kind, shelf)?.folders {
+    for (_, folder) in layout(repo, kind, fanout)?.folders {
         count += repo.tree_len(&folder)?;
         if kind.is_spread(count) {
             return Ok(true);
@@ -158,7 +158,7 @@ fn is_many(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<bool> {
     Ok(false)
 }
 
-fn placed(kind: Shelf, changes: &[Change<'_>], spread: bool) -> BTreeMap<String, Option<Entry>> {
+fn placed(kind: Fanout, changes: &[Change<'_>], spread: bool) -> BTreeMap<String, Option<Entry>> {
     let placed = changes.iter().map(|change| {
         let mut path = kind.place(change.name, spread);
         if let Some(below) = change.below {
@@ -169,9 +169,9 @@ fn placed(kind: Shelf, changes: &[Change<'_>], spread: bool) -> BTreeMap<String,
     placed.collect()
 }
 
-/// A shelf laid out anew, and whether its entries are spread now.
-fn rebuilt(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<(Option<Oid>, bool)> {
-    let held = entries(repo, kind, shelf)?;
+/// A fan-out folder laid out anew, and whether its entries are spread now.
+fn rebuilt(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<(Option<Oid>, bool)> {
+    let held = entries(repo, kind, fanout)?;
     let spread = kind.is_spread(held.len());
     let edits = held
         .into_iter()
@@ -179,7 +179,7 @@ fn rebuilt(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<(Option<Oid>, bool)>
     Ok((repo.edited_tree(None, &edits.collect())?, spread))
 }
 
-/// What a shelf's layout lacks.
+/// What a fan-out folder's layout lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Everything is found, and it is not the layout that the number of entries asks for: an older program
@@ -189,19 +189,19 @@ pub(super) enum Fault {
     Misplaced(String),
 }
 
-/// The first thing that is wrong with the layout of a shelf.
-pub(super) fn faults(repo: &Repo, kind: Shelf, shelf: &Oid) -> Result<Option<Fault>> {
-    faults_but(repo, kind, shelf, &[])
+/// The first thing that is wrong with the layout of a fan-out folder.
+pub(super) fn faults(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<Option<Fault>> {
+    faults_but(repo, kind, fanout, &[])
 }
 
 /// The same but for what lies in some of its folders.
 pub(super) fn faults_but(
     repo: &Repo,
-    kind: Shelf,
-    shelf: &Oid,
+    kind: Fanout,
+    fanout: &Oid,
     without: &[String],
 ) -> Result<Option<Fault>> {
-    let layout = layout(repo, kind, shelf)?;
+    let layout = layout(repo, kind, fanout)?;
     if let (Some((name, _)), Some((folder, _))) = (layout.flat.first(), layout.folders.first()) {
         let what = format!("`{name}` lies beside the folder `{folder}`");
         return Ok(Some(Fault::Misplaced(what)));

@@ -22,7 +22,7 @@ pub(super) const MENDS: [&str; 2] = ["repair", "recover"];
 
 /// A commit that did something else than what it says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Oddity {
+pub struct UnexplainedCommit {
     pub commit: Oid,
     pub what: String,
 }
@@ -47,7 +47,7 @@ pub(super) struct Past {
     pub(super) lost: Vec<Lost>,
     /// Records of what is no session that are not there any more: how many, by the folder of the records.
     pub(super) logs: BTreeMap<String, usize>,
-    pub(super) oddities: Vec<Oddity>,
+    pub(super) oddities: Vec<UnexplainedCommit>,
 }
 
 /// A record of what is no session, as a commit took it away: the folder, its name, and what it was.
@@ -250,7 +250,11 @@ fn is_of(repo: &Repo, place: &str, name: &str, blob: &Oid) -> bool {
 }
 
 /// What a commit did beside what it says.
-fn odd(info: &CommitInfo, events: &[&str], touched: &BTreeSet<SessionId>) -> Option<Oddity> {
+fn odd(
+    info: &CommitInfo,
+    events: &[&str],
+    touched: &BTreeSet<SessionId>,
+) -> Option<UnexplainedCommit> {
     // A merge brings what others did.
     if touched.is_empty() || info.parents.len() != 1 {
         return None;
@@ -281,7 +285,7 @@ fn odd(info: &CommitInfo, events: &[&str], touched: &BTreeSet<SessionId>) -> Opt
         };
         format!("is about {about}, and changes {}", list(others))
     };
-    Some(Oddity {
+    Some(UnexplainedCommit {
         commit: info.id.clone(),
         what,
     })

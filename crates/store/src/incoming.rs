@@ -18,7 +18,7 @@ use super::unreadable::{self, Depth};
 use super::withdrawn::{first, set_back};
 use super::{EARLIER, Edits, FORMAT, Lines, Snapshot, fanout, incremental_state, layout};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
 use serde::Serialize;
@@ -310,8 +310,9 @@ impl Judging<'_> {
             if before.contains(&known) {
                 continue;
             }
-            let (path, shelf) = known;
-            if let Some(Fault::Misplaced(what)) = fanout_folder::faults(repo, Shelf::Names, &shelf)?
+            let (path, fanout) = known;
+            if let Some(Fault::Misplaced(what)) =
+                fanout_folder::faults(repo, Fanout::Names, &fanout)?
             {
                 self.judged.edits.arrange(path.clone());
                 self.judged.mended.push(flaw(&path, what));

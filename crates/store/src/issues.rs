@@ -6,7 +6,7 @@
 
 use super::{Edits, Snapshot, fanout, fanout_folder, layout, ops};
 use loopx_base::failure::{Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::issue::{FOLD, Issue, IssueId, Read, Texts, fold};
@@ -56,14 +56,14 @@ impl Snapshot<'_> {
     /// Shows the id of every issue, in no order, and perhaps twice. No record is read.
     pub fn issue_ids(&self, mut visit: impl FnMut(&str)) -> Result<()> {
         match self.issues_tree()? {
-            Some(tree) => fanout_folder::each_folder(self.repo, Shelf::Names, &tree, &mut visit),
+            Some(tree) => fanout_folder::each_folder(self.repo, Fanout::Names, &tree, &mut visit),
             None => Ok(()),
         }
     }
 
     /// The ids of all issues with the trees of their folders, sorted.
     fn folders_in(&self, tree: &Oid) -> Result<Vec<(IssueId, Oid)>> {
-        let held = fanout_folder::entries(self.repo, Shelf::Names, tree)?.into_iter();
+        let held = fanout_folder::entries(self.repo, Fanout::Names, tree)?.into_iter();
         let held = held.filter(|held| held.entry.kind == EntryKind::Tree);
         Ok(held
             .filter_map(|held| Some((IssueId::parse(&held.name)?, held.entry.id)))

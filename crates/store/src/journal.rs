@@ -10,7 +10,7 @@
 
 use super::{Snapshot, fanout_folder, layout, ops};
 use loopx_base::failure::{Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, OpId};
 use loopx_git::EntryKind;
 use loopx_rules::note::NoteRecord;
@@ -114,7 +114,7 @@ impl Snapshot<'_> {
             return Ok((0, Vec::new()));
         };
         let ops = self.folder(&place, &entry)?;
-        let laid = fanout_folder::layout(self.repo, Shelf::Operations, ops)?;
+        let laid = fanout_folder::layout(self.repo, Fanout::Operations, ops)?;
         let mut names: Vec<String> = laid.flat.into_iter().map(|(name, _)| name).collect();
         // The folder of the largest numbers has the newest record.
         let number = |name: &str| name.trim_start_matches('+').parse::<u64>().unwrap_or(0);
@@ -163,7 +163,7 @@ impl Snapshot<'_> {
         ops: &Oid,
         (takes, found): (&dyn Fn(&NoteRecord) -> bool, &mut JournalNotes),
     ) -> Result<()> {
-        let laid = fanout_folder::layout(self.repo, Shelf::Operations, ops)?;
+        let laid = fanout_folder::layout(self.repo, Fanout::Operations, ops)?;
         if laid.folders.is_empty() || !laid.flat.is_empty() {
             // What is few is read as fast.
             let JournalNotes { notes, damaged } = self.read_records(ops, place)?;

@@ -1,6 +1,6 @@
 //! Where things lie in the tree of the loopx branch (design 2). Paths only.
 
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::tree_name;
 use loopx_git::Repo;
@@ -67,7 +67,7 @@ pub(crate) fn session_of(path: &str) -> Option<SessionId> {
         ARCHIVE => drop(parts.next()?),
         _ => return None,
     }
-    let name = parts.find(|part| !Shelf::Names.is_folder(part))?;
+    let name = parts.find(|part| !Fanout::Names.is_folder(part))?;
     parts.next()?;
     SessionId::parse(name).ok()
 }
@@ -78,7 +78,7 @@ pub(crate) fn record(path: &str) -> Option<(String, &str)> {
     let (entity, name) = path.split_once(&format!("/{OPS}/"))?;
     let entity = match entity.split('/').collect::<Vec<_>>().as_slice() {
         [_, _] => entity.to_owned(),
-        [ISSUES, folder, name] if Shelf::Names.is_folder(folder) => format!("{ISSUES}/{name}"),
+        [ISSUES, folder, name] if Fanout::Names.is_folder(folder) => format!("{ISSUES}/{name}"),
         _ => return None,
     };
     let name = name.rsplit('/').next().unwrap_or(name);

@@ -7,7 +7,7 @@ use super::fanout_folder::Fault;
 use super::names::Names;
 use super::{Snapshot, bindings, fanout, fanout_folder, layout, unique};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
 use loopx_git::{EntryKind, Repo};
@@ -36,9 +36,9 @@ pub(super) fn doubles(snapshot: &Snapshot<'_>, damaged: &BTreeSet<String>) -> Re
 /// Shelves that are not laid out as the number of their entries asks for.
 pub(super) fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     let mut found = Vec::new();
-    for (path, shelf) in fanout::all(repo, snapshot.tree())? {
+    for (path, fanout) in fanout::all(repo, snapshot.tree())? {
         if let Some(Fault::Unfitting(what) | Fault::Misplaced(what)) =
-            fanout_folder::faults(repo, Shelf::Names, &shelf)?
+            fanout_folder::faults(repo, Fanout::Names, &fanout)?
         {
             found.push(damage(&path, what, Mend::Arrange));
         }

@@ -10,7 +10,7 @@ use super::merge_session::{Folder, build, gather_beside};
 use super::snapshot::state_of;
 use super::{Edits, bindings, fanout, fanout_folder, layout, ops, record_limit, stored};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::session::State;
@@ -180,9 +180,9 @@ pub(super) fn unite(
         edits.set(folder, Entry::tree(tree));
     }
     // One side may have laid out what the other has not touched since it grew.
-    for (shelf, _) in fanout::all(repo, ours)? {
-        if repo.entry_at(ours, &shelf)? != repo.entry_at(theirs, &shelf)? {
-            edits.arrange(shelf);
+    for (fanout, _) in fanout::all(repo, ours)? {
+        if repo.entry_at(ours, &fanout)? != repo.entry_at(theirs, &fanout)? {
+            edits.arrange(fanout);
         }
     }
     united.tree = fanout::edit(repo, Some(ours), &edits)?;
@@ -292,7 +292,7 @@ pub(super) fn session_entries(
         {
             continue;
         }
-        for held in fanout_folder::entries(repo, Shelf::Names, &entry.id)? {
+        for held in fanout_folder::entries(repo, Fanout::Names, &entry.id)? {
             if let Ok(id) = SessionId::parse(&held.name) {
                 found.insert(format!("{parent}/{}", held.name), (id, held.entry));
             }
@@ -458,7 +458,7 @@ fn entities(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<[BTreeMap<Strin
             // By its name: the two sides may be laid out differently.
             let below: Vec<(String, Entry)> = match name.as_str() {
                 layout::ISSUES => {
-                    let held = fanout_folder::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+                    let held = fanout_folder::entries(repo, Fanout::Names, &entry.id)?.into_iter();
                     held.map(|held| (held.name, held.entry)).collect()
                 }
                 _ => repo.list_tree(&entry.id)?,

@@ -3,7 +3,7 @@
 
 use super::incoming::{self, Flaw, Sides};
 use super::merge_branch::{United, unite};
-use super::removed_by_remote::{TakenAway, lost_operations};
+use super::removed_by_remote::{RemovedByRemote, lost_operations};
 use super::transaction::Move;
 use super::{Lock, Snapshot, Store, fanout, names, withdrawn};
 use loopx_base::failure::{Code, Failure, Result};
@@ -52,7 +52,7 @@ pub struct Meeting {
     /// Where both sides had something of their own.
     pub united: Option<United>,
     /// What the other side had taken away of what was here.
-    pub taken_away: Vec<TakenAway>,
+    pub taken_away: Vec<RemovedByRemote>,
     /// What did not follow from the records there, and was computed from them.
     pub mended: Vec<Flaw>,
     /// What is damaged and was taken all the same: it is damaged here too, or nothing was here.
@@ -259,7 +259,7 @@ impl Store<'_> {
         &self,
         identity: &Identity,
         (here, there): (&Snapshot<'_>, &Snapshot<'_>),
-        taken_away: Vec<TakenAway>,
+        taken_away: Vec<RemovedByRemote>,
         label: &str,
     ) -> Result<Meeting> {
         let mut tip = there.commit().clone();
@@ -412,7 +412,7 @@ impl Store<'_> {
 }
 
 /// The failure of a merge, where the other side had taken something away: what that was comes first.
-fn not_brought_back(label: &str, taken: &[TakenAway], why: Failure) -> Failure {
+fn not_brought_back(label: &str, taken: &[RemovedByRemote], why: Failure) -> Failure {
     if taken.is_empty() {
         return why;
     }

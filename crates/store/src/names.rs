@@ -3,7 +3,7 @@
 
 use super::layout;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::tree_name;
@@ -108,7 +108,9 @@ fn respelled(folder: &str, entry: &RawEntry) -> Option<&'static str> {
     let parts: Vec<&str> = folder.trim_end_matches('/').split('/').collect();
     let is_of_sessions = match parts.as_slice() {
         [layout::SESSIONS] | [layout::ARCHIVE, _] => true,
-        [layout::SESSIONS, shelf] | [layout::ARCHIVE, _, shelf] => Shelf::Names.is_folder(shelf),
+        [layout::SESSIONS, fanout] | [layout::ARCHIVE, _, fanout] => {
+            Fanout::Names.is_folder(fanout)
+        }
         _ => false,
     };
     let name = std::str::from_utf8(&entry.name).ok()?;

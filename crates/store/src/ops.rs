@@ -1,10 +1,10 @@
 //! The operations of an active session: files `ops/<seq>-<op>.json`, and beside each what somebody signed
-//! about it. Everybody names one by its file; where in `ops/` it lies, [`shelf`] knows.
+//! about it. Everybody names one by its file; where in `ops/` it lies, [`super::fanout_folder`] knows.
 
 use super::fanout_folder::{self, Change, Fault, Held};
 use super::layout;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
@@ -19,7 +19,7 @@ pub(super) fn files(repo: &Repo, ops: &Oid) -> Result<Vec<Held>> {
 
 /// The same but for what lies in some of its folders.
 pub(super) fn files_but(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Vec<Held>> {
-    let mut files = fanout_folder::entries_but(repo, Shelf::Operations, ops, without)?;
+    let mut files = fanout_folder::entries_but(repo, Fanout::Operations, ops, without)?;
     files.retain(|held| held.entry.kind == EntryKind::Blob);
     Ok(files)
 }
@@ -27,7 +27,7 @@ pub(super) fn files_but(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Ve
 /// The names of everything in `ops/`.
 #[cfg(test)]
 pub(super) fn names(repo: &Repo, ops: &Oid) -> Result<std::collections::BTreeSet<String>> {
-    let held = fanout_folder::entries(repo, Shelf::Operations, ops)?.into_iter();
+    let held = fanout_folder::entries(repo, Fanout::Operations, ops)?.into_iter();
     Ok(held.map(|held| held.name).collect())
 }
 
@@ -90,7 +90,7 @@ pub(super) fn blob(repo: &Repo, folder: &Oid, name: &str) -> Result<Option<Oid>>
     let Some(ops) = tree(repo, folder)? else {
         return Ok(None);
     };
-    let held = fanout_folder::named(repo, Shelf::Operations, &ops, name)?;
+    let held = fanout_folder::named(repo, Fanout::Operations, &ops, name)?;
     Ok(held.map(|held| held.entry.id))
 }
 
@@ -100,7 +100,7 @@ pub(super) fn edit(
     ops: Option<&Oid>,
     edits: &BTreeMap<String, Option<Entry>>,
 ) -> Result<Oid> {
-    match fanout_folder::edit(repo, Shelf::Operations, ops, &changes(edits), false)? {
+    match fanout_folder::edit(repo, Fanout::Operations, ops, &changes(edits), false)? {
         Some(ops) => Ok(ops),
         None => repo.empty_tree(),
     }
@@ -121,7 +121,7 @@ fn changes(edits: &BTreeMap<String, Option<Entry>>) -> Vec<Change<'_>> {
 /// What is wrong with the layout of `ops/` in a session's folder.
 pub(super) fn fault(repo: &Repo, folder: &Oid) -> Result<Option<Fault>> {
     match tree(repo, folder)? {
-        Some(ops) => fanout_folder::faults(repo, Shelf::Operations, &ops),
+        Some(ops) => fanout_folder::faults(repo, Fanout::Operations, &ops),
         None => Ok(None),
     }
 }
@@ -129,7 +129,7 @@ pub(super) fn fault(repo: &Repo, folder: &Oid) -> Result<Option<Fault>> {
 /// The same of a folder `ops/`, of which some folders were looked at before. How many entries it has is not
 /// told from the others.
 pub(super) fn fault_but(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Option<Fault>> {
-    fanout_folder::faults_but(repo, Shelf::Operations, ops, without)
+    fanout_folder::faults_but(repo, Fanout::Operations, ops, without)
 }
 
 /// A session's folder with its `ops/` laid out as the number of operations asks for.
@@ -155,7 +155,7 @@ fn change(
     let before = tree(repo, folder)?;
     let after = fanout_folder::edit(
         repo,
-        Shelf::Operations,
+        Fanout::Operations,
         before.as_ref(),
         &changes(edits),
         arrange,
@@ -171,7 +171,7 @@ fn change(
 mod tests {
     use super::{arranged, blob, edit, fault, files, names};
     use crate::fanout_folder::Fault;
-    use loopx_base::fanout::Shelf::Operations;
+    use loopx_base::fanout::Fanout::Operations;
     use loopx_base::id::Oid;
     use loopx_git::{Entry, Repo};
     use std::collections::{BTreeMap, BTreeSet};

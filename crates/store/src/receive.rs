@@ -17,7 +17,7 @@ use super::snapshot::Folder;
 use super::unique::Uids;
 use super::{Lines, Session, Snapshot, incoming, incremental_state};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{CommitInfo, EntryKind, Repo};
 use loopx_rules::issue::IssueId;
@@ -167,7 +167,7 @@ fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
             let strange = names.filter(|name| SessionId::parse(name).is_err());
             found.extend(strange.map(|name| format!("{top}/{name}")));
         } else if top == layout::ISSUES {
-            let held = fanout_folder::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+            let held = fanout_folder::entries(repo, Fanout::Names, &entry.id)?.into_iter();
             let strange = held.filter(|held| IssueId::parse(&held.name).is_none());
             found.extend(strange.map(|held| format!("{top}/{}", held.name)));
         } else if !KNOWN.contains(&top.as_str()) {
@@ -268,14 +268,14 @@ impl<'a> Checking<'a> {
         if let Some(what) = incoming::went_back(&known, &now.snapshot)? {
             wrong.push(format!("{}: {what}", layout::FORMAT_FILE));
         }
-        for shelf in &now.shelves {
-            if before.iter().any(|before| before.shelves.contains(shelf)) {
+        for fanout in &now.fanouts {
+            if before.iter().any(|before| before.fanouts.contains(fanout)) {
                 continue;
             }
-            let (path, shelf) = shelf;
+            let (path, fanout) = fanout;
             // An older layout hides nothing, so it may come: an older program wrote it.
             if let Some(Fault::Misplaced(what)) =
-                fanout_folder::faults(self.repo, Shelf::Names, shelf)?
+                fanout_folder::faults(self.repo, Fanout::Names, fanout)?
             {
                 wrong.push(format!("{path}: {what}"));
             }

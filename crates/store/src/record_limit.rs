@@ -5,7 +5,7 @@ use super::fanout_folder::{self, Layout};
 use super::loss::{Records, Unreadable};
 use super::{Session, layout};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
@@ -46,7 +46,7 @@ impl Room {
     }
 
     fn below(&mut self, repo: &Repo, ops: &Oid, most: usize) -> Result<usize> {
-        let Layout { flat, folders } = fanout_folder::layout(repo, Shelf::Operations, ops)?;
+        let Layout { flat, folders } = fanout_folder::layout(repo, Fanout::Operations, ops)?;
         let mut files = flat.len();
         for (_, folder) in &folders {
             files += match self.known.get(folder) {
@@ -92,7 +92,7 @@ impl Room {
                 _ => None,
             };
             let ops = ops.filter(|ops| ops.kind == EntryKind::Tree);
-            ops.map(|ops| fanout_folder::layout(repo, Shelf::Operations, &ops.id))
+            ops.map(|ops| fanout_folder::layout(repo, Fanout::Operations, &ops.id))
                 .transpose()
         };
         let (Some(here), Some(there)) = (ops(one)?, ops(other)?) else {

@@ -28,7 +28,7 @@ const SHOWN: usize = 5;
 
 /// A session of which the other side took something away; or another folder with records, by its path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct TakenAway {
+pub struct RemovedByRemote {
     pub session: String,
     pub what: String,
     /// The first commit without it.
@@ -47,7 +47,7 @@ impl Store<'_> {
     }
 
     /// What `theirs` has not any more of what stood at `base`, where it comes from.
-    pub(super) fn taken_away(&self, base: &Oid, theirs: &Oid) -> Result<Vec<TakenAway>> {
+    pub(super) fn taken_away(&self, base: &Oid, theirs: &Oid) -> Result<Vec<RemovedByRemote>> {
         let lost = losses(self.repo, base, theirs)?;
         if lost.is_empty() {
             return Ok(Vec::new());
@@ -69,7 +69,7 @@ impl Store<'_> {
             for parent in &info.parents {
                 for Loss { entity, .. } in losses(self.repo, parent, &commit)? {
                     if let Some(what) = open.remove(&entity) {
-                        found.push(TakenAway {
+                        found.push(RemovedByRemote {
                             session: entity,
                             what,
                             commit: commit.clone(),
@@ -83,7 +83,7 @@ impl Store<'_> {
             }
         }
         // Not by one step, so by all of them.
-        found.extend(open.into_iter().map(|(session, what)| TakenAway {
+        found.extend(open.into_iter().map(|(session, what)| RemovedByRemote {
             session,
             what,
             commit: theirs.clone(),
@@ -99,7 +99,7 @@ impl Store<'_> {
         ours: &Oid,
         result: &Oid,
         label: &str,
-        taken: &[TakenAway],
+        taken: &[RemovedByRemote],
     ) -> Result<()> {
         let mended: BTreeSet<&String> = taken
             .iter()

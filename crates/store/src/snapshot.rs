@@ -3,7 +3,7 @@
 use super::merge_session::settle_candidate;
 use super::{EARLIER, FORMAT, bindings, fanout, fanout_folder, layout, ops, stored};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{CommitInfo, Entry, EntryKind, Repo};
@@ -177,12 +177,12 @@ impl<'r> Snapshot<'r> {
     /// The names of everything that stands where sessions do, active and archived.
     pub fn session_names(&self) -> Result<Vec<String>> {
         let months = self.months()?.into_iter();
-        let shelves = months.map(|month| format!("{}/{month}", layout::ARCHIVE));
+        let fanouts = months.map(|month| format!("{}/{month}", layout::ARCHIVE));
         let mut found = Vec::new();
-        for path in shelves.chain([layout::SESSIONS.to_owned()]) {
+        for path in fanouts.chain([layout::SESSIONS.to_owned()]) {
             if let Some(entry) = self.repo.entry_at(&self.tree, &path)? {
                 let held =
-                    fanout_folder::entries(self.repo, Shelf::Names, self.folder(&path, &entry)?)?;
+                    fanout_folder::entries(self.repo, Fanout::Names, self.folder(&path, &entry)?)?;
                 found.extend(held.into_iter().map(|held| held.name));
             }
         }
@@ -257,7 +257,7 @@ impl<'r> Snapshot<'r> {
         let Some(entry) = self.repo.entry_at(&self.tree, path)? else {
             return Ok(Vec::new());
         };
-        let held = fanout_folder::entries(self.repo, Shelf::Names, self.folder(path, &entry)?)?
+        let held = fanout_folder::entries(self.repo, Fanout::Names, self.folder(path, &entry)?)?
             .into_iter();
         Ok(held
             .filter_map(|held| {

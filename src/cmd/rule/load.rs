@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::rules;
-use crate::flow::rules::Shelf;
+use crate::flow::rules::RuleSet;
 use crate::ui::{Ui, clean, line};
 use loopx_base::counted;
 use loopx_base::failure::Result;
@@ -48,7 +48,7 @@ pub(super) fn run(args: LoadArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         budget,
         at,
     } = args;
-    let shelf = rules::shelf(ctx, at.as_deref())?;
+    let rule_set = rules::rule_set(ctx, at.as_deref())?;
     let path: Vec<String> = path
         .iter()
         .map(|path| rules::typed_path(ctx, path))
@@ -57,28 +57,28 @@ pub(super) fn run(args: LoadArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         stage,
         category,
         keyword,
-        paths: shelf.spread(&ctx.repo, &path),
+        paths: rule_set.spread(&ctx.repo, &path),
         budget,
     };
-    let loaded = shelf.load(&ask)?;
-    let budget = budget.or(shelf.budget);
+    let loaded = rule_set.load(&ask)?;
+    let budget = budget.or(rule_set.budget);
     if !ui.is_json() {
         print(&loaded, ui);
     }
-    warn(&shelf, &loaded, budget, ui);
+    warn(&rule_set, &loaded, budget, ui);
     let documents = loaded.documents.iter().map(|one| {
         json!({ "path": one.path, "origin": one.origin, "blob": one.blob, "title": one.title, "category": one.category,
                 "readMode": one.mode, "priority": one.priority, "bytes": one.bytes, "text": one.text })
     });
     let documents: Vec<Value> = documents.collect();
-    let unread = shelf.unread.iter();
+    let unread = rule_set.unread.iter();
     let unread: Vec<Value> = unread
         .map(|(path, why)| json!({ "path": path, "what": why }))
         .collect();
     ui.json(
         "rule load",
         &json!({
-            "tree": shelf.tree,
+            "tree": rule_set.tree,
             "documents": documents,
             "bytes": loaded.bytes,
             "budget": budget,
@@ -107,7 +107,7 @@ fn faults(loaded: &Loaded<'_>) -> Vec<String> {
 }
 
 /// What is not there, and why.
-fn warn(shelf: &Shelf, loaded: &Loaded<'_>, budget: Option<usize>, ui: &mut Ui) {
+fn warn(rule_set: &RuleSet, loaded: &Loaded<'_>, budget: Option<usize>, ui: &mut Ui) {
     let most = budget.map_or_else(String::new, |most| format!(" (the budget is {most})"));
     for left in &loaded.left_out {
         ui.warn(format!(
@@ -121,13 +121,13 @@ fn warn(shelf: &Shelf, loaded: &Loaded<'_>, budget: Option<usize>, ui: &mut Ui) 
     for fault in &faults {
         ui.warn(line(fault));
     }
-    for (path, why) in &shelf.unread {
+    for (path, why) in &rule_set.unread {
         ui.warn(format!("{} is not read: {}", line(path), line(why)));
     }
     if loaded.documents.is_empty() && loaded.left_out.is_empty() {
         ui.status("no rules apply");
     }
-    if !faults.is_empty() || !shelf.unread.is_empty() {
+    if !faults.is_empty() || !rule_set.unread.is_empty() {
         ui.hint(command!("rule check"));
     }
 }

@@ -69,9 +69,9 @@ pub struct DriverArgs {
 }
 
 pub(super) fn list(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let shelf = rules::shelf(ctx, args.at.as_deref())?;
+    let rule_set = rules::rule_set(ctx, args.at.as_deref())?;
     if let Some(name) = &args.category {
-        shelf.require_category(name)?;
+        rule_set.require_category(name)?;
     }
     let wanted = |one: &&Document| {
         let category = args.category.as_ref();
@@ -80,7 +80,7 @@ pub(super) fn list(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             && keyword.is_none_or(|word| one.has_keyword(word))
             && (!args.personal || one.origin == Origin::Personal)
     };
-    let found: Vec<&Document> = shelf.documents.iter().filter(wanted).collect();
+    let found: Vec<&Document> = rule_set.documents.iter().filter(wanted).collect();
     let wide = found
         .iter()
         .map(|one| line(&one.path).chars().count())
@@ -101,33 +101,33 @@ pub(super) fn list(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             line(&one.title)
         ));
     }
-    for (path, why) in &shelf.unread {
+    for (path, why) in &rule_set.unread {
         ui.warn(format!("{} is not read: {}", line(path), line(why)));
     }
     let is_narrow = args.category.is_some() || args.keyword.is_some() || args.personal;
-    if found.is_empty() && is_narrow && !shelf.documents.is_empty() {
+    if found.is_empty() && is_narrow && !rule_set.documents.is_empty() {
         ui.status("no such document");
         ui.hint(command!("rule list"));
     } else if found.is_empty() {
-        ui.status(format!("no rules in {}", line(&shelf.folder)));
+        ui.status(format!("no rules in {}", line(&rule_set.folder)));
         if ctx.repo.work_dir().is_some() {
             ui.hint(command!("rule add \"Log with one logger\""));
         }
     }
-    let unread = shelf.unread.iter();
+    let unread = rule_set.unread.iter();
     let unread: Vec<Value> = unread
         .map(|(path, why)| json!({ "path": path, "what": why }))
         .collect();
     ui.json(
         "rule list",
-        &json!({ "folder": shelf.folder, "tree": shelf.tree, "total": found.len(), "documents": found, "unread": unread }),
+        &json!({ "folder": rule_set.folder, "tree": rule_set.tree, "total": found.len(), "documents": found, "unread": unread }),
     );
     Ok(Exit::Done)
 }
 
 pub(super) fn show(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let shelf = rules::shelf(ctx, args.at.as_deref())?;
-    let document = shelf.find(&args.document)?;
+    let rule_set = rules::rule_set(ctx, args.at.as_deref())?;
+    let document = rule_set.find(&args.document)?;
     if !ui.is_json() {
         ui.raw(document.text.as_bytes());
     }
@@ -139,7 +139,7 @@ pub(super) fn show(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
 }
 
 pub(super) fn check(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let (shelf, findings) = rules::check(ctx, args.at.as_deref())?;
+    let (rule_set, findings) = rules::check(ctx, args.at.as_deref())?;
     let count = |severity: Severity| {
         findings
             .iter()
@@ -155,14 +155,14 @@ pub(super) fn check(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
     say(&told, ui);
     ui.status(format!(
         "{}: {}, {}",
-        counted(shelf.documents.len(), "document"),
+        counted(rule_set.documents.len(), "document"),
         counted(errors, "error"),
         counted(warnings, "warning")
     ));
     let valid = errors == 0 && (warnings == 0 || !args.strict);
     ui.json(
         "rule check",
-        &json!({ "folder": shelf.folder, "tree": shelf.tree, "documents": shelf.documents.len(), "valid": valid,
+        &json!({ "folder": rule_set.folder, "tree": rule_set.tree, "documents": rule_set.documents.len(), "valid": valid,
                  "findings": findings }),
     );
     Ok(match valid {

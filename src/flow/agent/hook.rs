@@ -317,7 +317,7 @@ fn session_start(call: &Call) -> Result<Decision> {
     if let Some(block) = &status.blocked {
         let why = block.reason.as_deref().unwrap_or_default();
         lines.push(format!(
-            "Recorded as blocked:{} ({}).",
+            "Stamped as blocked:{} ({}).",
             block.value.cause,
             line(why, 200)
         ));

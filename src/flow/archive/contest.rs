@@ -57,7 +57,7 @@ struct Sides {
 }
 
 /// One file in conflict, as a merge left it.
-pub(super) struct Fight {
+pub(super) struct SpecConflict {
     pub(super) path: String,
     /// The blob on the target branch, and its text.
     pub(super) there: Option<Oid>,
@@ -212,7 +212,7 @@ pub(super) fn write_conflicts(
     id: &SessionId,
     (target, specs): (&str, &str),
     way: Way,
-    fights: &[Fight],
+    fights: &[SpecConflict],
     failure: Failure,
 ) -> Result<Failure> {
     let Some(top) = ctx.repo.work_dir() else {
@@ -265,7 +265,7 @@ impl Contest {
         id: &SessionId,
         target: &str,
         way: &Way,
-        fights: &[Fight],
+        fights: &[SpecConflict],
     ) -> Result<()> {
         let moved = |what: String| {
             let again = hint![
@@ -314,7 +314,7 @@ impl Contest {
         &self,
         ctx: &Context,
         id: &SessionId,
-        fights: &[Fight],
+        fights: &[SpecConflict],
     ) -> Result<BTreeMap<String, Option<String>>> {
         let top = ctx
             .repo

@@ -195,7 +195,7 @@ pub(crate) fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
     for _ in 0..TRIES {
         let steps = match steps(ctx, &snapshot, &open, &asked)? {
             Judged::Clean(steps) => steps,
-            Judged::Fight(step, failure) => {
+            Judged::SpecConflict(step, failure) => {
                 let (state, plan) = (&step.facts.state, &step.plan);
                 return Err(write_conflicts(
                     ctx,
@@ -337,7 +337,7 @@ fn preview(ctx: &Context, store: &Store<'_>, request: &Request<'_>) -> Result<Ve
     };
     match steps(ctx, &snapshot, &open, &asked)? {
         Judged::Clean(steps) => Ok(steps.iter().map(|step| step.archived(None)).collect()),
-        Judged::Fight(_, failure) => Err(failure),
+        Judged::SpecConflict(_, failure) => Err(failure),
     }
 }
 

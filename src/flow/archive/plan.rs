@@ -9,7 +9,7 @@ use super::super::review;
 use super::super::spec::{Verdict, blocker};
 use super::super::transaction::Facts;
 use super::super::upstream;
-use super::contest::{Fight, Way};
+use super::contest::{SpecConflict, Way};
 use super::{SpecChange, Waivers};
 use loopx_base::failure::{Blocker, Code, Failure, Kind, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -392,12 +392,12 @@ impl Plan {
     }
 
     /// The specs in conflict.
-    pub(super) fn fights(&self, ctx: &Context) -> Result<Vec<Fight>> {
+    pub(super) fn fights(&self, ctx: &Context) -> Result<Vec<SpecConflict>> {
         let mut fights = Vec::new();
         for one in &self.verdict.domains {
             if let Some(marked) = &one.outcome.rendered_conflict {
                 let path = self.path(&one.outcome.domain);
-                fights.push(Fight {
+                fights.push(SpecConflict {
                     there: self.aim.blob(ctx, &path)?,
                     path,
                     now: one.before.clone(),

@@ -55,7 +55,7 @@ impl Step<'_> {
 pub(super) enum Judged<'a> {
     Clean(Vec<Step<'a>>),
     /// A conflict of the only session.
-    Fight(Box<Step<'a>>, Failure),
+    SpecConflict(Box<Step<'a>>, Failure),
 }
 
 /// Judges the sessions in the order in which they have to go.
@@ -86,7 +86,7 @@ pub(super) fn steps<'a>(
         };
         if let Some(failure) = refusal {
             return match asked.alone {
-                true => Ok(Judged::Fight(Box::new(step), failure)),
+                true => Ok(Judged::SpecConflict(Box::new(step), failure)),
                 false => Err(among_others(failure, &id, &step.plan, &before.ids)),
             };
         }

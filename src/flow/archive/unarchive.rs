@@ -8,7 +8,7 @@ use super::super::context::Context;
 use super::super::naming::{self, unknown};
 use super::super::spec::blocker;
 use super::super::write_scope::Opening;
-use super::contest::{Contest, Fight, Way, new_errors, refuse_begun, write_conflicts};
+use super::contest::{Contest, SpecConflict, Way, new_errors, refuse_begun, write_conflicts};
 use super::landing::land_undo;
 use super::plan::{Aim, aim};
 use super::{Before, SpecChange, TRIES, busy};
@@ -283,7 +283,7 @@ struct Backwards {
     /// What merged by itself.
     changes: Vec<SpecChange>,
     /// What a person has to choose, and where in it.
-    fights: Vec<Fight>,
+    fights: Vec<SpecConflict>,
     blockers: Vec<Blocker>,
     conflicts: Vec<Conflict>,
     /// Errors that the branch does not have yet.
@@ -342,7 +342,7 @@ fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards
             if !met.blockers.is_empty() {
                 back.blockers.extend(met.blockers);
                 back.conflicts.extend(met.conflicts);
-                back.fights.push(Fight {
+                back.fights.push(SpecConflict {
                     there: aim.blob(ctx, &path)?,
                     path,
                     now: sides.now,

@@ -13,7 +13,7 @@ use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::issue::{Backlog, Issue, Status, Wait};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, clock, until, whose};
-use loopx_rules::session::Recorded;
+use loopx_rules::session::Stamped;
 use loopx_store::Snapshot;
 
 /// What is asked for.
@@ -122,7 +122,7 @@ fn require_room(
     backlog: &Backlog,
     wanted: &Issue,
     wip: u32,
-    is_own: impl Fn(&Recorded<Claim>) -> bool,
+    is_own: impl Fn(&Stamped<Claim>) -> bool,
 ) -> Result<()> {
     let held = backlog.issues.iter().filter(|issue| {
         issue.id != wanted.id
@@ -148,7 +148,7 @@ fn require_room(
 }
 
 /// Whoever has an issue, for people.
-pub(super) fn holder(claim: &Recorded<Claim>) -> String {
+pub(super) fn holder(claim: &Stamped<Claim>) -> String {
     whose(
         &claim.value.owner,
         claim.value.agent.as_deref(),
@@ -222,7 +222,7 @@ pub(super) fn ended(issue: &Issue) -> Failure {
 }
 
 /// Somebody else has it.
-pub(super) fn held(issue: &Issue, claim: &Recorded<Claim>) -> Failure {
+pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>) -> Failure {
     let id = &issue.id;
     Failure::waiting(
         Code::IssueHeld,
@@ -309,7 +309,7 @@ pub(crate) fn release(
 /// Refuses what somebody does to an issue that another worktree has in hand.
 pub(super) fn require_own(
     issue: &Issue,
-    claim: &Recorded<Claim>,
+    claim: &Stamped<Claim>,
     token: Option<&str>,
     now: i64,
 ) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The rules that apply to a task or to a stage, as names with the ids of their contents: what a card and the record of
 //! a claim carry, and what became of required ones since a session began.
 
-use super::{Place, Shelf, here, read};
+use super::{Place, RuleSet, here, read};
 use crate::flow::context::Context;
 use crate::flow::specs;
 use loopx_base::failure::Result;
@@ -26,7 +26,7 @@ pub(in crate::flow) struct Applied {
 /// The documents of the worktree, of which some apply.
 pub(in crate::flow) struct Applying<'c> {
     ctx: &'c Context,
-    shelf: Shelf,
+    rule_set: RuleSet,
 }
 
 impl<'c> Applying<'c> {
@@ -36,27 +36,27 @@ impl<'c> Applying<'c> {
         let place = here(&ctx.repo).unwrap_or(Place::Nowhere);
         Applying {
             ctx,
-            shelf: read(&ctx.repo, &policy, &place),
+            rule_set: read(&ctx.repo, &policy, &place),
         }
     }
 
     /// The documents that apply, in the order in which they are read, whatever fits.
     fn documents(&self, stage: Stage, paths: &[String]) -> Vec<&Document> {
         let is_by_path = self
-            .shelf
+            .rule_set
             .documents
             .iter()
             .any(|one| !one.applies_to.is_empty());
         let ask = Ask {
             stage: Some(stage),
             paths: match is_by_path {
-                true => self.shelf.spread(&self.ctx.repo, paths),
+                true => self.rule_set.spread(&self.ctx.repo, paths),
                 false => Vec::new(),
             },
             budget: Some(usize::MAX),
             ..Ask::default()
         };
-        let loaded = self.shelf.load(&ask);
+        let loaded = self.rule_set.load(&ask);
         loaded.map(|loaded| loaded.documents).unwrap_or_default()
     }
 
@@ -143,7 +143,7 @@ pub(in crate::flow) fn moved(
         return Ok(None);
     }
     let before = required(&read(repo, policy, &Place::Tree(then)));
-    let now = required(&Applying::here(ctx).shelf);
+    let now = required(&Applying::here(ctx).rule_set);
     let paths: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     let (mut changed, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
@@ -179,8 +179,8 @@ fn is_same(repo: &Repo, policy: &Policy, then: &Oid, place: &Place) -> Result<bo
     })
 }
 
-fn required(shelf: &Shelf) -> BTreeMap<String, String> {
-    let own = shelf.documents.iter();
+fn required(rule_set: &RuleSet) -> BTreeMap<String, String> {
+    let own = rule_set.documents.iter();
     let own = own.filter(|one| one.origin == Origin::Project && one.is_required() && one.filled);
     // A checkout may have other line endings than the commit.
     own.map(|one| (one.path.clone(), one.text.replace("\r\n", "\n")))

@@ -2,7 +2,7 @@
 //! is known already is left out, so that a second import finds nothing new.
 
 use super::write::{Held, top, write_all};
-use super::{ENDING, MAX, Shelf, shelf};
+use super::{ENDING, MAX, RuleSet, rule_set};
 use crate::flow::context::Context;
 use crate::flow::files;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
@@ -53,8 +53,8 @@ pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Resul
         true => None,
         false => Some(Held::of_repository(ctx)?),
     };
-    let shelf = shelf(ctx, None)?;
-    let mut taking = Taking::of(&shelf);
+    let rule_set = rule_set(ctx, None)?;
+    let mut taking = Taking::of(&rule_set);
     for (name, text) in &sources {
         taking.source(name, text);
     }
@@ -145,7 +145,7 @@ fn shown(top: &Path, path: &Path) -> String {
 
 /// An import on its way: the documents as they will be.
 struct Taking<'s> {
-    shelf: &'s Shelf,
+    rule_set: &'s RuleSet,
     known: BTreeSet<String>,
     known_rules: usize,
     pages: BTreeMap<String, Imported>,
@@ -154,13 +154,13 @@ struct Taking<'s> {
 }
 
 impl<'s> Taking<'s> {
-    fn of(shelf: &'s Shelf) -> Self {
-        let own = shelf
+    fn of(rule_set: &'s RuleSet) -> Self {
+        let own = rule_set
             .documents
             .iter()
             .filter(|one| one.origin == Origin::Project);
         Taking {
-            shelf,
+            rule_set,
             known: own
                 .flat_map(|one| one.rules.iter().map(|rule| rule.key.clone()))
                 .collect(),
@@ -181,16 +181,16 @@ impl<'s> Taking<'s> {
     /// A document keeps its text where there is none of its name, else its rules are put into that.
     fn document(&mut self, name: &str, text: &str) {
         let file = name.rsplit('/').next().unwrap_or(name).to_lowercase();
-        let path = format!("{}/{file}", self.shelf.folder);
-        let (fresh, rules) = match legacy_document(name, text, &self.shelf.categories, &self.known)
-        {
-            Err(fault) => return self.faults.push(fault),
-            Ok(None) => return self.empty.push(name.to_owned()),
-            Ok(Some(found)) => found,
-        };
+        let path = format!("{}/{file}", self.rule_set.folder);
+        let (fresh, rules) =
+            match legacy_document(name, text, &self.rule_set.categories, &self.known) {
+                Err(fault) => return self.faults.push(fault),
+                Ok(None) => return self.empty.push(name.to_owned()),
+                Ok(Some(found)) => found,
+            };
         let all = rule_count(text);
         self.known_rules += all.saturating_sub(rules.len());
-        let standing = self.shelf.documents.iter().find(|one| one.path == path);
+        let standing = self.rule_set.documents.iter().find(|one| one.path == path);
         let is_written = self.pages.contains_key(&path);
         match standing {
             None if !is_written => {
@@ -230,15 +230,15 @@ impl<'s> Taking<'s> {
                 category: one.category,
             };
             let own: Vec<&Document> = self
-                .shelf
+                .rule_set
                 .documents
                 .iter()
                 .filter(|one| one.origin == Origin::Project)
                 .collect();
-            let standing = target.find(&self.shelf.folder, own);
+            let standing = target.find(&self.rule_set.folder, own);
             let path = match standing {
                 Some(document) => document.path.clone(),
-                None => format!("{}/{}", self.shelf.folder, one.kind.file(one.category)),
+                None => format!("{}/{}", self.rule_set.folder, one.kind.file(one.category)),
             };
             if self.known.contains(&normalised(&one.text)) {
                 self.known_rules += 1;

@@ -38,7 +38,7 @@ const ENDING: &str = ".md";
 
 /// The documents that are here.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct RuleSet {
     /// The folder of the repository's documents, below its top.
     pub folder: String,
     /// Those of the repository by path, then those of the person.
@@ -60,7 +60,7 @@ enum Place {
 }
 
 /// Reads the documents: of the worktree, or of a commit.
-pub(crate) fn shelf(ctx: &Context, at: Option<&str>) -> Result<Shelf> {
+pub(crate) fn rule_set(ctx: &Context, at: Option<&str>) -> Result<RuleSet> {
     let (policy, place) = match at {
         Some(revision) => {
             let tree = tree_of(ctx, revision)?;
@@ -88,9 +88,9 @@ fn here(repo: &Repo) -> Result<Place> {
     })
 }
 
-fn read(repo: &Repo, policy: &Policy, place: &Place) -> Shelf {
+fn read(repo: &Repo, policy: &Policy, place: &Place) -> RuleSet {
     let budget = usize::try_from(policy.rules.budget).unwrap_or(usize::MAX);
-    let mut shelf = Shelf {
+    let mut rule_set = RuleSet {
         folder: policy.paths.rules.clone(),
         documents: Vec::new(),
         unread: Vec::new(),
@@ -99,17 +99,17 @@ fn read(repo: &Repo, policy: &Policy, place: &Place) -> Shelf {
         tree: None,
     };
     match place {
-        Place::Worktree(top) => shelf.take_worktree(repo, top),
+        Place::Worktree(top) => rule_set.take_worktree(repo, top),
         Place::Tree(tree) => {
-            shelf.take_tree(repo, tree);
-            shelf.tree = Some(tree.clone());
+            rule_set.take_tree(repo, tree);
+            rule_set.tree = Some(tree.clone());
         }
         Place::Nowhere => {}
     }
     if let Some((dir, shown)) = personal_folder() {
-        shelf.take_folder(repo, &dir, &shown, Origin::Personal);
+        rule_set.take_folder(repo, &dir, &shown, Origin::Personal);
     }
-    shelf
+    rule_set
 }
 
 /// The folder of a person's own rules, and how it is shown: from home where it is there.
@@ -127,7 +127,7 @@ fn personal_folder() -> Option<(PathBuf, String)> {
     Some((dir, shown))
 }
 
-impl Shelf {
+impl RuleSet {
     fn take_worktree(&mut self, repo: &Repo, top: &Path) {
         let folder = self.folder.clone();
         match files::inside(top, &folder) {
@@ -366,16 +366,19 @@ pub(crate) fn typed_path(ctx: &Context, typed: &str) -> String {
 }
 
 /// What is wrong with the documents.
-pub(crate) fn check(ctx: &Context, at: Option<&str>) -> Result<(Shelf, Vec<Finding>)> {
-    let shelf = shelf(ctx, at)?;
-    let tree = match &shelf.tree {
+pub(crate) fn check(ctx: &Context, at: Option<&str>) -> Result<(RuleSet, Vec<Finding>)> {
+    let rule_set = rule_set(ctx, at)?;
+    let tree = match &rule_set.tree {
         Some(tree) => Some(tree.clone()),
         None => match ctx.repo.head()?.commit {
             Some(head) => Some(ctx.repo.commit_info(&head)?.tree),
             None => None,
         },
     };
-    let wants_files = shelf.documents.iter().any(|one| !one.applies_to.is_empty());
+    let wants_files = rule_set
+        .documents
+        .iter()
+        .any(|one| !one.applies_to.is_empty());
     let files = match tree.filter(|_| wants_files) {
         Some(tree) => {
             let blobs = ctx.repo.walk_blobs(&tree)?;
@@ -384,10 +387,10 @@ pub(crate) fn check(ctx: &Context, at: Option<&str>) -> Result<(Shelf, Vec<Findi
         None => None,
     };
     let ground = Ground {
-        budget: shelf.budget.unwrap_or(usize::MAX),
+        budget: rule_set.budget.unwrap_or(usize::MAX),
         files: files.as_deref(),
-        unread: &shelf.unread,
+        unread: &rule_set.unread,
     };
-    let findings = rule::findings(&shelf.documents, ground);
-    Ok((shelf, findings))
+    let findings = rule::findings(&rule_set.documents, ground);
+    Ok((rule_set, findings))
 }

@@ -1,6 +1,6 @@
 //! What edits documents: a rule more, and the documents that a repository begins with. Commits are left to a person.
 
-use super::{Shelf, personal_folder, shelf};
+use super::{RuleSet, personal_folder, rule_set};
 use crate::flow::context::Context;
 use crate::flow::files;
 use loopx_base::failure::{Code, Failure, Result};
@@ -136,16 +136,16 @@ pub(crate) fn add(ctx: &Context, request: AddRequest<'_>) -> Result<Added> {
         Home::Person((dir, _)) => Some(Held::of_person(dir)?),
         Home::Worktree(_) => Some(Held::of_repository(ctx)?),
     };
-    let shelf = shelf(ctx, None)?;
+    let rule_set = rule_set(ctx, None)?;
     if let Some(name) = request.category {
-        shelf.require_category(name)?;
+        rule_set.require_category(name)?;
     }
     let (folder, origin) = match &home {
         Home::Person((_, shown)) => (shown.as_str(), Origin::Personal),
-        Home::Worktree(_) => (shelf.folder.as_str(), Origin::Project),
+        Home::Worktree(_) => (rule_set.folder.as_str(), Origin::Project),
     };
-    let found = choose(&shelf, &request, (folder, origin))?;
-    require_new(&shelf, &text, origin)?;
+    let found = choose(&rule_set, &request, (folder, origin))?;
+    require_new(&rule_set, &text, origin)?;
     let category = request.category.unwrap_or(request.kind.category());
     let (path, before, category) = match found {
         Some(one) => (one.path.clone(), one.text.clone(), one.category.as_str()),
@@ -209,9 +209,9 @@ impl Home {
 
 /// Refuses a rule that is known. The repository's rules hold for everybody: nobody needs one of his own that says the
 /// same. What somebody has for himself says nothing to the others.
-fn require_new(shelf: &Shelf, text: &str, origin: Origin) -> Result<()> {
+fn require_new(rule_set: &RuleSet, text: &str, origin: Origin) -> Result<()> {
     let counts = |one: &&Document| origin == Origin::Personal || one.origin == Origin::Project;
-    match rule::known(shelf.documents.iter().filter(counts), text) {
+    match rule::known(rule_set.documents.iter().filter(counts), text) {
         None => Ok(()),
         Some(known) => Err(Failure::nothing(
             Code::RuleKnown,
@@ -223,7 +223,7 @@ fn require_new(shelf: &Shelf, text: &str, origin: Origin) -> Result<()> {
 
 /// The document that a rule goes to; nothing where it is yet to be written.
 fn choose<'s>(
-    shelf: &'s Shelf,
+    rule_set: &'s RuleSet,
     request: &AddRequest<'_>,
     (folder, origin): (&str, Origin),
 ) -> Result<Option<&'s Document>> {
@@ -233,14 +233,14 @@ fn choose<'s>(
             kind: request.kind,
             category,
         };
-        let own: Vec<&Document> = shelf
+        let own: Vec<&Document> = rule_set
             .documents
             .iter()
             .filter(|one| one.origin == origin)
             .collect();
         return Ok(target.find(folder, own));
     };
-    let document = shelf.find(name)?;
+    let document = rule_set.find(name)?;
     if document.origin != origin {
         return Err(Failure::usage(
             Code::RuleDocumentUnknown,

@@ -12,7 +12,7 @@ use loopx_rules::gate::{Credentials, Proofs, counted, taken, unsigned};
 use loopx_rules::op::{Event, Evidence, Operation, Role};
 use loopx_rules::policy::Policy;
 use loopx_rules::replay;
-use loopx_rules::session::{Approval, Recorded, State};
+use loopx_rules::session::{Approval, Stamped, State};
 use loopx_rules::signature::{Checked, Signatures, bases};
 use loopx_rules::stage::{Stage, Transition};
 use loopx_store::{Session, SignatureFiles, Snapshot};
@@ -166,7 +166,7 @@ pub(crate) fn runs_by(
     policy: &Policy,
     (snapshot, session): (&Snapshot<'_>, &Session),
     role: &str,
-) -> Result<Vec<Recorded<Evidence>>> {
+) -> Result<Vec<Stamped<Evidence>>> {
     let files = snapshot.signatures(session)?;
     if files.is_empty() {
         return Ok(Vec::new());

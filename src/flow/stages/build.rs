@@ -17,7 +17,7 @@ use loopx_rules::template::TemplateInput;
 #[derive(Clone, Debug)]
 pub(crate) enum Report {
     /// The session's own.
-    Recorded,
+    Stamped,
     /// A file, which must be that report.
     File {
         path: String,

@@ -20,7 +20,7 @@ use loopx_base::id::Oid;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_rules::op::Event;
-use loopx_rules::session::{PlanReview, Recorded};
+use loopx_rules::session::{PlanReview, Stamped};
 use loopx_rules::stage::{Stage, Transition};
 
 /// What a stage command came to.
@@ -33,7 +33,7 @@ pub(crate) struct Outcome {
     /// The audit's lines, for build.
     pub audit: Vec<gate::AuditItem>,
     /// What earlier drafts were told, for plan.
-    pub history: Vec<Recorded<PlanReview>>,
+    pub history: Vec<Stamped<PlanReview>>,
     /// What plan proposed.
     pub proposed: Option<Proposed>,
     /// Whether the command judged anything: then blockers mean exit 1.

@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
 use loopx_base::redaction::decoded;
@@ -106,7 +106,7 @@ pub(in super::super) fn described(path: &str) -> String {
         _ => return path.to_owned(),
     }
     // Where there are many sessions, each is in a folder of its own kind.
-    let mut parts = parts.skip_while(|part| Shelf::Names.is_folder(part));
+    let mut parts = parts.skip_while(|part| Fanout::Names.is_folder(part));
     let session = parts.next().unwrap_or_default();
     let file: Vec<&str> = parts.collect();
     format!("session {session}, {}", file.join("/"))

@@ -21,7 +21,7 @@ use loopx_git::run::Run;
 use loopx_rules::moved::Moved;
 use loopx_rules::push_rejection::Refusal;
 use loopx_rules::settings::{AUTO_SYNC, SyncPoint};
-pub(crate) use loopx_store::{Flaw, LeftBehind, TakenAway, UnitedSession};
+pub(crate) use loopx_store::{Flaw, LeftBehind, RemovedByRemote, UnitedSession};
 use loopx_store::{Linear, Meeting, Met, Renamed, Shared, Store};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ pub(crate) struct Report {
     pub renamed: Vec<Renamed>,
     pub shared: Vec<Shared>,
     /// What the remote's branch had lost of what was here.
-    pub taken_away: Vec<TakenAway>,
+    pub taken_away: Vec<RemovedByRemote>,
     /// What the remote's branch had otherwise than its records say, and was computed from them.
     pub mended: Vec<Flaw>,
     /// What is damaged there and was taken, because it is damaged here too, or because nothing was here.

@@ -6,7 +6,7 @@ use crate::flow::transaction::{Facts, Needs, gather_here};
 use loopx_base::failure::Result;
 use loopx_base::id::{OpId, SessionId};
 use loopx_rules::op::{Body, Operation};
-use loopx_rules::session::Recorded;
+use loopx_rules::session::Stamped;
 use loopx_rules::task::decide::{
     Decision, Judged, Points, Severity, Standing, Verdict, counts, is_close, outweighed, standing,
     wanted,
@@ -180,7 +180,7 @@ fn rows_of(facts: &Facts<'_>, node: &Node) -> Vec<DecisionRow> {
         .task(&node.id)
         .map_or(&[][..], |facts| &facts.decisions);
     let row =
-        |one: &Recorded<Decision>| row(Envelope::of(one), &node.id, &one.value, Some(node), false);
+        |one: &Stamped<Decision>| row(Envelope::of(one), &node.id, &one.value, Some(node), false);
     decisions.iter().map(row).collect()
 }
 
@@ -227,7 +227,7 @@ struct Envelope<'o> {
 }
 
 impl<'o> Envelope<'o> {
-    fn of<T>(one: &'o Recorded<T>) -> Self {
+    fn of<T>(one: &'o Stamped<T>) -> Self {
         Envelope {
             seq: one.seq,
             op: &one.op,

@@ -41,7 +41,7 @@ use loopx_git::{Entry, EntryKind, Identity, Repo};
 use loopx_rules::gate;
 use loopx_rules::gate::AuditItem;
 use loopx_rules::lease::{MAX_LEASE, Owner, clock, whose};
-use loopx_rules::session::{Recorded, State};
+use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
 use loopx_rules::task::event::Claim;
@@ -194,16 +194,16 @@ impl<'f> Plan<'f> {
     }
 
     /// The second at which the lease of a claim ends here.
-    fn until(&self, claim: &Recorded<Claim>) -> i64 {
+    fn until(&self, claim: &Stamped<Claim>) -> i64 {
         self.watched.until(claim)
     }
 
-    fn lasting(&self, claim: &Recorded<Claim>) -> String {
+    fn lasting(&self, claim: &Stamped<Claim>) -> String {
         format!("until {}", clock(self.until(claim)))
     }
 
     /// Somebody else has a task: who, and until when.
-    fn held(&self, id: &TaskId, claim: &Recorded<Claim>) -> Failure {
+    fn held(&self, id: &TaskId, claim: &Stamped<Claim>) -> Failure {
         let (who, until) = (holder(claim), self.lasting(claim));
         Failure::waiting(
             Code::TaskHeld,
@@ -249,7 +249,7 @@ impl<'f> Plan<'f> {
     }
 
     /// The claim of a node that whoever asks has.
-    fn own_claim(&self, at: usize, owner: &Owner, step: Step) -> Result<&Recorded<Claim>> {
+    fn own_claim(&self, at: usize, owner: &Owner, step: Step) -> Result<&Stamped<Claim>> {
         self.require(at, step)?;
         let id = &self.nodes[at].id;
         let holder = self.facts(at).and_then(TaskFacts::holder);
@@ -342,7 +342,7 @@ fn content_of(
 }
 
 /// Who has a task, for people.
-fn holder(claim: &Recorded<Claim>) -> String {
+fn holder(claim: &Stamped<Claim>) -> String {
     let agent = claim.value.agent.as_deref();
     whose(&claim.value.owner, agent, &claim.signed.by)
 }
@@ -365,7 +365,7 @@ fn now(facts: &Facts<'_>) -> i64 {
 }
 
 /// Who asks, and the claim that they get.
-fn claim_for(owner: &Owner, turn: Option<Turn>, over: Option<&Recorded<Claim>>) -> Claim {
+fn claim_for(owner: &Owner, turn: Option<Turn>, over: Option<&Stamped<Claim>>) -> Claim {
     Claim {
         owner: owner.token.clone(),
         agent: owner.agent.clone(),

@@ -6,7 +6,7 @@ use crate::flow::lease;
 use crate::flow::transaction::{Act, Needs};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_rules::lease::{MAX_LEASE, Owner, ends};
-use loopx_rules::session::Recorded;
+use loopx_rules::session::Stamped;
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::Graph;
 use loopx_rules::task::node::TaskId;
@@ -54,7 +54,7 @@ pub(in crate::flow) fn renew(ctx: &Context, task: &str) -> Result<()> {
 }
 
 /// Whether a claim is of whoever asks, and half of its lease is gone.
-fn is_due(claim: &Recorded<Claim>, owner: &Owner, now: i64) -> bool {
+fn is_due(claim: &Stamped<Claim>, owner: &Owner, now: i64) -> bool {
     let half = i64::from(claim.value.seconds.min(MAX_LEASE)) / 2;
     claim.value.is_of(owner) && ends(claim, claim.value.seconds).saturating_sub(half) <= now
 }

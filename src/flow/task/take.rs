@@ -12,7 +12,7 @@ use loopx_base::id::OpId;
 use loopx_rules::checks::checks_now;
 use loopx_rules::gate;
 use loopx_rules::lease::Owner;
-use loopx_rules::session::Recorded;
+use loopx_rules::session::Stamped;
 use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
 use loopx_rules::task::event::{Claim, TaskEvent};
@@ -287,7 +287,7 @@ pub(crate) fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
 
 /// Who asks, when, and on which machine.
 type Asks<'a> = (&'a Owner, i64, &'a Skills<'a>);
-type Choice<'p> = (usize, Option<&'p Recorded<Claim>>);
+type Choice<'p> = (usize, Option<&'p Stamped<Claim>>);
 
 fn choose<'p>(
     facts: &Facts<'_>,
@@ -369,12 +369,12 @@ fn before(plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Vec<Wait> {
 }
 
 /// Whether the time that somebody may have a task has passed under a claim: a failed attempt.
-fn is_late(plan: &Plan<'_>, at: usize, claim: &Recorded<Claim>, moment: i64) -> bool {
+fn is_late(plan: &Plan<'_>, at: usize, claim: &Stamped<Claim>, moment: i64) -> bool {
     plan.nodes[at].turn.is_some() && plan.until(claim) <= moment
 }
 
 /// Whether the attempt that ends with a claim is the last that the plan lets anybody make.
-fn is_last(plan: &Plan<'_>, at: usize, claim: &Recorded<Claim>, moment: i64) -> bool {
+fn is_last(plan: &Plan<'_>, at: usize, claim: &Stamped<Claim>, moment: i64) -> bool {
     let failures = plan.facts(at).map_or(0, |facts| facts.failures);
     is_late(plan, at, claim, moment) && failures + 1 >= plan.nodes[at].cap
 }
@@ -507,13 +507,13 @@ fn any<'p>(
         return Ok((*at, None));
     }
     let claimed = (0..plan.nodes.len()).filter(|at| fits(at));
-    let mut held: Vec<(usize, &Recorded<Claim>)> = claimed
+    let mut held: Vec<(usize, &Stamped<Claim>)> = claimed
         .filter_map(|at| Some((at, plan.facts(at)?.holder()?)))
         .collect();
-    let is_over = |(at, claim): &(usize, &Recorded<Claim>)| {
+    let is_over = |(at, claim): &(usize, &Stamped<Claim>)| {
         plan.until(claim) <= moment && !is_last(plan, *at, claim, moment)
     };
-    let is_free = |one: &&(usize, &Recorded<Claim>)| {
+    let is_free = |one: &&(usize, &Stamped<Claim>)| {
         is_over(one) && !graph.is_persons(one.0) && before(plan, graph, one.0).is_empty()
     };
     let mut free = held.iter().filter(is_free);
@@ -550,7 +550,7 @@ fn nothing(
     plan: &Plan<'_>,
     graph: &Graph<'_>,
     ready: &[usize],
-    held: &[(usize, &Recorded<Claim>)],
+    held: &[(usize, &Stamped<Claim>)],
 ) -> Failure {
     let id = |at: usize| &plan.nodes[at].id;
     let is_decided = |at: &&usize| {

@@ -13,7 +13,7 @@ use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_rules::gate::{CodeFacts, is_earned, lead_of};
 use loopx_rules::lease::{clock, seconds_of};
 use loopx_rules::op::{Body, Event, Operation};
-use loopx_rules::session::{Recorded, State};
+use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait};
@@ -85,7 +85,7 @@ pub(crate) struct Row {
     /// How its check stands on this code; nothing where it has none.
     pub proof: Option<loopx_rules::gate::Proof>,
     /// What others did with it at the same time, and what does not count.
-    pub beside: Vec<Recorded<Aside>>,
+    pub beside: Vec<Stamped<Aside>>,
     /// How it is judged and how it stands, where it is a decision or a goal.
     pub gate: Option<GateView>,
     /// What leads on from where it is.
@@ -153,7 +153,7 @@ pub(crate) struct TaskView {
     #[serde(flatten)]
     pub row: Row,
     pub card: Card,
-    pub completion: Option<Recorded<loopx_rules::task::event::Completion>>,
+    pub completion: Option<Stamped<loopx_rules::task::event::Completion>>,
     pub failure: Option<String>,
     /// What the plan says that it leaves, and what else lies in its folder.
     pub outputs: Vec<Output>,
@@ -440,7 +440,7 @@ fn outputs_changed(state: &State, facts: Option<&TaskFacts>) -> Vec<String> {
     })
 }
 
-fn view(ctx: &Context, claim: &Recorded<Claim>, watched: &Watched) -> ClaimView {
+fn view(ctx: &Context, claim: &Stamped<Claim>, watched: &Watched) -> ClaimView {
     let here = lease::token(&ctx.repo).as_deref() == Some(claim.value.owner.as_str());
     let ends = watched.until(claim);
     ClaimView {

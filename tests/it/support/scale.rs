@@ -3,7 +3,7 @@
 
 use super::forge;
 use super::{LOOPX, Sandbox};
-use loopx_base::fanout::Shelf::Operations;
+use loopx_base::fanout::Fanout::Operations;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -6,7 +6,7 @@ use super::super::checks::{Check, Runs, Word, checks_now, word_on};
 use super::super::op::{Evidence, Lane, LaneStatus};
 use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::review;
-use super::super::session::Recorded;
+use super::super::session::Stamped;
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::super::task::node::TaskId;
 use super::super::task::plan;
@@ -198,7 +198,7 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
         .fresh_after
         .max(task.map_or(0, |task| task.fresh_after));
     let own = runs.of_check(check);
-    let counts = |run: &&&Recorded<Evidence>| {
+    let counts = |run: &&&Stamped<Evidence>| {
         Some(&run.value.tree) == tree
             && (run.value.proves() || !run.value.passed())
             && run.seq > fresh_after

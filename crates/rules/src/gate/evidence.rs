@@ -3,14 +3,14 @@
 use super::super::op::{Event, Evidence, Operation};
 use super::super::policy::Policy;
 use super::super::replay::{in_order, undone};
-use super::super::session::{Recorded, keep_run, signed};
+use super::super::session::{Stamped, keep_run, signed};
 use super::super::signature::Signatures;
 use super::{Credentials, View};
 use loopx_base::id::Person;
 
 impl<'a> View<'a> {
     /// The runs that a gate may rest on, and those that may hold it.
-    pub fn evidence(self) -> &'a [Recorded<Evidence>] {
+    pub fn evidence(self) -> &'a [Stamped<Evidence>] {
         match &self.credentials.evidence {
             Some(counted) => counted,
             None => &self.state.evidence,
@@ -24,7 +24,7 @@ pub fn counted(
     ops: &[Operation],
     policy: &Policy,
     credentials: &Credentials,
-) -> Option<Vec<Recorded<Evidence>>> {
+) -> Option<Vec<Stamped<Evidence>>> {
     let may = |names: &[Person]| policy.may_prove(names);
     let asks = !policy.evidence.by.is_empty();
     asks.then(|| runs_by(ops, &credentials.signatures, may))
@@ -35,9 +35,9 @@ pub fn runs_by(
     ops: &[Operation],
     signatures: &Signatures,
     may: impl Fn(&[Person]) -> bool,
-) -> Vec<Recorded<Evidence>> {
+) -> Vec<Stamped<Evidence>> {
     let out = undone(ops);
-    let mut found: Vec<Recorded<Evidence>> = Vec::new();
+    let mut found: Vec<Stamped<Evidence>> = Vec::new();
     for op in in_order(ops) {
         let Some(Event::Ran { evidence }) = op.event() else {
             continue;
@@ -57,7 +57,7 @@ pub fn runs_by(
         if out.contains(&op.op) || !may(&addresses) {
             continue;
         }
-        let run = Recorded {
+        let run = Stamped {
             op: op.op.clone(),
             seq: op.seq,
             signed: signed(op),

@@ -3,7 +3,7 @@
 use super::super::finding::Finding;
 use super::super::op::{AnswerWord, FoundIn, ReviewFinding};
 use super::super::policy::Policy;
-use super::super::session::Recorded;
+use super::super::session::Stamped;
 use super::super::stage::{Stage, Transition};
 use super::{Credentials, View, covered_files};
 use loopx_base::failure::{Blocker, Code};
@@ -73,7 +73,7 @@ fn is_open(view: View<'_>, finding: &Finding) -> bool {
 }
 
 /// Whether what a finding is about changed since: the code or its record, or the documents of the plan.
-pub fn is_changed_since(view: View<'_>, finding: &Recorded<Finding>) -> bool {
+pub fn is_changed_since(view: View<'_>, finding: &Stamped<Finding>) -> bool {
     let state = view.state;
     if finding.value.lane != FoundIn::Review {
         let now = covered_files(state, Transition::PlanToBuild);

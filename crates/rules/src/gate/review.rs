@@ -4,7 +4,7 @@ use super::super::artifact::Artifact;
 use super::super::op::{CodeVerdict, Target, Verdict};
 use super::super::policy::Policy;
 use super::super::review::{self, Judgement};
-use super::super::session::{Approval, Recorded};
+use super::super::session::{Approval, Stamped};
 use super::super::signature::{Checked, Flaw};
 use super::super::stage::{ApprovalKey, Stage, Transition};
 use super::approval::missing;
@@ -153,7 +153,7 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
 }
 
 /// What a verdict rests on is closed by it: a text that changed since was reviewed by nobody.
-fn rewritten(view: View<'_>, verdict: &Recorded<Verdict>) -> Option<Blocker> {
+fn rewritten(view: View<'_>, verdict: &Stamped<Verdict>) -> Option<Blocker> {
     let seen = &verdict.value.files;
     let changed: Vec<&str> = covered(Transition::BuildToReview)
         .iter()
@@ -180,7 +180,7 @@ fn rewritten(view: View<'_>, verdict: &Recorded<Verdict>) -> Option<Blocker> {
 /// it was recorded, and is computed again: the record is only the branch's word.
 pub fn reviewer(
     policy: &Policy,
-    verdict: &Recorded<Verdict>,
+    verdict: &Stamped<Verdict>,
     credentials: &Credentials,
 ) -> Vec<Blocker> {
     let mut found = Vec::new();

@@ -3,7 +3,7 @@
 
 use super::super::op::{Evidence, Role};
 use super::super::policy::Policy;
-use super::super::session::{ApprovedBy, Recorded};
+use super::super::session::{ApprovedBy, Stamped};
 use super::super::signature::{Checked, Flaw, Signatures};
 use super::super::stage::Transition;
 use super::{PartKey, Proofs, Taken, Unsigned};
@@ -25,7 +25,7 @@ pub struct Credentials {
     /// Records that open a gate without the signature that policy asks for.
     pub unsigned: Vec<Unsigned>,
     /// The runs that policy counts, where it does not count all of them.
-    pub evidence: Option<Vec<Recorded<Evidence>>>,
+    pub evidence: Option<Vec<Stamped<Evidence>>>,
     /// What keys show of those who took part, where policy counts keys and somebody looked.
     pub proofs: Option<Proofs>,
 }

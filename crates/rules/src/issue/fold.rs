@@ -16,7 +16,7 @@ use super::{
 use crate::causality::Causality;
 use crate::lease::Claim;
 use crate::op::{Body, Operation};
-use crate::session::{Recorded, Signed, recorded, signed};
+use crate::session::{Signed, Stamped, recorded, signed};
 use crate::words::Word;
 use loopx_base::id::OpId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -121,9 +121,9 @@ struct Folding<'o> {
     members: BTreeMap<Member, Vec<usize>>,
     /// Every text that the description had, with the place of its record.
     descriptions: Vec<(usize, String)>,
-    claim: Option<(usize, Recorded<Claim>)>,
+    claim: Option<(usize, Stamped<Claim>)>,
     /// Claims that somebody made without knowing of one that came before.
-    beside: Vec<(usize, Recorded<Claim>)>,
+    beside: Vec<(usize, Stamped<Claim>)>,
     comments: Vec<Comment>,
     solutions: Vec<(usize, Proposal)>,
     failures: Vec<Failed>,

@@ -28,7 +28,7 @@ pub use short::{ShortName, ShortNames};
 pub use taken::{Kept, Made, Place, Said};
 
 use super::lease::Claim;
-use super::session::{Recorded, Signed};
+use super::session::{Signed, Stamped};
 use loopx_base::id::{OpId, Person, SessionId};
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
@@ -231,7 +231,7 @@ pub struct Issue {
     pub place: Option<Place>,
     /// Whoever has it in hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Recorded<Claim>>,
+    pub claim: Option<Stamped<Claim>>,
     /// How many ways to do it somebody proposed, and the one that is chosen.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub solutions: usize,

@@ -6,7 +6,7 @@ use crate::checks::checks;
 use crate::gate;
 use crate::gate::{AuditItem, Proof, View};
 use crate::op::Evidence;
-use crate::session::Recorded;
+use crate::session::Stamped;
 use crate::stage::{Stage, Transition};
 use crate::task::graph::{Graph, Now, Wait};
 use crate::task::node::{Node, NodeKind, Verification};
@@ -100,9 +100,8 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
     let state = view.state;
     // What ran before the verdict that sent the work back says nothing of the mending.
     let ran = view.evidence().iter();
-    let is_here = |run: &&Recorded<Evidence>| {
-        run.value.tree == code.tree && run.seq > state.build.fresh_after
-    };
+    let is_here =
+        |run: &&Stamped<Evidence>| run.value.tree == code.tree && run.seq > state.build.fresh_after;
     if ran.filter(is_here).count() > 0 {
         return None;
     }
@@ -339,7 +338,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         let told = format!("look at what {} asks for, and say what you saw: ", item.id);
         return Some(Advised::write(hint![told, item.help(view.policy)]));
     }
-    let is_of_words = |run: &&Recorded<Evidence>| {
+    let is_of_words = |run: &&Stamped<Evidence>| {
         run.value.task.is_some() && run.value.argv.join(" ") == item.detail
     };
     let newest = match item.source {
@@ -391,7 +390,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
 fn own_runs<'a>(
     view: View<'a>,
     task: &'a str,
-) -> impl DoubleEndedIterator<Item = &'a Recorded<Evidence>> {
+) -> impl DoubleEndedIterator<Item = &'a Stamped<Evidence>> {
     let all = view.state.evidence.iter();
     all.filter(move |run| run.value.task.as_deref() == Some(task))
 }

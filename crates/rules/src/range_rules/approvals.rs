@@ -11,7 +11,7 @@ use super::super::gate::{self, AuditItem, CodeFacts, Credentials, DeltaFacts, Pr
 use super::super::op::{Event, Operation, Verdict};
 use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::replay;
-use super::super::session::{Approval, Ending, Recorded, State};
+use super::super::session::{Approval, Ending, Stamped, State};
 use super::super::stage::Transition;
 use crate::texts::Texts;
 use loopx_base::failure::{Blocker, Code, Result};
@@ -28,7 +28,7 @@ pub struct Used {
     /// The artifacts that its gate judges, as they were then.
     pub files: BTreeMap<Artifact, Oid>,
     /// The verdict that was there, where the gate asks for a review.
-    pub verdict: Option<Recorded<Verdict>>,
+    pub verdict: Option<Stamped<Verdict>>,
     /// The commit that the session started from then, whose policy the gate asked.
     pub base: Option<Oid>,
     /// Whether the session made this move once more later.

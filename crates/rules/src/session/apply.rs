@@ -3,7 +3,7 @@
 
 use super::{
     Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, MAX_TREES,
-    OpConflict, PlanReview, Recorded, Signed, State, TASK_FOLD, UnknownOp, Void, Waiver, Way, way,
+    OpConflict, PlanReview, Signed, Stamped, State, TASK_FOLD, UnknownOp, Void, Waiver, Way, way,
 };
 use crate::artifact::Artifact;
 use crate::finding::{Finding, Said, record_of};
@@ -236,7 +236,7 @@ impl State {
                 }
             }
             Event::Resumed => {
-                let saw = |known: &Recorded<BuildBlock>| beside.saw(&known.op);
+                let saw = |known: &Stamped<BuildBlock>| beside.saw(&known.op);
                 if self.build.blocked.as_ref().is_none_or(saw) {
                     self.build.blocked = None;
                 }
@@ -718,9 +718,9 @@ fn plan_words(found: &ReviewFinding) -> String {
 }
 
 /// Adds a run to a set of them: for each thing that was run there is one on each tree, of the newest trees.
-pub(crate) fn keep_run(known: &mut Vec<Recorded<Evidence>>, run: Recorded<Evidence>) {
+pub(crate) fn keep_run(known: &mut Vec<Stamped<Evidence>>, run: Stamped<Evidence>) {
     known.retain(|one| !run.value.is_rerun_of(&one.value));
-    let is_like = |one: &Recorded<Evidence>| run.value.is_like(&one.value);
+    let is_like = |one: &Stamped<Evidence>| run.value.is_like(&one.value);
     if known.iter().filter(|one| is_like(one)).count() >= MAX_TREES
         && let Some(oldest) = known.iter().position(is_like)
     {
@@ -782,8 +782,8 @@ pub(crate) fn signed(op: &Operation) -> Signed {
     }
 }
 
-pub(crate) fn recorded<T>(op: &Operation, value: T) -> Recorded<T> {
-    Recorded {
+pub(crate) fn recorded<T>(op: &Operation, value: T) -> Stamped<T> {
+    Stamped {
         op: op.op.clone(),
         seq: op.seq,
         signed: signed(op),

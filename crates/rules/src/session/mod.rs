@@ -95,14 +95,14 @@ pub struct State {
     pub clarify: ClarifyFacts,
     pub plan: PlanFacts,
     pub build: BuildFacts,
-    pub verdict: Option<Recorded<Verdict>>,
+    pub verdict: Option<Stamped<Verdict>>,
     /// How often a review was entered.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reviews: u32,
     /// What reviewers, architects and critics found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<Recorded<Finding>>,
-    pub evidence: Vec<Recorded<Evidence>>,
+    pub findings: Vec<Stamped<Finding>>,
+    pub evidence: Vec<Stamped<Evidence>>,
     /// Facts of tasks, by [`super::task::node::TaskId::key`]; those of which no record speaks are not here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<String, TaskFacts>,
@@ -139,7 +139,7 @@ pub struct Signed {
 
 /// Something with the operation that recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded<T> {
+pub struct Stamped<T> {
     pub op: OpId,
     pub seq: u64,
     #[serde(flatten)]
@@ -201,7 +201,7 @@ pub struct PlanFacts {
     pub iteration: u32,
     pub extra_iterations: u32,
     /// Every review of every draft, across runs: handed on to the next draft.
-    pub reviews: Vec<Recorded<PlanReview>>,
+    pub reviews: Vec<Stamped<PlanReview>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,18 +224,18 @@ pub struct BuildFacts {
     pub rework: bool,
     /// The verdict that sent the work back, by its number: what ran before it proves nothing now.
     pub fresh_after: u64,
-    pub lanes: BTreeMap<Lane, Recorded<LaneReport>>,
+    pub lanes: BTreeMap<Lane, Stamped<LaneReport>>,
     pub delegations: Vec<Delegation>,
-    pub waivers: BTreeMap<String, Recorded<Waiver>>,
+    pub waivers: BTreeMap<String, Stamped<Waiver>>,
     /// Everybody who did a build step: not independent of the result.
     pub builders: Vec<Person>,
     pub audit: Option<Audit>,
     /// Whose build it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Recorded<Claim>>,
+    pub claim: Option<Stamped<Claim>>,
     /// Why it cannot go on; the next step of the build ends that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub blocked: Option<Recorded<BuildBlock>>,
+    pub blocked: Option<Stamped<BuildBlock>>,
 }
 
 impl BuildFacts {
@@ -418,7 +418,7 @@ impl State {
     }
 
     /// The newest review of the present draft by one lane.
-    pub fn plan_review(&self, lane: PlanLane) -> Option<&Recorded<PlanReview>> {
+    pub fn plan_review(&self, lane: PlanLane) -> Option<&Stamped<PlanReview>> {
         self.plan.reviews.iter().rev().find(|review| {
             review.value.lane == lane
                 && review.value.run == self.plan.run

@@ -2,7 +2,7 @@
 //! runs of their checks, so that a write costs what it changes and not what there is. This module knows the files and
 //! their names below the session's folder; where they lie in a repository is the store's business.
 
-use super::{Evidence, PARTS_FOLD, Recorded, State, TASK_FOLD, TaskFacts};
+use super::{Evidence, PARTS_FOLD, Stamped, State, TASK_FOLD, TaskFacts};
 use crate::op;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
@@ -34,13 +34,13 @@ struct Head<'s> {
 
 #[derive(Default, Serialize)]
 struct PartOf<'s> {
-    evidence: Vec<&'s Recorded<Evidence>>,
+    evidence: Vec<&'s Stamped<Evidence>>,
     tasks: BTreeMap<&'s str, &'s TaskFacts>,
 }
 
 #[derive(Deserialize)]
 struct Part {
-    evidence: Vec<Recorded<Evidence>>,
+    evidence: Vec<Stamped<Evidence>>,
     tasks: BTreeMap<String, TaskFacts>,
 }
 
@@ -74,7 +74,7 @@ pub fn is_state_file(path: &str) -> bool {
 
 impl State {
     fn is_in_parts(&self) -> bool {
-        let at = |run: &Recorded<Evidence>| (run.seq, run.op.clone());
+        let at = |run: &Stamped<Evidence>| (run.seq, run.op.clone());
         self.tasks.len() > MANY
             && self.fold == TASK_FOLD
             && self.evidence.is_sorted_by(|one, next| at(one) < at(next))
@@ -158,7 +158,7 @@ impl State {
     }
 
     /// Puts runs where they belong: in the order of records.
-    fn take_in(&mut self, runs: Vec<Recorded<Evidence>>) {
+    fn take_in(&mut self, runs: Vec<Stamped<Evidence>>) {
         self.evidence.extend(runs);
         self.evidence
             .sort_by(|one, other| (one.seq, &one.op).cmp(&(other.seq, &other.op)));

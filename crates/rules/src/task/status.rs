@@ -7,7 +7,7 @@ use super::event::{Claim, Completion, TaskEvent};
 use super::node::TaskId;
 use crate::lease::Owner;
 use crate::op::Operation;
-use crate::session::{Beside, Recorded, State, TASK_FOLD, recorded};
+use crate::session::{Beside, Stamped, State, TASK_FOLD, recorded};
 use loopx_base::id::OpId;
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
@@ -100,31 +100,31 @@ pub struct TaskFacts {
     pub id: TaskId,
     pub status: Status,
     /// What gave it this status: who, when, and why.
-    pub last: Recorded<Mark>,
+    pub last: Stamped<Mark>,
     /// Who has it, or had it when it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Recorded<Claim>>,
+    pub claim: Option<Stamped<Claim>>,
     /// How often it failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
     /// The newest failure, with its reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Recorded<Mark>>,
+    pub failure: Option<Stamped<Mark>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completion: Option<Recorded<Completion>>,
+    pub completion: Option<Stamped<Completion>>,
     /// What was decided about a gate: the newest, and those that were made apart from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<Recorded<Decision>>,
+    pub decisions: Vec<Stamped<Decision>>,
     /// A person let it pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opened: Option<Recorded<Opening>>,
+    pub opened: Option<Stamped<Opening>>,
     /// Who said that it may begin, where it waits for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allowed: Vec<Recorded<Mark>>,
+    pub allowed: Vec<Stamped<Mark>>,
     /// What others did with it at the same time and what does not count: a claim until somebody who saw it completes
     /// the node, a result until the node is done again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Recorded<Aside>>,
+    pub beside: Vec<Stamped<Aside>>,
     /// The number of the newest retry: what ran before it proves nothing of the task.
     #[serde(default, skip_serializing_if = "is_first")]
     pub fresh_after: u64,
@@ -181,7 +181,7 @@ impl Claim {
 
 impl TaskFacts {
     /// The claim that holds now.
-    pub fn holder(&self) -> Option<&Recorded<Claim>> {
+    pub fn holder(&self) -> Option<&Stamped<Claim>> {
         let claim = self.claim.as_ref();
         claim.filter(|_| self.status == Status::Claimed)
     }
@@ -194,9 +194,9 @@ impl TaskFacts {
     }
 
     /// Results of others that stand beside the one that counts.
-    pub fn results_beside(&self) -> impl Iterator<Item = &Recorded<Aside>> {
+    pub fn results_beside(&self) -> impl Iterator<Item = &Stamped<Aside>> {
         let is_result =
-            |aside: &&Recorded<Aside>| matches!(aside.value.step, Step::Done | Step::Fail);
+            |aside: &&Stamped<Aside>| matches!(aside.value.step, Step::Done | Step::Fail);
         self.beside.iter().filter(is_result)
     }
 
@@ -371,7 +371,7 @@ impl TaskFacts {
         self.put_aside(last);
     }
 
-    fn put_aside(&mut self, aside: Recorded<Aside>) {
+    fn put_aside(&mut self, aside: Stamped<Aside>) {
         // A claim that is renewed is still one.
         if let (Step::Take, Some(new)) = (aside.value.step, &aside.value.claim) {
             self.beside.retain(|known| {
@@ -383,7 +383,7 @@ impl TaskFacts {
         if matches!(aside.value.step, Step::Retry | Step::Release) {
             return;
         }
-        let is_claim = |aside: &Recorded<Aside>| aside.value.step == Step::Take;
+        let is_claim = |aside: &Stamped<Aside>| aside.value.step == Step::Take;
         let alike = self.beside.iter();
         let alike = alike.filter(|known| is_claim(known) == is_claim(&aside));
         let most = match is_claim(&aside) {
@@ -418,8 +418,8 @@ fn aside_of(event: &TaskEvent) -> Aside {
 }
 
 /// Another value with the same envelope.
-fn of<A, B>(known: &Recorded<A>, value: B) -> Recorded<B> {
-    Recorded {
+fn of<A, B>(known: &Stamped<A>, value: B) -> Stamped<B> {
+    Stamped {
         op: known.op.clone(),
         seq: known.seq,
         signed: known.signed.clone(),

@@ -5,7 +5,7 @@ use super::{Lost, Records, Unreadable};
 use crate::snapshot::Folder;
 use crate::{Snapshot, fanout, fanout_folder, layout};
 use loopx_base::failure::{Failure, Result};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, EntryKind, Repo};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// What one commit of the branch holds, without reading a session.
 pub(crate) struct Holding<'a> {
     pub(crate) snapshot: Snapshot<'a>,
-    pub(crate) shelves: Vec<(String, Oid)>,
+    pub(crate) fanouts: Vec<(String, Oid)>,
     /// The sessions by path, active and archived.
     pub(crate) folders: BTreeMap<String, (SessionId, Folder)>,
     /// The paths of the sessions of one name: the one that is found by it comes first.
@@ -82,7 +82,7 @@ impl<'a> Holding<'a> {
             folders.insert(folder.path.clone(), (id, folder));
         }
         Ok(Holding {
-            shelves: fanout::all(snapshot.repo(), snapshot.tree())?,
+            fanouts: fanout::all(snapshot.repo(), snapshot.tree())?,
             others: others(snapshot.repo(), snapshot.tree())?,
             snapshot,
             folders,
@@ -151,7 +151,7 @@ pub(crate) fn others(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>>
         }
         let entries: Vec<(String, Entry)> = match top.as_str() {
             layout::ISSUES => {
-                let held = fanout_folder::entries(repo, Shelf::Names, &entry.id)?.into_iter();
+                let held = fanout_folder::entries(repo, Fanout::Names, &entry.id)?.into_iter();
                 held.map(|held| (held.name, held.entry)).collect()
             }
             _ => repo.list_tree(&entry.id)?,

@@ -15,7 +15,7 @@ pub(super) use branch::{Holding, Loss, between, others, uid};
 use super::fanout_folder;
 use super::{layout, ops};
 use loopx_base::failure::{Code, Failure};
-use loopx_base::fanout::Shelf;
+use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::op::Operation;
@@ -222,8 +222,8 @@ impl Place {
 
 /// The folders of two `ops/` that are the same in both.
 pub(crate) fn shared(repo: &Repo, one: &Oid, other: &Oid) -> Option<Vec<String>> {
-    let one = fanout_folder::layout(repo, Shelf::Operations, one).ok()?;
-    let other = fanout_folder::layout(repo, Shelf::Operations, other).ok()?;
+    let one = fanout_folder::layout(repo, Fanout::Operations, one).ok()?;
+    let other = fanout_folder::layout(repo, Fanout::Operations, other).ok()?;
     // A file beside the folders hides what lies in them.
     if !one.flat.is_empty() || !other.flat.is_empty() {
         return None;

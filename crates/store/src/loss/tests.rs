@@ -2,7 +2,7 @@
 
 use super::{Holding, How, Records, between, has_all};
 use crate::Snapshot;
-use loopx_base::fanout::Shelf::Operations;
+use loopx_base::fanout::Fanout::Operations;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, Repo};
 use std::collections::BTreeMap;

@@ -30,7 +30,7 @@ const KNOWN: [&str; 18] = [
 
 /// Where a file lies among the folders.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shelf {
+enum Folder {
     Tasks,
     Drafts,
     Archive,
@@ -90,18 +90,18 @@ fn one(file: &File, last: Option<&str>, g: &mut Gather<'_>) {
         g.keep(&mut plain, name, value);
     }
     // A label that says what folder it lay in.
-    if shelf(&file.name) == Shelf::Drafts {
+    if folder_of(&file.name) == Folder::Drafts {
         plain.labels.push("draft".to_owned());
     }
     g.push(at, plain);
 }
 
-fn shelf(name: &str) -> Shelf {
+fn folder_of(name: &str) -> Folder {
     let mut parts = name.rsplit('/').skip(1);
     match (parts.next(), parts.next()) {
-        (_, Some("archive")) => Shelf::Archive,
-        (Some("drafts"), _) => Shelf::Drafts,
-        _ => Shelf::Tasks,
+        (_, Some("archive")) => Folder::Archive,
+        (Some("drafts"), _) => Folder::Drafts,
+        _ => Folder::Tasks,
     }
 }
 
@@ -198,13 +198,13 @@ impl Reader<'_, '_> {
             self.g
                 .status(&at, plain, word, |_| is_last.then_some(Status::Resolved));
         }
-        if shelf(&at) == Shelf::Archive && !plain.status.is_some_and(Status::is_final) {
+        if folder_of(&at) == Folder::Archive && !plain.status.is_some_and(Status::is_final) {
             plain.status = Some(Status::Closed);
         }
         if plain.status.is_some_and(Status::is_final) {
             let word = word.as_deref().unwrap_or("archived");
-            plain.reason = Some(match shelf(&at) {
-                Shelf::Archive => "archived in Backlog.md".to_owned(),
+            plain.reason = Some(match folder_of(&at) {
+                Folder::Archive => "archived in Backlog.md".to_owned(),
                 _ => format!("{word} in Backlog.md"),
             });
         }

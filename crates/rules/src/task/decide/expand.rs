@@ -11,7 +11,7 @@ use super::check::misfit;
 use super::gate::Gate;
 use super::judge::{Judged, counts, weakest};
 use super::values::{Decision, Verdict};
-use crate::session::{Recorded, State};
+use crate::session::{Stamped, State};
 use crate::task::node::{Edge, Node, NodeKind, TaskId, Verification};
 use crate::task::world::Condition;
 use std::borrow::Cow;
@@ -103,7 +103,7 @@ fn chain(mut node: Node, list: &[Node], state: &State, found: &mut Vec<Node>) {
 }
 
 /// The id of the gate that follows where the decision that counts is a fix, and that decision.
-fn next_gate(node: &Node, state: &State) -> Option<(TaskId, Recorded<Decision>)> {
+fn next_gate(node: &Node, state: &State) -> Option<(TaskId, Stamped<Decision>)> {
     let gate = node.gate.as_deref()?;
     let (fix, judged) = counting(node, state)?;
     let id = TaskId::parse(&format!("{}.{}", root(node), gate.attempt + 1))?;
@@ -122,7 +122,7 @@ fn root(node: &Node) -> &str {
 /// The decision about a gate that counts: of several that were made apart the strictest, then the first. One that lets
 /// the work go on counts only where its values are those that the rubric asks for: it was forged, or made for another
 /// rubric.
-pub fn counting<'s>(node: &Node, state: &'s State) -> Option<(&'s Recorded<Decision>, Judged)> {
+pub fn counting<'s>(node: &Node, state: &'s State) -> Option<(&'s Stamped<Decision>, Judged)> {
     let gate = node.gate.as_deref()?;
     let decisions = &state.task(&node.id)?.decisions;
     let judged = decisions
@@ -139,7 +139,7 @@ pub fn counting<'s>(node: &Node, state: &'s State) -> Option<(&'s Recorded<Decis
 /// task that was judged, beside the ids of those tasks.
 fn repairs(
     node: &Node,
-    fix: &Recorded<Decision>,
+    fix: &Stamped<Decision>,
     (list, found): (&[Node], &[Node]),
 ) -> (Vec<Node>, Vec<TaskId>) {
     let Some(gate) = node.gate.as_deref() else {
@@ -168,7 +168,7 @@ fn repairs(
 type Words = [(&'static str, String); 4];
 
 /// What placeholders in the texts of a template stand for.
-fn words(node: &Node, gate: &Gate, fix: &Recorded<Decision>) -> Words {
+fn words(node: &Node, gate: &Gate, fix: &Stamped<Decision>) -> Words {
     let reason = fix.reason.as_deref().unwrap_or("no reason was given");
     [
         ("{gate}", node.id.to_string()),

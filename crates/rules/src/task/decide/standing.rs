@@ -3,7 +3,7 @@
 use super::expand::counting;
 use super::judge::Judged;
 use super::values::{Decision, Verdict};
-use crate::session::{Recorded, State};
+use crate::session::{Stamped, State};
 use crate::task::node::{Node, NodeKind, TaskId};
 use crate::task::status::Status;
 use loopx_base::id::OpId;
@@ -96,7 +96,7 @@ fn result<'s>(state: &'s State, id: &TaskId) -> Option<&'s OpId> {
 
 /// Decisions that do not count: another one that was made apart outweighs them, or their values are not those that
 /// the rubric asks for.
-pub fn outweighed<'s>(node: &Node, state: &'s State) -> Vec<&'s Recorded<Decision>> {
+pub fn outweighed<'s>(node: &Node, state: &'s State) -> Vec<&'s Stamped<Decision>> {
     let counts = counting(node, state).map(|(counts, _)| &counts.op);
     let all = state
         .task(&node.id)
