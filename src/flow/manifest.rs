@@ -73,7 +73,7 @@ impl<'c> Ground<'c> {
 
     /// The glossary: whoever works on the change reads it once there is one.
     fn glossary(&self, policy: &Policy, stage: Stage) -> Option<Row> {
-        let path = format!("{}/glossary.md", policy.paths.rules);
+        let path = glossary_path(policy);
         let priority = if stage == Stage::Review { 23 } else { 34 };
         let row =
             Row::new(stage, "domain-context", path, priority).because("one word for one thing");
@@ -81,6 +81,10 @@ impl<'c> Ground<'c> {
         row.required = true;
         Some(row)
     }
+}
+
+fn glossary_path(policy: &Policy) -> String {
+    format!("{}/glossary.md", policy.paths.rules)
 }
 
 /// Whether policy and profile let what is missing hold a gate.
@@ -108,7 +112,10 @@ pub(super) fn asked(
         return Ok(Vec::new());
     }
     let ground = Ground::of(repo, state)?;
-    let mut rows: Vec<Row> = ground.glossary(policy, next).into_iter().collect();
+    // Only a committed glossary can be missing: most repositories have none, and are asked nothing more.
+    let has_glossary = ground.committed(&glossary_path(policy)).is_some();
+    let glossary = has_glossary.then(|| ground.glossary(policy, next));
+    let mut rows: Vec<Row> = glossary.flatten().into_iter().collect();
     if next == Stage::Build
         && let Ok(nodes) = plan::nodes(texts)
     {

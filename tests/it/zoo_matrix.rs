@@ -162,6 +162,12 @@ const STORY: &[Step] = &[
     Call("spec changelog", 1),
     Call("fsck --repair", 0),
     Call("note list", 0),
+    Call("note Seen --journal", 0),
+    Call("note set q:k v --from q --journal", 0),
+    Call("note get q:k --journal", 0),
+    Call("note status --journal", 0),
+    Call("note show 1 --journal", 0),
+    Call("note import nowhere --journal", 4),
     File(
         "issues.jsonl",
         "{\"id\":\"lx-000000000a\",\"title\":\"A\",\"criteria\":[\"it works\"]}\n{\"id\":\"lx-0000000bbb\",\"title\":\"B\"}\n",
@@ -185,6 +191,9 @@ const STORY: &[Step] = &[
     Call("issue undo 0000000b", 0),
     Call("issue redo 0000000b", 0),
     Call("issue log 0000000b", 0),
+    Call("issue duplicates", 0),
+    Call("issue export", 0),
+    Call("issue import nowhere", 2),
     Call("issue solution add 0000000b So --task Do", 0),
     Call("issue solution list 0000000b", 0),
     Call("issue solution show 0000000b", 0),
@@ -224,6 +233,8 @@ const STORY: &[Step] = &[
     Call("hooks uninstall", 0),
     Call("completions bash", 0),
     Call("man", 0),
+    Call("note promote 1 --to rule --journal", 0),
+    Call("note withdraw 1 --reason old --journal", 0),
 ];
 
 /// What a command leaves out of the story, and why.
