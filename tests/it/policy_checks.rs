@@ -313,7 +313,10 @@ fn the_key_of_a_role_runs_a_check_of_the_targets_policy_and_none_of_a_base_alone
 fn the_audit_says_which_check_the_policy_asks_for() {
     let s = quick(UNIT);
     edit_code(&s);
-    let out = s.loopx(&["status"]);
-    let told = out.stdout.lines().any(|line| line.contains("unit") && line.ends_with("(of loopx.toml)"));
+    let out = s.loopx(&["-v", "status"]);
+    let told = out
+        .stdout
+        .lines()
+        .any(|line| line.contains("unit") && line.ends_with("(of loopx.toml)"));
     assert!(told, "{out}");
 }
