@@ -1,0 +1,69 @@
+//! Who has an issue in hand, how it is given back, and what is linked to itself.
+
+use crate::support::Sandbox;
+use crate::support::issues::{backlog, create, list, refused, show};
+use crate::support::store::{assert_whole, put};
+use serde_json::{Value, json};
+
+fn made(s: &Sandbox, lines: &[Value]) {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    s.write("plan.jsonl", text);
+    s.loopx(&["issue", "create", "--from", "plan.jsonl"]).ok();
+}
+
+/// Two issues whose short ids are `aaaa` and `bbbb`.
+fn two(s: &Sandbox) {
+    made(
+        s,
+        &[
+            json!({"id": "lx-aaaa000000", "title": "First", "criteria": ["it waits 30 s"]}),
+            json!({"id": "lx-bbbb000000", "title": "Second"}),
+        ],
+    );
+}
+
+fn next_of(s: &Sandbox, id: &str) -> String {
+    let shown = show(s, id);
+    shown["next_action"].to_string()
+}
+
+#[test]
+fn an_issue_is_not_made_with_a_link_to_itself() {
+    let s = backlog();
+    for kind in ["blocked-by", "blocks", "parent", "related"] {
+        let line = json!({"title": "S", "key": "s", "links": [{"kind": kind, "to": "s"}]});
+        s.write("plan.jsonl", format!("{line}\n"));
+        let said = refused(
+            &s,
+            2,
+            "issue_link_invalid",
+            &["issue", "create", "--from", "plan.jsonl"],
+        );
+        assert!(said.to_string().contains("s cannot be"), "{said}");
+    }
+    assert_eq!(list(&s, &[]).len(), 0);
+}
+
+#[test]
+fn an_import_names_a_link_to_itself_and_leaves_it_out() {
+    let s = backlog();
+    let id = "lx-aaaa000000";
+    let line = json!({"id": id, "title": "S", "links": [{"kind": "blocked-by", "to": id}]});
+    s.write("plan.jsonl", format!("{line}\n"));
+    let found = s
+        .loopx(&[
+            "--json",
+            "issue",
+            "import",
+            "plan.jsonl",
+            "--format",
+            "loopx",
+        ])
+        .json();
+    assert!(
+        found["remarks"].to_string().contains("blocked-by itself"),
+        "{found}"
+    );
+    assert_eq!(show(&s, id)["links"], Value::Null);
+}
+
