@@ -67,3 +67,21 @@ fn an_import_names_a_link_to_itself_and_leaves_it_out() {
     assert_eq!(show(&s, id)["links"], Value::Null);
 }
 
+#[test]
+fn a_solution_that_is_named_stays_named_in_the_hint() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    for how in ["So", "Or so"] {
+        s.loopx(&["issue", "solution", "add", &id, how]).ok();
+    }
+    s.loopx(&["issue", "solution", "bind", &id, "s2"]).ok();
+    let args = ["issue", "solution", "reject", &id, "s1"];
+    let said = refused(&s, 2, "reason_required", &args);
+    assert!(
+        said["help"]
+            .to_string()
+            .contains(&format!("reject {id} s1")),
+        "{said}"
+    );
+}
+
