@@ -85,3 +85,32 @@ fn a_solution_that_is_named_stays_named_in_the_hint() {
     );
 }
 
+#[test]
+fn the_hint_of_the_coverage_names_what_is_open_and_a_number_that_is_not_there() {
+    let s = backlog();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    let words = "Idle sessions end. The log says why.";
+    s.loopx(&["start", "Auth timeout", "-m", words]).ok();
+    let found = coverage(&s);
+    assert!(
+        found["next_action"].to_string().contains("edit spec.md"),
+        "{found}"
+    );
+    let spec = s.loopx(&["cat", "spec.md"]).ok();
+    put(
+        &s,
+        "spec.md",
+        &format!("{spec}\nI-1 and I-99\n\n- I-2 deferred:\n"),
+    )
+    .ok();
+    let found = coverage(&s);
+    assert_eq!(found["strays"][0]["id"], "I-99");
+    assert_eq!(found["statements"][1]["fate"], "missing");
+    s.loopx(&["spec", "coverage", "--intent"])
+        .says("no statement I-99");
+    // Nothing holds a quick session there.
+    s.git(&["switch", "--quiet", "-c", "quick"]).ok();
+    s.loopx(&["start", "--quick", "Other", "-m", words]).ok();
+    s.loopx(&["spec", "coverage", "--intent"]).ok();
+    assert_eq!(coverage(&s)["next_action"], Value::Null);
+}
