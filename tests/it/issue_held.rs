@@ -86,6 +86,30 @@ fn a_solution_that_is_named_stays_named_in_the_hint() {
 }
 
 #[test]
+fn what_is_given_back_is_as_far_as_it_was() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.loopx(&["issue", "solution", "add", &id, "So"]).ok();
+    s.loopx(&["issue", "solution", "bind", &id]).ok();
+    s.loopx(&["issue", "take", &id]).ok();
+    s.loopx(&["issue", "release", &id]).ok();
+    assert_eq!(show(&s, &id)["status"], "planned");
+    s.loopx(&["issue", "queue", "form"]).ok();
+    s.loopx(&["issue", "queue", "next"]).ok();
+    s.loopx(&["issue", "take", &id]).ok();
+    s.loopx(&["issue", "release", &id]).ok();
+    assert_eq!(show(&s, &id)["status"], "queued");
+    s.loopx(&["issue", "close", &id, "--reason", "no"]).ok();
+    s.loopx(&["issue", "reopen", &id]).ok();
+    assert_eq!(show(&s, &id)["status"], "planned");
+    let other = create(&s, &["Two"]);
+    s.loopx(&["issue", "take", &other]).ok();
+    s.loopx(&["issue", "release", &other]).ok();
+    assert_eq!(show(&s, &other)["status"], "open");
+    s.loopx(&["fsck"]).ok();
+}
+
+#[test]
 fn the_hint_of_the_coverage_names_what_is_open_and_a_number_that_is_not_there() {
     let s = backlog();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();

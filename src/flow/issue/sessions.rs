@@ -56,11 +56,10 @@ fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
     let is_abandoned = |ending: &Option<Ending>| matches!(ending, Some(Ending::Abandoned { .. }));
     // What somebody said of it since counts.
     if issue.in_session && known.iter().all(|(_, ending)| is_abandoned(ending)) {
-        issue.status = match (known.is_empty(), &issue.bound) {
-            (true, _) => return,
-            (false, Some(_)) => Status::Planned,
-            (false, None) => Status::Open,
-        };
+        if known.is_empty() {
+            return;
+        }
+        issue.status = issue.unbegun();
         issue.claim = None;
     }
 }
