@@ -110,6 +110,52 @@ fn what_is_given_back_is_as_far_as_it_was() {
 }
 
 #[test]
+fn an_issue_whose_session_goes_on_gets_no_second_one() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--issue", &id]).ok();
+    let is_held = || {
+        s.git(&["switch", "--quiet", "-C", "other", "main"]).ok();
+        let said = refused(&s, 6, "issue_held", &["issue", "take", &id]);
+        assert!(said.to_string().contains("session one"), "{said}");
+        let second = ["start", "--quick", "--issue", &id, "--id", "second"];
+        refused(&s, 6, "issue_held", &second);
+        refused(&s, 5, "issue_none_ready", &["issue", "take"]);
+        assert_eq!(show(&s, &id)["running"], "one");
+        assert!(next_of(&s, &id).contains("status"), "{}", next_of(&s, &id));
+        s.git(&["switch", "--quiet", "work"]).ok();
+    };
+    is_held();
+    s.loopx(&["issue", "resolve", &id, "--reason", "x"]).ok();
+    s.loopx(&["issue", "reopen", &id]).ok();
+    is_held();
+    // Once it is given up the issue is free again.
+    s.loopx(&["abandon", "--reason", "no"]).ok();
+    assert_eq!(show(&s, &id)["running"], Value::Null);
+    s.loopx(&["issue", "take", &id]).ok();
+}
+
+#[test]
+fn the_next_step_of_a_taken_issue_is_one_that_goes() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.loopx(&["issue", "take", &id]).ok();
+    assert!(next_of(&s, &id).contains("start --issue"));
+    let other = s.root().join("other");
+    let path = other.to_str().expect("a path").to_owned();
+    s.git(&["worktree", "add", "--quiet", "--detach", &path])
+        .ok();
+    let shown = s.loopx_in(&other, &["--json", "issue", "show", &id]).json();
+    let next = shown["next_action"].to_string();
+    assert!(next.contains("--take-over"), "{next}");
+}
+
+fn coverage(s: &Sandbox) -> Value {
+    s.loopx(&["--json", "spec", "coverage", "--intent"]).json()
+}
+
+#[test]
 fn the_hint_of_the_coverage_names_what_is_open_and_a_number_that_is_not_there() {
     let s = backlog();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();

@@ -9,8 +9,9 @@ use super::{
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
+use loopx_base::id::SessionId;
 use loopx_rules::issue::event::IssueEvent;
-use loopx_rules::issue::{Backlog, Issue, Status, Wait};
+use loopx_rules::issue::{Backlog, Issue, IssueId, Status, Wait};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, clock, until, whose};
 use loopx_rules::session::Stamped;
@@ -186,8 +187,12 @@ fn choose(
     if issue.status.is_final() {
         return Err(ended(issue));
     }
-    match lease::standing(issue.claim.as_ref(), Some(&owner.token), now) {
-        Standing::Held(claim) if !request.take_over => return Err(held(issue, claim)),
+    let standing = lease::standing(issue.claim.as_ref(), Some(&owner.token), now);
+    match (standing, &issue.running) {
+        (Standing::Held(claim), _) if !request.take_over => return Err(held(issue, claim)),
+        (Standing::Free | Standing::Dead(_), Some(session)) if !request.take_over => {
+            return Err(running(issue, session));
+        }
         _ => {}
     }
     let waits = backlog.waits(&day).swap_remove(at);
@@ -235,6 +240,19 @@ pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>) -> Failure {
     .help(hint![
         "wait, or: ",
         command!("issue take {id} --take-over --reason WHY")
+    ])
+}
+
+/// A session that was started for it goes on: a second one would do the work again.
+pub(super) fn running(issue: &Issue, session: &SessionId) -> Failure {
+    Failure::waiting(
+        Code::IssueHeld,
+        format!("{} is being done in session {session}", issue.id),
+    )
+    .help(hint![
+        command!("status").session(session),
+        "  or, to give it up: ",
+        command!("abandon --reason WHY").session(session)
     ])
 }
 

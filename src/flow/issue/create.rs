@@ -229,6 +229,7 @@ fn blank(id: &IssueId) -> Issue {
         links: Vec::new(),
         sessions: Vec::new(),
         in_session: false,
+        running: None,
         source: None,
         made: None,
         place: None,

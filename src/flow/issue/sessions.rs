@@ -43,6 +43,8 @@ fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
         .iter()
         .filter_map(|one| Some((one, endings.get(&one.session)?)))
         .collect();
+    let running = known.iter().find(|(_, ending)| ending.is_none());
+    issue.running = running.map(|(one, _)| one.session.clone());
     let archived = known.iter().find_map(|(one, ending)| match ending {
         Some(Ending::Archived { target, .. }) => Some((one.session.clone(), target.clone())),
         _ => None,
@@ -171,6 +173,9 @@ pub(crate) fn begin(
         let issue = &backlog.issues[at];
         if issue.status.is_final() {
             return Err(super::claim::ended(issue));
+        }
+        if let Some(session) = &issue.running {
+            return Err(super::claim::running(issue, session));
         }
         if let Standing::Held(claim) = lease::standing(issue.claim.as_ref(), token.as_deref(), now)
         {

@@ -338,6 +338,7 @@ impl Folding<'_> {
             links: self.links(),
             sessions: self.sessions(),
             in_session: self.in_session(),
+            running: None,
             source: self.source(),
             made: self.made(),
             place: self.place(),

@@ -221,6 +221,9 @@ pub struct Issue {
     /// The start of a session said last how far it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_session: bool,
+    /// The session that was started for it and goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     /// Who made it where it was taken over from.
