@@ -110,6 +110,23 @@ fn what_is_given_back_is_as_far_as_it_was() {
 }
 
 #[test]
+fn a_start_is_held_by_the_limit_of_issues_in_hand() {
+    let s = backlog();
+    s.commit_file("loopx.toml", "[backlog]\nwip = 1\n", "policy")
+        .ok();
+    let one = create(&s, &["One"]);
+    let two = create(&s, &["Two"]);
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    let both = ["start", "--quick", "--issue", &one, &two];
+    refused(&s, 1, "issue_wip_reached", &both);
+    s.loopx(&["issue", "take", &one]).ok();
+    let other = ["start", "--quick", "--issue", &two];
+    let said = refused(&s, 1, "issue_wip_reached", &other);
+    assert!(said.to_string().contains(&one), "{said}");
+    s.loopx(&["start", "--quick", "--issue", &one]).ok();
+}
+
+#[test]
 fn an_issue_whose_session_goes_on_gets_no_second_one() {
     let s = backlog();
     let id = create(&s, &["One"]);

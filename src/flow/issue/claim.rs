@@ -58,7 +58,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
         let at = choose(ctx, snapshot, &backlog, request, (&owner, now))?;
         let issue = backlog.issues[at].clone();
         let me = &identity.author.email;
-        require_room(&backlog, &issue, wip, |claim| {
+        require_room(&backlog, std::slice::from_ref(&issue.id), wip, |claim| {
             claim.signed.by.email == *me && until(claim) > now
         })?;
         let over = issue
@@ -118,34 +118,37 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     })
 }
 
-/// Refuses one issue more than policy lets a person have in hand.
-fn require_room(
+/// Refuses more issues than policy lets a person have in hand.
+pub(super) fn require_room(
     backlog: &Backlog,
-    wanted: &Issue,
+    wanted: &[IssueId],
     wip: u32,
     is_own: impl Fn(&Stamped<Claim>) -> bool,
 ) -> Result<()> {
-    let held = backlog.issues.iter().filter(|issue| {
-        issue.id != wanted.id
-            && !issue.status.is_final()
-            && issue.claim.as_ref().is_some_and(&is_own)
-    });
-    let held: Vec<&str> = held.map(|issue| issue.id.as_str()).collect();
-    let is_own_already = wanted.claim.as_ref().is_some_and(&is_own);
-    match held.first() {
-        Some(first) if wip > 0 && !is_own_already && held.len() >= wip as usize => {
-            Err(Failure::refused(
-                Code::IssueWipReached,
-                format!(
-                    "you have {} in hand, and [backlog] wip of loopx.toml is {wip}: {}",
-                    held.len(),
-                    held.join(", ")
-                ),
-            )
-            .help(command!("issue release {first}")))
-        }
-        _ => Ok(()),
+    let all = backlog.issues.iter();
+    let held =
+        all.filter(|issue| !issue.status.is_final() && issue.claim.as_ref().is_some_and(&is_own));
+    let held: Vec<&IssueId> = held.map(|issue| &issue.id).collect();
+    let fresh = wanted.iter().filter(|id| !held.contains(id)).count();
+    if wip == 0 || fresh == 0 || held.len() + fresh <= wip as usize {
+        return Ok(());
     }
+    let names: Vec<&str> = held.iter().map(|id| id.as_str()).collect();
+    let (message, help) = match names.first() {
+        Some(first) => (
+            format!(
+                "you have {} in hand, and [backlog] wip of loopx.toml is {wip}: {}",
+                names.len(),
+                names.join(", ")
+            ),
+            command!("issue release {first}"),
+        ),
+        None => (
+            format!("{fresh} are asked for at once, and [backlog] wip of loopx.toml is {wip}"),
+            command!("issue ready"),
+        ),
+    };
+    Err(Failure::refused(Code::IssueWipReached, message).help(help))
 }
 
 /// Whoever has an issue, for people.

@@ -167,6 +167,11 @@ pub(crate) fn begin(
     let now = identity.judges_at();
     let backlog = backlog_with(snapshot, Vec::new())?;
     let mut waits = backlog.waits(&today(now));
+    let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
+    let me = &identity.author.email;
+    super::claim::require_room(&backlog, ids, wip, |claim| {
+        claim.signed.by.email == *me && lease::until(claim) > now
+    })?;
     for id in ids {
         let at = backlog.issues.iter().position(|issue| issue.id == *id);
         let at = at.ok_or_else(|| names::unknown(id.as_str()))?;
