@@ -68,6 +68,21 @@ fn an_import_names_a_link_to_itself_and_leaves_it_out() {
 }
 
 #[test]
+fn short_ids_behind_an_issue_are_issues_and_a_mixture_is_refused() {
+    let s = backlog();
+    two(&s);
+    s.git(&["switch", "--quiet", "-c", "both"]).ok();
+    let mixed = ["start", "--quick", "--issue", "aaaa", "bbbb", "cccc"];
+    let said = refused(&s, 4, "issue_unknown", &mixed);
+    assert!(said.to_string().contains("`cccc`"), "{said}");
+    s.loopx(&["start", "--quick", "--issue", "aaaa", "bbbb"])
+        .ok();
+    for id in ["lx-aaaa000000", "lx-bbbb000000"] {
+        assert_eq!(show(&s, id)["sessions"][0]["session"], "first-and-second");
+    }
+}
+
+#[test]
 fn a_solution_that_is_named_stays_named_in_the_hint() {
     let s = backlog();
     let id = create(&s, &["One"]);

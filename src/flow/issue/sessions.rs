@@ -5,7 +5,8 @@ use super::claim::{held, not_ready};
 use super::{backlog_with, names, today};
 use crate::flow::context::Context;
 use crate::flow::write_scope::{first, seal};
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
 use loopx_base::id::SessionId;
 use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
@@ -93,20 +94,46 @@ pub(in crate::flow) fn tell(
     Ok(trailers)
 }
 
-/// Whether all these words mean issues.
+/// Whether these words, which stand behind an issue, mean issues as well: all of them, or none. Where only some do,
+/// nobody can tell whether the rest is a name or mistyped.
 pub(crate) fn are_issues(ctx: &Context, words: &[String]) -> Result<bool> {
-    // A word of a title has no number behind a prefix.
-    let is_like_one = |word: &String| {
-        word.split_once('-')
-            .is_some_and(|(prefix, random)| IssueId::is_prefix(prefix) && random.len() >= 4)
+    let is_like_one = |word: &str| {
+        let random = match word.split_once('-') {
+            Some((prefix, random)) if IssueId::is_prefix(prefix) => random,
+            _ => word,
+        };
+        random.len() >= 4 && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
-    if words.is_empty() || !words.iter().all(is_like_one) {
+    let words = words.iter().map(String::as_str);
+    let words: Vec<&str> = words.collect();
+    if !words.iter().any(|word| is_like_one(word)) {
         return Ok(false);
     }
     let snapshot = ctx.store()?.snapshot()?;
-    Ok(words
-        .iter()
-        .all(|word| names::resolve(&snapshot, word).is_ok()))
+    let mut known = Vec::new();
+    for word in words.iter().filter(|word| is_like_one(word)) {
+        match names::resolve(&snapshot, word) {
+            Ok(id) => known.push((*word, id)),
+            Err(failure) if failure.code == Code::IssueUnknown => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    match known.first() {
+        None => Ok(false),
+        Some(_) if known.len() == words.len() => Ok(true),
+        Some((word, id)) => {
+            let is_known = |word: &&&str| known.iter().any(|(one, _)| one == *word);
+            let other = words.iter().find(|word| !is_known(word));
+            let other = other.copied().unwrap_or_default();
+            Err(Failure::not_found(
+                Code::IssueUnknown,
+                format!(
+                    "expected issues or a name behind --issue, found both: `{word}` is {id}, and there is no issue `{other}`; a name with that word goes in quotes"
+                ),
+            )
+            .help(command!("issue list --all")))
+        }
+    }
 }
 
 /// The issues that a session is to be started for, as a title and a request.
