@@ -188,6 +188,27 @@ fn coverage(s: &Sandbox) -> Value {
 }
 
 #[test]
+fn what_the_program_says_of_an_issue_is_no_statement() {
+    let s = backlog();
+    two(&s);
+    s.git(&["switch", "--quiet", "-c", "before"]).ok();
+    s.loopx(&["start", "--quick", "--issue", "bbbb"]).ok();
+    s.loopx(&["abandon", "--reason", "q"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    let start = ["start", "--profile", "standard", "--id", "both", "--issue"];
+    s.loopx(&[&start[..], &["aaaa", "--issue", "bbbb"]].concat())
+        .ok();
+    let found = coverage(&s);
+    let texts = found["statements"].as_array().expect("statements").iter();
+    let texts: Vec<&str> = texts.filter_map(|one| one["text"].as_str()).collect();
+    assert_eq!(texts, ["First", "it waits 30 s", "Second"]);
+    let intent = s.loopx(&["cat", "intent.md"]).ok();
+    assert!(intent.contains("It is done when:"), "{intent}");
+    assert!(intent.contains("was abandoned: q"), "{intent}");
+    assert_whole(&s);
+}
+
+#[test]
 fn the_hint_of_the_coverage_names_what_is_open_and_a_number_that_is_not_there() {
     let s = backlog();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();

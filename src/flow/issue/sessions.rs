@@ -141,6 +141,8 @@ pub(crate) struct Request {
     pub ids: Vec<IssueId>,
     pub title: String,
     pub intent: String,
+    /// What of it the issues ask for: their titles, descriptions and criteria, without what the program says of them.
+    pub asked: String,
 }
 
 /// The title and the request of a session for these issues.
@@ -149,6 +151,7 @@ pub(crate) fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
     let mut ids = Vec::new();
     let mut titles = Vec::new();
     let mut texts = Vec::new();
+    let mut asked = Vec::new();
     for typed in typed {
         let Read { issue, texts: long } = super::require(&snapshot, typed)?;
         if ids.contains(&issue.id) {
@@ -158,12 +161,14 @@ pub(crate) fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
         if !long.description.trim().is_empty() {
             text.push_str(&format!("\n\n{}", long.description.trim()));
         }
+        let mut wanted = text.clone();
         if !issue.criteria.is_empty() {
-            text.push_str("\n\nIt is done when:\n");
-            for one in &issue.criteria {
-                text.push_str(&format!("\n- {}", one.text));
-            }
+            let all = issue.criteria.iter();
+            let criteria: String = all.map(|one| format!("\n- {}", one.text)).collect();
+            text.push_str(&format!("\n\nIt is done when:\n{criteria}"));
+            wanted.push_str(&format!("\n\n{criteria}"));
         }
+        asked.push(wanted);
         text.push_str(&super::solution::told(&snapshot, &issue, &long)?);
         text.push_str(&format!("\n\nIssue {}.", issue.id));
         ids.push(issue.id);
@@ -174,6 +179,7 @@ pub(crate) fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
         ids,
         title: titles.join(" and "),
         intent: texts.join("\n\n"),
+        asked: asked.join("\n\n"),
     })
 }
 
