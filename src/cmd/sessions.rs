@@ -160,6 +160,10 @@ pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     let request = StartRequest {
         name: named.or_else(|| about.as_ref().map(|about| about.title.clone())),
         id,
+        asked: match (&intent, &about) {
+            (None, Some(about)) => Some(about.asked.clone()),
+            _ => intent.clone(),
+        },
         intent: intent.or_else(|| about.as_ref().map(|about| about.intent.clone())),
         issues: about.map(|about| about.ids).unwrap_or_default(),
         profile: match (profile, quick, deep) {

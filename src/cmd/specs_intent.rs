@@ -35,27 +35,35 @@ pub(super) fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .statements
         .iter()
         .find(|one| one.fate == Fate::Missing);
-    let next = missing.map(|one| {
+    for one in &found.strays {
+        let (at, id) = (line(&one.at), &one.id);
+        ui.status(format!("{at}: the request has no statement {id}"));
+    }
+    if missing.is_some() && !found.asked {
+        ui.status(format!("{}: no gate of this session asks for it", found.id));
+    }
+    let complete = missing.is_none();
+    let next = missing.zip(found.edit).map(|(one, edit)| {
         hint![
             format!(
                 "cite {} where it is addressed, or write `- {} deferred: WHY`: ",
                 one.id, one.id
             ),
-            command!("edit plan.md")
+            command!("edit {edit}")
         ]
     });
     if let Some(next) = &next {
         ui.hint(next);
     }
-    let complete = next.is_none();
     ui.json(
         "spec coverage",
         &json!({
             "session": found.id, "complete": complete, "asked": found.asked, "statements": found.statements,
+            "strays": found.strays,
             "next_action": next,
         }),
     );
-    Ok(match complete {
+    Ok(match complete || !found.asked {
         true => Exit::Done,
         false => Exit::Blocked,
     })

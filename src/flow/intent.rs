@@ -6,8 +6,9 @@ use super::transaction::{Needs, gather, texts_here};
 use loopx_base::failure::Result;
 use loopx_base::id::SessionId;
 use loopx_git::Repo;
+use loopx_rules::artifact::Artifact;
 use loopx_rules::intent;
-use loopx_rules::intent::{CoveredStatement, FILE, Statement};
+use loopx_rules::intent::{CoveredStatement, FILE, Statement, Stray};
 use loopx_rules::op::Write;
 use loopx_rules::policy::EvidenceRule;
 use loopx_rules::session::State;
@@ -42,8 +43,12 @@ pub(super) fn statements(repo: &Repo, state: &State) -> Result<Vec<Statement>> {
 pub(crate) struct Coverage {
     pub id: SessionId,
     pub statements: Vec<CoveredStatement>,
+    /// The numbers that are cited and that no statement has.
+    pub strays: Vec<Stray>,
     /// Whether a gate of this session asks for it.
     pub asked: bool,
+    /// The artifact in which a statement can be cited now.
+    pub edit: Option<Artifact>,
 }
 
 /// What covers each statement of the session that is meant, as its files are here.
@@ -53,10 +58,20 @@ pub(crate) fn show(ctx: &Context) -> Result<Coverage> {
     let session = ctx.session(&snapshot)?;
     let facts = gather(ctx, &snapshot, &session, None, Needs::Stage, None)?;
     let texts = texts_here(ctx, &facts.state, &facts.policy)?;
+    let asked = facts.policy.intent.coverage == EvidenceRule::Require
+        && facts.view().profile().has_stage(Stage::Clarify);
+    let edit = match facts.state.stage {
+        Stage::Clarify => Some(Artifact::Spec),
+        Stage::Plan => Some(Artifact::Plan),
+        Stage::Build => Some(Artifact::ExecutionRecord),
+        Stage::Review => Some(Artifact::ReviewReport),
+        Stage::Done => None,
+    };
     Ok(Coverage {
         statements: intent::coverage(&facts.statements, &texts),
-        asked: facts.policy.intent.coverage == EvidenceRule::Require
-            && facts.view().profile().has_stage(Stage::Clarify),
+        strays: intent::strays(&facts.statements, &texts),
+        asked,
+        edit: edit.filter(|_| asked && facts.state.is_active()),
         id: facts.state.id,
     })
 }

@@ -75,6 +75,8 @@ pub(crate) struct StartRequest {
     pub id: Option<String>,
     /// The request as it was given; the name where nothing else was.
     pub intent: Option<String>,
+    /// What of it is asked for, where the program says more beside.
+    pub asked: Option<String>,
     /// The profile by name; what git config or policy says where nothing is said.
     pub profile: Option<ProfileName>,
     pub binding: Binding,
@@ -184,7 +186,7 @@ pub(crate) fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option
         if let Some(list) = texts.get_mut(&Artifact::TaskList) {
             list.push_str(&issue::solution::tasks(snapshot, &request.issues)?);
         }
-        let numbered = super::intent::numbered(&ctx.repo, request.intent.as_deref())?;
+        let numbered = super::intent::numbered(&ctx.repo, request.asked.as_deref())?;
         let mut artifacts = BTreeMap::new();
         for (artifact, text) in texts {
             artifacts.insert(artifact, ctx.repo.write_blob(text.as_bytes())?);

@@ -499,11 +499,6 @@ fn what_is_wrong_is_told_with_its_place_and_nothing_comes() {
             "a list",
         ),
         (
-            "{\"id\":\"a\",\"title\":\"X\",\"issue_type\":\"bug\",\"dependencies\":[{\"depends_on_id\":\"a\"}]}\n",
-            "f:1",
-            "itself",
-        ),
-        (
             "{\"id\":\"lx-../../etc\",\"title\":\"X\",\"kind\":\"bug\"}\n",
             "f:1",
             "id of an issue",

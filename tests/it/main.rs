@@ -78,6 +78,7 @@ mod intent;
 mod issue;
 mod issue_cache;
 mod issue_clones;
+mod issue_held;
 mod issue_import;
 mod issue_more;
 mod issue_queue;

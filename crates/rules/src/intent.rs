@@ -224,7 +224,7 @@ fn number(text: &str) -> Option<(u32, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// The statements that a line puts off, and why.
+/// The statements that a line puts off, and why; the reason may be missing.
 fn deferred(line: &str) -> Option<(BTreeSet<u32>, String)> {
     let text = line.trim();
     let text = entry(text).unwrap_or(text);
@@ -234,10 +234,38 @@ fn deferred(line: &str) -> Option<(BTreeSet<u32>, String)> {
     let (head, reason) = text.split_once(':')?;
     let (numbers, word) = head.rsplit_once(' ')?;
     let word = word.trim_matches(['(', ')', '*', '`']);
-    if !word.eq_ignore_ascii_case("deferred") || reason.trim().is_empty() {
-        return None;
+    word.eq_ignore_ascii_case("deferred")
+        .then(|| (cited(numbers), reason.trim().to_owned()))
+}
+
+/// A citation of a number that no statement has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stray {
+    pub id: String,
+    /// File and line.
+    pub at: String,
+}
+
+/// The numbers that the artifacts cite and no statement has; none where nothing is numbered.
+pub fn strays(statements: &[Statement], texts: &Texts) -> Vec<Stray> {
+    let known: BTreeSet<u32> = statements.iter().map(|one| one.number).collect();
+    let mut found = Vec::new();
+    if known.is_empty() {
+        return found;
     }
-    Some((cited(numbers), reason.trim().to_owned()))
+    let texts = texts
+        .iter()
+        .filter(|(artifact, _)| **artifact != Artifact::Intent);
+    for (artifact, text) in texts {
+        for (at, line) in text.lines().enumerate() {
+            let strange = cited(line).into_iter().filter(|one| !known.contains(one));
+            found.extend(strange.map(|number| Stray {
+                id: format!("{PREFIX}{number}"),
+                at: format!("{artifact}:{}", at + 1),
+            }));
+        }
+    }
+    found
 }
 
 /// What covers each statement.
@@ -251,6 +279,8 @@ pub fn coverage(statements: &[Statement], texts: &Texts) -> Vec<CoveredStatement
         }
         for (at, line) in text.lines().enumerate() {
             match deferred(line) {
+                // Without a reason it is neither put off nor addressed.
+                Some((_, reason)) if reason.is_empty() => {}
                 Some((numbers, reason)) => {
                     for number in numbers {
                         put_off.entry(number).or_insert_with(|| Deferral {
@@ -309,7 +339,7 @@ pub fn blockers(covered: &[CoveredStatement], edit: Artifact) -> Vec<Blocker> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fate, cited, coverage, deferred, numbered, read, statements};
+    use super::{Fate, cited, coverage, deferred, numbered, read, statements, strays};
     use crate::artifact::Artifact;
     use crate::texts::Texts;
 
@@ -350,13 +380,27 @@ mod tests {
         assert!(all("API-1 I-x I-2b i-3 I- X_I-4").is_empty());
         let (numbers, reason) = deferred("- I-2, I-3 deferred: after the release").expect("a line");
         assert_eq!((numbers.len(), reason.as_str()), (2, "after the release"));
-        for none in [
-            "- I-2 deferred:",
-            "I-2 is not deferred because",
-            "deferred: I-2",
-        ] {
+        let (_, reason) = deferred("- I-2 deferred:").expect("a line");
+        assert_eq!(reason, "");
+        for none in ["I-2 is not deferred because", "deferred: I-2"] {
             assert!(deferred(none).is_none(), "{none}");
         }
+    }
+
+    #[test]
+    fn a_deferral_without_a_reason_is_none_and_a_stray_number_is_told() {
+        let mut texts = Texts::default();
+        let plan = "# Plan\n\n- I-1 deferred:\n- I-2 (deferred):  \n\nSee I-99.\n";
+        texts.insert(Artifact::Plan, plan.to_owned());
+        let covered = coverage(&statements(REQUEST), &texts);
+        assert!(covered.iter().all(|one| one.fate == Fate::Missing));
+        let found = strays(&statements(REQUEST), &texts);
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|one| (one.id.as_str(), one.at.as_str()))
+            .collect();
+        assert_eq!(found, [("I-99", "plan.md:6")]);
+        assert!(strays(&[], &texts).is_empty());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::flow::issue::view;
 use crate::flow::issue::view::Shown;
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::issue::filter::duration;
 use loopx_rules::issue::{IssueId, Status};
 use serde_json::json;
@@ -41,7 +41,17 @@ fn next(shown: &Shown) -> Option<Hint> {
             Some(command!("issue edit {short} --status open"))
         }
         _ if shown.row.ready => Some(command!("issue take {short}")),
-        Status::InProgress => Some(command!("start --issue {short}")),
+        _ if shown.row.issue.running.is_some() => {
+            let session = shown.row.issue.running.as_ref();
+            session.map(|session| command!("status").session(session))
+        }
+        Status::InProgress => Some(match &shown.row.holder {
+            Some(holder) if holder.alive && !holder.here => hint![
+                "wait, or: ",
+                command!("issue take {short} --take-over --reason WHY")
+            ],
+            _ => command!("start --issue {short}"),
+        }),
         _ => None,
     }
 }

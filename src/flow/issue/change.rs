@@ -151,11 +151,9 @@ fn link(
     comes: bool,
 ) -> Result<()> {
     let other = names::resolve(snapshot, &ask.other)?;
-    if other == *id {
-        return Err(Failure::usage(
-            Code::IssueLinkInvalid,
-            format!("{id} cannot be {} itself", ask.kind),
-        ));
+    // A link to itself that came to be all the same can be taken away.
+    if other == *id && comes {
+        return Err(to_itself(id.as_str(), ask.kind));
     }
     let (holder, to) = match ask.reversed {
         true => (other, id.clone()),
@@ -197,6 +195,14 @@ fn link(
         }
     }
     Ok(())
+}
+
+/// No issue is linked to itself.
+pub(super) fn to_itself(name: &str, kind: LinkKind) -> Failure {
+    Failure::usage(
+        Code::IssueLinkInvalid,
+        format!("{name} cannot be {kind} itself"),
+    )
 }
 
 /// Refuses links by which an issue would wait for itself.

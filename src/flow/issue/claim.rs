@@ -9,8 +9,9 @@ use super::{
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
+use loopx_base::id::SessionId;
 use loopx_rules::issue::event::IssueEvent;
-use loopx_rules::issue::{Backlog, Issue, Status, Wait};
+use loopx_rules::issue::{Backlog, Issue, IssueId, Status, Wait};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, clock, until, whose};
 use loopx_rules::session::Stamped;
@@ -57,7 +58,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
         let at = choose(ctx, snapshot, &backlog, request, (&owner, now))?;
         let issue = backlog.issues[at].clone();
         let me = &identity.author.email;
-        require_room(&backlog, &issue, wip, |claim| {
+        require_room(&backlog, std::slice::from_ref(&issue.id), wip, |claim| {
             claim.signed.by.email == *me && until(claim) > now
         })?;
         let over = issue
@@ -117,34 +118,37 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     })
 }
 
-/// Refuses one issue more than policy lets a person have in hand.
-fn require_room(
+/// Refuses more issues than policy lets a person have in hand.
+pub(super) fn require_room(
     backlog: &Backlog,
-    wanted: &Issue,
+    wanted: &[IssueId],
     wip: u32,
     is_own: impl Fn(&Stamped<Claim>) -> bool,
 ) -> Result<()> {
-    let held = backlog.issues.iter().filter(|issue| {
-        issue.id != wanted.id
-            && !issue.status.is_final()
-            && issue.claim.as_ref().is_some_and(&is_own)
-    });
-    let held: Vec<&str> = held.map(|issue| issue.id.as_str()).collect();
-    let is_own_already = wanted.claim.as_ref().is_some_and(&is_own);
-    match held.first() {
-        Some(first) if wip > 0 && !is_own_already && held.len() >= wip as usize => {
-            Err(Failure::refused(
-                Code::IssueWipReached,
-                format!(
-                    "you have {} in hand, and [backlog] wip of loopx.toml is {wip}: {}",
-                    held.len(),
-                    held.join(", ")
-                ),
-            )
-            .help(command!("issue release {first}")))
-        }
-        _ => Ok(()),
+    let all = backlog.issues.iter();
+    let held =
+        all.filter(|issue| !issue.status.is_final() && issue.claim.as_ref().is_some_and(&is_own));
+    let held: Vec<&IssueId> = held.map(|issue| &issue.id).collect();
+    let fresh = wanted.iter().filter(|id| !held.contains(id)).count();
+    if wip == 0 || fresh == 0 || held.len() + fresh <= wip as usize {
+        return Ok(());
     }
+    let names: Vec<&str> = held.iter().map(|id| id.as_str()).collect();
+    let (message, help) = match names.first() {
+        Some(first) => (
+            format!(
+                "you have {} in hand, and [backlog] wip of loopx.toml is {wip}: {}",
+                names.len(),
+                names.join(", ")
+            ),
+            command!("issue release {first}"),
+        ),
+        None => (
+            format!("{fresh} are asked for at once, and [backlog] wip of loopx.toml is {wip}"),
+            command!("issue ready"),
+        ),
+    };
+    Err(Failure::refused(Code::IssueWipReached, message).help(help))
 }
 
 /// Whoever has an issue, for people.
@@ -186,8 +190,12 @@ fn choose(
     if issue.status.is_final() {
         return Err(ended(issue));
     }
-    match lease::standing(issue.claim.as_ref(), Some(&owner.token), now) {
-        Standing::Held(claim) if !request.take_over => return Err(held(issue, claim)),
+    let standing = lease::standing(issue.claim.as_ref(), Some(&owner.token), now);
+    match (standing, &issue.running) {
+        (Standing::Held(claim), _) if !request.take_over => return Err(held(issue, claim)),
+        (Standing::Free | Standing::Dead(_), Some(session)) if !request.take_over => {
+            return Err(running(issue, session));
+        }
         _ => {}
     }
     let waits = backlog.waits(&day).swap_remove(at);
@@ -235,6 +243,19 @@ pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>) -> Failure {
     .help(hint![
         "wait, or: ",
         command!("issue take {id} --take-over --reason WHY")
+    ])
+}
+
+/// A session that was started for it goes on: a second one would do the work again.
+pub(super) fn running(issue: &Issue, session: &SessionId) -> Failure {
+    Failure::waiting(
+        Code::IssueHeld,
+        format!("{} is being done in session {session}", issue.id),
+    )
+    .help(hint![
+        command!("status").session(session),
+        "  or, to give it up: ",
+        command!("abandon --reason WHY").session(session)
     ])
 }
 

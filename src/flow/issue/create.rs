@@ -1,6 +1,6 @@
 //! New issues, one or many in one commit, with links among them.
 
-use super::change::{Ask, check, require_no_cycle, shortened};
+use super::change::{Ask, check, require_no_cycle, shortened, to_itself};
 use super::{Plan, Step, Written, names, write};
 use crate::flow::context::Context;
 use crate::flow::write_scope::new_uid;
@@ -103,6 +103,10 @@ fn plan(
                 Some(id) => (*id).clone(),
                 None => names::resolve(snapshot, &ask.other)?,
             };
+            if other == *id {
+                let name = one.key.as_deref().unwrap_or_else(|| one.title());
+                return Err(to_itself(name, ask.kind));
+            }
             let (holder, to) = match ask.reversed {
                 true => (other, id.clone()),
                 false => (id.clone(), other),
@@ -225,6 +229,7 @@ fn blank(id: &IssueId) -> Issue {
         links: Vec::new(),
         sessions: Vec::new(),
         in_session: false,
+        running: None,
         source: None,
         made: None,
         place: None,

@@ -216,11 +216,11 @@ pub(crate) fn reopen(
             }
             steps.push(Step {
                 id: issue.id.clone(),
-                before: Some(issue),
                 body: IssueEvent::Changed {
-                    changes: vec![Change::Status(Status::Open)],
+                    changes: vec![Change::Status(issue.unbegun())],
                 }
                 .into(),
+                before: Some(issue),
                 reason: None,
             });
         }

@@ -306,9 +306,13 @@ impl Sorting {
                     }
                 };
                 if other == self.ids[at] {
-                    self.taken.faults.push(Finding {
+                    // It says nothing, and must not hold back the rest.
+                    self.taken.remarks.push(Finding {
                         at: place,
-                        message: format!("an issue cannot be {} itself", link.kind),
+                        message: format!(
+                            "an issue cannot be {} itself: the link is left out",
+                            link.kind
+                        ),
                     });
                     continue;
                 }

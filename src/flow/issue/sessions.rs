@@ -5,7 +5,8 @@ use super::claim::{held, not_ready};
 use super::{backlog_with, names, today};
 use crate::flow::context::Context;
 use crate::flow::write_scope::{first, seal};
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
 use loopx_base::id::SessionId;
 use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
@@ -43,6 +44,8 @@ fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
         .iter()
         .filter_map(|one| Some((one, endings.get(&one.session)?)))
         .collect();
+    let running = known.iter().find(|(_, ending)| ending.is_none());
+    issue.running = running.map(|(one, _)| one.session.clone());
     let archived = known.iter().find_map(|(one, ending)| match ending {
         Some(Ending::Archived { target, .. }) => Some((one.session.clone(), target.clone())),
         _ => None,
@@ -56,11 +59,10 @@ fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
     let is_abandoned = |ending: &Option<Ending>| matches!(ending, Some(Ending::Abandoned { .. }));
     // What somebody said of it since counts.
     if issue.in_session && known.iter().all(|(_, ending)| is_abandoned(ending)) {
-        issue.status = match (known.is_empty(), &issue.bound) {
-            (true, _) => return,
-            (false, Some(_)) => Status::Planned,
-            (false, None) => Status::Open,
-        };
+        if known.is_empty() {
+            return;
+        }
+        issue.status = issue.unbegun();
         issue.claim = None;
     }
 }
@@ -92,20 +94,46 @@ pub(in crate::flow) fn tell(
     Ok(trailers)
 }
 
-/// Whether all these words mean issues.
+/// Whether these words, which stand behind an issue, mean issues as well: all of them, or none. Where only some do,
+/// nobody can tell whether the rest is a name or mistyped.
 pub(crate) fn are_issues(ctx: &Context, words: &[String]) -> Result<bool> {
-    // A word of a title has no number behind a prefix.
-    let is_like_one = |word: &String| {
-        word.split_once('-')
-            .is_some_and(|(prefix, random)| IssueId::is_prefix(prefix) && random.len() >= 4)
+    let is_like_one = |word: &str| {
+        let random = match word.split_once('-') {
+            Some((prefix, random)) if IssueId::is_prefix(prefix) => random,
+            _ => word,
+        };
+        random.len() >= 4 && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
-    if words.is_empty() || !words.iter().all(is_like_one) {
+    let words = words.iter().map(String::as_str);
+    let words: Vec<&str> = words.collect();
+    if !words.iter().any(|word| is_like_one(word)) {
         return Ok(false);
     }
     let snapshot = ctx.store()?.snapshot()?;
-    Ok(words
-        .iter()
-        .all(|word| names::resolve(&snapshot, word).is_ok()))
+    let mut known = Vec::new();
+    for word in words.iter().filter(|word| is_like_one(word)) {
+        match names::resolve(&snapshot, word) {
+            Ok(id) => known.push((*word, id)),
+            Err(failure) if failure.code == Code::IssueUnknown => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    match known.first() {
+        None => Ok(false),
+        Some(_) if known.len() == words.len() => Ok(true),
+        Some((word, id)) => {
+            let is_known = |word: &&&str| known.iter().any(|(one, _)| one == *word);
+            let other = words.iter().find(|word| !is_known(word));
+            let other = other.copied().unwrap_or_default();
+            Err(Failure::not_found(
+                Code::IssueUnknown,
+                format!(
+                    "expected issues or a name behind --issue, found both: `{word}` is {id}, and there is no issue `{other}`; a name with that word goes in quotes"
+                ),
+            )
+            .help(command!("issue list --all")))
+        }
+    }
 }
 
 /// The issues that a session is to be started for, as a title and a request.
@@ -113,6 +141,8 @@ pub(crate) struct Request {
     pub ids: Vec<IssueId>,
     pub title: String,
     pub intent: String,
+    /// What of it the issues ask for: their titles, descriptions and criteria, without what the program says of them.
+    pub asked: String,
 }
 
 /// The title and the request of a session for these issues.
@@ -121,6 +151,7 @@ pub(crate) fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
     let mut ids = Vec::new();
     let mut titles = Vec::new();
     let mut texts = Vec::new();
+    let mut asked = Vec::new();
     for typed in typed {
         let Read { issue, texts: long } = super::require(&snapshot, typed)?;
         if ids.contains(&issue.id) {
@@ -130,12 +161,14 @@ pub(crate) fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
         if !long.description.trim().is_empty() {
             text.push_str(&format!("\n\n{}", long.description.trim()));
         }
+        let mut wanted = text.clone();
         if !issue.criteria.is_empty() {
-            text.push_str("\n\nIt is done when:\n");
-            for one in &issue.criteria {
-                text.push_str(&format!("\n- {}", one.text));
-            }
+            let all = issue.criteria.iter();
+            let criteria: String = all.map(|one| format!("\n- {}", one.text)).collect();
+            text.push_str(&format!("\n\nIt is done when:\n{criteria}"));
+            wanted.push_str(&format!("\n\n{criteria}"));
         }
+        asked.push(wanted);
         text.push_str(&super::solution::told(&snapshot, &issue, &long)?);
         text.push_str(&format!("\n\nIssue {}.", issue.id));
         ids.push(issue.id);
@@ -146,6 +179,7 @@ pub(crate) fn request(ctx: &Context, typed: &[String]) -> Result<Request> {
         ids,
         title: titles.join(" and "),
         intent: texts.join("\n\n"),
+        asked: asked.join("\n\n"),
     })
 }
 
@@ -166,12 +200,20 @@ pub(crate) fn begin(
     let now = identity.judges_at();
     let backlog = backlog_with(snapshot, Vec::new())?;
     let mut waits = backlog.waits(&today(now));
+    let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
+    let me = &identity.author.email;
+    super::claim::require_room(&backlog, ids, wip, |claim| {
+        claim.signed.by.email == *me && lease::until(claim) > now
+    })?;
     for id in ids {
         let at = backlog.issues.iter().position(|issue| issue.id == *id);
         let at = at.ok_or_else(|| names::unknown(id.as_str()))?;
         let issue = &backlog.issues[at];
         if issue.status.is_final() {
             return Err(super::claim::ended(issue));
+        }
+        if let Some(session) = &issue.running {
+            return Err(super::claim::running(issue, session));
         }
         if let Standing::Held(claim) = lease::standing(issue.claim.as_ref(), token.as_deref(), now)
         {

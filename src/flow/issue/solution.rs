@@ -153,7 +153,10 @@ pub(crate) fn reject(
     solution: Option<&str>,
     reason: Option<&String>,
 ) -> Result<Written<Said>> {
-    let again = command!("issue solution reject {typed} --reason WHY");
+    let again = match solution {
+        Some(name) => command!("issue solution reject {typed} {name} --reason WHY"),
+        None => command!("issue solution reject {typed} --reason WHY"),
+    };
     let reason = require_reason(reason, "rejecting a solution", again)?;
     write(ctx, |snapshot, _| {
         let read = open(snapshot, typed)?;

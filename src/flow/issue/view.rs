@@ -146,7 +146,8 @@ fn damaged(found: Vec<(IssueId, loopx_base::failure::Failure)>) -> Vec<Damaged> 
 
 fn is_ready(issue: &Issue, waits: &[Wait]) -> bool {
     use loopx_rules::issue::Status;
-    waits.is_empty() && !issue.status.is_final() && issue.status != Status::InProgress
+    let is_begun = issue.status == Status::InProgress || issue.running.is_some();
+    waits.is_empty() && !issue.status.is_final() && !is_begun
 }
 
 fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {

@@ -128,6 +128,8 @@ struct Folding<'o> {
     solutions: Vec<(usize, Proposal)>,
     failures: Vec<Failed>,
     needs: BTreeSet<String>,
+    /// It was in the queue when somebody began it.
+    was_queued: bool,
 }
 
 /// Folds the records of an issue; nothing where it never came to be, or where that was taken back.
@@ -147,6 +149,7 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
         solutions: Vec::new(),
         failures: Vec::new(),
         needs: BTreeSet::new(),
+        was_queued: false,
     };
     let mut created = None;
     for at in 0..folding.ops.len() {
@@ -218,7 +221,7 @@ impl Folding<'_> {
             IssueEvent::Claimed { claim } => self.claimed(at, claim),
             IssueEvent::Released {} => {
                 self.release(at);
-                self.write(at, Field::Status, Change::Status(Status::Open));
+                self.write(at, Field::Status, Change::Status(self.given_back()));
             }
             IssueEvent::Created { .. }
             | IssueEvent::Changed { .. }
@@ -249,6 +252,12 @@ impl Folding<'_> {
     }
 
     fn write(&mut self, at: usize, field: Field, change: Change) {
+        if change == Change::Status(Status::InProgress) {
+            match self.value(&Field::Status) {
+                Some(Change::Status(Status::InProgress)) => {}
+                before => self.was_queued = before == Some(&Change::Status(Status::Queued)),
+            }
+        }
         let cause = &self.cause;
         let heads = self.fields.entry(field.clone()).or_default();
         // Within one record the last word counts.
@@ -329,6 +338,7 @@ impl Folding<'_> {
             links: self.links(),
             sessions: self.sessions(),
             in_session: self.in_session(),
+            running: None,
             source: self.source(),
             made: self.made(),
             place: self.place(),

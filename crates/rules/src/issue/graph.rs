@@ -168,7 +168,8 @@ impl Backlog {
         let waits = self.waits(today);
         let is_ready = |at: &usize| {
             let issue = &self.issues[*at];
-            !issue.status.is_final() && issue.status != Status::InProgress && waits[*at].is_empty()
+            let is_begun = issue.status == Status::InProgress || issue.running.is_some();
+            !issue.status.is_final() && !is_begun && waits[*at].is_empty()
         };
         let mut ready: Vec<usize> = (0..self.issues.len()).filter(is_ready).collect();
         ready.sort_by_key(|at| {

@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.
-pub const FOLD: u32 = 2;
+pub const FOLD: u32 = 3;
 
 vocabulary!(
     /// How far an issue is.
@@ -221,6 +221,9 @@ pub struct Issue {
     /// The start of a session said last how far it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_session: bool,
+    /// The session that was started for it and goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     /// Who made it where it was taken over from.
@@ -261,6 +264,14 @@ impl Issue {
     pub fn linked(&self, kind: LinkKind) -> impl Iterator<Item = &IssueId> {
         let links = self.links.iter().filter(move |link| link.kind == kind);
         links.map(|link| &link.to)
+    }
+
+    /// How far it is while nobody is at it.
+    pub fn unbegun(&self) -> Status {
+        match self.bound {
+            Some(_) => Status::Planned,
+            None => Status::Open,
+        }
     }
 
     /// The values of a field that people wrote apart.

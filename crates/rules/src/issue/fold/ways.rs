@@ -2,9 +2,9 @@
 //! what failed; and where the issue comes from.
 
 use super::{Field, Folding};
-use crate::issue::Source;
 use crate::issue::event::Change;
 use crate::issue::solution::{Bound, Failed, Rejected, Scored, Solution};
+use crate::issue::{Source, Status};
 use crate::op::Body;
 use loopx_base::id::OpId;
 
@@ -86,6 +86,15 @@ impl Folding<'_> {
             files: found.proposal.touched(),
             failed,
         })
+    }
+
+    /// How far it is once whoever had it gives it back: as far as it was before somebody began.
+    pub(super) fn given_back(&self) -> Status {
+        match self.value(&Field::Bound) {
+            Some(Change::Bind(Some(_))) if self.was_queued => Status::Queued,
+            Some(Change::Bind(Some(_))) => Status::Planned,
+            _ => Status::Open,
+        }
     }
 
     /// Whether the record that said last how far it is began a session.

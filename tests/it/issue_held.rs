@@ -1,0 +1,239 @@
+//! Who has an issue in hand, how it is given back, and what is linked to itself.
+
+use crate::support::Sandbox;
+use crate::support::issues::{backlog, create, list, refused, show};
+use crate::support::store::{assert_whole, put};
+use serde_json::{Value, json};
+
+fn made(s: &Sandbox, lines: &[Value]) {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    s.write("plan.jsonl", text);
+    s.loopx(&["issue", "create", "--from", "plan.jsonl"]).ok();
+}
+
+/// Two issues whose short ids are `aaaa` and `bbbb`.
+fn two(s: &Sandbox) {
+    made(
+        s,
+        &[
+            json!({"id": "lx-aaaa000000", "title": "First", "criteria": ["it waits 30 s"]}),
+            json!({"id": "lx-bbbb000000", "title": "Second"}),
+        ],
+    );
+}
+
+fn next_of(s: &Sandbox, id: &str) -> String {
+    let shown = show(s, id);
+    shown["next_action"].to_string()
+}
+
+#[test]
+fn an_issue_is_not_made_with_a_link_to_itself() {
+    let s = backlog();
+    for kind in ["blocked-by", "blocks", "parent", "related"] {
+        let line = json!({"title": "S", "key": "s", "links": [{"kind": kind, "to": "s"}]});
+        s.write("plan.jsonl", format!("{line}\n"));
+        let said = refused(
+            &s,
+            2,
+            "issue_link_invalid",
+            &["issue", "create", "--from", "plan.jsonl"],
+        );
+        assert!(said.to_string().contains("s cannot be"), "{said}");
+    }
+    assert_eq!(list(&s, &[]).len(), 0);
+}
+
+#[test]
+fn an_import_names_a_link_to_itself_and_leaves_it_out() {
+    let s = backlog();
+    let id = "lx-aaaa000000";
+    let line = json!({"id": id, "title": "S", "links": [{"kind": "blocked-by", "to": id}]});
+    s.write("plan.jsonl", format!("{line}\n"));
+    let found = s
+        .loopx(&[
+            "--json",
+            "issue",
+            "import",
+            "plan.jsonl",
+            "--format",
+            "loopx",
+        ])
+        .json();
+    assert!(
+        found["remarks"].to_string().contains("blocked-by itself"),
+        "{found}"
+    );
+    assert_eq!(show(&s, id)["links"], Value::Null);
+}
+
+#[test]
+fn short_ids_behind_an_issue_are_issues_and_a_mixture_is_refused() {
+    let s = backlog();
+    two(&s);
+    s.git(&["switch", "--quiet", "-c", "both"]).ok();
+    let mixed = ["start", "--quick", "--issue", "aaaa", "bbbb", "cccc"];
+    let said = refused(&s, 4, "issue_unknown", &mixed);
+    assert!(said.to_string().contains("`cccc`"), "{said}");
+    s.loopx(&["start", "--quick", "--issue", "aaaa", "bbbb"])
+        .ok();
+    for id in ["lx-aaaa000000", "lx-bbbb000000"] {
+        assert_eq!(show(&s, id)["sessions"][0]["session"], "first-and-second");
+    }
+}
+
+#[test]
+fn a_solution_that_is_named_stays_named_in_the_hint() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    for how in ["So", "Or so"] {
+        s.loopx(&["issue", "solution", "add", &id, how]).ok();
+    }
+    s.loopx(&["issue", "solution", "bind", &id, "s2"]).ok();
+    let args = ["issue", "solution", "reject", &id, "s1"];
+    let said = refused(&s, 2, "reason_required", &args);
+    assert!(
+        said["help"]
+            .to_string()
+            .contains(&format!("reject {id} s1")),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_given_back_is_as_far_as_it_was() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.loopx(&["issue", "solution", "add", &id, "So"]).ok();
+    s.loopx(&["issue", "solution", "bind", &id]).ok();
+    s.loopx(&["issue", "take", &id]).ok();
+    s.loopx(&["issue", "release", &id]).ok();
+    assert_eq!(show(&s, &id)["status"], "planned");
+    s.loopx(&["issue", "queue", "form"]).ok();
+    s.loopx(&["issue", "queue", "next"]).ok();
+    s.loopx(&["issue", "take", &id]).ok();
+    s.loopx(&["issue", "release", &id]).ok();
+    assert_eq!(show(&s, &id)["status"], "queued");
+    s.loopx(&["issue", "close", &id, "--reason", "no"]).ok();
+    s.loopx(&["issue", "reopen", &id]).ok();
+    assert_eq!(show(&s, &id)["status"], "planned");
+    let other = create(&s, &["Two"]);
+    s.loopx(&["issue", "take", &other]).ok();
+    s.loopx(&["issue", "release", &other]).ok();
+    assert_eq!(show(&s, &other)["status"], "open");
+    s.loopx(&["fsck"]).ok();
+}
+
+#[test]
+fn a_start_is_held_by_the_limit_of_issues_in_hand() {
+    let s = backlog();
+    s.commit_file("loopx.toml", "[backlog]\nwip = 1\n", "policy")
+        .ok();
+    let one = create(&s, &["One"]);
+    let two = create(&s, &["Two"]);
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    let both = ["start", "--quick", "--issue", &one, &two];
+    refused(&s, 1, "issue_wip_reached", &both);
+    s.loopx(&["issue", "take", &one]).ok();
+    let other = ["start", "--quick", "--issue", &two];
+    let said = refused(&s, 1, "issue_wip_reached", &other);
+    assert!(said.to_string().contains(&one), "{said}");
+    s.loopx(&["start", "--quick", "--issue", &one]).ok();
+}
+
+#[test]
+fn an_issue_whose_session_goes_on_gets_no_second_one() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--issue", &id]).ok();
+    let is_held = || {
+        s.git(&["switch", "--quiet", "-C", "other", "main"]).ok();
+        let said = refused(&s, 6, "issue_held", &["issue", "take", &id]);
+        assert!(said.to_string().contains("session one"), "{said}");
+        let second = ["start", "--quick", "--issue", &id, "--id", "second"];
+        refused(&s, 6, "issue_held", &second);
+        refused(&s, 5, "issue_none_ready", &["issue", "take"]);
+        assert_eq!(show(&s, &id)["running"], "one");
+        assert!(next_of(&s, &id).contains("status"), "{}", next_of(&s, &id));
+        s.git(&["switch", "--quiet", "work"]).ok();
+    };
+    is_held();
+    s.loopx(&["issue", "resolve", &id, "--reason", "x"]).ok();
+    s.loopx(&["issue", "reopen", &id]).ok();
+    is_held();
+    // Once it is given up the issue is free again.
+    s.loopx(&["abandon", "--reason", "no"]).ok();
+    assert_eq!(show(&s, &id)["running"], Value::Null);
+    s.loopx(&["issue", "take", &id]).ok();
+}
+
+#[test]
+fn the_next_step_of_a_taken_issue_is_one_that_goes() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.loopx(&["issue", "take", &id]).ok();
+    assert!(next_of(&s, &id).contains("start --issue"));
+    let other = s.root().join("other");
+    let path = other.to_str().expect("a path").to_owned();
+    s.git(&["worktree", "add", "--quiet", "--detach", &path])
+        .ok();
+    let shown = s.loopx_in(&other, &["--json", "issue", "show", &id]).json();
+    let next = shown["next_action"].to_string();
+    assert!(next.contains("--take-over"), "{next}");
+}
+
+fn coverage(s: &Sandbox) -> Value {
+    s.loopx(&["--json", "spec", "coverage", "--intent"]).json()
+}
+
+#[test]
+fn what_the_program_says_of_an_issue_is_no_statement() {
+    let s = backlog();
+    two(&s);
+    s.git(&["switch", "--quiet", "-c", "before"]).ok();
+    s.loopx(&["start", "--quick", "--issue", "bbbb"]).ok();
+    s.loopx(&["abandon", "--reason", "q"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    let start = ["start", "--profile", "standard", "--id", "both", "--issue"];
+    s.loopx(&[&start[..], &["aaaa", "--issue", "bbbb"]].concat())
+        .ok();
+    let found = coverage(&s);
+    let texts = found["statements"].as_array().expect("statements").iter();
+    let texts: Vec<&str> = texts.filter_map(|one| one["text"].as_str()).collect();
+    assert_eq!(texts, ["First", "it waits 30 s", "Second"]);
+    let intent = s.loopx(&["cat", "intent.md"]).ok();
+    assert!(intent.contains("It is done when:"), "{intent}");
+    assert!(intent.contains("was abandoned: q"), "{intent}");
+    assert_whole(&s);
+}
+
+#[test]
+fn the_hint_of_the_coverage_names_what_is_open_and_a_number_that_is_not_there() {
+    let s = backlog();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    let words = "Idle sessions end. The log says why.";
+    s.loopx(&["start", "Auth timeout", "-m", words]).ok();
+    let found = coverage(&s);
+    assert!(
+        found["next_action"].to_string().contains("edit spec.md"),
+        "{found}"
+    );
+    let spec = s.loopx(&["cat", "spec.md"]).ok();
+    put(
+        &s,
+        "spec.md",
+        &format!("{spec}\nI-1 and I-99\n\n- I-2 deferred:\n"),
+    )
+    .ok();
+    let found = coverage(&s);
+    assert_eq!(found["strays"][0]["id"], "I-99");
+    assert_eq!(found["statements"][1]["fate"], "missing");
+    s.loopx(&["spec", "coverage", "--intent"])
+        .says("no statement I-99");
+    // Nothing holds a quick session there.
+    s.git(&["switch", "--quiet", "-c", "quick"]).ok();
+    s.loopx(&["start", "--quick", "Other", "-m", words]).ok();
+    s.loopx(&["spec", "coverage", "--intent"]).ok();
+    assert_eq!(coverage(&s)["next_action"], Value::Null);
+}
