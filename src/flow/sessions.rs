@@ -257,7 +257,10 @@ fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint
     };
     let revert = request.revert.as_ref();
     let revert = revert.map_or_else(String::new, |commit| format!("--revert {commit} "));
-    let words = format!("{how}{profile}{named}{revert}{}", shell_word(title));
+    // The words of a title that stand behind an issue would be issues too: they stand in front.
+    let issues = request.issues.iter();
+    let issues: String = issues.map(|id| format!(" --issue {id}")).collect();
+    let words = format!("{how}{profile}{named}{revert}{}{issues}", shell_word(title));
     command!("start {words}")
 }
 
