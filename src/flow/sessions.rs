@@ -257,11 +257,15 @@ fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint
     };
     let revert = request.revert.as_ref();
     let revert = revert.map_or_else(String::new, |commit| format!("--revert {commit} "));
-    // The words of a title that stand behind an issue would be issues too: they stand in front.
-    let issues = request.issues.iter();
-    let issues: String = issues.map(|id| format!(" --issue {id}")).collect();
+    let issues = for_issues(request);
     let words = format!("{how}{profile}{named}{revert}{}{issues}", shell_word(title));
     command!("start {words}")
+}
+
+/// The issues of a request as words of a command, behind its title.
+fn for_issues(request: &StartRequest) -> String {
+    let issues = request.issues.iter();
+    issues.map(|id| format!(" --issue {id}")).collect()
 }
 
 /// The profile of a new session: what was asked for, else what `git config loopx.profile` says, else what policy says.
@@ -303,7 +307,10 @@ fn profile_of(
                 Code::ProfileForbidden,
                 format!("policy does not take the profile {name}: {why}"),
             )
-            .help(command!("start --profile {heavier} {what}")))
+            .help(command!(
+                "start --profile {heavier} {what}{}",
+                for_issues(request)
+            )))
         }
     }
 }

@@ -95,7 +95,12 @@ pub(crate) fn withdraw(
 ) -> Result<Noted> {
     let reason = reason.unwrap_or_default();
     let typed_again = loopx_base::shell_word(typed);
-    let again = command!("note withdraw {typed_again} --reason WHY");
+    let at = match (&place.issue, place.journal) {
+        (Some(issue), _) => format!(" --issue {}", loopx_base::shell_word(issue)),
+        (None, true) => " --journal".to_owned(),
+        (None, false) => String::new(),
+    };
+    let again = command!("note withdraw {typed_again}{at} --reason WHY");
     require_said("a reason", reason, again)?;
     let look = Look::Note(typed.to_owned());
     let subject = format!("withdraw the note {typed}");
