@@ -279,7 +279,7 @@ impl<'p> Maker<'p> {
         let gone = |path: &Value| {
             let path = path.as_str().unwrap_or_default();
             let folder = |one: &&NodeDef| format!("tasks/{}/", one.id());
-            self.gone.iter().any(|one| path.starts_with(&folder(&one)))
+            self.gone.iter().any(|one| path.starts_with(&folder(one)))
         };
         let kept = match node.reads.as_ref()? {
             Value::Array(all) => all.iter().filter(|path| !gone(path)).cloned().collect(),
