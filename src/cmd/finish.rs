@@ -154,7 +154,7 @@ fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
 /// Open a finished session again: takes its archive back, and goes on in build
 #[derive(Debug, clap::Args)]
 pub struct ReopenArgs {
-    /// The session (default: the one that is meant)
+    /// The session (default: the one that is meant, else the last of this branch that was archived)
     pub id: Option<String>,
     /// Why, for the record (needed)
     #[arg(long, value_name = "TEXT")]

@@ -137,7 +137,7 @@ pub(crate) enum NoteCommand {
         note: String,
         /// Why
         #[arg(long, value_name = "WHY")]
-        reason: String,
+        reason: Option<String>,
         #[command(flatten)]
         place: PlaceArgs,
     },
@@ -205,7 +205,7 @@ pub(crate) fn run(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             reason,
             place,
         } => {
-            let noted = flow::bus::withdraw(ctx, &place.place(), &note, &reason)?;
+            let noted = flow::bus::withdraw(ctx, &place.place(), &note, reason.as_deref())?;
             done("note withdraw", "withdrawn", noted, ui)
         }
         promote @ NoteCommand::Promote { .. } => bus::promote(promote, ctx, ui),

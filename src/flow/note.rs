@@ -15,7 +15,7 @@ use super::issue;
 use super::transaction::{Act, Facts, Needs, act_beside};
 use super::write_scope::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_git::Identity;
 use loopx_rules::issue::IssueId;
@@ -81,12 +81,15 @@ impl Home {
 
 /// Refuses a text that says nothing, or that is a document.
 pub(super) fn require_text(text: &str) -> Result<()> {
+    let example = command!("note \"The cache is never cleared\" --kind learning");
+    require_said("the text of a note", text, example.note("(for one)"))
+}
+
+/// The same for what is no note by itself. `what`: what it is to whoever typed it.
+pub(super) fn require_said(what: &str, text: &str, lead: Hint) -> Result<()> {
     if text.trim().is_empty() {
-        return Err(
-            Failure::usage(Code::NoteEmpty, "expected the text of a note, found none").help(
-                command!("note \"The cache is never cleared\" --kind learning").note("(for one)"),
-            ),
-        );
+        let message = format!("expected {what}, found none");
+        return Err(Failure::usage(Code::NoteEmpty, message).help(lead));
     }
     if text.len() > LONGEST {
         return Err(Failure::usage(

@@ -6,6 +6,7 @@ use super::context::Context;
 use super::transaction::{Act, Done, Needs, act};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::id::SessionId;
 use loopx_rules::gate;
 use loopx_rules::op::Event;
 use loopx_rules::session::Ending;
@@ -18,6 +19,17 @@ pub(crate) struct Reopened {
     pub archive: Option<Unarchived>,
 }
 
+/// The session that was archived last on this branch, where nothing else is meant.
+fn ended_here(ctx: &Context) -> Result<Option<SessionId>> {
+    if ctx.is_in_session()? {
+        return Ok(None);
+    }
+    let store = ctx.store()?;
+    let last = ctx.last_ended(&store.snapshot()?)?;
+    let last = last.filter(|last| matches!(last.state.ending, Some(Ending::Archived { .. })));
+    Ok(last.map(|last| last.state.id))
+}
+
 /// Opens the session that is meant, or the one of this name, again.
 pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<Done<Reopened>> {
     let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
@@ -26,6 +38,16 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
             "opening a finished session again needs a reason",
         )
         .help(Transition::DoneToBuild.command()));
+    };
+    let named;
+    let ctx = match ended_here(ctx)? {
+        Some(id) => {
+            named = Context::open_for(id.as_str())?
+                .0
+                .telling(&ctx.taken, &ctx.aside);
+            &named
+        }
+        None => ctx,
     };
     let store = ctx.store()?;
     let state = ctx.session_to_change(&store.snapshot()?)?.state;

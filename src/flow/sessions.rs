@@ -259,8 +259,15 @@ fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint
     };
     let revert = request.revert.as_ref();
     let revert = revert.map_or_else(String::new, |commit| format!("--revert {commit} "));
-    let words = format!("{how}{profile}{named}{revert}{}", shell_word(title));
+    let issues = for_issues(request);
+    let words = format!("{how}{profile}{named}{revert}{}{issues}", shell_word(title));
     command!("start {words}")
+}
+
+/// The issues of a request as words of a command, behind its title.
+fn for_issues(request: &StartRequest) -> String {
+    let issues = request.issues.iter();
+    issues.map(|id| format!(" --issue {id}")).collect()
 }
 
 /// The profile of a new session: what was asked for, else what `git config loopx.profile` says, else what policy says.
@@ -302,7 +309,10 @@ fn profile_of(
                 Code::ProfileForbidden,
                 format!("policy does not take the profile {name}: {why}"),
             )
-            .help(command!("start --profile {heavier} {what}")))
+            .help(command!(
+                "start --profile {heavier} {what}{}",
+                for_issues(request)
+            )))
         }
     }
 }

@@ -122,6 +122,37 @@ fn s18_the_pipeline_of_issues_has_the_chain_of_its_mode() {
     assert!(batch.contains(&wanted), "{batch:#?}");
 }
 
+/// What a task leaves is on the cards of those behind it; what is left out leaves nothing.
+#[test]
+fn the_pipeline_of_issues_hands_on_what_its_tasks_leave() {
+    let s = started_with("issue", &[]);
+    let tasks = s.read(format!(".loopx/{DEMO}/tasks.jsonl"));
+    let tasks = tasks.lines().map(serde_json::from_str::<Value>);
+    let tasks: Vec<Value> = tasks.map(|task| task.expect("a task")).collect();
+    let of = |id: &str| {
+        let task = tasks.iter().find(|task| task["id"] == id);
+        task.expect("a task").clone()
+    };
+    let (context, solutions) = (
+        "tasks/EXPLORE-001/context.md",
+        "tasks/SOLVE-001/solutions.md",
+    );
+    assert_eq!(strings(&of("SOLVE-001")["reads"]), [context]);
+    assert_eq!(strings(&of("MARSHAL-001")["reads"]), [context, solutions]);
+    let queue = "tasks/MARSHAL-001/queue.json";
+    assert_eq!(
+        strings(&of("BUILD-001")["reads"]),
+        [context, solutions, queue]
+    );
+    for (id, word) in [
+        ("MARSHAL-001", "issue queue show"),
+        ("BUILD-001", "issue resolve"),
+    ] {
+        assert!(text(&of(id)["description"]).contains(word), "{id}");
+    }
+    s.loopx(&["task", "check"]).ok();
+}
+
 /// The same table, as the graph of a session has it: between two tasks stands what judges the first.
 #[test]
 fn team_a1_to_a5_the_graph_that_a_mode_makes_is_the_one_of_the_table() {

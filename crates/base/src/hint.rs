@@ -225,7 +225,7 @@ impl Command {
 
 /// A reason that is true of whoever types this command, whatever else moves them.
 fn general_reason(words: &str) -> &'static str {
-    const REASONS: [(&str, &str); 29] = [
+    const REASONS: [(&str, &str); 30] = [
         ("abandon", "it is not wanted any more"),
         ("agent block", "it cannot go on"),
         ("agent park", "it waits for a person"),
@@ -241,6 +241,7 @@ fn general_reason(words: &str) -> &'static str {
         ("issue solution reject", "it does not do"),
         ("issue take", "it goes on here"),
         ("issue undo", "it is not wanted"),
+        ("note withdraw", "it is not so"),
         ("plan --more", "the plan is not ready"),
         ("plan", "the plan has to change"),
         ("profile", "this profile fits the change"),

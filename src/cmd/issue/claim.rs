@@ -7,7 +7,7 @@ use crate::flow::issue::claim as flow;
 use crate::flow::issue::claim::TakeRequest;
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use serde_json::json;
 
 /// Take the next issue that can be begun, or the one that is named, and print it
@@ -56,7 +56,15 @@ pub(super) fn taken(ctx: &Context, request: &TakeRequest, verb: &str, ui: &mut U
         ui.paint(style::NAME, short),
         taken.value.until
     ));
-    let next = command!("start --issue {short}");
+    // A branch has one session: where it has one, the issue is done there.
+    let next = if ctx.is_in_session()? {
+        hint![
+            "do it in this session, then: ",
+            command!("issue resolve {short} --reason WHY")
+        ]
+    } else {
+        command!("start --issue {short}")
+    };
     ui.hint(&next);
     let mut body = json!({ "issue": shown, "until": taken.value.until, "taken_over_from": taken.value.from, "resumed": taken.value.resumed });
     super::put(&mut body, &taken.ids, &taken.commit, Some(&next));

@@ -25,7 +25,7 @@ pub struct CreateArgs {
     #[arg(value_name = "TITLE")]
     title: Vec<String>,
     /// Many issues from a file of JSON lines, in one commit; `-` reads stdin. A line has `title` and the fields of
-    /// `issue list --json`; lines link to each other by `key`
+    /// `issue list --json`; lines link to each other by `key` or `id`
     #[arg(long, value_name = "FILE", conflicts_with = "title")]
     from: Option<String>,
     /// Begin with the fields and the text of loopx/templates/issue/NAME.md at HEAD
@@ -110,7 +110,15 @@ fn one(args: &CreateArgs, template: Template) -> Result<New> {
 fn many(file: &str) -> Result<Vec<New>> {
     let text = text_of(file)?;
     let plain = plain::read(&text, file)?;
-    plain.into_iter().map(new_of).collect()
+    let new = plain.into_iter().map(|plain| {
+        let at = format!("{}:{}", file, plain.line);
+        let new = new_of(plain).map_err(|failure| failure.context(&at))?;
+        Ok(New {
+            at: Some(at),
+            ..new
+        })
+    });
+    new.collect()
 }
 
 /// A line of a plan as an issue that is to be made.
@@ -123,5 +131,6 @@ pub(super) fn new_of(plain: plain::Plain) -> Result<New> {
         links: links.collect::<Result<_>>()?,
         changes: plain.changes(),
         reason: plain.reason.clone(),
+        at: None,
     })
 }

@@ -3,8 +3,8 @@
 use super::row_lines;
 use crate::cli::Exit;
 use crate::flow::Context;
-use crate::flow::issue::view;
 use crate::flow::issue::view::{Asked, Order, Rows};
+use crate::flow::issue::{change, view};
 use crate::ui::{Ui, clean};
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
@@ -113,6 +113,12 @@ pub(crate) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let asked = args.asked(ctx.now());
     let is_narrow = asked.filter.is_narrow() || asked.ready || asked.search.is_some();
     let rows = view::list(ctx, &asked)?;
+    // An issue may have a kind that loopx.toml no longer names.
+    if rows.issues.is_empty() {
+        for kind in &asked.filter.kinds {
+            change::kind_is_known(ctx, kind)?;
+        }
+    }
     print(&rows, is_narrow, "issue list", ui);
     Ok(Exit::Done)
 }

@@ -132,6 +132,7 @@ fn show(_: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     after(queue, names, ui);
     let next = match (issues.is_empty(), view.planned) {
+        (false, _) if view.waits_for_retry() => command!("issue queue retry"),
         (false, _) => command!("issue queue next"),
         (true, 0) => command!("issue list"),
         (true, _) => command!("issue queue form"),

@@ -12,6 +12,7 @@ use crate::flow::issue::solution::Said;
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
+use loopx_base::shell_word;
 use loopx_rules::issue::solution::{Action, Proposal, Scores, Solution, Touched, Verdict};
 use loopx_rules::issue::{Read, Status};
 use serde_json::{Value, json};
@@ -308,7 +309,8 @@ pub(super) fn review_lines(review: &Review, ui: &mut Ui) {
 
 /// Judge a solution by values of one's own
 ///
-/// They stand in place of what `issue solution audit` computes, with the name of whoever gave them.
+/// They stand in place of what `issue solution audit` computes, with the name of whoever gave them: all three, or
+/// --none.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ScoreArgs {
     /// The issue
@@ -316,13 +318,13 @@ pub struct ScoreArgs {
     /// The solution (default: the bound one)
     solution: Option<String>,
     /// Whether it can be done so, from 0 to 100
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100), required_unless_present = "none")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100))]
     feasibility: Option<u8>,
     /// How safe it is, from 0 to 100: the more, the less can go wrong
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100), required_unless_present = "none")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100))]
     risk: Option<u8>,
     /// Whether everything is in it, from 0 to 100
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100), required_unless_present = "none")]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(0..=100))]
     completeness: Option<u8>,
     /// Take the values back: the audit computes them again
     #[arg(long, conflicts_with_all = ["feasibility", "risk", "completeness"])]
@@ -339,7 +341,26 @@ fn score(args: &ScoreArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             risk,
             completeness,
         }),
-        _ => None,
+        _ if args.none => None,
+        (feasibility, risk, completeness) => {
+            let or = |value: Option<u8>| value.unwrap_or(80);
+            let solution = args.solution.as_ref();
+            let named = solution.map_or_else(String::new, |name| format!(" {}", shell_word(name)));
+            let values = format!(
+                "--feasibility {} --risk {} --completeness {}",
+                or(feasibility),
+                or(risk),
+                or(completeness)
+            );
+            let given = [feasibility, risk, completeness].iter().flatten().count();
+            return Err(Failure::usage(
+                Code::InputMissing,
+                format!(
+                    "expected all three of --feasibility, --risk and --completeness, found {given}"
+                ),
+            )
+            .help(command!("issue solution score {}{named} {values}", args.id)));
+        }
     };
     let reason = args.reason.as_ref();
     let written = flow::score(ctx, &args.id, args.solution.as_deref(), scores, reason)?;

@@ -40,6 +40,9 @@ pub(super) fn status(at: &Where, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.out(format!("    {} = {}", line(key), line(&value.to_string())));
         }
     }
+    for one in &status.values {
+        apart(one, ui);
+    }
     ui.json(
         "note status",
         &json!({
@@ -126,7 +129,12 @@ pub(super) fn promote(command: NoteCommand, ctx: &Context, ui: &mut Ui) -> Resul
     let made = promote::promote(ctx, &place.place(), request)?;
     let next = match into {
         _ if dry_run => None,
-        Promotion::Rule => Some(hint!["git diff, then: git commit"]),
+        Promotion::Rule => {
+            let top = loopx_base::shell_word(&format!(":/{}", made.path));
+            Some(hint![format!(
+                "git add {top} && git commit -m \"Add a rule\""
+            )])
+        }
         Promotion::Adr => Some(hint![
             "edit it, then: ",
             command!("adr promote {}", made.path)

@@ -45,7 +45,16 @@ impl Ask {
         let (kind, reversed) = match word {
             "blocks" => (LinkKind::BlockedBy, true),
             "part" => (LinkKind::Parent, true),
-            word => (word.parse()?, false),
+            word => match word.parse() {
+                Ok(kind) => (kind, false),
+                Err(_) => {
+                    return Err(Failure::usage(
+                        Code::IssueLinkInvalid,
+                        format!("expected one of {}, found `{word}`", Self::WORDS.join(", ")),
+                    )
+                    .help(command!("help issue link")));
+                }
+            },
         };
         Ok(Ask {
             kind,
@@ -90,7 +99,7 @@ pub(crate) fn change(
                 }
             }
         }
-        require_no_cycle(snapshot, &changed)?;
+        require_no_cycle(snapshot, &changed, &ToString::to_string)?;
         let words: Vec<String> = (changed.iter())
             .flat_map(|(_, changes)| changes.iter().map(Change::words))
             .collect();
@@ -205,10 +214,11 @@ pub(super) fn to_itself(name: &str, kind: LinkKind) -> Failure {
     )
 }
 
-/// Refuses links by which an issue would wait for itself.
+/// Refuses links by which an issue would wait for itself. `name`: how whoever typed them knows an issue.
 pub(super) fn require_no_cycle(
     snapshot: &Snapshot<'_>,
     changed: &[(Issue, Vec<Change>)],
+    name: &dyn Fn(&IssueId) -> String,
 ) -> Result<()> {
     let orders = |change: &Change| matches!(change, Change::Link(link) if link.kind.orders());
     let linked: Vec<&Issue> = changed
@@ -223,7 +233,7 @@ pub(super) fn require_no_cycle(
     let backlog = backlog_with(snapshot, all)?;
     for issue in linked {
         if let Some(cycle) = backlog.cycle_through(&issue.id) {
-            let names: Vec<&str> = cycle.iter().map(IssueId::as_str).collect();
+            let names: Vec<String> = cycle.iter().map(name).collect();
             return Err(Failure::refused(
                 Code::IssueCycle,
                 format!("an issue would wait for itself: {}", names.join(" -> ")),
@@ -262,12 +272,32 @@ fn criterion(issue: &Issue, typed: &str) -> Result<String> {
         .collect();
     match meant.as_slice() {
         [one] => Ok((*one).to_owned()),
-        _ => Err(Failure::not_found(
-            Code::IssueCriterionUnknown,
-            format!("{} has no criterion `{typed}`, or more than one", issue.id),
-        )
-        .help(command!("issue show {}", issue.id))),
+        several => {
+            let id = &issue.id;
+            let message = match (several.len(), issue.criteria.len()) {
+                (_, 0) => format!("{id} has no criteria"),
+                (0, _) => format!("{id} has no criterion `{typed}`"),
+                (count, _) => format!(
+                    "`{typed}` is a part of {count} criteria of {id}: {}",
+                    numbered(issue, several)
+                ),
+            };
+            Err(Failure::not_found(Code::IssueCriterionUnknown, message)
+                .help(command!("issue show {id}")))
+        }
     }
+}
+
+/// Criteria with the numbers by which they can be named.
+fn numbered(issue: &Issue, texts: &[&str]) -> String {
+    let all = issue.criteria.iter().enumerate();
+    let meant = all.filter(|(_, one)| texts.contains(&one.text.as_str()));
+    let meant: Vec<String> = meant
+        .take(5)
+        .map(|(at, one)| format!("{} `{}`", at + 1, one.text))
+        .collect();
+    let more = if texts.len() > 5 { ", ..." } else { "" };
+    format!("{}{more}", meant.join(", "))
 }
 
 /// Whether the issue says so already, and nobody wrote it apart.
@@ -377,7 +407,8 @@ fn label(text: &str) -> Result<()> {
     }
 }
 
-fn kind_is_known(ctx: &Context, kind: &str) -> Result<()> {
+/// Refuses a word that is no kind of issue here.
+pub(crate) fn kind_is_known(ctx: &Context, kind: &str) -> Result<()> {
     if KINDS.contains(&kind) {
         return Ok(());
     }
@@ -400,7 +431,8 @@ pub(crate) fn comment(
     kind: NoteKind,
     text: &str,
 ) -> Result<Written<()>> {
-    crate::flow::note::require_text(text)?;
+    let example = command!("issue comment {typed} \"Only on Firefox\"").note("(for one)");
+    crate::flow::note::require_said("the text of the comment", text, example)?;
     write(ctx, |snapshot, _| {
         let issue = super::require(snapshot, typed)?.issue;
         let note = Note::from(Said::new(kind, text));

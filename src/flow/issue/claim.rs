@@ -307,7 +307,11 @@ pub(crate) fn release(
                         Code::IssueNotHeld,
                         format!("nobody has {id} in hand"),
                     )
-                    .help(command!("issue take {id}")));
+                    .help(if issue.status.is_final() {
+                        command!("issue show {id}")
+                    } else {
+                        command!("issue take {id}")
+                    }));
                 }
                 Some(claim) => require_own(&issue, claim, token.as_deref(), identity.judges_at())?,
             }

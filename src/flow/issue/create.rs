@@ -5,7 +5,9 @@ use super::{Plan, Step, Written, names, write};
 use crate::flow::context::Context;
 use crate::flow::write_scope::new_uid;
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Person;
+use loopx_base::shell_word;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Issue, IssueId, Link, PRIORITY, Status};
 use loopx_rules::session::Signed;
@@ -15,6 +17,8 @@ use std::collections::HashMap;
 /// An issue that is to be made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct New {
+    /// The file and the line that it stands in, where it stands in one.
+    pub at: Option<String>,
     /// A name by which others of the same call link to it.
     pub key: Option<String>,
     /// The id, where it follows from where the issue comes from.
@@ -33,6 +37,36 @@ impl New {
             _ => None,
         });
         title.unwrap_or_default()
+    }
+
+    /// A failure of this one, with its place.
+    fn placed(&self, failure: Failure) -> Failure {
+        match &self.at {
+            Some(at) => failure.context(at),
+            None => failure,
+        }
+    }
+
+    /// How whoever makes it knows it: its id is not there yet.
+    fn name(&self) -> String {
+        match (&self.at, &self.key) {
+            (Some(at), Some(key)) => format!("`{key}` ({at})"),
+            (None, Some(key)) => key.clone(),
+            (Some(at), None) => at.clone(),
+            (None, None) => "the new issue".to_owned(),
+        }
+    }
+
+    /// What leads on where its links make a cycle.
+    fn without_cycle(&self) -> Hint {
+        let file = self.at.as_ref().and_then(|at| at.rsplit_once(':'));
+        match file {
+            Some((file, _)) => hint![
+                "take one of these links away, then: ",
+                command!("issue create --from {}", shell_word(file))
+            ],
+            None => command!("issue list"),
+        }
     }
 }
 
@@ -63,7 +97,7 @@ fn ready(ctx: &Context, new: &[New]) -> Result<Vec<IssueId>> {
             ));
         }
         for change in &one.changes {
-            check(ctx, change)?;
+            check(ctx, change).map_err(|failure| one.placed(failure))?;
             if matches!(change, Change::Status(Status::Resolved)) {
                 super::require_person(ctx, "that an issue is resolved")?;
             }
@@ -101,7 +135,9 @@ fn plan(
         for ask in &one.links {
             let other = match keys.get(ask.other.as_str()) {
                 Some(id) => (*id).clone(),
-                None => names::resolve(snapshot, &ask.other)?,
+                None => {
+                    names::resolve(snapshot, &ask.other).map_err(|failure| one.placed(failure))?
+                }
             };
             if other == *id {
                 let name = one.key.as_deref().unwrap_or_else(|| one.title());
@@ -124,7 +160,14 @@ fn plan(
         }
     }
     let all: Vec<(Issue, Vec<Change>)> = issues.iter().chain(&old).cloned().collect();
-    require_no_cycle(snapshot, &all)?;
+    let name = |id: &IssueId| match made_as(new, ids, id) {
+        Some(one) => one.name(),
+        None => id.to_string(),
+    };
+    require_no_cycle(snapshot, &all, &name).map_err(|failure| match new.first() {
+        Some(first) if failure.code == Code::IssueCycle => failure.help(first.without_cycle()),
+        _ => failure,
+    })?;
     let titles: Vec<String> = issues.iter().map(|(_, changes)| title(changes)).collect();
     let what = match (titles.as_slice(), from) {
         ([_], None) => format!("create {}", shortened(&titles)),
@@ -147,19 +190,31 @@ fn title(changes: &[Change]) -> String {
     title.unwrap_or_default()
 }
 
-/// The ids by the names that issues of one call have for each other.
+/// What is to be made under an id.
+fn made_as<'n>(new: &'n [New], ids: &[IssueId], id: &IssueId) -> Option<&'n New> {
+    let at = ids.iter().position(|one| one == id)?;
+    new.get(at)
+}
+
+/// The ids by the names that issues of one call have for each other: their keys, and the ids that they bring.
 fn keys<'n>(new: &'n [New], ids: &'n [IssueId]) -> Result<HashMap<&'n str, &'n IssueId>> {
     let mut keys = HashMap::new();
     for (one, id) in new.iter().zip(ids) {
         if let Some(key) = &one.key
-            && keys
-                .insert(key.as_str(), id)
-                .is_some_and(|other| other != id)
+            && let Some(other) = keys.insert(key.as_str(), id)
+            && other != id
         {
-            return Err(Failure::usage(
+            let other = made_as(new, ids, other).and_then(|other| other.at.as_ref());
+            let before = other.map_or_else(String::new, |at| format!(", as {at} has"));
+            return Err(one.placed(Failure::usage(
                 Code::IssueKeyTwice,
-                format!("two of the issues have the key `{key}`"),
-            ));
+                format!("it has the key `{key}`{before}: a key names one issue"),
+            )));
+        }
+    }
+    for (one, id) in new.iter().zip(ids) {
+        if let Some(own) = &one.id {
+            keys.entry(own.as_str()).or_insert(id);
         }
     }
     Ok(keys)

@@ -43,8 +43,16 @@ pub(crate) fn duplicates(
         .collect();
     let at = only.and_then(|id| issues.iter().position(|issue| issue.id == id));
     let alike = pairs(&said, at, least).into_iter();
+    // The issues stand in the order of their age.
     let alike = alike
-        .map(|pair| (&issues[pair.one], &issues[pair.other], pair.percent))
+        .map(|pair| {
+            (
+                pair.one.min(pair.other),
+                pair.one.max(pair.other),
+                pair.percent,
+            )
+        })
+        .map(|(one, other, percent)| (&issues[one], &issues[other], percent))
         .filter(|(one, other, _)| !is_said(one, other) && !is_said(other, one))
         .map(|(one, other, percent)| Alike {
             percent,

@@ -6,8 +6,9 @@ use super::create::{self, New};
 use super::{Names, tree};
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
+use loopx_base::shell_word;
 use loopx_rules::issue::foreign;
 use loopx_rules::issue::foreign::{File, Finding, Format, Item, Mapped, Taken, Wishes, todos};
 use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Source};
@@ -71,6 +72,33 @@ pub(crate) struct Report {
     pub names: Names,
 }
 
+impl Request {
+    /// The same command with these words mapped, where there are any.
+    fn again(&self, wishes: &[String]) -> Option<Hint> {
+        if wishes.is_empty() {
+            return None;
+        }
+        let from = match &self.from {
+            From::Path(path) => shell_word(path).to_string(),
+            From::Text(_) => "-".to_owned(),
+            From::Todos(_) => return None,
+        };
+        let format = self.format.map(|format| format!(" --format {format}"));
+        let told = self
+            .map
+            .iter()
+            .map(|wish| format!("{}={}", wish.word, wish.value));
+        let maps: String = told
+            .chain(wishes.iter().cloned())
+            .map(|wish| format!(" --map {}", shell_word(&wish)))
+            .collect();
+        Some(command!(
+            "issue import {from}{}{maps}",
+            format.unwrap_or_default()
+        ))
+    }
+}
+
 /// Takes over a backlog.
 pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
     let policy = crate::flow::specs::policy(ctx)?;
@@ -85,8 +113,13 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
     let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, taken)?;
     sorting.links();
     sorting.check(ctx);
+    let wishes = sorting.unmapped();
     if !sorting.taken.faults.is_empty() {
-        return Err(refused(sorting.taken.faults));
+        let failure = refused(sorting.taken.faults);
+        return Err(match request.again(&wishes) {
+            Some(again) => failure.help(again),
+            None => failure,
+        });
     }
     let gone = match &request.from {
         From::Todos(under) => sorting.gone(under.as_deref()),
@@ -177,7 +210,8 @@ fn comments(ctx: &Context, under: Option<&str>, wishes: &Wishes) -> Result<Taken
         return Err(Failure::not_found(
             Code::ImportMissing,
             format!("there is no text at `{under}` in the code at HEAD"),
-        ));
+        )
+        .help(command!("issue import --todos")));
     }
     let files = texts
         .iter()
@@ -372,6 +406,26 @@ impl Sorting {
         }
     }
 
+    /// Refuses words of what comes for which nobody says what they become; gives what to say. What is here already has
+    /// become something.
+    fn unmapped(&mut self) -> Vec<String> {
+        let here: HashSet<&str> = (self.taken.items.iter().zip(&self.comes))
+            .filter(|(_, comes)| !**comes)
+            .map(|(item, _)| item.at.as_str())
+            .collect();
+        let mut wishes = Vec::new();
+        for one in &self.taken.unmapped {
+            if here.contains(one.fault.at.as_str()) {
+                continue;
+            }
+            self.taken.faults.push(one.fault.clone());
+            if !wishes.contains(&one.wish) {
+                wishes.push(one.wish.clone());
+            }
+        }
+        wishes
+    }
+
     /// The issues whose comment is no longer in the code.
     fn gone(&self, under: Option<&str>) -> Vec<IssueId> {
         let is_gone = |issue: &&Issue| {
@@ -396,6 +450,7 @@ impl Sorting {
     fn new_issues(&self) -> Vec<New> {
         self.coming()
             .map(|(at, item)| New {
+                at: None,
                 key: Some(self.ids[at].to_string()),
                 id: Some(self.ids[at].clone()),
                 changes: item.plain.changes(),

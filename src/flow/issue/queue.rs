@@ -357,6 +357,14 @@ pub(crate) struct QueueView {
     pub names: Names,
 }
 
+impl QueueView {
+    /// Whether nothing goes on before somebody has what failed tried again.
+    pub(crate) fn waits_for_retry(&self) -> bool {
+        let failed = |row: &Row| row.issue.bound.as_ref().is_some_and(|bound| bound.failed);
+        self.queue.groups.is_empty() && self.issues.values().any(failed)
+    }
+}
+
 /// The queue.
 pub(crate) fn show(ctx: &Context) -> Result<QueueView> {
     let snapshot = ctx.store()?.snapshot()?;

@@ -33,6 +33,14 @@ pub(super) fn read(named: &str, wanted: Option<Format>) -> Result<(Format, Vec<F
 /// The format of a text, where nobody says it.
 pub(super) fn format_of(file: &File, wanted: Option<Format>) -> Result<Format> {
     wanted.or_else(|| detect(&file.text)).ok_or_else(|| {
+        let is_mark = |c: char| c.is_whitespace() || "[]\u{feff}".contains(c);
+        if file.text.chars().all(is_mark) {
+            return Failure::usage(
+                Code::InputMissing,
+                format!("{}: expected issues, found none", file.name),
+            )
+            .help(command!("help issue import"));
+        }
         Failure::usage(
             Code::IssueFormatUnknown,
             format!(

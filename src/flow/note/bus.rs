@@ -1,13 +1,15 @@
 //! `note status`, `note set`, `note get` and `note withdraw`: what the notes of a place amount to.
 
 use super::list::records;
-use super::{Home, Look, Noted, Where, find, keep, require_text};
+use super::{Home, Look, Noted, Where, find, keep, require_said};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::id::OpId;
 use loopx_rules::note::Note;
 use loopx_rules::note::bus;
 use loopx_rules::note::bus::{Keyed, RoleStatus};
+use std::collections::HashSet;
 
 /// What each role of a place said last, and how many notes there are.
 #[derive(Debug)]
@@ -23,11 +25,15 @@ pub(crate) fn status(ctx: &Context, place: &Where) -> Result<Status> {
     let (home, records) = records(ctx, place)?;
     let gone = bus::withdrawn(&records);
     let left = || records.iter().filter(|one| !gone.contains(&one.op));
+    let values = bus::values(&records);
+    let others = values.values().flat_map(Keyed::others);
+    let void: HashSet<&OpId> = others.map(|other| &other.op).collect();
     Ok(Status {
         home,
         notes: left().count(),
-        roles: bus::roles(left()),
-        values: bus::values(&records).into_values().collect(),
+        // A value that does not count is nobody's last word.
+        roles: bus::roles(left().filter(|one| !void.contains(&one.op))),
+        values: values.values().cloned().collect(),
     })
 }
 
@@ -55,7 +61,7 @@ pub(crate) fn set(
     (key, value): (&str, &str),
     role: Option<&str>,
 ) -> Result<Noted> {
-    let key = bus::name("a key", key)?;
+    let key = bus::key(key)?;
     let role = match role.or(bus::named_owner(&key)) {
         Some(role) => bus::name("a role", role)?,
         None => {
@@ -66,7 +72,7 @@ pub(crate) fn set(
             .help(command!("note set {key} VALUE --from ROLE")));
         }
     };
-    require_text(value)?;
+    require_said("the value of the key", value, command!("help note set"))?;
     let subject = format!("{role} sets {key}");
     keep(ctx, place, &Look::Values, &subject, |records, _| {
         let known = bus::values(records).remove(&key);
@@ -81,8 +87,21 @@ pub(crate) fn set(
 }
 
 /// Takes a note out of the lists. Its record stays, and no other ever has its number.
-pub(crate) fn withdraw(ctx: &Context, place: &Where, typed: &str, reason: &str) -> Result<Noted> {
-    require_text(reason)?;
+pub(crate) fn withdraw(
+    ctx: &Context,
+    place: &Where,
+    typed: &str,
+    reason: Option<&str>,
+) -> Result<Noted> {
+    let reason = reason.unwrap_or_default();
+    let typed_again = loopx_base::shell_word(typed);
+    let at = match (&place.issue, place.journal) {
+        (Some(issue), _) => format!(" --issue {}", loopx_base::shell_word(issue)),
+        (None, true) => " --journal".to_owned(),
+        (None, false) => String::new(),
+    };
+    let again = command!("note withdraw {typed_again}{at} --reason WHY");
+    require_said("a reason", reason, again)?;
     let look = Look::Note(typed.to_owned());
     let subject = format!("withdraw the note {typed}");
     keep(ctx, place, &look, &subject, |records, _| {

@@ -11,6 +11,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::note::{Note, NoteKind, NoteRecord, Promotion};
 use loopx_rules::rule::RuleKind;
+use std::fs;
 
 /// What `note promote` was asked for.
 #[derive(Clone, Copy, Debug)]
@@ -39,8 +40,8 @@ pub(crate) struct Made {
 pub(crate) fn promote(ctx: &Context, place: &Where, request: Request<'_>) -> Result<Made> {
     let (home, records) = records(ctx, place)?;
     let record = find(&records, request.note)?;
-    require_new(&records, record, request.into)?;
-    let id = record.op.as_str().get(..12).unwrap_or(record.op.as_str());
+    require_new(ctx, &records, record, request.into)?;
+    let id = short(record);
     let mut made = match request.into {
         Promotion::Rule => rule(ctx, record, id, request)?,
         Promotion::Adr => draft(ctx, record, (id, home.name()), request)?,
@@ -60,7 +61,12 @@ pub(crate) fn promote(ctx: &Context, place: &Where, request: Request<'_>) -> Res
     Ok(made)
 }
 
-fn require_new(records: &[NoteRecord], record: &NoteRecord, wanted: Promotion) -> Result<()> {
+fn require_new(
+    ctx: &Context,
+    records: &[NoteRecord],
+    record: &NoteRecord,
+    wanted: Promotion,
+) -> Result<()> {
     let text = record.note.text();
     if text.trim().is_empty() {
         return Err(Failure::usage(
@@ -72,7 +78,8 @@ fn require_new(records: &[NoteRecord], record: &NoteRecord, wanted: Promotion) -
         Note::Promoted { note, into, text } if *note == record.op && *into == wanted => Some(text),
         _ => None,
     });
-    match before {
+    // What somebody deleted again is made anew.
+    match before.filter(|path| is_there(ctx, record, path)) {
         None => Ok(()),
         Some(path) => Err(Failure::nothing(
             Code::NotePromoted,
@@ -80,6 +87,27 @@ fn require_new(records: &[NoteRecord], record: &NoteRecord, wanted: Promotion) -
         )
         .help(command!("note show {}", record.op))),
     }
+}
+
+/// Whether a document that was made out of a note is still there: under its path, or beside it under the name that it
+/// has got since. Without files nobody can tell.
+fn is_there(ctx: &Context, record: &NoteRecord, path: &str) -> bool {
+    let Some(top) = ctx.repo.work_dir() else {
+        return true;
+    };
+    let folder = top.join(path);
+    let Some(Ok(files)) = folder.parent().map(fs::read_dir) else {
+        return false;
+    };
+    let mark = format!("note {}", short(record));
+    let mut texts = files.filter_map(|file| fs::read_to_string(file.ok()?.path()).ok());
+    texts.any(|text| text.contains(&mark))
+}
+
+/// The id of a note as a document names it.
+fn short(record: &NoteRecord) -> &str {
+    let op = record.op.as_str();
+    op.get(..12).unwrap_or(op)
 }
 
 /// The kind of rule that a note of this kind says.

@@ -150,7 +150,8 @@ impl Backlog {
         if let Some(day) = issue.defer.as_ref().filter(|day| day.as_str() > today) {
             waits.push(Wait::Day { day: day.clone() });
         }
-        for field in ["status", "claim", "solution"] {
+        // Of two claims the earlier record counts: nobody has to settle them.
+        for field in ["status", "solution"] {
             if issue.apart_in(field).is_some() {
                 waits.push(Wait::Settling {
                     field: field.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::event::Change;
 use super::filter::minutes;
-use super::{ForIt, Issue, IssueId, Kept, Made, Place, Said, Source, Texts};
+use super::{ForIt, Issue, IssueId, Kept, LAST_PRIORITY, Made, Place, Said, Source, Texts};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plain {
+    /// The line of the file that it stands in.
+    #[serde(skip)]
+    pub line: usize,
     /// A name by which other lines link to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
@@ -63,7 +66,10 @@ pub struct Plain {
 
 /// A time in minutes, or as people write it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a time in minutes, or like `4h`, as `estimate`"
+)]
 pub enum Estimate {
     Minutes(u32),
     Text(String),
@@ -71,7 +77,10 @@ pub enum Estimate {
 
 /// A criterion: its text, or the text and whether it is ticked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a criterion as a text or like {\"text\": \"it holds\", \"done\": false}"
+)]
 pub enum PlainCriterion {
     Text(String),
     Ticked { text: String, done: bool },
@@ -79,6 +88,7 @@ pub enum PlainCriterion {
 
 /// A link to another line's key, or to an id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(expecting = "a link like {\"kind\": \"blocked-by\", \"to\": \"ID\"}")]
 pub struct PlainLink {
     pub kind: String,
     pub to: String,
@@ -164,6 +174,7 @@ impl Plain {
             to: link.to.to_string(),
         });
         Plain {
+            line: 0,
             key: None,
             id: Some(issue.id.clone()),
             title: issue.title.clone(),
@@ -206,6 +217,17 @@ fn person(person: &loopx_base::id::Person) -> String {
     }
 }
 
+/// What a line has that no issue has, without the names of types.
+fn words(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    // The place is told with the file.
+    let said = said
+        .rsplit_once(" at line ")
+        .map_or(said.as_str(), |(said, _)| said);
+    let priority = format!("expected a number from 0 to {LAST_PRIORITY} as `priority`");
+    said.replace("expected u8", &priority)
+}
+
 /// Reads lines; an empty line is passed over. The first that is wrong is named with its number.
 pub fn read(text: &str, file: &str) -> Result<Vec<Plain>> {
     let mut found = Vec::new();
@@ -220,8 +242,9 @@ pub fn read(text: &str, file: &str) -> Result<Vec<Plain>> {
             )
             .help(command!("help issue create"))
         };
-        let plain: Plain = serde_json::from_str(line)
-            .map_err(|error| invalid(format!("expected an issue as JSON: {error}")))?;
+        let mut plain: Plain = serde_json::from_str(line)
+            .map_err(|error| invalid(format!("expected an issue as JSON: {}", words(&error))))?;
+        plain.line = at + 1;
         if plain.title.trim().is_empty() {
             return Err(invalid("expected `title`, found none".to_owned()));
         }

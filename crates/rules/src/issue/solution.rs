@@ -21,7 +21,10 @@ vocabulary!(
 
 /// A file that a solution touches.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a file like {\"path\": \"a.txt\", \"action\": \"modify\"}"
+)]
 pub struct Touched {
     /// From the top of the repository; a folder ends with `/`.
     pub path: String,
@@ -35,7 +38,11 @@ fn modify() -> Action {
 
 /// A way to do an issue. A proposal never changes: another one takes its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(
+    default,
+    deny_unknown_fields,
+    expecting = "a document with `approach`, `tasks` and `files`"
+)]
 pub struct Proposal {
     /// How people call it.
     #[serde(skip_serializing_if = "String::is_empty")]

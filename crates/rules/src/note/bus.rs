@@ -42,6 +42,34 @@ pub fn name(what: &str, typed: &str) -> Result<String> {
     }
 }
 
+/// A name that is one word.
+fn word(what: &str, typed: &str) -> Result<String> {
+    let word = name(what, typed)?;
+    match word.contains(char::is_whitespace) {
+        true => Err(Failure::usage(
+            Code::NoteInvalid,
+            format!("expected {what} of one word, found `{word}`"),
+        )
+        .help(command!("help note"))),
+        false => Ok(word),
+    }
+}
+
+/// A key: a name, or a role and a name behind a colon.
+pub fn key(typed: &str) -> Result<String> {
+    let key = name("a key", typed)?;
+    match key.split_once(':') {
+        Some((role, rest)) if role.trim().is_empty() || rest.trim().is_empty() => {
+            Err(Failure::usage(
+                Code::NoteInvalid,
+                format!("expected a key like NAME or ROLE:NAME, found `{key}`"),
+            )
+            .help(command!("help note set")))
+        }
+        _ => Ok(key),
+    }
+}
+
 /// Data of a message: JSON, on one line.
 pub fn data(typed: &str) -> Result<String> {
     let invalid = |why: String| Failure::usage(Code::NoteInvalid, why).help(command!("help note"));
@@ -51,14 +79,27 @@ pub fn data(typed: &str) -> Result<String> {
             typed.len()
         )));
     }
-    let value: Value = serde_json::from_str(typed)
-        .map_err(|error| invalid(format!("expected JSON as data, found none: {error}")))?;
+    let value: Value = serde_json::from_str(typed).map_err(|error| {
+        invalid(format!(
+            "expected JSON as data, found `{}`: {error}",
+            shown(typed)
+        ))
+    })?;
     Ok(value.to_string())
+}
+
+/// As much of a text as a sentence has room for.
+fn shown(text: &str) -> String {
+    let mut shown: String = text.chars().take(40).collect();
+    if shown.len() < text.len() {
+        shown.push_str("...");
+    }
+    shown
 }
 
 /// A message of a bus with what it leaves out: it goes to the coordinator, and says who told whom what.
 pub fn message(from: &str, sort: &str, to: Option<&str>, text: Option<&str>) -> Result<Said> {
-    let (from, sort) = (name("a role", from)?, name("a type", sort)?);
+    let (from, sort) = (name("a role", from)?, word("a type", sort)?);
     let to = name("a role", to.unwrap_or(COORDINATOR))?;
     let text = match text {
         Some(text) => text.to_owned(),
@@ -107,11 +148,15 @@ pub struct Other {
 }
 
 impl Keyed {
+    /// The values that do not stand.
+    pub fn others(&self) -> impl Iterator<Item = &Other> {
+        self.apart.iter().chain(&self.refused)
+    }
+
     /// The records that whoever sets the key now takes the place of.
     pub fn standing(&self) -> Vec<OpId> {
-        let others = self.apart.iter().chain(&self.refused);
         let mut found: Vec<OpId> = self.op.iter().cloned().collect();
-        found.extend(others.map(|other| other.op.clone()));
+        found.extend(self.others().map(|other| other.op.clone()));
         found.sort();
         found
     }

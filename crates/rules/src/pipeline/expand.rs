@@ -274,6 +274,21 @@ impl<'p> Maker<'p> {
         found
     }
 
+    /// What is to be read before a task, without what a task would leave that is left out.
+    fn reads(&self, node: &NodeDef, texts: &Texts) -> Option<Value> {
+        let gone = |path: &Value| {
+            let path = path.as_str().unwrap_or_default();
+            let folder = |one: &&NodeDef| format!("tasks/{}/", one.id());
+            self.gone.iter().any(|one| path.starts_with(&folder(one)))
+        };
+        let kept = match node.reads.as_ref()? {
+            Value::Array(all) => all.iter().filter(|path| !gone(path)).cloned().collect(),
+            other => other.clone(),
+        };
+        let is_empty = kept.as_array().is_some_and(Vec::is_empty);
+        (!is_empty).then(|| deep(&kept, texts))
+    }
+
     fn task(
         &self,
         node: &NodeDef,
@@ -303,7 +318,7 @@ impl<'p> Maker<'p> {
         let tail: [(&'static str, Option<Value>); 15] = [
             ("depends_on", (!on.is_empty()).then(|| json!(on))),
             ("files", node.files.as_ref().map(|files| deep(files, texts))),
-            ("reads", node.reads.as_ref().map(|reads| deep(reads, texts))),
+            ("reads", self.reads(node, texts)),
             ("skill", node.skill.as_ref().map(fill)),
             ("args", node.args.as_ref().map(|args| deep(args, texts))),
             ("outputs", node.outputs.as_ref().map(list)),

@@ -97,6 +97,16 @@ pub struct Taken {
     pub remarks: Vec<Finding>,
     /// What cannot be taken over.
     pub faults: Vec<Finding>,
+    /// Words of which nothing tells what they become: they hold up only an issue that is not here yet.
+    pub unmapped: Vec<Unmapped>,
+}
+
+/// A word that somebody has to say something for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unmapped {
+    pub fault: Finding,
+    /// A value for `--map` that would do.
+    pub wish: String,
 }
 
 /// Reads a backlog. Nothing is left out silently: what cannot be taken over is a fault.

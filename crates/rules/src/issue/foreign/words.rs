@@ -1,7 +1,7 @@
 //! The words of other systems for status, kind, priority and labels, and what becomes of them here. A word without a
 //! counterpart is never lost: it stays with the issue as a label.
 
-use super::Gather;
+use super::{Finding, Gather, Unmapped};
 use crate::issue::filter::is_day;
 use crate::issue::plain::Plain;
 use crate::issue::{LAST_PRIORITY, Status};
@@ -163,12 +163,17 @@ impl Gather<'_> {
                 self.became("priority", word, number.to_string());
                 plain.priority = Some(number);
             }
-            None => self.fault(
-                at,
-                format!(
-                    "no priority from 0 to {LAST_PRIORITY} is known for `{word}`: say it with --map \"priority:{word}=2\""
-                ),
-            ),
+            None => {
+                let wish = format!("priority:{word}=2");
+                let message = format!(
+                    "no priority from 0 to {LAST_PRIORITY} is known for `{word}`: say it with --map \"{wish}\""
+                );
+                let at = at.to_owned();
+                self.taken.unmapped.push(Unmapped {
+                    fault: Finding { at, message },
+                    wish,
+                });
+            }
         }
     }
 
