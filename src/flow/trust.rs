@@ -206,11 +206,7 @@ fn strangers(
         let is_stored = trust::covers(&state.artifacts, &check.argv, has);
         let (by, is_own) = match trust::origin(&ordered, &check.argv, is_stored, has) {
             Origin::Here => (Some(me.author.clone()), true),
-            Origin::Written(op) => match taken_over(snapshot, op, &check.argv)? {
-                None => (Some(op.by.clone()), is_mine(&op.op, hands(op))),
-                Some(Source::Proposed(op)) => (Some(op.by.clone()), is_mine(&op.op, hands(&op))),
-                Some(Source::Told(by)) => (Some(by), false),
-            },
+            Origin::Written(op) => writer(snapshot, op, &check.argv, is_mine)?,
             Origin::Merged => (None, false),
         };
         if mode == Mode::Signed || !is_own {
@@ -223,31 +219,30 @@ fn strangers(
     Ok(found)
 }
 
-/// Whose words a session took over that began for issues.
-enum Source {
-    /// The record of an issue that proposed them as tasks.
-    Proposed(Box<Operation>),
-    /// They stand in no proposal: they are nobody's who could be asked here, whoever made the issue.
-    Told(Person),
-}
-
-/// Where the words of a record come from that copied them out of issues; nothing where it copied none.
-fn taken_over(snapshot: &Snapshot<'_>, op: &Operation, argv: &[String]) -> Result<Option<Source>> {
-    let Some(Event::Started { issues, .. }) = op.event() else {
-        return Ok(None);
+/// Who wrote the words of a record, and whether that is whoever asks. A session that began for issues copied them: they
+/// are of whoever proposed them there, and nobody's here where no proposal has them.
+fn writer(
+    snapshot: &Snapshot<'_>,
+    op: &Operation,
+    argv: &[String],
+    is_mine: impl Fn(&OpId, Hands<'_>) -> bool,
+) -> Result<(Option<Person>, bool)> {
+    let issues = match op.event() {
+        Some(Event::Started { issues, .. }) => issues.as_slice(),
+        _ => &[],
     };
     let mut maker = None;
     for id in issues {
         let mut records = snapshot.issue_records(id)?.unwrap_or_default();
         records.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
         if let Some(op) = trust::proposed(&records, argv) {
-            return Ok(Some(Source::Proposed(Box::new(op.clone()))));
+            return Ok((Some(op.by.clone()), is_mine(&op.op, hands(op))));
         }
         maker = maker.or_else(|| records.first().map(|op| op.by.clone()));
     }
     Ok(match issues.is_empty() {
-        true => None,
-        false => Some(Source::Told(maker.unwrap_or_else(|| op.by.clone()))),
+        true => (Some(op.by.clone()), is_mine(&op.op, hands(op))),
+        false => (maker.or_else(|| Some(op.by.clone())), false),
     })
 }
 
