@@ -5,7 +5,7 @@ use super::context::Context;
 use super::{files, policy_checks, policy_moved, sign};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::Hint;
-use loopx_base::id::{Oid, OpId};
+use loopx_base::id::{Oid, OpId, Person};
 use loopx_git::{Identity, Repo};
 use loopx_rules::agent_identity;
 use loopx_rules::artifact::Artifact;
@@ -37,7 +37,8 @@ fn own_records(repo: &Repo) -> PathBuf {
 /// more before it runs.
 pub(super) fn keep_own(repo: &Repo, op: &Operation) {
     let writes = op.writes.keys().any(|file| CHECK_FILES.contains(file));
-    if writes || is_agreement(op) || chooses_base(op) {
+    let proposes = trust::proposals(op).next().is_some();
+    if writes || proposes || is_agreement(op) || chooses_base(op) {
         let line = format!("{}\n", op.op);
         drop(repo.append_shared(&own_records(repo), line.as_bytes()));
     }
@@ -203,16 +204,10 @@ fn strangers(
             continue;
         }
         let is_stored = trust::covers(&state.artifacts, &check.argv, has);
-        let origin = trust::origin(&ordered, &check.argv, is_stored, has);
-        let by = match origin {
-            Origin::Here => Some(me.author.clone()),
-            Origin::Written(op) => Some(op.by.clone()),
-            Origin::Merged => None,
-        };
-        let is_own = match origin {
-            Origin::Here => true,
-            Origin::Written(op) => is_mine(&op.op, hands(op)),
-            Origin::Merged => false,
+        let (by, is_own) = match trust::origin(&ordered, &check.argv, is_stored, has) {
+            Origin::Here => (Some(me.author.clone()), true),
+            Origin::Written(op) => writer(snapshot, op, &check.argv, is_mine)?,
+            Origin::Merged => (None, false),
         };
         if mode == Mode::Signed || !is_own {
             found.push(Stranger {
@@ -222,6 +217,33 @@ fn strangers(
         }
     }
     Ok(found)
+}
+
+/// Who wrote the words of a record, and whether that is whoever asks. A session that began for issues copied them: they
+/// are of whoever proposed them there, and nobody's here where no proposal has them.
+fn writer(
+    snapshot: &Snapshot<'_>,
+    op: &Operation,
+    argv: &[String],
+    is_mine: impl Fn(&OpId, Hands<'_>) -> bool,
+) -> Result<(Option<Person>, bool)> {
+    let issues = match op.event() {
+        Some(Event::Started { issues, .. }) => issues.as_slice(),
+        _ => &[],
+    };
+    let mut maker = None;
+    for id in issues {
+        let mut records = snapshot.issue_records(id)?.unwrap_or_default();
+        records.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
+        if let Some(op) = trust::proposed(&records, argv) {
+            return Ok((Some(op.by.clone()), is_mine(&op.op, hands(op))));
+        }
+        maker = maker.or_else(|| records.first().map(|op| op.by.clone()));
+    }
+    Ok(match issues.is_empty() {
+        true => (Some(op.by.clone()), is_mine(&op.op, hands(op))),
+        false => (maker.or_else(|| Some(op.by.clone())), false),
+    })
 }
 
 fn hands(op: &Operation) -> Hands<'_> {

@@ -2,7 +2,7 @@
 //! changes nothing that anybody is shown; and where nothing can be kept, everything works.
 
 use crate::support::Sandbox;
-use crate::support::issues::{backlog, create};
+use crate::support::issues::{backlog, create, refused};
 use std::fs;
 use std::path::PathBuf;
 
@@ -105,4 +105,60 @@ fn the_names_of_a_list_are_those_that_a_command_understands() {
         let shown = s.loopx(&["--json", "issue", "show", short]).json();
         assert_eq!((&shown["id"], &shown["short"]), (&row["id"], &row["short"]));
     }
+}
+
+/// CRC-32 as in zip files.
+fn checksum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            (sum >> 1) ^ (0xedb8_8320 * (sum & 1))
+        })
+    })
+}
+
+/// Whoever writes the kept file anew, with a sum that fits, hands out nothing that the records do not.
+#[test]
+fn what_is_taken_is_judged_by_its_records() {
+    let s = many();
+    let (words, _) = said(&s);
+    assert!(words.contains("Part 2"), "{words}");
+    let text = fs::read_to_string(kept(&s)).expect("a kept file");
+    let (whole, _) = text.trim_end().rsplit_once('\n').expect("a sum");
+    let line = |title: &str| {
+        let title = format!("\"title\":\"{title}\"");
+        let mut lines = whole.lines();
+        lines.find(|line| line.contains(&title)).expect("a line")
+    };
+    let id = |line: &str| {
+        let (_, id) = line.split_once("\"id\":\"").expect("an id");
+        id.split('"').next().expect("an id").to_owned()
+    };
+    // Part 2 waits for Part 1, which the kept file says is closed, and Part 4 is closed and said to be open.
+    let (blocked, free, closed) = (line("Part 2"), line("Part 1"), line("Part 4"));
+    s.loopx(&["issue", "close", &id(closed), "--reason", "no"])
+        .ok();
+    said(&s);
+    let text = fs::read_to_string(kept(&s)).expect("a kept file");
+    let (whole, _) = text.trim_end().rsplit_once('\n').expect("a sum");
+    let forged: Vec<String> = (whole.lines())
+        .map(|line| {
+            let (from, to) = match line {
+                _ if line == free => ("\"status\":\"open\"", "\"status\":\"closed\""),
+                _ if line.contains(&format!("\"id\":\"{}\"", id(closed))) => {
+                    ("\"status\":\"closed\"", "\"status\":\"open\"")
+                }
+                _ => return line.to_owned(),
+            };
+            assert!(line.contains(from), "{line}");
+            line.replacen(from, to, 1)
+        })
+        .collect();
+    let forged = forged.join("\n") + "\n";
+    let sum = format!("{:08x}\n", checksum(forged.as_bytes()));
+    fs::write(kept(&s), forged + &sum).expect("written");
+    let (words, _) = said(&s);
+    assert!(words.contains("closed    "), "a list believes it: {words}");
+    refused(&s, 1, "issue_blocked", &["issue", "take", &id(blocked)]);
+    refused(&s, 1, "issue_ended", &["issue", "take", &id(closed)]);
+    s.loopx(&["issue", "take", &id(free)]).ok();
 }

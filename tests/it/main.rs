@@ -84,6 +84,7 @@ mod issue_import;
 mod issue_more;
 mod issue_queue;
 mod issue_solutions;
+mod issue_words;
 mod issue_work;
 mod judged_sync;
 mod keys_gone;

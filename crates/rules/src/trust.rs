@@ -6,7 +6,9 @@
 use super::artifact::Artifact;
 use super::change_pack;
 use super::checks::Check;
-use super::op::Operation;
+use super::issue::event::Change;
+use super::issue::solution::Proposal;
+use super::op::{Body, Operation};
 use super::task::slices::commands;
 use super::texts::Texts;
 use loopx_base::id::{Oid, Person};
@@ -136,6 +138,31 @@ pub fn origin<'o>(
         None if is_stored => Origin::Merged,
         None => Origin::Here,
     }
+}
+
+/// The first of some records of issues, in their order, whose proposed tasks have these words. A session that begins
+/// for an issue takes them over, and they stay whose they were.
+pub fn proposed<'o>(records: &'o [Operation], argv: &[String]) -> Option<&'o Operation> {
+    records.iter().find(|op| {
+        let mut proposals = proposals(op);
+        proposals.any(|proposal| {
+            let list = proposal.lines("").join("\n");
+            let texts = [(Artifact::TaskList, list)].into();
+            Commands::of(Artifact::TaskList, &texts).has(argv)
+        })
+    })
+}
+
+/// The ways to do an issue that a record proposes.
+pub fn proposals(op: &Operation) -> impl Iterator<Item = &Proposal> {
+    let changes = match &op.body {
+        Body::Issue(event) => event.changes(),
+        _ => &[],
+    };
+    changes.iter().filter_map(|change| match change {
+        Change::Solution(proposal) => Some(&**proposal),
+        _ => None,
+    })
 }
 
 /// Whether an approval of some files covers these words.

@@ -16,6 +16,7 @@ use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, clock, until, whose};
 use loopx_rules::session::Stamped;
 use loopx_store::Snapshot;
+use std::collections::{HashMap, HashSet};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -54,8 +55,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
     let written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
-        let backlog = backlog_with(snapshot, Vec::new())?;
-        let at = choose(ctx, snapshot, &backlog, request, (&owner, now))?;
+        let (backlog, at) = sure(ctx, snapshot, request, (&owner, now))?;
         let issue = backlog.issues[at].clone();
         let me = &identity.author.email;
         require_room(&backlog, std::slice::from_ref(&issue.id), wip, |claim| {
@@ -158,6 +158,60 @@ pub(super) fn holder(claim: &Stamped<Claim>) -> String {
         claim.value.agent.as_deref(),
         &claim.signed.by,
     )
+}
+
+/// All issues with the place of the one that is taken, which is chosen by its records and by those of what it waits
+/// for: what a list keeps may be wrong.
+fn sure(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    request: &TakeRequest,
+    when: (&Owner, i64),
+) -> Result<(Backlog, usize)> {
+    let mut backlog = backlog_with(snapshot, Vec::new())?;
+    if let Some(typed) = &request.issue {
+        (backlog, _) = from_records(snapshot, backlog, names::resolve(snapshot, typed)?)?;
+    }
+    loop {
+        let at = choose(ctx, snapshot, &backlog, request, when)?;
+        let id = backlog.issues[at].id.clone();
+        match from_records(snapshot, backlog, id)? {
+            (same, false) => return Ok((same, at)),
+            (other, true) => backlog = other,
+        }
+    }
+}
+
+/// A backlog with an issue, and all that is linked to it, as their records are; and whether anything of it was otherwise.
+fn from_records(snapshot: &Snapshot<'_>, backlog: Backlog, id: IssueId) -> Result<(Backlog, bool)> {
+    let mut from: HashMap<&IssueId, Vec<&IssueId>> = HashMap::new();
+    for issue in &backlog.issues {
+        for link in &issue.links {
+            from.entry(&link.to).or_default().push(&issue.id);
+        }
+    }
+    let mut open = vec![id];
+    let mut known = HashSet::new();
+    let mut otherwise = Vec::new();
+    while let Some(id) = open.pop() {
+        if !known.insert(id.clone()) {
+            continue;
+        }
+        let issue = read(snapshot, &id)?.map(|read| read.issue);
+        let links = issue.iter().flat_map(|issue| &issue.links);
+        open.extend(links.map(|link| link.to.clone()));
+        open.extend(from.get(&id).into_iter().flatten().copied().cloned());
+        if issue.as_ref() != backlog.find(&id) {
+            otherwise.push((id, issue));
+        }
+    }
+    if otherwise.is_empty() {
+        return Ok((backlog, false));
+    }
+    let mut issues = backlog.issues;
+    issues.retain(|issue| otherwise.iter().all(|(id, _)| issue.id != *id));
+    issues.extend(otherwise.into_iter().filter_map(|(_, issue)| issue));
+    Ok((Backlog::of(issues), true))
 }
 
 /// The place of the issue that is meant, or of the first that is ready.

@@ -26,6 +26,7 @@ pub(crate) mod view;
 pub(crate) use names::Names;
 
 use super::context::Context;
+use super::trust;
 use super::write_scope::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
@@ -154,7 +155,9 @@ fn record(
         reason: reason.cloned(),
         ..first(identity, &entity(&step.id), step.body.clone())
     };
-    seal(&ctx.repo, &draft)
+    let op = seal(&ctx.repo, &draft)?;
+    trust::keep_own(&ctx.repo, &op);
+    Ok(op)
 }
 
 /// The name of an issue in its records.

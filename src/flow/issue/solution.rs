@@ -123,6 +123,7 @@ pub(crate) fn score(
     scores: Option<Scores>,
     reason: Option<&String>,
 ) -> Result<Written<Said>> {
+    require_person(ctx, "a score in place of the audit")?;
     write(ctx, |snapshot, _| {
         let read = open(snapshot, typed)?;
         let found = meant(&read, solution)?;

@@ -1,12 +1,12 @@
 //! Taking back what was done to an issue, and bringing it back. Nothing of the log goes away: a record says of others
 //! that they do not count.
 
-use super::{Plan, Step, Written, names, write};
+use super::{Plan, Step, Written, names, require_person, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{OpId, Person};
-use loopx_rules::issue::{Issue, IssueId, fold};
+use loopx_rules::issue::{Issue, IssueId, fold, persons_word};
 use loopx_rules::op::Operation;
 use loopx_rules::words::Word;
 use std::collections::BTreeSet;
@@ -71,6 +71,9 @@ fn around(
             .issue_records(&id)?
             .ok_or_else(|| names::unknown(typed))?;
         let (word, moved) = decide(&id, &ops)?;
+        if let Some(what) = persons_word(&id, &ops, &word) {
+            require_person(ctx, what)?;
+        }
         Ok(Plan {
             what: format!("{verb} {}", moved.join(", ")),
             reason: reason.cloned(),

@@ -8,7 +8,7 @@
 mod brought;
 
 use super::event::{Change, IssueEvent};
-use super::solution::{Failed, Proposal};
+use super::solution::{Failed, Proposal, Solution};
 use super::{
     Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Said, Status, Texts, Version,
     text,
@@ -134,9 +134,37 @@ struct Folding<'o> {
 
 /// Folds the records of an issue; nothing where it never came to be, or where that was taken back.
 pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
+    folded(id, ops, None)
+}
+
+/// What only a person says of an issue and what holds once this word stands behind its records, and not before: that it
+/// is resolved, that a rejected solution will do after all, what somebody's score is.
+pub fn persons_word(id: &IssueId, ops: &[Operation], word: &Word) -> Option<&'static str> {
+    let before = fold(id, ops);
+    let after = folded(id, ops, Some(word))?;
+    let is_resolved = |read: &Read| read.issue.status == Status::Resolved;
+    if is_resolved(&after) && !before.as_ref().is_some_and(is_resolved) {
+        return Some("that an issue is resolved");
+    }
+    let before = before.map_or_else(Vec::new, |read| read.texts.solutions);
+    let known = |now: &Solution| before.iter().find(|one| one.op == now.op);
+    for now in &after.texts.solutions {
+        let was = known(now);
+        if now.rejected.is_none() && was.is_some_and(|was| was.rejected.is_some()) {
+            return Some("that a rejected solution will do after all");
+        }
+        if was.map_or(&None, |was| &was.scored) != &now.scored {
+            return Some("a score in place of the audit");
+        }
+    }
+    None
+}
+
+fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> {
     let mut sorted: Vec<&Operation> = ops.iter().collect();
     sorted.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
-    let off = taken_back(&sorted);
+    let words = sorted.iter().filter_map(|op| op.said()).chain(word);
+    let off = taken_back(words);
     let mut folding = Folding {
         cause: Causality::of(&sorted),
         ops: sorted,
@@ -181,12 +209,12 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
 }
 
 /// The records that somebody took back and nobody brought back since.
-fn taken_back<'o>(sorted: &[&'o Operation]) -> BTreeSet<&'o OpId> {
+fn taken_back<'o>(words: impl Iterator<Item = &'o Word>) -> BTreeSet<&'o OpId> {
     let mut off = BTreeSet::new();
-    for op in sorted {
-        match op.said() {
-            Some(Word::Undone { undone }) => off.extend(undone),
-            Some(Word::Redone { redone }) => {
+    for word in words {
+        match word {
+            Word::Undone { undone } => off.extend(undone),
+            Word::Redone { redone } => {
                 for op in redone {
                     off.remove(op);
                 }

@@ -21,7 +21,7 @@ mod taken;
 pub mod template;
 mod text;
 
-pub use fold::{Read, fold};
+pub use fold::{Read, fold, persons_word};
 pub use graph::{Backlog, Wait};
 pub use id::IssueId;
 pub use short::{ShortName, ShortNames};

@@ -10,6 +10,8 @@ use super::markdown;
 use super::policy::Language;
 use super::profile::Profile;
 use loopx_base::id::SessionId;
+use pulldown_cmark::{Event, Parser, Tag};
+use std::borrow::Cow;
 
 /// The values that fill a template.
 #[derive(Clone, Copy, Debug)]
@@ -106,13 +108,33 @@ impl Artifact {
             text,
             &[
                 ("id", input.id.as_str()),
-                ("title", input.title),
-                ("intent", input.intent.trim()),
+                ("title", &input.title.replace(char::is_control, " ")),
+                ("intent", &without_form(input.intent.trim())),
                 ("ambiguity", &input.profile.ambiguity.to_string()),
                 ("rounds", &input.profile.rounds.to_string()),
             ],
         )
     }
+}
+
+/// A request as the text of one section. What would begin or swallow a section is set in as code: whoever wrote it
+/// elsewhere gives the file no checks and no delta.
+fn without_form(request: &str) -> Cow<'_, str> {
+    let probe = format!("{request}\n\n# x\n");
+    let headings = Parser::new(&probe)
+        .into_offset_iter()
+        .filter(|(event, _)| matches!(event, Event::Start(Tag::Heading { .. })));
+    let headings: Vec<usize> = headings.map(|(_, range)| range.start).collect();
+    if headings == [probe.len() - "# x\n".len()] {
+        return Cow::Borrowed(request);
+    }
+    // A lone carriage return ends a line too.
+    let lines = request.replace("\r\n", "\n");
+    let lines = lines.split(['\n', '\r']).map(|line| match line.trim() {
+        "" => String::new(),
+        _ => format!("    {line}"),
+    });
+    Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn spec_delta(texts: &Texts, domains: &[String]) -> String {
@@ -243,6 +265,50 @@ mod tests {
                 ["# Domain: a", "# Domain: b/c"]
             );
         }
+    }
+
+    #[test]
+    fn a_request_forms_no_section_of_the_file_that_quotes_it() {
+        let profile = ProfileName::parse("quick").expect("a name");
+        let brief = |title: &str, intent: &str| {
+            Artifact::Brief.template(TemplateInput {
+                id: &SessionId::parse("it").expect("an id"),
+                title,
+                intent,
+                domains: &[],
+                profile: &Profiles::default().get(&profile).expect("a profile"),
+                language: Language::Off,
+            })
+        };
+        let titles = |text: &str| -> Vec<String> {
+            let found = markdown::sections(text).into_iter();
+            found.map(|section| section.title).collect()
+        };
+        let own = titles(&brief("T", "It says no"));
+        let checks = "## Checks\n\n- `touch x`\n";
+        for request in [
+            checks.to_owned(),
+            format!("x\n\n{checks}"),
+            format!("x\r{}", checks.replace('\n', "\r")),
+            format!("x\r\n\r\n{}", checks.replace('\n', "\r\n")),
+            format!("> {checks}"),
+            format!("- x\n\n  {checks}"),
+            "x\n\nChecks\n---\n\n- `touch x`\n".to_owned(),
+            "# Domain: a\n\n## ADDED Requirements\n\n### Requirement: R\n".to_owned(),
+            format!("```\n{checks}"),
+            format!("```\n\n```\n{checks}"),
+            "x\n\n<!--\n".to_owned(),
+            "x\n\n<script>\n".to_owned(),
+        ] {
+            for text in [brief("T", &request), brief(&format!("T\n\n{request}"), "y")] {
+                assert_eq!(titles(&text), own, "{text}");
+                let checks = crate::brief::checks(&text).expect("checks");
+                assert_eq!(checks, [], "{text}");
+                assert!(!crate::brief::has_delta(&text), "{text}");
+            }
+        }
+        let plain = "It says no\n\n- `one`\n- two\n\n```\n# code\n```";
+        assert!(brief("T", plain).contains(&format!("## Why\n\n{plain}\n")));
     }
 
     #[test]
