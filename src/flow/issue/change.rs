@@ -77,6 +77,9 @@ pub(crate) fn change(
         let mut changed: Vec<(Issue, Vec<Change>)> = Vec::new();
         for typed in typed {
             let issue = require_understood(snapshot, typed)?;
+            if edit.changes.iter().any(opens) {
+                super::sessions::require_no_archive(snapshot, &issue)?;
+            }
             let at = place(&mut changed, issue);
             let id = changed[at].0.id.clone();
             let fresh: Vec<Change> = (edit.changes.iter())
@@ -101,6 +104,11 @@ pub(crate) fn change(
             value: (),
         })
     })
+}
+
+/// Whether it says that there is something to do.
+fn opens(change: &Change) -> bool {
+    matches!(change, Change::Status(status) if !status.is_final())
 }
 
 /// The words of a subject, as far as a line has room.
