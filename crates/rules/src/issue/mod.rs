@@ -60,6 +60,11 @@ impl Status {
     pub fn is_final(self) -> bool {
         matches!(self, Status::Resolved | Status::Closed)
     }
+
+    /// Whether it says nothing without a claim or a solution.
+    pub fn needs_more(self) -> bool {
+        matches!(self, Status::Planned | Status::Queued | Status::InProgress)
+    }
 }
 
 vocabulary!(
