@@ -196,3 +196,21 @@ fn what_has_to_be_read_and_is_not_there_holds_the_stage() {
         }
     }
 }
+
+#[test]
+fn comments_and_fenced_code_address_no_statement_and_put_none_off() {
+    let s = asked(REQUEST, None);
+    build_approved(&s);
+    s.loopx(&["build"]).ok();
+    let text =
+        "# Record\n\n<!--\nI-1\n-->\n\nSo <!-- I-2 --> it is.\n\n```\n- I-3 deferred: later\n```\n";
+    put(&s, "execution-record.md", text).ok();
+    assert_eq!(fates(&s), ["missing"; 3]);
+    // A line keeps its number behind a comment.
+    let text = "# Record\n\n<!--\nI-1\n-->\n\n- I-3 deferred: later\n";
+    put(&s, "execution-record.md", text).ok();
+    assert_eq!(
+        coverage(&s)["statements"][2]["deferred"]["at"],
+        "execution-record.md:7"
+    );
+}

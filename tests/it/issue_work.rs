@@ -60,6 +60,14 @@ fn commits_and_the_archive_of_a_session_name_its_issues() {
     assert_eq!(named(&archive), [one.as_str(), two.as_str()], "{archive}");
     for id in [&one, &two] {
         assert_eq!(show(&s, id)["status"], "resolved");
+        // It would stay resolved: only the session can be opened again.
+        let word: [&[&str]; 2] = [
+            &["issue", "reopen", id],
+            &["issue", "edit", id, "--status", "open"],
+        ];
+        for args in word {
+            s.loopx(args).says("reopen --reason").fails_with(1);
+        }
     }
     s.loopx(&["fsck"]).ok();
 }

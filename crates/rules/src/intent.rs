@@ -6,6 +6,7 @@
 //! is about it.
 
 use super::artifact::Artifact;
+use super::markdown::without_asides;
 use super::texts::Texts;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
@@ -277,7 +278,9 @@ pub fn coverage(statements: &[Statement], texts: &Texts) -> Vec<CoveredStatement
         if *artifact == Artifact::Intent || !text.contains(PREFIX) {
             continue;
         }
-        for (at, line) in text.lines().enumerate() {
+        // What nobody reads on the page addresses nothing.
+        let written = without_asides(text);
+        for (at, line) in written.lines().enumerate() {
             match deferred(line) {
                 // Without a reason it is neither put off nor addressed.
                 Some((_, reason)) if reason.is_empty() => {}

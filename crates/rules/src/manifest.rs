@@ -206,7 +206,7 @@ pub fn task_reads(nodes: &[Node], only: Option<&str>, exists: &dyn Fn(&str) -> b
                 let mut row = Row::new(Stage::Build, "task-read", path.as_str(), 15);
                 row.reason = format!("{} has to read it", node.id);
                 row.required = required && !is_pattern;
-                row.exists = is_pattern || exists(path) || made(path);
+                row.exists = !leads_out(path) && (is_pattern || exists(path) || made(path));
                 row.task = Some(node.id.to_string());
                 if !required {
                     row.priority = 45;
@@ -217,6 +217,12 @@ pub fn task_reads(nodes: &[Node], only: Option<&str>, exists: &dyn Fn(&str) -> b
         }
     }
     rows
+}
+
+/// Whether a path leads out of the repository, or into what git keeps of it: nothing there is of the repository.
+fn leads_out(path: &str) -> bool {
+    let is_out = |part: &str| part == ".." || part.eq_ignore_ascii_case(".git");
+    path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(is_out)
 }
 
 /// What holds a stage: rows that it cannot do without and that are not there.
@@ -238,8 +244,25 @@ pub fn blockers(rows: &[Row], help: &dyn Fn(&Row) -> Hint) -> Vec<Blocker> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Row, settle};
+    use super::{MOST, Row, leads_out, settle};
     use crate::stage::Stage;
+
+    #[test]
+    fn what_leads_out_of_the_repository_or_into_git_is_not_in_it() {
+        for path in [
+            "../a",
+            "a/../../b",
+            "/etc/passwd",
+            ".git/config",
+            "a/.GIT/x",
+            "..\\a",
+        ] {
+            assert!(leads_out(path), "{path}");
+        }
+        for path in ["a", "a/b.rs", ".gitignore", ".github/x", "a..b", "src/*.rs"] {
+            assert!(!leads_out(path), "{path}");
+        }
+    }
 
     #[test]
     fn one_row_for_a_path_and_the_required_ones_always_fit() {

@@ -5,7 +5,7 @@
 use super::headings;
 use super::policy::Language;
 use loopx_spec::front::FrontMatter;
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 /// A level-2 section.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,6 +182,34 @@ pub fn section_text(text: &str, title: &str) -> Option<String> {
             .trim()
             .to_owned(),
     )
+}
+
+/// A text line by line, with nothing where comments and fenced code stand.
+pub fn without_asides(text: &str) -> String {
+    let mut out: Vec<u8> = text.bytes().collect();
+    let mut blank = |range: std::ops::Range<usize>| {
+        for byte in out.get_mut(range).into_iter().flatten() {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+    };
+    for (event, range) in Parser::new(text).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_))) => blank(range),
+            Event::Start(Tag::HtmlBlock) | Event::InlineHtml(_) => {
+                let mut from = range.start;
+                while let Some(start) = text[from..range.end].find("<!--") {
+                    let start = from + start;
+                    let end = text[start..range.end].find("-->");
+                    from = end.map_or(range.end, |end| start + end + 3);
+                    blank(start..from);
+                }
+            }
+            _ => {}
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// HTML without its comments; an unclosed comment runs to the end.

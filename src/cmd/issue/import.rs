@@ -36,6 +36,9 @@ pub struct ImportArgs {
     /// What a word of status, kind or priority becomes, as "In Review=in_progress" or "priority:P5=4"; repeat it
     #[arg(long = "map", value_name = "WORD=VALUE")]
     map: Vec<String>,
+    /// A name for this backlog, where another one of its format has the same ids
+    #[arg(long, value_name = "NAME", conflicts_with = "todos")]
+    source: Option<String>,
     /// Say what would be taken over, and take nothing
     #[arg(long)]
     dry_run: bool,
@@ -58,6 +61,7 @@ pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         from,
         format: args.format.as_deref().map(str::parse).transpose()?,
         map: map.collect::<Result<_>>()?,
+        source: args.source,
         dry_run: args.dry_run,
     };
     let report = flow::import(ctx, &request)?;

@@ -7,14 +7,11 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::is_day;
+use loopx_rules::issue::limits::{LONGEST_LINE, LONGEST_TEXT, is_line};
 use loopx_rules::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind};
 use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_store::Snapshot;
 
-/// The longest text of one line.
-const LONGEST_LINE: usize = 300;
-/// The longest description, in bytes: what is longer is a document.
-const LONGEST_TEXT: usize = 64 * 1024;
 /// The longest field without a counterpart, in bytes.
 const LONGEST_KEPT: usize = 256 * 1024;
 
@@ -86,6 +83,9 @@ pub(crate) fn change(
         let mut changed: Vec<(Issue, Vec<Change>)> = Vec::new();
         for typed in typed {
             let issue = require_understood(snapshot, typed)?;
+            if edit.changes.iter().any(opens) {
+                super::sessions::require_no_archive(snapshot, &issue)?;
+            }
             let at = place(&mut changed, issue);
             let id = changed[at].0.id.clone();
             let fresh: Vec<Change> = (edit.changes.iter())
@@ -110,6 +110,11 @@ pub(crate) fn change(
             value: (),
         })
     })
+}
+
+/// Whether it says that there is something to do.
+fn opens(change: &Change) -> bool {
+    matches!(change, Change::Status(status) if !status.is_final())
 }
 
 /// The words of a subject, as far as a line has room.
@@ -388,8 +393,7 @@ fn invalid(message: String) -> Failure {
 }
 
 fn one_line(what: &str, text: &str) -> Result<()> {
-    let is_line = !text.trim().is_empty() && !text.chars().any(char::is_control);
-    match is_line && text.chars().count() <= LONGEST_LINE {
+    match is_line(text) {
         true => Ok(()),
         false => Err(invalid(format!(
             "expected {what} as one line of at most {LONGEST_LINE} characters, found {text:?}"

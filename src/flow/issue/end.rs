@@ -214,6 +214,7 @@ pub(crate) fn reopen(
                 )
                 .help(command!("issue show {}", issue.id)));
             }
+            super::sessions::require_no_archive(snapshot, &issue)?;
             steps.push(Step {
                 id: issue.id.clone(),
                 body: IssueEvent::Changed {

@@ -38,6 +38,8 @@ pub(crate) struct Request {
     pub from: From,
     pub format: Option<Format>,
     pub map: Vec<foreign::Wish>,
+    /// A name that tells this backlog from another one of its format, whose ids are the same.
+    pub source: Option<String>,
     pub dry_run: bool,
 }
 
@@ -108,9 +110,21 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         map: request.map.clone(),
         kinds,
     };
-    let (format, taken) = read(ctx, request, &wishes)?;
+    let (format, mut taken) = read(ctx, request, &wishes)?;
+    if let Some(name) = &request.source {
+        let all = taken
+            .items
+            .iter_mut()
+            .filter(|item| item.plain.id.is_none());
+        for source in all.filter_map(|item| item.plain.source.as_mut()) {
+            source.system = format!("{}:{name}", source.system);
+        }
+    }
     let snapshot = ctx.store()?.snapshot()?;
     let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, taken)?;
+    if format == Format::Loopx.to_string() {
+        sorting.settle();
+    }
     sorting.links();
     sorting.check(ctx);
     let wishes = sorting.unmapped();
@@ -228,6 +242,30 @@ fn is_under(path: &str, under: Option<&str>) -> bool {
         || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// What has the source of an issue that is here, and neither its title nor its time: it is another issue of a backlog
+/// that counts as this one did.
+fn others(issues: &[Issue], taken: &Taken) -> Vec<Finding> {
+    let here = issues
+        .iter()
+        .filter_map(|one| Some((one.source.as_ref()?, one)));
+    let here: HashMap<&Source, &Issue> = here.collect();
+    let differs = |item: &Item| {
+        let source = item.plain.source.as_ref()?;
+        let one = here.get(source)?;
+        let there = item.plain.created.as_ref()?.at.as_ref()?;
+        let made = one.made.as_ref()?.at.as_ref()?;
+        (item.plain.title.trim() != one.title && there != made).then(|| Finding {
+            at: item.at.clone(),
+            message: format!(
+                "{} is {} here, `{}` of {made}; this is `{}` of {there}: a name tells the two backlogs apart, \
+                 as --source NAME",
+                source.id, one.id, one.title, item.plain.title
+            ),
+        })
+    };
+    taken.items.iter().filter_map(differs).collect()
+}
+
 /// What is to be taken over beside what is here.
 struct Sorting {
     taken: Taken,
@@ -251,6 +289,8 @@ impl Sorting {
         let by_source: HashMap<Source, IssueId> = (issues.iter())
             .filter_map(|issue| Some((issue.source.clone()?, issue.id.clone())))
             .collect();
+        let others = others(&issues, &taken);
+        taken.faults.extend(others);
         let mut folders: HashSet<IssueId> = HashSet::new();
         snapshot.issue_ids(|name| folders.extend(IssueId::parse(name)))?;
         let mut sorting = Sorting {
@@ -295,6 +335,19 @@ impl Sorting {
         }
         sorting.taken = taken;
         Ok(sorting)
+    }
+
+    /// Gives what comes a status that it can have here, and says where that is another one.
+    fn settle(&mut self) {
+        for (at, item) in self.taken.items.iter_mut().enumerate() {
+            if self.comes[at] {
+                let said = item.plain.settle().into_iter();
+                self.taken.remarks.extend(said.map(|message| Finding {
+                    at: item.at.clone(),
+                    message,
+                }));
+            }
+        }
     }
 
     /// The issue that a link names: in what is taken over, or here.

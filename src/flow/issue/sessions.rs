@@ -25,20 +25,52 @@ pub(super) fn settle(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()
     if !issues.iter().any(asks) {
         return Ok(());
     }
-    let mut endings: HashMap<SessionId, Option<Ending>> = HashMap::new();
-    for (id, summary) in snapshot.summaries(true)? {
-        if let Ok(summary) = summary {
-            // An active session comes first, and hides an archived one of its name.
-            endings.entry(id).or_insert(summary.ending);
-        }
-    }
+    let endings = endings(snapshot)?;
     for issue in issues.iter_mut().filter(|issue| asks(issue)) {
         settle_one(issue, &endings);
     }
     Ok(())
 }
 
-fn settle_one(issue: &mut Issue, endings: &HashMap<SessionId, Option<Ending>>) {
+type Endings = HashMap<SessionId, Option<Ending>>;
+
+fn endings(snapshot: &Snapshot<'_>) -> Result<Endings> {
+    let mut endings = Endings::new();
+    for (id, summary) in snapshot.summaries(true)? {
+        if let Ok(summary) = summary {
+            // An active session comes first, and hides an archived one of its name.
+            endings.entry(id).or_insert(summary.ending);
+        }
+    }
+    Ok(endings)
+}
+
+/// Refuses to open an issue that an archive resolves: it would stay resolved.
+pub(super) fn require_no_archive(snapshot: &Snapshot<'_>, issue: &Issue) -> Result<()> {
+    if issue.sessions.is_empty() {
+        return Ok(());
+    }
+    let endings = endings(snapshot)?;
+    let is_archived = |one: &&ForIt| {
+        matches!(
+            endings.get(&one.session),
+            Some(Some(Ending::Archived { .. }))
+        )
+    };
+    match issue.sessions.iter().find(is_archived) {
+        None => Ok(()),
+        Some(one) => Err(Failure::refused(
+            Code::IssueEnded,
+            format!(
+                "{} is resolved as long as session {} is archived",
+                issue.id, one.session
+            ),
+        )
+        .help(command!("reopen --reason WHY").session(&one.session))),
+    }
+}
+
+fn settle_one(issue: &mut Issue, endings: &Endings) {
     let known: Vec<(&ForIt, &Option<Ending>)> = issue
         .sessions
         .iter()

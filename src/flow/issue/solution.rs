@@ -7,6 +7,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::OpId;
 use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::limits::is_path;
 use loopx_rules::issue::solution::{
     MENDS, Proposal, Scores, Solution, Touched, Verdict, depth, exhausted,
 };
@@ -426,10 +427,7 @@ fn check(proposal: &Proposal) -> Result<()> {
 /// Refuses a path that leads out of the repository.
 fn require_path(touched: &Touched) -> Result<()> {
     let path = &touched.path;
-    let is_plain =
-        |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
-    let parts = path.strip_suffix('/').unwrap_or(path);
-    match parts.split('/').all(is_plain) && !path.contains(['\\', ':']) {
+    match is_path(path) {
         true => Ok(()),
         false => Err(invalid(format!(
             "expected a path from the top of the repository, found {path:?}"

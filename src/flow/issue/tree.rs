@@ -209,6 +209,13 @@ fn load(path: &Path) -> Result<File> {
 }
 
 fn unreadable(name: &str, error: &std::io::Error) -> Failure {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Failure::not_found(
+            Code::ImportMissing,
+            format!("there is no file and no folder `{name}`"),
+        )
+        .help(command!("help issue import"));
+    }
     Failure::usage(
         Code::FileUnreadable,
         format!("cannot read `{name}`: {error}"),

@@ -8,6 +8,7 @@
 mod brought;
 
 use super::event::{Change, IssueEvent};
+use super::limits::can_be;
 use super::solution::{Failed, Proposal, Solution};
 use super::{
     Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Said, Status, Texts, Version,
@@ -190,7 +191,7 @@ fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> 
                 if matches!(event, IssueEvent::Created { .. }) {
                     created.get_or_insert_with(|| signed(op));
                 }
-                folding.event(at, event);
+                folding.event(id, at, event);
             }
             Body::Note(note) => folding.comments.push(Comment {
                 op: op.op.clone(),
@@ -226,8 +227,9 @@ fn taken_back<'o>(words: impl Iterator<Item = &'o Word>) -> BTreeSet<&'o OpId> {
 }
 
 impl Folding<'_> {
-    fn event(&mut self, at: usize, event: &IssueEvent) {
-        for change in event.changes() {
+    fn event(&mut self, id: &IssueId, at: usize, event: &IssueEvent) {
+        let changes = event.changes().iter();
+        for change in changes.filter(|change| can_be(id, change)) {
             match Effect::of(change) {
                 Effect::Write(field) => self.write(at, field, change.clone()),
                 Effect::Put(member) => self.members.entry(member).or_default().push(at),

@@ -256,3 +256,76 @@ fn the_beginning_of_an_issue_can_be_taken_back() {
     );
     assert_eq!(ada.issue().title, "a");
 }
+
+#[test]
+fn what_no_command_could_have_written_changes_nothing() {
+    use super::solution::{Action, Scores, Touched};
+    use super::{Link, LinkKind};
+    let solution = |path: &str, task: &str| {
+        Change::Solution(Box::new(Proposal {
+            approach: "a".to_owned(),
+            tasks: vec![serde_json::json!({ "id": task })],
+            files: vec![Touched {
+                path: path.to_owned(),
+                action: Action::Modify,
+            }],
+            ..Proposal::default()
+        }))
+    };
+    let created = || IssueEvent::Created {
+        changes: vec![Change::Title("a".to_owned())],
+    };
+    let mut ada = Knows::default();
+    ada.write(0, created());
+    let forged = [
+        Change::Title("a\n\u{1b}[31m".to_owned()),
+        Change::Title("a".repeat(1 << 20)),
+        Change::Kind("../x".to_owned()),
+        Change::Priority(99),
+        Change::Link(Link {
+            kind: LinkKind::BlockedBy,
+            to: id(),
+        }),
+        solution("/etc/passwd", "T-1"),
+        solution("../../x", "T-1"),
+        solution("code.txt", "../T-1"),
+    ];
+    ada.write(
+        0,
+        IssueEvent::Changed {
+            changes: forged.to_vec(),
+        },
+    );
+    let read = fold(&id(), &ada.ops).expect("an issue");
+    let issue = &read.issue;
+    assert_eq!((issue.title.as_str(), issue.kind.as_str()), ("a", "task"));
+    assert_eq!(
+        (issue.priority, issue.links.len(), issue.solutions),
+        (2, 0, 0)
+    );
+    // A true solution, judged with more than there is.
+    ada.write(
+        0,
+        IssueEvent::Solution {
+            changes: vec![solution("code.txt", "T-1")],
+        },
+    );
+    let of = ada.ops.last().expect("a record").op.clone();
+    let scores = Scores {
+        feasibility: 250,
+        risk: 250,
+        completeness: 250,
+    };
+    ada.write(
+        0,
+        IssueEvent::Solution {
+            changes: vec![Change::Score {
+                solution: of,
+                scores: Some(scores),
+            }],
+        },
+    );
+    let read = fold(&id(), &ada.ops).expect("an issue");
+    assert_eq!(read.texts.solutions.len(), 1);
+    assert_eq!(read.texts.solutions[0].scored, None);
+}

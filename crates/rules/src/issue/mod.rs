@@ -12,6 +12,7 @@ mod graph;
 mod id;
 #[cfg(test)]
 mod laws;
+pub mod limits;
 pub mod plain;
 pub mod queue;
 mod short;
@@ -59,6 +60,11 @@ impl Status {
     /// Whether nothing is left to do.
     pub fn is_final(self) -> bool {
         matches!(self, Status::Resolved | Status::Closed)
+    }
+
+    /// Whether it says nothing without a claim or a solution.
+    pub fn needs_more(self) -> bool {
+        matches!(self, Status::Planned | Status::Queued | Status::InProgress)
     }
 }
 

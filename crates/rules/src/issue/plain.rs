@@ -2,7 +2,7 @@
 
 use super::event::Change;
 use super::filter::minutes;
-use super::{ForIt, Issue, IssueId, Kept, LAST_PRIORITY, Made, Place, Said, Source, Texts};
+use super::{ForIt, Issue, IssueId, Kept, LAST_PRIORITY, Made, Place, Said, Source, Status, Texts};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use serde::{Deserialize, Serialize};
@@ -138,6 +138,29 @@ impl Plain {
         changes
     }
 
+    /// Has it come with a status that it can have without the claim and the solution that no line brings. Says what
+    /// became of it, where something did.
+    pub fn settle(&mut self) -> Vec<String> {
+        let mut said = Vec::new();
+        if let Some(status) = self.status.filter(|status| status.needs_more()) {
+            self.status = Some(Status::Open);
+            let what = match status {
+                Status::InProgress => "nobody here has it in hand",
+                _ => "it has no solution here",
+            };
+            said.push(format!("it was {status}, and comes as open: {what}"));
+        }
+        if let Some(Value::Array(all)) = self.kept.get(SOLUTIONS)
+            && !all.is_empty()
+        {
+            let many = all.len();
+            said.push(format!(
+                "solutions: {many} are kept as data; propose again what is wanted with `issue solution add`"
+            ));
+        }
+        said
+    }
+
     /// An issue as a line has it.
     pub fn of(issue: &Issue, texts: &Texts) -> Self {
         let created = issue.made.clone().unwrap_or_else(|| Made {
@@ -159,6 +182,19 @@ impl Plain {
         let mut kept = texts.kept.clone();
         if !issue.sessions.is_empty() {
             kept.insert(SESSIONS.to_owned(), sessions(&issue.sessions));
+        }
+        if !texts.solutions.is_empty()
+            && let Ok(solutions) = serde_json::to_value(&texts.solutions)
+        {
+            kept.insert(SOLUTIONS.to_owned(), solutions);
+        }
+        if !texts.failures.is_empty()
+            && let Ok(failures) = serde_json::to_value(&texts.failures)
+        {
+            kept.insert("failures".to_owned(), failures);
+        }
+        if let Some(bound) = &issue.bound {
+            kept.insert("bound".to_owned(), bound.solution.as_str().into());
         }
         if !issue.apart.is_empty()
             && let Ok(apart) = serde_json::to_value(&issue.apart)
@@ -199,6 +235,10 @@ impl Plain {
         }
     }
 }
+
+/// The name under which the solutions of an issue are kept where it is taken over. As data: they are bound, judged and
+/// rejected by records that are not there.
+const SOLUTIONS: &str = "solutions";
 
 /// The name under which the sessions of an issue are kept where it is taken over. As data: a session that only a line
 /// names resolves nothing.
