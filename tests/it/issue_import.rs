@@ -681,9 +681,9 @@ fn two_backlogs_with_the_same_ids_are_told_apart_by_a_name() {
             "{{\"id\":\"bd-1\",\"title\":\"{title}\",\"status\":\"open\",\"priority\":1,\"issue_type\":\"task\",\"created_at\":\"2026-01-0{day}T09:00:00Z\"}}\n"
         )
     };
-    s.write("one.jsonl", &line("One", 1));
-    s.write("other.jsonl", &line("Other", 2));
-    s.write("renamed.jsonl", &line("One, renamed", 1));
+    s.write("one.jsonl", line("One", 1));
+    s.write("other.jsonl", line("Other", 2));
+    s.write("renamed.jsonl", line("One, renamed", 1));
     import(&s, &["one.jsonl", "--format", "beads"]);
     let found = faults(&s, &["other.jsonl", "--format", "beads"]);
     assert!(
