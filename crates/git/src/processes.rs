@@ -87,7 +87,12 @@ mod tests {
             .stdout(std::process::Stdio::null())
             .spawn()
             .expect("git");
-        assert!(git_is_at_work(&[here.path()]));
+        // Linux wakes whoever spawned it a moment before the process has its new name.
+        let soon = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !git_is_at_work(&[here.path()]) {
+            assert!(std::time::Instant::now() < soon, "git is not seen");
+            std::thread::yield_now();
+        }
         assert!(!git_is_at_work(&[there.path()]));
         drop(git.stdin.take());
         git.wait().expect("an end");
