@@ -139,6 +139,25 @@ pub(crate) struct Act<T> {
 }
 
 impl<T> Act<T> {
+    /// The act and its value apart: what records an act is compiled once, not for each type of value.
+    fn split(self) -> (Act<()>, T) {
+        let act = Act {
+            body: self.body,
+            what: self.what,
+            reason: self.reason,
+            writes: self.writes,
+            outputs: self.outputs,
+            takes: self.takes,
+            log: self.log,
+            bases: self.bases,
+            claim: self.claim,
+            word: self.word,
+            failure: self.failure,
+            value: (),
+        };
+        (act, self.value)
+    }
+
     pub(crate) fn new(body: impl Into<Body>, what: impl Into<String>, value: T) -> Self {
         Act {
             body: body.into(),
@@ -509,6 +528,24 @@ pub(super) fn build<T>(
     act: Act<T>,
     identity: &Identity,
 ) -> Result<Decision<Built<T>>> {
+    let (act, value) = act.split();
+    let recorded = recorded(ctx, snapshot, session, facts, act, identity)?;
+    let (state, saved, taken, ()) = recorded.value;
+    Ok(Decision {
+        edits: recorded.edits,
+        message: recorded.message,
+        value: (state, saved, taken, value),
+    })
+}
+
+fn recorded(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    facts: Facts<'_>,
+    act: Act<()>,
+    identity: &Identity,
+) -> Result<Decision<Built<()>>> {
     let repo = &ctx.repo;
     let Act {
         body,
@@ -522,7 +559,7 @@ pub(super) fn build<T>(
         claim,
         word,
         failure,
-        value,
+        value: (),
     } = act;
     if let (Some(missing), Body::Session(step)) = (&facts.base_missing, &body)
         && !step.event.asks_no_policy()
@@ -619,7 +656,7 @@ pub(super) fn build<T>(
     Ok(Decision {
         edits,
         message,
-        value: (state, saved, taken, value),
+        value: (state, saved, taken, ()),
     })
 }
 

@@ -5,6 +5,7 @@
 //! This crate knows no session, no stage and no git library; what it holds is made elsewhere and judged elsewhere.
 
 pub mod age;
+pub mod alignment;
 pub mod code;
 pub mod commit_object;
 pub mod env;

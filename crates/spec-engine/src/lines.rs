@@ -4,7 +4,8 @@
 //! neighbouring steps have not touched each other, while a line merge takes neighbours for a conflict.
 
 use super::words;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use loopx_base::alignment;
+use similar::DiffOp;
 
 /// Merges three texts by lines; `None` when they conflict.
 ///
@@ -241,7 +242,7 @@ impl Edit<'_> {
 
 fn edits<'t>(base: &[&'t str], side: &[&'t str]) -> Vec<Edit<'t>> {
     let mut list = Vec::new();
-    for op in capture_diff_slices(Algorithm::Myers, base, side) {
+    for op in alignment::shortest(base, side) {
         if matches!(op, DiffOp::Equal { .. }) {
             continue;
         }

@@ -390,33 +390,62 @@ impl<'r> Store<'r> {
         mut note: impl FnMut(&[Committed<T>]) -> Result<()>,
     ) -> Result<Vec<Committed<T>>> {
         let build = |shadow: Option<&Oid>| {
-            let first = self.readable_since(shadow)?.commit().clone();
-            let mut tip = first.clone();
-            let mut made = Vec::new();
-            let mut why = String::new();
-            for one in what {
-                let snapshot = Snapshot::at(self.repo, tip, &self.branch)?;
-                let Decision {
-                    edits,
-                    message,
-                    value,
-                } = decide(&snapshot, one)?;
-                let on = (snapshot.tree(), snapshot.commit());
-                let (_, commit) = self.commit_on(on, &edits, &message, identity)?;
-                why = message.lines().next().unwrap_or_default().to_owned();
-                tip = commit.clone();
-                made.push(Committed { commit, value });
-            }
-            if what.len() > 1 {
-                why = format!("{why}, the last of {}", what.len());
-            }
+            let mut values = Vec::with_capacity(what.len());
+            let decide = &mut |snapshot: &Snapshot<'r>, at: usize| {
+                let decision = decide(snapshot, &what[at])?;
+                values.push(decision.value);
+                Ok(Decision {
+                    edits: decision.edits,
+                    message: decision.message,
+                    value: (),
+                })
+            };
+            let chain = self.commits(identity, shadow, what.len(), decide)?;
+            let made = chain.value.into_iter().zip(values);
+            let made = made.map(|(commit, value)| Committed { commit, value });
             Ok(Move {
-                old: Some(first),
-                new: tip,
-                why: format!("loopx: {why}"),
-                value: made,
+                old: chain.old,
+                new: chain.new,
+                why: chain.why,
+                value: made.collect(),
             })
         };
-        self.transact_noting(lock, build, |next| note(&next.value))
+        self.transact_noting(lock, build, |made: &Vec<Committed<T>>| note(made))
+    }
+
+    /// So many commits on the branch, each as `decide` says of the state that the commit before it left.
+    fn commits(
+        &self,
+        identity: &Identity,
+        shadow: Option<&Oid>,
+        count: usize,
+        decide: &mut dyn FnMut(&Snapshot<'r>, usize) -> Result<Decision<()>>,
+    ) -> Result<Move<Vec<Oid>>> {
+        let first = self.readable_since(shadow)?.commit().clone();
+        let mut tip = first.clone();
+        let mut made = Vec::with_capacity(count);
+        let mut why = String::new();
+        for at in 0..count {
+            let snapshot = Snapshot::at(self.repo, tip, &self.branch)?;
+            let Decision { edits, message, .. } = decide(&snapshot, at)?;
+            let on = (snapshot.tree(), snapshot.commit());
+            let (_, commit) = self.commit_on(on, &edits, &message, identity)?;
+            message
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .clone_into(&mut why);
+            tip = commit.clone();
+            made.push(commit);
+        }
+        if count > 1 {
+            why = format!("{why}, the last of {count}");
+        }
+        Ok(Move {
+            old: Some(first),
+            new: tip,
+            why: format!("loopx: {why}"),
+            value: made,
+        })
     }
 }

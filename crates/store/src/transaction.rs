@@ -14,6 +14,7 @@ use loopx_base::hint::command;
 use loopx_base::id::Oid;
 use loopx_base::unfinished::Unfinished;
 use loopx_git::{Entry, EntryKind, Identity, Repo, Swap};
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 /// How long a branch that others keep moving is tried. Only writers that do not know our lock can cost
@@ -46,22 +47,48 @@ impl Store<'_> {
         self.transact_noting(lock, decide, |_| Ok(()))
     }
 
-    /// The same; `note` sees each move before it is tried.
+    /// Moves the branch as [`Store::transact`] does; `note` sees the value of each move before the move is tried.
     pub(super) fn transact_noting<T>(
         &self,
         lock: &Lock,
         mut decide: impl FnMut(Option<&Oid>) -> Result<Move<T>>,
-        mut note: impl FnMut(&Move<T>) -> Result<()>,
+        mut note: impl FnMut(&T) -> Result<()>,
     ) -> Result<T> {
+        // The loop knows no value: it is compiled once, not for each type that a caller decides on.
+        let value = RefCell::new(None);
+        let decide = &mut |shadow: Option<&Oid>| {
+            let next = decide(shadow)?;
+            value.replace(Some(next.value));
+            Ok(Move {
+                old: next.old,
+                new: next.new,
+                why: next.why,
+                value: (),
+            })
+        };
+        let note = &mut || value.borrow().as_ref().map_or(Ok(()), &mut note);
+        self.move_branch(lock, decide, note)?;
+        value.into_inner().ok_or_else(|| {
+            let message = "the branch moved without a decision";
+            Failure::internal(Code::BranchBusy, message)
+        })
+    }
+
+    fn move_branch(
+        &self,
+        lock: &Lock,
+        decide: &mut dyn FnMut(Option<&Oid>) -> Result<Move<()>>,
+        note: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
         let mut tries = Tries::new();
         loop {
             let next = decide(self.shadow().as_ref())?;
             if next.old.as_ref() == Some(&next.new) {
-                return Ok(next.value);
+                return Ok(());
             }
-            note(&next)?;
+            note()?;
             match self.swap(lock, &next.new, next.old.as_ref(), &next.why)? {
-                Swap::Moved => return Ok(next.value),
+                Swap::Moved => return Ok(()),
                 Swap::Locked => return Err(self.held(&self.branch_ref())),
                 Swap::Lost => tries.lost(self.branch())?,
             }

@@ -1,6 +1,7 @@
 //! The lines of one text that two people wrote apart, as one text: where both changed the same place there is none.
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use loopx_base::alignment;
+use similar::DiffOp;
 
 /// Merges two texts that were made from `base`, line by line; `None` where they changed the same lines, or lines that
 /// touch, in different ways.
@@ -54,7 +55,7 @@ fn touch(a: &Change, b: &Change) -> bool {
 }
 
 fn changes(base: &[String], side: &[String]) -> Vec<Change> {
-    let ops = capture_diff_slices(Algorithm::Myers, base, side);
+    let ops = alignment::shortest(base, side);
     let ops = ops
         .into_iter()
         .filter(|op| !matches!(op, DiffOp::Equal { .. }));

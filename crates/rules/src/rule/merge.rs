@@ -3,8 +3,9 @@
 //! merges lines.
 
 use super::layout::{Layout, Section, Unit, UnitKey};
+use loopx_base::alignment;
 use loopx_spec::{Eol, merge3, to_lf, with_eol};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::DiffOp;
 use std::collections::BTreeMap;
 use std::hash::Hash;
 
@@ -228,7 +229,7 @@ impl Aligned {
     fn of<K: Eq + Hash + Ord>(base: &[K], side: &[K]) -> Self {
         let mut matched = vec![None; base.len()];
         let mut owner: Vec<Option<usize>> = vec![None; side.len()];
-        for op in capture_diff_slices(Algorithm::Patience, base, side) {
+        for op in alignment::patient(base, side) {
             if let DiffOp::Equal {
                 old_index,
                 new_index,
