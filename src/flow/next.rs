@@ -9,6 +9,7 @@ use super::{archive, coverage, effective_target, lease, rebase, review, sign, up
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::SessionId;
+use loopx_base::working_tree::Uncommitted;
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::next;
@@ -87,7 +88,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         _ => upstream::missing(ctx, state)?,
     };
     let archive = held(ctx, snapshot, &facts)?;
-    let worktree = worktree(ctx, state)?;
+    let worktree = worktree(ctx, &facts)?;
     let remote = distance(ctx)?;
     let here = Here {
         who: identity.map(|identity| &identity.author),
@@ -287,12 +288,13 @@ fn onto(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Opt
     }
 }
 
-fn worktree(ctx: &Context, state: &State) -> Result<Option<Worktree>> {
+fn worktree(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Worktree>> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(None);
     };
+    let bound = &facts.state.branch;
     let branch = ctx.head()?.branch;
-    let elsewhere = match &state.branch {
+    let elsewhere = match bound {
         Some(bound) if branch.as_ref() != Some(bound) => {
             ctx.repo.checked_out_in(&format!("refs/heads/{bound}"))?
         }
@@ -303,11 +305,43 @@ fn worktree(ctx: &Context, state: &State) -> Result<Option<Worktree>> {
         .and_then(|dir| dir.canonicalize().ok())
         .is_some_and(|dir| top.canonicalize().is_ok_and(|top| top == dir));
     Ok(Some(Worktree {
-        branch,
         sequence: ctx.repo.sequence(),
         elsewhere: elsewhere.map(|path| path.display().to_string()),
+        in_the_way: match bound {
+            Some(bound) if branch.as_ref() != Some(bound) => in_the_way(ctx, facts, bound)?,
+            _ => Vec::new(),
+        },
+        branch,
         is_top,
     }))
+}
+
+/// The uncommitted files that HEAD and the branch have in two versions: a switch would overwrite them (git-switch(1)).
+fn in_the_way(ctx: &Context, facts: &Facts<'_>, branch: &str) -> Result<Vec<Uncommitted>> {
+    let open = facts
+        .code
+        .as_ref()
+        .map_or(&[][..], |code| &code.uncommitted);
+    let tip = ctx.repo.find_ref(&format!("refs/heads/{branch}"))?;
+    let (Some(tip), false) = (tip, open.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let there = ctx.repo.commit_info(&tip)?.tree;
+    let here = match ctx.head()?.commit {
+        Some(head) => Some(ctx.repo.commit_info(&head)?.tree),
+        None => None,
+    };
+    let mut found = Vec::new();
+    for one in open {
+        let before = match &here {
+            Some(tree) => ctx.repo.entry_at(tree, &one.path)?,
+            None => None,
+        };
+        if before != ctx.repo.entry_at(&there, &one.path)? {
+            found.push(one.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// How far the branch of the sessions is from what was last seen of the remote's. Asks no network.

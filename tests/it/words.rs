@@ -191,6 +191,26 @@ fn u17_what_is_about_the_code_is_refused_on_another_branch() {
 }
 
 #[test]
+fn edits_that_a_switch_would_overwrite_are_put_aside_before_the_switch_is_next() {
+    let s = at("build", "src/**", "");
+    s.commit_file("src/one.txt", "of demo\n", "work").ok();
+    s.git(&["switch", "-q", "main"]).ok();
+    let next = || s.loopx(&["-s", "demo", "next"]).ok();
+    s.write("src/other.txt", "in nobody's way\n");
+    assert_eq!(next(), "git switch demo\n");
+    s.write("src/one.txt", "of nobody\n");
+    assert_ne!(s.git(&["switch", "demo"]).code, Some(0));
+    let words = "stash push --include-untracked -- src/one.txt";
+    assert_eq!(next(), format!("git {words}\n"));
+    let status = s.loopx(&["-s", "demo", "status"]).ok();
+    assert!(status.contains("git stash pop"), "{status}");
+    s.git(&words.split(' ').collect::<Vec<_>>()).ok();
+    assert_eq!(next(), "git switch demo\n");
+    s.git(&["switch", "demo"]).ok();
+    assert_eq!(s.read("src/one.txt"), "of demo\n");
+}
+
+#[test]
 fn approve_without_a_stage_goes_on_and_enter_takes_the_step_too() {
     let s = Sandbox::new();
     begin(&s, "");

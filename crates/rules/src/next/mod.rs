@@ -125,6 +125,8 @@ pub struct Worktree {
     pub sequence: Option<Sequence>,
     /// Another worktree has the session's branch checked out: where.
     pub elsewhere: Option<String>,
+    /// Files with edits that a switch to the session's branch would overwrite, so that git refuses the switch.
+    pub in_the_way: Vec<Uncommitted>,
     /// The current folder is the top, so that paths may be typed as they are.
     pub is_top: bool,
 }
@@ -510,12 +512,32 @@ fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         let said = format!("the branch {bound} is checked out in {path}: go on there");
         return Some(Advised::write(said));
     }
+    if !worktree.in_the_way.is_empty() {
+        return Some(stash(worktree, bound));
+    }
     Some(
         Advised::from(Hint::git(format!("switch {}", shell_word(bound)))).advice(format!(
             "the session is on branch {bound}, and {} is checked out here",
             worktree.branch.as_deref().unwrap_or("a detached HEAD")
         )),
     )
+}
+
+/// Puts edits aside that git would not overwrite.
+fn stash(worktree: &Worktree, bound: &str) -> Advised {
+    let files: Vec<&Uncommitted> = worktree.in_the_way.iter().collect();
+    let is_new = files.iter().any(|one| one.state == FileState::Untracked);
+    let untracked = if is_new { " --include-untracked" } else { "" };
+    let (has, them) = match files.len() {
+        1 => ("has", "it"),
+        _ => ("have", "them"),
+    };
+    let paths = words(&files, worktree);
+    Advised::from(Hint::git(format!("stash push{untracked} -- {paths}"))).advice(format!(
+        "{} {has} edits that the switch to the session's branch {bound} would overwrite: put {them} aside; \
+         `git stash pop` brings {them} back",
+        named(&files)
+    ))
 }
 
 /// A merge, rebase or the like that is under way.
