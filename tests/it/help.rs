@@ -5,6 +5,7 @@ use clap::{CommandFactory, Parser};
 use git_loopx::testing::{Cli, described};
 use git_loopx::testing::{GROUPS, examples};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 fn words(line: &str) -> Vec<String> {
     shlex::split(line).expect(line)
@@ -121,7 +122,7 @@ fn help_is_one_screen_and_its_topics_are_too() {
         move     approve  run  review  finish  archive  undo\n\
         team     sync  list  verify\n\
         more     git loopx help --all\n\
-        topics   git loopx help TOPIC: stages, profiles, specs, hooks, agents, words,\n         codes\n\n\
+        topics   git loopx help TOPIC: stages, profiles, specs, hooks, agents, words,\n         licenses, codes\n\n\
         git loopx start --quick \"Fix the typo in the login form\"\n\
         git loopx help start\n"
     );
@@ -205,6 +206,50 @@ fn the_options_of_every_command_stand_apart_from_its_own() {
         assert!(
             !own.contains(option) && everywhere.contains(option),
             "{help}"
+        );
+    }
+}
+
+#[test]
+fn the_licences_name_each_library_in_the_version_that_is_linked() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
+    let quoted = |line: &str, key: &str| {
+        let value = line.strip_prefix(key)?.strip_prefix(" = \"")?;
+        Some(value.strip_suffix('"')?.to_owned())
+    };
+    let lock = read("Cargo.lock");
+    let names = lock.lines().filter_map(|line| quoted(line, "name"));
+    // The first `version` of the file is its own format, and stands unquoted.
+    let versions = lock.lines().filter_map(|line| quoted(line, "version"));
+    let locked: BTreeSet<(String, String)> = names.zip(versions).collect();
+    let text = Sandbox::new().loopx(&["help", "licenses"]).ok();
+    let rows = text.lines().filter_map(|line| {
+        let (library, _) = line.strip_prefix("  ")?.split_once(": ")?;
+        let (name, version) = library.split_once(' ')?;
+        Some((name.to_owned(), version.to_owned()))
+    });
+    let rows: BTreeSet<_> = rows
+        .filter(|(_, version)| version.starts_with(|c: char| c.is_ascii_digit()))
+        .collect();
+    let unknown: Vec<_> = rows.difference(&locked).collect();
+    assert!(unknown.is_empty(), "run .ci/licenses: {unknown:?}");
+    let manifest = read("Cargo.toml");
+    let direct = manifest
+        .split("[workspace.dependencies]")
+        .nth(1)
+        .expect("the table");
+    let direct = direct.lines().take_while(|line| !line.starts_with('['));
+    let direct = direct.filter_map(|line| line.split_once(" = "));
+    // Only tests use proptest, and our own crates have our own licence.
+    let ours = |name: &str| name.starts_with("loopx-") || name == "proptest";
+    let direct = direct
+        .map(|(name, _)| name)
+        .filter(|name| !name.starts_with('#') && !ours(name));
+    for name in direct {
+        assert!(
+            rows.iter().any(|(row, _)| row == name),
+            "run .ci/licenses: {name}"
         );
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct Topic {
     pub text: &'static str,
 }
 
-const TOPICS: [Topic; 6] = [
+const TOPICS: [Topic; 7] = [
     Topic {
         name: "stages",
         text: include_str!("topics/stages.txt"),
@@ -37,6 +37,10 @@ const TOPICS: [Topic; 6] = [
     Topic {
         name: "words",
         text: include_str!("topics/words.txt"),
+    },
+    Topic {
+        name: "licenses",
+        text: include_str!("topics/licenses.txt"),
     },
 ];
 
