@@ -130,6 +130,7 @@ mod resolve;
 mod review_show;
 mod reviewed;
 mod roads;
+mod rule_propose;
 mod rules;
 mod rules_merge;
 mod rules_work;

@@ -161,6 +161,7 @@ const STORY: &[Step] = &[
     Call("import ccw nowhere", 4),
     Call("spec changelog", 1),
     Call("fsck --repair", 0),
+    Call("rule propose", 0),
     Call("note list", 0),
     Call("note Seen --journal", 0),
     Call("note set q:k v --from q --journal", 0),
