@@ -98,6 +98,7 @@ pub enum Command {
     Rebase(cmd::sessions::RebaseArgs),
     #[command(visible_alias = "ls")]
     List(cmd::list::ListArgs),
+    History(cmd::project_history::HistoryArgs),
     /// Show where the session stands, what holds it, and the command that leads on
     #[command(visible_alias = "st")]
     Status {
@@ -295,6 +296,7 @@ impl Command {
         matches!(
             self,
             Command::List(_)
+                | Command::History(_)
                 | Command::Log(_)
                 | Command::Show { .. }
                 | Command::Diff { .. }
@@ -609,6 +611,7 @@ fn dispatch(
         Command::Use(args) => cmd::sessions::bind(args, ui),
         Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List(args) => cmd::list::list(args, &open()?, ui),
+        Command::History(args) => cmd::project_history::history(args, &open()?, ui),
         Command::Status { .. } => cmd::status::status(&open()?, ui),
         Command::Next { .. } => cmd::next::next(&open()?, ui),
         Command::Show { context, .. } if context.is_asked() => {

@@ -60,6 +60,7 @@ mod policy_checks;
 pub(crate) mod policy_moved;
 pub(crate) mod preview;
 pub(crate) mod profile;
+pub(crate) mod project_history;
 pub(crate) mod prompts;
 pub(crate) mod publish;
 mod pushing;

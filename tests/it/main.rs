@@ -114,6 +114,7 @@ mod policy_checks;
 mod policy_moved;
 mod pre_receive;
 mod profile;
+mod project_history;
 mod prompts;
 mod proven;
 mod race;

@@ -26,6 +26,7 @@ use Step::{Blocked, Call, Code, File, Rita};
 const STORY: &[Step] = &[
     Call("init", 0),
     Call("list", 0),
+    Call("history", 0),
     Call("status", 0),
     Call("profile", 0),
     Call("show", 0),

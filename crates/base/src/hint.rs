@@ -76,6 +76,7 @@ verbs! {
     Finish "finish" Session,
     Fsck "fsck" Other,
     Help "help" Other,
+    History "history" Other,
     Hooks "hooks" Other,
     Import "import" Other,
     Init "init" Other,

@@ -54,6 +54,7 @@ pub const GROUPS: [(&str, &[&str]); 9] = [
     (
         "look",
         &[
+            "history",
             "fsck",
             "doctor",
             "config",
