@@ -215,6 +215,7 @@ pub enum Command {
     Export(cmd::bundle::ExportArgs),
     Fsck(cmd::fsck::FsckArgs),
     Doctor(cmd::doctor::DoctorArgs),
+    Clean(cmd::clean::CleanArgs),
     /// Read, list, check, merge and apply specs (most needs no session, some no repository)
     #[command(subcommand)]
     Spec(cmd::spec::SpecCommand),
@@ -668,6 +669,7 @@ fn dispatch(
         Command::Sync(args) => cmd::sync::sync(args, &open()?, ui),
         Command::Fsck(args) => cmd::fsck::fsck(&args, &open()?, ui),
         Command::Doctor(args) => cmd::doctor::doctor(&args, &open()?, ui),
+        Command::Clean(args) => cmd::clean::clean(&args, &open()?, ui),
         Command::Change(command) => cmd::change::run(command, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, open, ui),
         Command::Adr(command) => cmd::adr::run(command, &open()?, ui),

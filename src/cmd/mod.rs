@@ -8,6 +8,7 @@ pub(crate) mod archive;
 pub(crate) mod artifacts;
 pub(crate) mod bundle;
 pub(crate) mod change;
+pub(crate) mod clean;
 pub(crate) mod codes;
 pub(crate) mod complete;
 pub(crate) mod config;

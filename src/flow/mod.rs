@@ -16,6 +16,7 @@ pub(crate) mod change;
 pub(crate) mod changelog;
 pub(crate) mod checked_out;
 pub(crate) mod checks;
+pub(crate) mod clean;
 pub(crate) mod complete;
 pub(crate) mod config;
 pub(crate) mod context;

@@ -31,6 +31,7 @@ mod causes;
 mod change;
 mod change_drift;
 mod change_driver;
+mod clean;
 mod clones_signed;
 mod clones_void;
 mod codes;

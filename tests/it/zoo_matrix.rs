@@ -37,6 +37,7 @@ const STORY: &[Step] = &[
     Call("config schema", 0),
     Call("fsck", 0),
     Call("doctor", 0),
+    Call("clean", 0),
     Call("spec list", 0),
     Call("spec show demo", 0),
     Call("spec drift", 0),

@@ -66,6 +66,7 @@ verbs! {
     Change "change" Session,
     Checkout "checkout" Session,
     Clarify "clarify" Session,
+    Clean "clean" Other,
     Completions "completions" Other,
     Config "config" Other,
     Demo "demo" Other,

@@ -398,6 +398,7 @@ impl Event {
             self,
             Event::Saved
                 | Event::Bound { .. }
+                | Event::Unbound
                 | Event::Rebased { .. }
                 | Event::Ran { .. }
                 | Event::Claimed

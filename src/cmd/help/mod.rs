@@ -57,6 +57,7 @@ pub const GROUPS: [(&str, &[&str]); 9] = [
             "history",
             "fsck",
             "doctor",
+            "clean",
             "config",
             "completions",
             "man",
