@@ -41,9 +41,7 @@ impl ChangeKind {
         let words = title.split(|c: char| !c.is_alphanumeric());
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         let has = |wanted: &&str| words.iter().any(|word| is_form(word, wanted));
-        let found = WORDS
-            .iter()
-            .find(|(_, wanted)| wanted.iter().any(|one| has(&one)));
+        let found = WORDS.iter().find(|(_, wanted)| wanted.iter().any(has));
         found.map_or(ChangeKind::Enhancement, |(kind, _)| *kind)
     }
 }
