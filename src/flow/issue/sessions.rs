@@ -1,7 +1,7 @@
 //! Sessions that were started for issues: an issue is resolved once one of them is archived, and is to be done again
 //! where each archive was taken back and the others were abandoned. Computed on reading, so that no undo has to remember it.
 
-use super::claim::{held, not_ready};
+use super::claim::{from_records, held, not_ready};
 use super::{backlog_with, names, today};
 use crate::flow::context::Context;
 use crate::flow::write_scope::{first, seal};
@@ -235,7 +235,10 @@ pub(crate) fn begin(
     }
     let token = crate::flow::lease::token(&ctx.repo);
     let now = identity.judges_at();
-    let backlog = backlog_with(snapshot, Vec::new())?;
+    let mut backlog = backlog_with(snapshot, Vec::new())?;
+    for id in ids {
+        (backlog, _) = from_records(snapshot, backlog, id.clone())?;
+    }
     let mut waits = backlog.waits(&today(now));
     let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
     let me = &identity.author.email;
