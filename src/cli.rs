@@ -98,6 +98,7 @@ pub enum Command {
     Rebase(cmd::sessions::RebaseArgs),
     #[command(visible_alias = "ls")]
     List(cmd::list::ListArgs),
+    History(cmd::project_history::HistoryArgs),
     /// Show where the session stands, what holds it, and the command that leads on
     #[command(visible_alias = "st")]
     Status {
@@ -214,6 +215,7 @@ pub enum Command {
     Export(cmd::bundle::ExportArgs),
     Fsck(cmd::fsck::FsckArgs),
     Doctor(cmd::doctor::DoctorArgs),
+    Clean(cmd::clean::CleanArgs),
     /// Read, list, check, merge and apply specs (most needs no session, some no repository)
     #[command(subcommand)]
     Spec(cmd::spec::SpecCommand),
@@ -295,6 +297,7 @@ impl Command {
         matches!(
             self,
             Command::List(_)
+                | Command::History(_)
                 | Command::Log(_)
                 | Command::Show { .. }
                 | Command::Diff { .. }
@@ -609,6 +612,7 @@ fn dispatch(
         Command::Use(args) => cmd::sessions::bind(args, ui),
         Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List(args) => cmd::list::list(args, &open()?, ui),
+        Command::History(args) => cmd::project_history::history(args, &open()?, ui),
         Command::Status { .. } => cmd::status::status(&open()?, ui),
         Command::Next { .. } => cmd::next::next(&open()?, ui),
         Command::Show { context, .. } if context.is_asked() => {
@@ -665,6 +669,7 @@ fn dispatch(
         Command::Sync(args) => cmd::sync::sync(args, &open()?, ui),
         Command::Fsck(args) => cmd::fsck::fsck(&args, &open()?, ui),
         Command::Doctor(args) => cmd::doctor::doctor(&args, &open()?, ui),
+        Command::Clean(args) => cmd::clean::clean(&args, &open()?, ui),
         Command::Change(command) => cmd::change::run(command, &open()?, ui),
         Command::Spec(command) => cmd::spec::run(command, open, ui),
         Command::Adr(command) => cmd::adr::run(command, &open()?, ui),

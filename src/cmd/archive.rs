@@ -157,8 +157,8 @@ fn said(one: &Archived, mode: Mode, ui: &mut Ui) -> Value {
     })
 }
 
-/// Proposes the issues that follow from what a session left; none is made. What cannot be read proposes nothing: the
-/// archive stands.
+/// Proposes the issues that follow from what a session left, and the rules that its notes say; none is made. What
+/// cannot be read proposes nothing: the archive stands.
 pub(super) fn propose(
     id: &SessionId,
     waived: &[String],
@@ -174,6 +174,7 @@ pub(super) fn propose(
         ui.status(format!("  {}  ({})", clean(&command), clean(&one.why)));
     }
     document["follow_ups"] = json!(proposed);
+    super::rule::propose::after_archive(id, ctx, document, ui);
 }
 
 fn hint(done: &[Archived], mode: Mode, asked: &Request<'_>, ui: &mut Ui) {

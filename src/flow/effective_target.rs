@@ -239,7 +239,15 @@ pub(crate) fn waits_for(
         }
         found.push(
             match snapshot.find(&id)?.map(|session| session.state.ending) {
-                Some(Some(Ending::Archived { .. })) => continue,
+                Some(Some(ending)) if ending.is_result() => continue,
+                Some(Some(Ending::Archived { .. })) => Finding::new(
+                    Severity::Info,
+                    "dependency_open",
+                    file.path(),
+                    1,
+                    format!("the delta depends on session {id}, whose archive was taken back"),
+                    command!("reopen --reason WHY").session(&id),
+                ),
                 Some(None) => Finding::new(
                     Severity::Info,
                     "dependency_open",

@@ -15,7 +15,6 @@ use loopx_base::trailers;
 use loopx_git::{CommitInfo, Head};
 use loopx_rules::commit_policy;
 use loopx_rules::commit_policy::Rules;
-use loopx_rules::issue::IssueId;
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_store::{Snapshot, Store};
@@ -239,12 +238,41 @@ fn link(ctx: &Context, making: &Making, policy: &Policy, file: &Path) -> Result<
         None => making.tip.to_string(),
     };
     let placed = trailers::place(&message, &comment, session, &state);
-    let issues: Vec<&str> = making.state.issues.iter().map(IssueId::as_str).collect();
+    let work = work(ctx, making)?;
+    let work: Vec<(&str, &str)> = work
+        .iter()
+        .map(|(key, value)| (*key, value.as_str()))
+        .collect();
     let text = placed.as_ref().unwrap_or(&message);
-    if let Some(text) = trailers::place_issues(text, &comment, &issues).or(placed) {
+    if let Some(text) = trailers::place_work(text, &comment, &work).or(placed) {
         fs::write(file, text).map_err(|error| failed("write", error))?;
     }
     Ok(())
+}
+
+/// The trailers of what a commit is work for: the issues of its session, and the solutions that are bound to them.
+fn work(ctx: &Context, making: &Making) -> Result<Vec<(&'static str, String)>> {
+    let issues = &making.state.issues;
+    let mut work: Vec<(&'static str, String)> = Vec::new();
+    work.extend(
+        issues
+            .iter()
+            .map(|issue| (trailers::ISSUE, issue.to_string())),
+    );
+    if issues.is_empty() {
+        return Ok(work);
+    }
+    let store = ctx.store()?;
+    let snapshot = Snapshot::at(&ctx.repo, making.tip.clone(), store.branch())?;
+    for id in issues {
+        // An issue that is not here, or cannot be read, stops no commit.
+        let read = snapshot.issue(id).ok().flatten();
+        if let Some(bound) = read.and_then(|read| read.issue.bound) {
+            let name = loopx_store::one_line(&bound.name);
+            work.push((trailers::SOLUTION, format!("{id}/{name}")));
+        }
+    }
+    Ok(work)
 }
 
 /// Whether the present state allows everything that a commit changes which may replace HEAD. git does

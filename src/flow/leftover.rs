@@ -20,16 +20,56 @@ pub(crate) struct Leftover {
     /// The folder for people.
     pub name: String,
     pub why: String,
-    /// The files that make it up, and the folders, innermost first. Empty where something in it is
-    /// stored nowhere.
-    files: Vec<PathBuf>,
+    /// The files that make it up, each with the blob that stores it, and the folders, innermost first; a note of ours
+    /// is stored nowhere.
+    files: Vec<(PathBuf, Option<Oid>)>,
     folders: Vec<PathBuf>,
     /// Whether all of it is stored.
     pub is_stored: bool,
 }
 
+/// Why the working copy of a session is left over, where it is.
+pub(crate) fn left_over(state: Option<&State>) -> Option<&'static str> {
+    match state {
+        None => Some("the session is not there"),
+        Some(state) if matches!(state.ending, Some(Ending::Archived { .. })) => {
+            Some("the session is archived")
+        }
+        Some(_) => None,
+    }
+}
+
 /// Looks at every worktree.
 pub(crate) fn look(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Leftover>> {
+    picked(repo, snapshot, &left_over)
+}
+
+/// The working copies of a session, in every worktree.
+pub(crate) fn copies(repo: &Repo, state: &State) -> Result<Vec<Leftover>> {
+    let mut found = Vec::new();
+    for top in hooks::worktrees(&hooks::read()?)? {
+        let notes = git_dir_of(&top).map(|dir| dir.join("loopx"));
+        if ids(&top, notes.as_deref()).contains(&state.id) {
+            let why = "the session is active";
+            found.push(one(
+                repo,
+                &top,
+                notes.as_deref(),
+                &state.id,
+                Some(state),
+                why,
+            )?);
+        }
+    }
+    Ok(found)
+}
+
+/// The working copies that are picked by the states of their sessions, in every worktree.
+pub(crate) fn picked(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    pick: &dyn Fn(Option<&State>) -> Option<&'static str>,
+) -> Result<Vec<Leftover>> {
     let mut found = Vec::new();
     for top in hooks::worktrees(&hooks::read()?)? {
         let notes = git_dir_of(&top).map(|dir| dir.join("loopx"));
@@ -37,12 +77,8 @@ pub(crate) fn look(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Leftover>
             let state = snapshot.find(&id).map(|found| found.map(|one| one.state));
             // A damaged one is another check's.
             let Ok(state) = state else { continue };
-            let why = match &state {
-                None => "the session is not there",
-                Some(state) if matches!(state.ending, Some(Ending::Archived { .. })) => {
-                    "the session is archived"
-                }
-                Some(_) => continue,
+            let Some(why) = pick(state.as_ref()) else {
+                continue;
             };
             found.push(one(repo, &top, notes.as_deref(), &id, state.as_ref(), why)?);
         }
@@ -50,23 +86,36 @@ pub(crate) fn look(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Leftover>
     Ok(found)
 }
 
-/// Takes one away that is stored; looks again at each file before it goes.
+/// Takes those away that are stored.
 pub(crate) fn remove(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<String>> {
     let mut gone = Vec::new();
     for left in look(repo, snapshot)?
         .into_iter()
         .filter(|one| one.is_stored)
     {
-        for file in &left.files {
-            files::remove(file)?;
-        }
-        for folder in &left.folders {
-            // One that somebody put something into meanwhile stays.
-            drop(std::fs::remove_dir(folder));
-        }
+        take_away(repo, &left)?;
         gone.push(left.name);
     }
     Ok(gone)
+}
+
+/// Takes one away. A file that is another than when it was looked at stays, with its folder.
+pub(crate) fn take_away(repo: &Repo, left: &Leftover) -> Result<()> {
+    for (file, blob) in &left.files {
+        let is_same = match (blob, std::fs::read(file)) {
+            (Some(blob), Ok(bytes)) => repo.hash_blob(&bytes)? == *blob,
+            (Some(_), Err(_)) => false,
+            (None, _) => true,
+        };
+        if is_same {
+            files::remove(file)?;
+        }
+    }
+    for folder in &left.folders {
+        // One that somebody put something into meanwhile stays.
+        drop(std::fs::remove_dir(folder));
+    }
+    Ok(())
 }
 
 /// A worktree's own git dir.
@@ -140,7 +189,7 @@ fn one(
     if let Some(notes) = notes {
         let bases = notes.join(format!("{id}.json"));
         if bases.is_file() {
-            left.files.push(bases);
+            left.files.push((bases, None));
         }
     }
     Ok(left)
@@ -171,17 +220,17 @@ fn walk(
             continue;
         }
         let is_file = kind.is_ok_and(|kind| kind.is_file());
-        let same = match (is_file, stored.get(&path)) {
+        let blob = match (is_file, stored.get(&path)) {
             (true, Some(blob)) => std::fs::read(entry.path())
                 .ok()
                 .map(|bytes| repo.hash_blob(&bytes))
                 .transpose()?
-                .is_some_and(|id| id == **blob),
-            _ => false,
+                .filter(|id| id == *blob),
+            _ => None,
         };
-        match same {
-            true => left.files.push(entry.path()),
-            false => strays.push(path),
+        match blob {
+            Some(blob) => left.files.push((entry.path(), Some(blob))),
+            None => strays.push(path),
         }
     }
     left.folders.push(dir.to_path_buf());

@@ -9,6 +9,7 @@ pub(crate) mod filter;
 pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod promote;
+pub(crate) mod propose;
 
 use super::context::Context;
 use super::issue;

@@ -501,15 +501,20 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
 /// Ends a session without a result. Everything is kept.
 pub(crate) fn abandon(ctx: &Context, reason: Option<String>) -> Result<Done<()>> {
     act(ctx, Needs::Stage, |facts| {
-        let why = reason.as_ref().map(|why| format!(": {why}"));
-        let failure = format!(
-            "session {} was abandoned{}",
-            facts.state.id,
-            why.unwrap_or_default()
-        );
-        let act = Act::new(Event::Abandoned, "abandon", ());
-        Ok(act.reason(reason.clone()).failure(Some(failure)))
+        Ok(abandoning(facts, reason.clone()))
     })
+}
+
+/// The end of a session without a result; its issues are told.
+pub(super) fn abandoning(facts: &Facts<'_>, reason: Option<String>) -> Act<()> {
+    let why = reason.as_ref().map(|why| format!(": {why}"));
+    let failure = format!(
+        "session {} was abandoned{}",
+        facts.state.id,
+        why.unwrap_or_default()
+    );
+    let act = Act::new(Event::Abandoned, "abandon", ());
+    act.reason(reason).failure(Some(failure))
 }
 
 /// Commits the edits of the working copy, and nothing else.

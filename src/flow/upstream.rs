@@ -89,7 +89,8 @@ fn candidates(ctx: &Context, branch: Option<&str>, policy: &Policy) -> Result<Ve
     Ok(names)
 }
 
-fn tips(repo: &Repo, name: &str) -> Result<Vec<Oid>> {
+/// Where a branch stands: here, and where it was when remotes were last fetched.
+pub(super) fn tips(repo: &Repo, name: &str) -> Result<Vec<Oid>> {
     let mut tips: Vec<Oid> = repo
         .find_ref(&format!("refs/heads/{name}"))?
         .into_iter()

@@ -47,7 +47,28 @@ fn an_archive_is_taken_back_also_after_others_came_on_top() {
     ] {
         assert!(body.contains(part), "no `{part}` in\n{body}");
     }
-    // The session stays archived, and taking back is no edit by hand.
+    // The session stays archived, its own record says where that was taken back, and taking back is no edit by hand.
+    let status = s.document(0, &["status", "one"]);
+    let ending = &status["ending"];
+    let back = s.git(&["rev-parse", "main"]).line();
+    assert_eq!(
+        (&ending["how"], &ending["taken_back"]["commit"]),
+        (&"archived".into(), &back.as_str().into()),
+        "{ending}"
+    );
+    let status = s.loopx(&["status", "one"]).ok();
+    assert!(
+        status.contains(&format!("taken back on main by {}", &back[..10])),
+        "{status}"
+    );
+    let body = s.git(&["log", "-1", "--format=%B", "loopx"]).ok();
+    for part in [
+        "one: unarchive on main",
+        "too early",
+        "Loopx-Event: unarchive",
+    ] {
+        assert!(body.contains(part), "no `{part}` in\n{body}");
+    }
     let again = s.error(5, &["-s", "one", "archive", "--onto", "main"]);
     assert_eq!(again["code"], "archived_already");
     let again = s.error(5, &["archive", "--undo", "one"]);
@@ -116,6 +137,7 @@ fn taking_back_is_finished_by_the_next_run() {
     let kept = s.read(path);
     s.loopx(&["archive", "--undo", "one"]).ok();
     let new = s.git(&["rev-parse", "main"]).line();
+    let told = s.git(&["rev-parse", "loopx"]).line();
     let (was, is) = (blob(&old), blob(&new));
     // As it was in between.
     s.git(&["read-tree", "--reset", "-u", &old]).ok();
@@ -129,7 +151,40 @@ fn taking_back_is_finished_by_the_next_run() {
     assert_eq!(found["finished_earlier"], true);
     assert_eq!(found["commit"], new);
     assert_eq!(s.git(&["rev-parse", "main"]).line(), new);
+    assert_eq!(s.git(&["rev-parse", "loopx"]).line(), told, "told once");
     assert_eq!(s.read(path), ACCEPTED);
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
     assert!(s.journal().is_empty());
+}
+
+/// The code branch has moved, and the process dies before the session was told; an older program never told it.
+#[test]
+fn a_session_is_told_later_that_its_archive_was_taken_back() {
+    let s = archived(&[("one", signing_in("The system SHALL ask for a key."))]);
+    let archive = s.git(&["rev-parse", "main"]).line();
+    let untold = s.git(&["rev-parse", "loopx"]).line();
+    s.loopx(&["archive", "--undo", "one"]).ok();
+    let new = s.git(&["rev-parse", "main"]).line();
+    let taken_back = || s.document(0, &["status", "one"])["ending"]["taken_back"].clone();
+    let forget = || {
+        s.git(&["update-ref", "refs/heads/loopx", &untold]).ok();
+        s.loopx(&["doctor", "--accept"]).ok();
+        assert!(taken_back().is_null());
+    };
+    forget();
+    let found = s.document(0, &["archive", "--undo", "one"]);
+    assert_eq!(found["finished_earlier"], true);
+    assert_eq!(taken_back()["commit"], new);
+    s.error(5, &["archive", "--undo", "one"]);
+    forget();
+    let note = serde_json::json!({
+        "format": 2, "what": "git loopx archive --undo", "name": "refs/heads/main", "new": new,
+        "sessions": ["one"],
+        "steps": [{ "unarchive": { "session": "one", "archive": archive, "reason": null } }],
+    });
+    s.write(".git/loopx/journal/one.json", note.to_string());
+    s.loopx(&["doctor", "--fix"]).ok();
+    assert_eq!(taken_back()["commit"], new);
+    assert!(s.journal().is_empty());
+    s.loopx(&["fsck"]).ok();
 }

@@ -43,7 +43,14 @@ const KINDS: [&str; 23] = [
 ];
 
 /// The other kinds: each needs more around it than one session.
-const OTHERS: [&str; 5] = ["archived", "imported", "rebased", "refreshed", "resolved"];
+const OTHERS: [&str; 6] = [
+    "archived",
+    "imported",
+    "rebased",
+    "refreshed",
+    "resolved",
+    "unarchived",
+];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -255,6 +262,8 @@ fn records_of_format_1_are_read_and_written_as_they_were() {
 fn archived_sessions_have_the_format_of_the_golden_file() {
     let y = Yard::ready();
     y.archive(archive::ID, &[]).ok();
+    y.loopx(&["archive", "--undo", archive::ID, "--reason", "too early"])
+        .ok();
     let folder = y.archived().remove(0);
     let list = [
         "ls-tree",
@@ -263,9 +272,11 @@ fn archived_sessions_have_the_format_of_the_golden_file() {
         &format!("archive/{folder}/ops/"),
     ];
     let list = y.git(&list).ok();
-    let records = list.lines().map(|path| y.at("loopx", path));
-    let text = of_kind("archived", records);
-    golden("op-archived.json", &normal(&text));
+    for kind in ["archived", "unarchived"] {
+        let records = list.lines().map(|path| y.at("loopx", path));
+        let text = of_kind(kind, records);
+        golden(&format!("op-{kind}.json"), &normal(&text));
+    }
 }
 
 #[test]

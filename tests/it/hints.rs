@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What may stand where a template has a place.
-const VALUES: [&str; 9] = [
+const VALUES: [&str; 10] = [
     "spec.md",
     "1",
     "plan",
@@ -20,6 +20,7 @@ const VALUES: [&str; 9] = [
     "amends",
     "--continue",
     "accepted",
+    "refs",
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {

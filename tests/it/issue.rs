@@ -355,6 +355,46 @@ fn a_session_for_an_issue_has_its_text_and_resolves_it_by_its_archive() {
     );
     s.loopx(&["reopen", "again", "--reason", "a comment"]).ok();
     assert_eq!(show(&s, &id)["status"], "in_progress");
+    s.loopx(&["undo", "--reason", "no comment"]).ok();
+    assert_eq!(show(&s, &id)["status"], "open", "its archive is taken back");
+}
+
+/// Whoever takes an archive back, the issue is to be done again, also in a clone that was apart and has not got the code.
+#[test]
+fn an_issue_that_an_archive_resolved_is_to_be_done_again_once_that_is_taken_back() {
+    let s = backlog();
+    let id = create(&s, &["Fix the typo"]);
+    s.git(&["switch", "--quiet", "-c", "typo"]).ok();
+    s.loopx(&["start", "--issue", &id, "--quick"]).ok();
+    s.write(
+        ".loopx/fix-the-typo/brief.md",
+        crate::support::issues::BRIEF,
+    );
+    s.commit_file("code.txt", "code, spelt well\n", "Fix the typo")
+        .ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    assert_eq!(show(&s, &id)["status"], "resolved");
+    let clone = s.root().join("a clone");
+    s.git(&["clone", "--quiet", ".", clone.to_str().expect("UTF-8")])
+        .ok();
+    let there = |args: &[&str]| s.loopx_in(&clone, args);
+    there(&["init", "--quiet"]).ok();
+    there(&["issue", "create", "Meanwhile"]).ok();
+    s.loopx(&["archive", "--undo", "fix-the-typo", "--reason", "too early"])
+        .ok();
+    let issue = show(&s, &id);
+    assert_eq!(issue["status"], "open", "{issue}");
+    assert!(issue["reason"].is_null(), "{issue}");
+    s.document(0, &["issue", "list", "--ready"]);
+    there(&["sync"]).ok();
+    let found = there(&["--json", "issue", "show", &id]).json();
+    assert_eq!(found["status"], "open", "{found}");
+    // Who says something of it now is heard.
+    s.loopx(&["issue", "resolve", &id, "--reason", "it stands elsewhere"])
+        .ok();
+    assert_eq!(show(&s, &id)["status"], "resolved");
+    s.loopx(&["fsck"]).ok();
 }
 
 #[test]

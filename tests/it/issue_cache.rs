@@ -116,9 +116,10 @@ fn checksum(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Whoever writes the kept file anew, with a sum that fits, hands out nothing that the records do not.
+/// Whoever writes the kept file anew, with a sum that fits, hands out nothing that the records do not, ends nothing and
+/// starts nothing.
 #[test]
-fn what_is_taken_is_judged_by_its_records() {
+fn what_is_taken_ended_or_started_is_judged_by_its_records() {
     let s = many();
     let (words, _) = said(&s);
     assert!(words.contains("Part 2"), "{words}");
@@ -160,5 +161,10 @@ fn what_is_taken_is_judged_by_its_records() {
     assert!(words.contains("closed    "), "a list believes it: {words}");
     refused(&s, 1, "issue_blocked", &["issue", "take", &id(blocked)]);
     refused(&s, 1, "issue_ended", &["issue", "take", &id(closed)]);
+    let why = ["issue", "resolve", &id(blocked), "--reason", "done"];
+    refused(&s, 1, "issue_blocked", &why);
+    for (code, line) in [("issue_blocked", blocked), ("issue_ended", closed)] {
+        refused(&s, 1, code, &["start", "--quick", "--issue", &id(line)]);
+    }
     s.loopx(&["issue", "take", &id(free)]).ok();
 }

@@ -3,7 +3,7 @@
 //! that holds its item for ever, a retry that loses why.
 
 use crate::support::issues::{backlog, create, refused, show};
-use crate::support::{LOOPX, Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox, hooks};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -382,4 +382,42 @@ fn l3_a_step_that_is_not_there_is_refused_and_says_what_is() {
     );
     let banana = s.loopx(&["issue", "edit", &one, "--status", "banana"]);
     banana.fails_with(2).says("planned");
+}
+
+/// L11: a batch of two, worked on side by side. The commits say what they are for, so that the queue can be read out of
+/// the history of the code.
+#[test]
+fn l11_each_commit_has_its_own_files_and_names_its_issue_and_solution() {
+    let s = hooks::shims("repo");
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.commit_file("more.txt", "more\n", "more").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["hooks", "install"]).ok();
+    let files = ["code.txt", "more.txt"];
+    let batch = files.map(|file| {
+        (
+            bound(&s, &format!("Mend {file}"), &[], &["--file", file]),
+            file,
+        )
+    });
+    form(&s, &[]);
+    let mut said = BTreeSet::new();
+    for (id, file) in &batch {
+        let dir = worktree(&s, &format!("hands of {file}"));
+        s.git_in(&dir, &["switch", "--quiet", "-c", id]).ok();
+        s.loopx_in(&dir, &["start", "--quick", "--issue", id]).ok();
+        std::fs::write(dir.join(file), "mended\n").expect("written");
+        s.git_in(&dir, &["commit", "--quiet", "-am", "Mend it"])
+            .ok();
+        let changed = ["show", "--format=", "--name-only", "HEAD"];
+        assert_eq!(s.git_in(&dir, &changed).line(), *file);
+        let pair = "--format=%(trailers:key=Loopx-Issue,valueonly,separator=%x2C) %(trailers:key=Loopx-Solution,valueonly,separator=%x2C)";
+        said.insert(s.git_in(&dir, &["log", "-1", pair]).line());
+        // Written again it says so once.
+        s.git_in(&dir, &["commit", "--quiet", "--amend", "--no-edit"])
+            .ok();
+        said.insert(s.git_in(&dir, &["log", "-1", pair]).line());
+    }
+    let wanted = batch.iter().map(|(id, _)| format!("{id} {id}/s1"));
+    assert_eq!(said, wanted.collect());
 }

@@ -26,6 +26,7 @@ use Step::{Blocked, Call, Code, File, Rita};
 const STORY: &[Step] = &[
     Call("init", 0),
     Call("list", 0),
+    Call("history", 0),
     Call("status", 0),
     Call("profile", 0),
     Call("show", 0),
@@ -36,6 +37,7 @@ const STORY: &[Step] = &[
     Call("config schema", 0),
     Call("fsck", 0),
     Call("doctor", 0),
+    Call("clean", 0),
     Call("spec list", 0),
     Call("spec show demo", 0),
     Call("spec drift", 0),
@@ -161,6 +163,7 @@ const STORY: &[Step] = &[
     Call("import ccw nowhere", 4),
     Call("spec changelog", 1),
     Call("fsck --repair", 0),
+    Call("rule propose", 0),
     Call("note list", 0),
     Call("note Seen --journal", 0),
     Call("note set q:k v --from q --journal", 0),

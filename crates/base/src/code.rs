@@ -1026,6 +1026,8 @@ codes! {
         "The name is that of a device on Windows.";
     SessionMissing "session_missing" [Refused]
         "A commit has a state and names no session.";
+    SessionMovedOn "session_moved_on" [Refused]
+        "Somebody goes on with the session that was stale.";
     SessionNameRequired "session_name_required" [Usage]
         "A session needs a name with a letter or digit.";
     SessionNotDone "session_not_done" [Refused]

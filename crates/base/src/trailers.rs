@@ -10,6 +10,8 @@ pub const SESSION: &str = "Loopx-Session";
 pub const STATE: &str = "Loopx-State";
 /// An issue of the backlog that it is work for.
 pub const ISSUE: &str = "Loopx-Issue";
+/// The solution of an issue that the work goes by: the issue and the name of the solution, with a slash between.
+pub const SOLUTION: &str = "Loopx-Solution";
 
 /// What git itself writes; one such line makes a block of a paragraph that also holds other words.
 const GIT_GENERATED: [&[u8]; 2] = [b"Signed-off-by: ", b"(cherry picked from commit "];
@@ -93,18 +95,16 @@ pub fn place(message: &[u8], comment: &[u8], session: &str, state: &str) -> Opti
     Some(out)
 }
 
-/// The message with a `Loopx-Issue` for each of these issues; `None` where all of them stand there. What else somebody
-/// says of issues stays.
-pub fn place_issues(message: &[u8], comment: &[u8], issues: &[&str]) -> Option<Vec<u8>> {
+/// The message with each of these trailers of what the work is for; `None` where all of them stand there. What else
+/// somebody says of issues stays.
+pub fn place_work(message: &[u8], comment: &[u8], work: &[(&str, &str)]) -> Option<Vec<u8>> {
     let block = Block::find(message, comment);
-    let said: Vec<String> = block
-        .lines(message)
-        .filter_map(|line| value(line, ISSUE))
-        .collect();
-    let missing = issues
-        .iter()
-        .filter(|issue| !said.iter().any(|one| one == **issue));
-    let missing: Vec<&&str> = missing.collect();
+    let is_said = |key: &str, wanted: &str| {
+        let mut lines = block.lines(message);
+        lines.any(|line| value(line, key).is_some_and(|said| said == wanted))
+    };
+    let missing = work.iter().filter(|(key, value)| !is_said(key, value));
+    let missing: Vec<&(&str, &str)> = missing.collect();
     // A message without trailers of ours was left alone for a reason.
     if missing.is_empty() || block.is_empty() {
         return None;
@@ -117,10 +117,10 @@ pub fn place_issues(message: &[u8], comment: &[u8], issues: &[&str]) -> Option<V
     if !out.ends_with(b"\n") {
         out.extend(newline);
     }
-    for issue in missing {
-        out.extend(ISSUE.as_bytes());
+    for (key, value) in missing {
+        out.extend(key.as_bytes());
         out.extend(b": ");
-        out.extend(issue.as_bytes());
+        out.extend(value.as_bytes());
         out.extend(newline);
     }
     out.extend(&message[block.end..]);
@@ -275,7 +275,8 @@ mod tests {
     #[test]
     fn issues_are_added_to_our_trailers_once() {
         let place = |text: &str, issues: &[&str]| {
-            let out = super::place_issues(text.as_bytes(), b"#", issues);
+            let work: Vec<_> = issues.iter().map(|issue| (super::ISSUE, *issue)).collect();
+            let out = super::place_work(text.as_bytes(), b"#", &work);
             out.map(|out| String::from_utf8(out).expect("UTF-8"))
         };
         let ours = "t\n\nLoopx-Session: s\nLoopx-State: 1\n";

@@ -170,6 +170,14 @@ pub enum Event {
         /// `yyyy-mm`.
         month: String,
     },
+    /// The archive was taken back on a branch: the session stays archived, and its result is not there any more.
+    Unarchived {
+        /// The commit of the archive.
+        archive: Oid,
+        /// The commit that takes it back, and the branch that has it.
+        commit: Oid,
+        target: String,
+    },
 }
 
 impl Topic for Event {
@@ -204,6 +212,7 @@ impl Topic for Event {
             Event::Refreshed => "refreshed",
             Event::Abandoned => "abandoned",
             Event::Archived { .. } => "archived",
+            Event::Unarchived { .. } => "unarchived",
         }
     }
 
@@ -238,12 +247,13 @@ impl Topic for Event {
             Event::Refreshed => "refresh",
             Event::Abandoned => "abandon",
             Event::Archived { .. } => "archive",
+            Event::Unarchived { .. } => "unarchive",
         }
     }
 
     fn weight(&self) -> Weight {
         match self {
-            Event::Claimed => Weight::Note,
+            Event::Claimed | Event::Unarchived { .. } => Weight::Note,
             Event::Drafted | Event::Delegated { .. } | Event::Blocked { .. } | Event::Abandoned => {
                 Weight::Holds
             }
@@ -278,7 +288,8 @@ impl Topic for Event {
             Event::Archived {
                 commit: Some(commit),
                 ..
-            } => vec![("Loopx-Commit", commit.to_string())],
+            }
+            | Event::Unarchived { commit, .. } => vec![("Loopx-Commit", commit.to_string())],
             _ => Vec::new(),
         }
     }
@@ -324,6 +335,7 @@ impl Topic for Event {
             Event::Unbound | Event::Rebased { .. } => Version::V0_3,
             Event::Reprofiled { .. } => Version::V0_4,
             Event::Started { issues, .. } if !issues.is_empty() => Version::V0_6,
+            Event::Unarchived { .. } => Version::V0_6,
             Event::Started { profile, stage, .. } if stage.is_some() || !profile.is_first() => {
                 Version::V0_4
             }
@@ -337,10 +349,10 @@ impl Topic for Event {
         }
     }
 
-    /// The tool's own notes, and what a run showed: nobody can take back that it ran.
+    /// The tool's own notes, what a run showed, and what a code branch has: nobody can take that back here.
     fn is_passed_over(&self) -> bool {
         match self {
-            Event::Claimed | Event::Ran { .. } => true,
+            Event::Claimed | Event::Ran { .. } | Event::Unarchived { .. } => true,
             Event::Blocked { cause, .. } => *cause != BlockCause::Reported,
             _ => false,
         }
@@ -386,12 +398,14 @@ impl Event {
             self,
             Event::Saved
                 | Event::Bound { .. }
+                | Event::Unbound
                 | Event::Rebased { .. }
                 | Event::Ran { .. }
                 | Event::Claimed
                 | Event::Blocked { .. }
                 | Event::Resumed
                 | Event::Abandoned
+                | Event::Unarchived { .. }
         )
     }
 }

@@ -10,6 +10,7 @@ pub mod artifact_merge;
 pub mod brief;
 pub mod catalogue;
 mod causality;
+pub mod change_kind;
 pub mod change_pack;
 pub mod checks;
 #[cfg(test)]

@@ -96,6 +96,16 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         }),
         1 => Just(Event::Drafted),
         1 => Just(Event::Abandoned),
+        2 => (0..3_u8, any::<bool>()).prop_map(|(commit, late)| Event::Archived {
+            commit: Some(oid(commit)),
+            target: "main".into(),
+            month: if late { "2026-02" } else { "2026-01" }.into(),
+        }),
+        1 => (0..3_u8, any::<u8>()).prop_map(|(archive, back)| Event::Unarchived {
+            archive: oid(archive),
+            commit: oid(back),
+            target: "main".into(),
+        }),
         1 => Just(Event::Unbound),
         1 => "[a-z]{1,5}".prop_map(|branch| Event::Bound { branch }),
         1 => any::<u8>().prop_map(|n| Event::Rebased { base: oid(n) }),

@@ -64,6 +64,8 @@ enum Turn {
     Bind(u8),
     Run(i32, u8),
     Archive(bool),
+    /// The archive of one month or the other is taken back.
+    Unarchive(bool),
     Undo(usize),
     Redo(usize),
     /// Which conflict, and whether its operation counts.
@@ -200,6 +202,7 @@ fn turns() -> impl Strategy<Value = Vec<(usize, u8, Turn)>> {
         1 => (0..2_u8).prop_map(Turn::Bind),
         1 => (0..2_i32, 0..3_u8).prop_map(|(exit, text)| Turn::Run(exit, text)),
         2 => any::<bool>().prop_map(Turn::Archive),
+        1 => any::<bool>().prop_map(Turn::Unarchive),
         6 => (1..4_usize).prop_map(Turn::Undo),
         4 => (1..4_usize).prop_map(Turn::Redo),
         3 => (any::<Index>(), any::<bool>()).prop_map(|(which, keep)| Turn::Settle(which, keep)),
@@ -210,6 +213,11 @@ fn turns() -> impl Strategy<Value = Vec<(usize, u8, Turn)>> {
         9 => (0..CLONES).prop_map(Turn::Fetch),
     ];
     vec((0..CLONES, any::<u8>(), turn), 1..36)
+}
+
+/// The commit of an archive in one month or the other.
+fn archive(late: bool) -> Oid {
+    Oid::parse(&if late { "a" } else { "b" }.repeat(40)).expect("an id")
 }
 
 /// A commit, as far as merging looks at it.
@@ -439,7 +447,7 @@ impl World {
             session: &session,
         };
         let is_archived = matches!(session.state.ending, Some(Ending::Archived { .. }));
-        if is_archived && !matches!(turn, Turn::Note(_)) {
+        if is_archived && !matches!(turn, Turn::Note(_) | Turn::Unarchive(_)) {
             return None;
         }
         step.taken(turn)
@@ -599,12 +607,20 @@ impl Step<'_> {
             Turn::Run(exit, text) => self.run(*exit, *text),
             Turn::Archive(late) => {
                 let event = Event::Archived {
-                    commit: None,
+                    commit: Some(archive(*late)),
                     target: "main".into(),
                     month: if *late { "2026-02" } else { "2026-01" }.into(),
                 };
                 let blob = self.world.repo.write_blob(b"# Decision\n").expect("a blob");
                 self.act(event.into(), self.write(Artifact::AdrCandidate, Some(blob)))
+            }
+            Turn::Unarchive(late) => {
+                let event = Event::Unarchived {
+                    archive: archive(*late),
+                    commit: archive(!*late),
+                    target: "main".into(),
+                };
+                self.act(event.into(), none)
             }
             Turn::Undo(count) => {
                 let ops = self.operations();

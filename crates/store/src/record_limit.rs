@@ -139,7 +139,10 @@ pub(super) fn require(repo: &Repo, session: Option<&Session>, op: &Operation) ->
         return Ok(());
     };
     let is_last = op.said().is_some()
-        || matches!(op.event(), Some(Event::Abandoned | Event::Archived { .. }));
+        || matches!(
+            op.event(),
+            Some(Event::Abandoned | Event::Archived { .. } | Event::Unarchived { .. })
+        );
     let most = match is_last {
         true => MOST,
         false => MOST - KEPT,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 const WORTH_KEEPING: usize = 500;
 
 /// Raised when what is kept changes: an older file is passed over.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// One line of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

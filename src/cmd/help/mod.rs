@@ -54,8 +54,10 @@ pub const GROUPS: [(&str, &[&str]); 9] = [
     (
         "look",
         &[
+            "history",
             "fsck",
             "doctor",
+            "clean",
             "config",
             "completions",
             "man",

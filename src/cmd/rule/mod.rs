@@ -2,6 +2,7 @@
 
 mod facts;
 mod load;
+pub(crate) mod propose;
 mod read;
 mod write;
 
@@ -19,6 +20,7 @@ pub enum RuleCommand {
     Show(read::ShowArgs),
     Load(load::LoadArgs),
     Check(read::CheckArgs),
+    Propose(propose::ProposeArgs),
     Facts(facts::FactsArgs),
     Import(write::ImportArgs),
     MergeDriver(read::DriverArgs),
@@ -36,6 +38,7 @@ pub(crate) fn run(
         RuleCommand::Show(args) => read::show(&args, &open()?, ui),
         RuleCommand::Load(args) => load::run(args, &open()?, ui),
         RuleCommand::Check(args) => read::check(&args, &open()?, ui),
+        RuleCommand::Propose(args) => propose::run(&args, &open()?, ui),
         RuleCommand::Facts(args) => facts::run(&args, &open()?, ui),
         RuleCommand::Import(args) => write::import(&args, &open()?, ui),
         RuleCommand::MergeDriver(args) => Ok(read::merge_driver(&args, ui)),

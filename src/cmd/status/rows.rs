@@ -64,7 +64,12 @@ fn ending(status: &Status) -> Option<Row> {
             let said = format!("in stage {}; everything is kept", status.stage);
             Some(Row::new("abandoned", said).role(style::WARN))
         }
-        Ending::Archived { target, commit, .. } => {
+        Ending::Archived {
+            target,
+            commit,
+            taken_back,
+            ..
+        } => {
             let commit = commit.as_ref();
             let commit = commit.map_or_else(String::new, |id| format!(" as {}", id.short()));
             let landed = match &status.landed {
@@ -82,9 +87,14 @@ fn ending(status: &Status) -> Option<Row> {
                 }) => format!(", on {target} with {}", commit.short()),
                 None => String::new(),
             };
+            let back = taken_back.as_ref().map(|back| {
+                let (on, by) = (line(&back.target), back.commit.short());
+                format!("; taken back on {on} by {by}")
+            });
+            let back = back.unwrap_or_default();
             Some(Row::new(
                 "archived",
-                format!("archived on {target}{commit}{landed}"),
+                format!("archived on {target}{commit}{landed}{back}"),
             ))
         }
     }

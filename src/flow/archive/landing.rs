@@ -172,6 +172,7 @@ pub(super) fn land_undo(
     scope: &Scope<'_>,
     aim: &Aim,
     (id, message, sign): (&SessionId, &str, bool),
+    (archive, reason): (&Oid, Option<&str>),
     changes: &[SpecChange],
 ) -> Result<Option<Oid>> {
     let ctx = scope.ctx;
@@ -180,12 +181,36 @@ pub(super) fn land_undo(
     require_free(ctx, aim, &paths, &tree)?;
     let parents: Vec<Oid> = aim.tip.iter().cloned().collect();
     let new = write(ctx, (&tree, &parents), message, (scope.identity, sign))?;
-    let mut follows = vec![Follows::Follow { changes: paths }];
+    let mut follows = vec![
+        Follows::Follow { changes: paths },
+        unarchived(id, archive, reason),
+    ];
     // The conflict that was settled is this one's.
     follows.extend(clear_conflicts(ctx, id)?);
     let entry = Entry::new(UNDO, &aim.target_ref, &new, follows).about(vec![id.clone()]);
     let moved = scope.land(entry, aim.tip.as_ref(), &format!("loopx: unarchive {id}"))?;
     Ok(moved.then_some(new))
+}
+
+/// The step that tells a session that its archive was taken back.
+fn unarchived(id: &SessionId, archive: &Oid, reason: Option<&str>) -> Follows {
+    Follows::Unarchive {
+        session: id.clone(),
+        archive: archive.clone(),
+        reason: reason.map(str::to_owned),
+    }
+}
+
+/// Tells a session that a commit takes its archive back, where an earlier run did not: one of an older program, or one
+/// whose note is lost.
+pub(super) fn tell_undone(
+    scope: &Scope<'_>,
+    aim: &Aim,
+    (id, archive): (&SessionId, &Oid),
+    commit: &Oid,
+) {
+    let follows = vec![unarchived(id, archive, None)];
+    scope.follow(Entry::new(UNDO, &aim.target_ref, commit, follows).about(vec![id.clone()]));
 }
 
 /// What a tree takes in, by path.

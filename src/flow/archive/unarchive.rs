@@ -2,14 +2,14 @@
 //!
 //! The archive's own change is merged backwards: base is the spec after it, ours the spec before it,
 //! theirs the branch as it is now. The session stays archived, because its approvals were given to what
-//! was taken back; the commit with its trailers is the record.
+//! was taken back; a record of its own says so on the branch of sessions, and the commit with its trailers on the other.
 
 use super::super::context::Context;
 use super::super::naming::{self, unknown};
 use super::super::spec::blocker;
 use super::super::write_scope::Opening;
 use super::contest::{Contest, SpecConflict, Way, new_errors, refuse_begun, write_conflicts};
-use super::landing::land_undo;
+use super::landing::{land_undo, tell_undone};
 use super::plan::{Aim, aim};
 use super::{Before, SpecChange, TRIES, busy};
 use crate::flow::file_merge::FileMerge;
@@ -113,10 +113,14 @@ fn take_back(
     let (state, archive) = archived(ctx, &opening.store.snapshot()?, id)?;
     for _ in 0..TRIES {
         let aim = aim_at(ctx, &state, onto)?;
-        if earlier.undone.contains_key(id)
+        let is_told = matches!(&state.ending, Some(ending) if !ending.is_result());
+        if (earlier.undone.contains_key(id) || !is_told)
             && let Some(commit) = taken_back(ctx, &archive, &aim)?
         {
-            // An earlier run got that far; its note has just been closed.
+            // An earlier run got that far; its note has just been closed, or told nobody.
+            if !is_told {
+                tell_undone(&opening.scope(ctx), &aim, (id, &archive.id), &commit);
+            }
             let mut done = done(id, &archive, aim, Some(commit), Vec::new());
             done.finished = true;
             return Ok(done);
@@ -144,7 +148,8 @@ fn take_back(
         };
         let changes = back.changes(id, &archive, &aim, resolved)?;
         let said = message(&state, &archive, reason);
-        let landed = land_undo(&opening.scope(ctx), &aim, (id, &said, sign), &changes)?;
+        let (scope, why) = (opening.scope(ctx), (&archive.id, reason));
+        let landed = land_undo(&scope, &aim, (id, &said, sign), why, &changes)?;
         if landed.is_some() {
             return Ok(done(id, &archive, aim, landed, changes));
         }

@@ -183,7 +183,12 @@ fn sure(
 }
 
 /// A backlog with an issue, and all that is linked to it, as their records are; and whether anything of it was otherwise.
-fn from_records(snapshot: &Snapshot<'_>, backlog: Backlog, id: IssueId) -> Result<(Backlog, bool)> {
+/// The kept list has a checksum that anybody can make: whatever is written rests on records.
+pub(super) fn from_records(
+    snapshot: &Snapshot<'_>,
+    backlog: Backlog,
+    id: IssueId,
+) -> Result<(Backlog, bool)> {
     let mut from: HashMap<&IssueId, Vec<&IssueId>> = HashMap::new();
     for issue in &backlog.issues {
         for link in &issue.links {

@@ -1,9 +1,9 @@
 //! The end of an issue: resolved, by a named person with a reason or by an archived session; closed, because it will
 //! not be done; and open again.
 
-use super::claim::{not_ready, require_own};
+use super::claim::{from_records, not_ready, require_own};
 use super::{
-    Plan, Step, Written, backlogs_around, require_reason, require_understood, today, write,
+    Plan, Step, Written, backlog_with, replace, require_reason, require_understood, today, write,
 };
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
@@ -110,7 +110,14 @@ pub(crate) fn end(
                 reason: None,
             });
         }
-        let (before, after) = backlogs_around(snapshot, ended.clone())?;
+        let mut before = backlog_with(snapshot, Vec::new())?;
+        // The word that an issue is done rests on records; the kept list is enough to give an issue up.
+        for issue in ended.iter().filter(|_| *end == End::Resolve) {
+            (before, _) = from_records(snapshot, before, issue.id.clone())?;
+        }
+        let mut after = before.issues.clone();
+        replace(&mut after, ended.clone());
+        let after = Backlog::of(after);
         for issue in &ended {
             require_whole(issue, end, &after, &before, &day)?;
         }

@@ -213,18 +213,8 @@ pub(super) fn backlog_with(snapshot: &Snapshot<'_>, changed: Vec<Issue>) -> Resu
     Ok(Backlog::of(issues))
 }
 
-/// All issues as a graph, as they are and with some of them as they are about to be. They are read once.
-pub(super) fn backlogs_around(
-    snapshot: &Snapshot<'_>,
-    changed: Vec<Issue>,
-) -> Result<(Backlog, Backlog)> {
-    let before = all(snapshot)?.issues;
-    let mut after = before.clone();
-    replace(&mut after, changed);
-    Ok((Backlog::of(before), Backlog::of(after)))
-}
-
-fn replace(issues: &mut Vec<Issue>, changed: Vec<Issue>) {
+/// Puts issues in the place of those that they were.
+pub(super) fn replace(issues: &mut Vec<Issue>, changed: Vec<Issue>) {
     issues.retain(|issue| changed.iter().all(|one| one.id != issue.id));
     issues.extend(changed);
 }

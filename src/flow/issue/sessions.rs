@@ -1,7 +1,7 @@
 //! Sessions that were started for issues: an issue is resolved once one of them is archived, and is to be done again
-//! where that is taken back or where all of them were abandoned. Computed on reading, so that no undo has to remember it.
+//! where each archive was taken back and the others were abandoned. Computed on reading, so that no undo has to remember it.
 
-use super::claim::{held, not_ready};
+use super::claim::{from_records, held, not_ready};
 use super::{backlog_with, names, today};
 use crate::flow::context::Context;
 use crate::flow::write_scope::{first, seal};
@@ -54,7 +54,7 @@ pub(super) fn require_no_archive(snapshot: &Snapshot<'_>, issue: &Issue) -> Resu
     let is_archived = |one: &&ForIt| {
         matches!(
             endings.get(&one.session),
-            Some(Some(Ending::Archived { .. }))
+            Some(Some(ending)) if ending.is_result()
         )
     };
     match issue.sessions.iter().find(is_archived) {
@@ -79,7 +79,11 @@ fn settle_one(issue: &mut Issue, endings: &Endings) {
     let running = known.iter().find(|(_, ending)| ending.is_none());
     issue.running = running.map(|(one, _)| one.session.clone());
     let archived = known.iter().find_map(|(one, ending)| match ending {
-        Some(Ending::Archived { target, .. }) => Some((one.session.clone(), target.clone())),
+        Some(Ending::Archived {
+            target,
+            taken_back: None,
+            ..
+        }) => Some((one.session.clone(), target.clone())),
         _ => None,
     });
     if let Some((session, target)) = archived {
@@ -88,9 +92,10 @@ fn settle_one(issue: &mut Issue, endings: &Endings) {
         issue.claim = None;
         return;
     }
-    let is_abandoned = |ending: &Option<Ending>| matches!(ending, Some(Ending::Abandoned { .. }));
+    let has_no_result =
+        |ending: &Option<Ending>| ending.as_ref().is_some_and(|ending| !ending.is_result());
     // What somebody said of it since counts.
-    if issue.in_session && known.iter().all(|(_, ending)| is_abandoned(ending)) {
+    if issue.in_session && known.iter().all(|(_, ending)| has_no_result(ending)) {
         if known.is_empty() {
             return;
         }
@@ -230,7 +235,10 @@ pub(crate) fn begin(
     }
     let token = crate::flow::lease::token(&ctx.repo);
     let now = identity.judges_at();
-    let backlog = backlog_with(snapshot, Vec::new())?;
+    let mut backlog = backlog_with(snapshot, Vec::new())?;
+    for id in ids {
+        (backlog, _) = from_records(snapshot, backlog, id.clone())?;
+    }
     let mut waits = backlog.waits(&today(now));
     let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
     let me = &identity.author.email;

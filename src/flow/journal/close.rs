@@ -1,13 +1,14 @@
-//! The end of sessions: their last event, and their folders in the archive.
+//! The end of sessions: their last event, their folders in the archive, and the word that an archive was taken back.
 
 use super::super::naming::unknown;
 use super::super::operation::{draft, seal};
-use super::Scope;
+use super::{Entry, Scope};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::{Event, Write};
+use loopx_rules::session::{Ending, State};
 use loopx_store as store;
 use loopx_store::{Decision, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -83,4 +84,52 @@ fn record(
         message,
         value: (),
     })
+}
+
+/// Whether a session stands archived by this commit, and nobody knows yet that this other one takes it back.
+fn is_untold(state: &State, archive: &Oid, back: &Oid) -> bool {
+    matches!(
+        &state.ending,
+        Some(Ending::Archived { commit: Some(commit), taken_back, .. })
+            if commit == archive && taken_back.as_ref().is_none_or(|known| known.commit != *back)
+    )
+}
+
+/// Records that what an entry landed takes the archive of a session back. Done before is done, and nothing is left to
+/// say of a session that was opened again since.
+pub(crate) fn unarchive(
+    scope: &Scope<'_>,
+    id: &SessionId,
+    archive: &Oid,
+    entry: &Entry,
+    reason: Option<&str>,
+) -> Result<()> {
+    let (repo, target) = (&scope.ctx.repo, entry.branch());
+    let found = scope.store.snapshot()?.find(id)?;
+    if !found.is_some_and(|session| is_untold(&session.state, archive, &entry.new)) {
+        return Ok(());
+    }
+    let decide = |snapshot: &Snapshot<'_>| {
+        let session = snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))?;
+        let event = Event::Unarchived {
+            archive: archive.clone(),
+            commit: entry.new.clone(),
+            target: target.to_owned(),
+        };
+        let mut draft = draft(scope.identity, &session.state, event);
+        draft.reason = reason.map(str::to_owned);
+        let op = seal(repo, &draft)?;
+        let mut state = session.state.clone();
+        state.apply(&op);
+        let mut edits = store::Edits::default();
+        edits.record(repo, Some(&session), &op, &state)?;
+        let message = store::message(id, &format!("unarchive on {target}"), &op, &state);
+        Ok(Decision {
+            edits,
+            message,
+            value: (),
+        })
+    };
+    let made = scope.store.update(scope.lock, scope.identity, decide);
+    made.map(drop)
 }

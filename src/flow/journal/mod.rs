@@ -25,8 +25,9 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use steps::Outcome;
 
-/// The format of an entry.
-const FORMAT: u32 = 1;
+/// The format of an entry, and that of one whose steps a first program knows.
+const FORMAT: u32 = 2;
+const FIRST_FORMAT: u32 = 1;
 
 /// One landing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,7 +47,10 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn new(what: &str, name: &str, new: &Oid, steps: Vec<Step>) -> Self {
         Entry {
-            format: FORMAT,
+            format: match steps.iter().any(Step::is_newer) {
+                true => FORMAT,
+                false => FIRST_FORMAT,
+            },
             what: what.to_owned(),
             name: name.to_owned(),
             new: new.clone(),

@@ -5,7 +5,8 @@ use super::super::checked_out;
 use super::super::context::Context;
 use super::super::files;
 use super::super::workcopy::{self, FOLDER, WorkCopy};
-use super::{Closing, Entry, Scope, close};
+use super::close::{close, unarchive};
+use super::{Closing, Entry, Scope};
 use loopx_base::failpoint::reach;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
@@ -41,6 +42,12 @@ pub(crate) enum Step {
     Follow { changes: checked_out::Changes },
     /// Sessions end, as archived on the branch.
     Close { closes: Vec<Closing> },
+    /// An archive of a session was taken back on the branch.
+    Unarchive {
+        session: SessionId,
+        archive: Oid,
+        reason: Option<String>,
+    },
     /// A file of a worktree goes where it still has this content, from its index too.
     Remove {
         at: Worktree,
@@ -88,6 +95,11 @@ impl Step {
         })
     }
 
+    /// Whether programs that know only the first format do not know it: they leave its entry to others.
+    pub(super) fn is_newer(&self) -> bool {
+        matches!(self, Step::Unarchive { .. })
+    }
+
     /// What is left where it was not carried out.
     pub(super) fn words(&self) -> String {
         match self {
@@ -101,6 +113,9 @@ impl Step {
             Step::Close { closes } => {
                 let ids: Vec<&str> = closes.iter().map(|one| one.id.as_str()).collect();
                 format!("closing of session {}", ids.join(", "))
+            }
+            Step::Unarchive { session, .. } => {
+                format!("the record that the archive of {session} was taken back")
             }
             Step::Remove { path, .. } => format!("removal of {path}"),
             Step::Clear { below, .. } => format!("removal of the conflicts in {below}"),
@@ -124,7 +139,7 @@ impl Step {
 
     fn worktree(&self) -> Option<&Worktree> {
         match self {
-            Step::Follow { .. } | Step::Close { .. } => None,
+            Step::Follow { .. } | Step::Close { .. } | Step::Unarchive { .. } => None,
             Step::Remove { at, .. }
             | Step::Clear { at, .. }
             | Step::Publish { at, .. }
@@ -160,6 +175,11 @@ impl Step {
                 close(scope, entry.branch(), closes)?;
                 reach("sessions-closed");
             }
+            Step::Unarchive {
+                session,
+                archive,
+                reason,
+            } => unarchive(scope, session, archive, entry, reason.as_deref())?,
             Step::Remove { path, blob, .. } => remove(ctx, &entry.new, path, blob)?,
             Step::Clear {
                 below, files, note, ..

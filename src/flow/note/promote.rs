@@ -2,15 +2,20 @@
 //! comes from, and the note's log says where the document is.
 
 use super::list::records;
-use super::{Look, Noted, Where, find, keep};
+use super::{Home, Look, Noted, Where, find, keep, nothing_made};
 use crate::flow::adr::change;
 use crate::flow::context::Context;
+use crate::flow::naming::unknown;
 use crate::flow::rules;
 use crate::flow::rules::AddRequest;
+use crate::flow::write_scope::{self, Opening, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::id::OpId;
 use loopx_rules::note::{Note, NoteKind, NoteRecord, Promotion};
 use loopx_rules::rule::RuleKind;
+use loopx_store as store;
+use loopx_store::{Decision, Edits, Record, Snapshot};
 use std::fs;
 
 /// What `note promote` was asked for.
@@ -41,7 +46,7 @@ pub(crate) fn promote(ctx: &Context, place: &Where, request: Request<'_>) -> Res
     let (home, records) = records(ctx, place)?;
     let record = find(&records, request.note)?;
     require_new(ctx, &records, record, request.into)?;
-    let id = short(record);
+    let id = short(&record.op);
     let mut made = match request.into {
         Promotion::Rule => rule(ctx, record, id, request)?,
         Promotion::Adr => draft(ctx, record, (id, home.name()), request)?,
@@ -51,14 +56,58 @@ pub(crate) fn promote(ctx: &Context, place: &Where, request: Request<'_>) -> Res
     }
     let look = Look::Note(record.op.to_string());
     let subject = format!("promote the note {id} to {}", made.path);
-    made.noted = Some(keep(ctx, place, &look, &subject, |_, _| {
-        Ok(Note::Promoted {
-            note: record.op.clone(),
-            into: request.into,
-            text: made.path.clone(),
-        })
-    })?);
+    let promoted = (record.op.clone(), request.into, made.path.clone());
+    made.noted = Some(match home {
+        Home::Session(_) => told(ctx, &[promoted], &subject)?,
+        _ => keep(ctx, place, &look, &subject, |_, _| {
+            Ok(note_of(promoted.clone()))
+        })?,
+    });
     Ok(made)
+}
+
+fn note_of((note, into, text): (OpId, Promotion, String)) -> Note {
+    Note::Promoted { note, into, text }
+}
+
+/// Says in the session that is meant what was made out of its notes, in one commit: also where it has ended, because
+/// what was learned is often written down then.
+pub(super) fn told(
+    ctx: &Context,
+    promoted: &[(OpId, Promotion, String)],
+    subject: &str,
+) -> Result<Noted> {
+    let opening = Opening::of(ctx)?;
+    let (repo, id) = (&ctx.repo, opening.session(ctx)?);
+    let decide = |snapshot: &Snapshot<'_>| {
+        let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
+        snapshot.require_whole(&session)?;
+        let (tx, mut state) = (new_uid(), session.state.clone());
+        let mut operations = Vec::new();
+        for one in promoted {
+            let body = note_of(one.clone());
+            let mut draft = write_scope::draft(&opening.identity, &state, body);
+            draft.tx.clone_from(&tx);
+            let op = seal(repo, &draft)?;
+            state.apply(&op);
+            operations.push(op);
+        }
+        let last = operations.last().ok_or_else(nothing_made)?;
+        let records: Vec<Record<'_>> = operations.iter().map(Record::from).collect();
+        let mut edits = Edits::default();
+        edits.record_all(repo, Some(&session), &records, &state)?;
+        Ok(Decision {
+            edits,
+            message: store::message(&id, subject, last, &state),
+            value: last.op.clone(),
+        })
+    };
+    let committed = opening.scope(ctx).commit(decide, |_| Vec::new())?;
+    Ok(Noted {
+        op: committed.value,
+        commit: committed.commit,
+        home: Home::Session(id),
+    })
 }
 
 fn require_new(
@@ -99,19 +148,25 @@ fn is_there(ctx: &Context, record: &NoteRecord, path: &str) -> bool {
     let Some(Ok(files)) = folder.parent().map(fs::read_dir) else {
         return false;
     };
-    let mark = format!("note {}", short(record));
+    let mark = format!("note {}", short(&record.op));
     let mut texts = files.filter_map(|file| fs::read_to_string(file.ok()?.path()).ok());
     texts.any(|text| text.contains(&mark))
 }
 
 /// The id of a note as a document names it.
-fn short(record: &NoteRecord) -> &str {
-    let op = record.op.as_str();
+pub(super) fn short(op: &OpId) -> &str {
+    let op = op.as_str();
     op.get(..12).unwrap_or(op)
 }
 
+/// The text of a note as a rule says it, on one line.
+pub(super) fn text_of(record: &NoteRecord) -> String {
+    let words: Vec<&str> = record.note.text().split_whitespace().collect();
+    words.join(" ")
+}
+
 /// The kind of rule that a note of this kind says.
-fn kind_of(note: &Note) -> RuleKind {
+pub(super) fn kind_of(note: &Note) -> RuleKind {
     match note.said().map(|said| said.kind) {
         Some(NoteKind::Convention) => RuleKind::Convention,
         Some(NoteKind::Decision) => RuleKind::Constraint,
@@ -120,8 +175,7 @@ fn kind_of(note: &Note) -> RuleKind {
 }
 
 fn rule(ctx: &Context, record: &NoteRecord, id: &str, request: Request<'_>) -> Result<Made> {
-    let words: Vec<&str> = record.note.text().split_whitespace().collect();
-    let text = format!("{} (note {id})", words.join(" "));
+    let text = format!("{} (note {id})", text_of(record));
     let added = rules::add(
         ctx,
         AddRequest {

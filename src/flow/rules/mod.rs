@@ -13,7 +13,7 @@ pub(crate) use applying::RulesMoved;
 pub(in crate::flow) use applying::{Applying, moved};
 pub(crate) use facts::facts;
 pub(crate) use import::import;
-pub(crate) use write::{AddRequest, add, init};
+pub(crate) use write::{AddRequest, Added, add, init};
 
 use super::context::Context;
 use super::{files, specs};

@@ -57,6 +57,8 @@ pub(crate) fn is_stopped(event: &Event, op: &Operation, way: Way) -> bool {
         Event::Ran { evidence } if way == Way::End => {
             return !evidence.passed() || op.writes.keys().any(|artifact| !artifact.is_derived());
         }
+        // It speaks of one archive, and says nothing where that does not count.
+        Event::Unarchived { .. } => return false,
         _ if way == Way::End => return true,
         _ => {}
     }
@@ -93,7 +95,8 @@ pub(crate) fn is_stopped(event: &Event, op: &Operation, way: Way) -> bool {
         | Event::Extended { .. }
         | Event::Waived { .. }
         | Event::Abandoned
-        | Event::Archived { .. } => false,
+        | Event::Archived { .. }
+        | Event::Unarchived { .. } => false,
     };
     by_event
         || op

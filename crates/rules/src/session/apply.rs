@@ -3,7 +3,8 @@
 
 use super::{
     Approval, ApprovedBy, Audit, BuildBlock, BuildFacts, Ending, FOLD, LaneReport, MAX_TREES,
-    OpConflict, PlanReview, Signed, Stamped, State, TASK_FOLD, UnknownOp, Void, Waiver, Way, way,
+    OpConflict, PlanReview, Signed, Stamped, State, TAKEN_BACK_FOLD, TASK_FOLD, TakenBack,
+    UnknownOp, Void, Waiver, Way, way,
 };
 use crate::artifact::Artifact;
 use crate::finding::{Finding, Said, record_of};
@@ -113,6 +114,15 @@ impl State {
         event: &Event,
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
+        if let Event::Unarchived {
+            archive,
+            commit,
+            target,
+        } = event
+        {
+            self.unarchive(archive, commit, target);
+            return Ok(());
+        }
         let (claim, bases) = (op.claim(), op.bases());
         let is_apart = matches!(event, Event::Ran { .. }) && beside.missed(ENDING);
         let reopens = matches!(
@@ -124,6 +134,7 @@ impl State {
         );
         if reopens && matches!(self.ending, Some(Ending::Archived { .. })) {
             self.ending = None;
+            self.fold = self.fold.min(TASK_FOLD);
         }
         if !self.is_active() && !is_apart {
             return Err("the session had ended".into());
@@ -460,6 +471,7 @@ impl State {
                         commit: None,
                         target: end.target.clone(),
                         month: end.month.clone(),
+                        taken_back: None,
                     });
                 }
             }
@@ -478,10 +490,29 @@ impl State {
                     commit: commit.clone(),
                     target: target.clone(),
                     month: month.clone(),
+                    taken_back: None,
                 });
             }
+            Event::Unarchived { .. } => {}
         }
         Ok(())
+    }
+
+    /// The archive of this commit was taken back. Another one, or a session that was opened again since, is not meant.
+    fn unarchive(&mut self, archive: &Oid, commit: &Oid, target: &str) {
+        if let Some(Ending::Archived {
+            commit: Some(known),
+            taken_back,
+            ..
+        }) = &mut self.ending
+            && known == archive
+        {
+            *taken_back = Some(TakenBack {
+                target: target.to_owned(),
+                commit: commit.clone(),
+            });
+            self.fold = self.fold.max(TAKEN_BACK_FOLD);
+        }
     }
 
     /// What is approved and not used yet, and what a review saw, was a change from another commit.

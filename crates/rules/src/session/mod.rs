@@ -48,6 +48,8 @@ pub const FOLD: u32 = 4;
 pub const TASK_FOLD: u32 = 5;
 /// The version of a state that is stored in parts: programs that do not know those compute it.
 const PARTS_FOLD: u32 = 6;
+/// The version of a state whose archive was taken back: programs that do not know that compute it.
+const TAKEN_BACK_FOLD: u32 = 7;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 
@@ -161,7 +163,30 @@ pub enum Ending {
         commit: Option<Oid>,
         target: String,
         month: String,
+        /// Where the archive was taken back last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        taken_back: Option<TakenBack>,
     },
+}
+
+/// The commit that takes an archive back, and its branch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenBack {
+    pub target: String,
+    pub commit: Oid,
+}
+
+impl Ending {
+    /// Whether it left a result: an archive that stands.
+    pub fn is_result(&self) -> bool {
+        matches!(
+            self,
+            Ending::Archived {
+                taken_back: None,
+                ..
+            }
+        )
+    }
 }
 
 /// An approval, armed until the stage's command consumes it.
@@ -341,7 +366,8 @@ impl State {
         }
         let header: Header = super::op::parse_json(bytes, path)?;
         let Header { format, fold, .. } = header;
-        if format != FORMAT || ![FIRST_FOLD, FOLD, TASK_FOLD, PARTS_FOLD].contains(&fold) {
+        let known = [FIRST_FOLD, FOLD, TASK_FOLD, PARTS_FOLD, TAKEN_BACK_FOLD];
+        if format != FORMAT || !known.contains(&fold) {
             return Ok(None);
         }
         let mut state: State = super::op::parse_json(bytes, path)?;

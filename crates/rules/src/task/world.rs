@@ -123,11 +123,11 @@ impl Seen {
         let at = state.touched.at.clone();
         match &state.ending {
             Some(Ending::Abandoned { .. }) => Seen::Abandoned { at },
-            Some(Ending::Archived { .. }) => Seen::Session {
+            Some(ending) if ending.is_result() => Seen::Session {
                 reached: Reached::Archived,
                 at,
             },
-            None => Seen::Session {
+            Some(Ending::Archived { .. }) | None => Seen::Session {
                 reached: state.stage.into(),
                 at,
             },
