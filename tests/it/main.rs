@@ -129,6 +129,7 @@ mod redact;
 mod resolve;
 mod review_show;
 mod reviewed;
+mod roadmap;
 mod roads;
 mod rules;
 mod rules_merge;

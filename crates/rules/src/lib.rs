@@ -47,6 +47,7 @@ pub mod replay;
 mod replay_props;
 pub mod revert;
 pub mod review;
+pub mod roadmap;
 pub mod role;
 pub mod rule;
 pub mod session;

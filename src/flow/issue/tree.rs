@@ -3,6 +3,7 @@
 
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_rules::issue::foreign::roadmap::PLAN;
 use loopx_rules::issue::foreign::{File, Format, detect};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,10 +25,43 @@ const PLACES: [(&str, Format); 6] = [
 pub(super) fn read(named: &str, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
     let path = Path::new(named);
     let meta = fs::metadata(path).map_err(|error| unreadable(named, &error))?;
+    if wanted == Some(Format::Roadmap) {
+        return Ok((Format::Roadmap, roadmap(path, meta.is_dir())?));
+    }
     match meta.is_dir() {
         true => folder(path, wanted),
         false => file(path, wanted),
     }
+}
+
+/// A roadmap of ccw: its document, the plan beside it, and the issues beside it or in the store of its workflow.
+fn roadmap(path: &Path, is_folder: bool) -> Result<Vec<File>> {
+    let dir = if is_folder {
+        path
+    } else {
+        path.parent().unwrap_or(path)
+    };
+    let document = if is_folder {
+        dir.join("roadmap.md")
+    } else {
+        path.to_owned()
+    };
+    let store = dir.join("../../issues/issues.jsonl");
+    let mut files = Vec::new();
+    for place in [document, dir.join(PLAN), dir.join("issues.jsonl"), store] {
+        let is_new = |one: &File| Path::new(&one.name) != place;
+        if is_file(&place) && files.iter().all(is_new) {
+            files.push(load(&place)?);
+        }
+    }
+    if files.iter().all(|one| one.name.ends_with(".jsonl")) {
+        return Err(Failure::not_found(
+            Code::ImportMissing,
+            format!("{}: there is neither roadmap.md nor {PLAN}", dir.display()),
+        )
+        .help(command!("help roadmap import")));
+    }
+    Ok(files)
 }
 
 /// The format of a text, where nobody says it.

@@ -9,6 +9,7 @@ mod ccw;
 mod github;
 mod json;
 mod own;
+pub mod roadmap;
 mod text;
 pub mod todos;
 mod words;
@@ -29,6 +30,8 @@ vocabulary!(
         Github = "github",
         Ccw = "ccw",
         Backlog = "backlog",
+        /// A roadmap of ccw, with its issues.
+        Roadmap = "roadmap",
     }
 );
 
@@ -118,6 +121,7 @@ pub fn read(format: Format, files: &[File], wishes: &Wishes) -> Taken {
         Format::Github => github::read(files, &mut gather),
         Format::Ccw => ccw::read(files, &mut gather),
         Format::Backlog => backlog::read(files, &mut gather),
+        Format::Roadmap => roadmap::read(files, &mut gather),
     }
     gather.finish()
 }
