@@ -74,6 +74,7 @@ mod hooks_status;
 mod hostile;
 mod hostile_sync;
 mod import;
+mod import_ccw_sessions;
 mod import_teams;
 mod intent;
 mod issue;
