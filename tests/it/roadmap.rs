@@ -521,3 +521,27 @@ fn a_session_of_no_issue_reads_the_roadmap_only_by_a_phase_that_it_names() {
     assert_eq!(start("Do phase 1.")["params"]["phase"], "1");
     assert_eq!(start("Do phase 4")["params"]["phase"], "none");
 }
+
+#[test]
+fn a_roadmap_of_phases_becomes_an_issue_for_each_phase() {
+    let s = backlog();
+    let text = "# Roadmap: Notes\n\n## Milestone: v1\n\n### Phase 1: Keep\n**Depends on**: Nothing\n\n### Phase 2: Find\n\
+                **Depends on**: Phase 1\n**Success Criteria**:\n1. a word is enough\n\n## Milestone: v2\n### Phase 3: Sync\n\
+                **Depends on**: Phase 1, Phase 2\n";
+    s.write("roadmap.md", text);
+    json_of(&s, &["import", "roadmap.md"]);
+    assert_eq!(found(&s, 1)[..3], ["roadmap_no_wave"; 3]);
+    json_of(&s, &["order"]);
+    let wave = |number: u64, title: &str| (number, vec![title.to_owned()]);
+    assert_eq!(
+        waves(&s),
+        [wave(1, "Keep"), wave(2, "Find"), wave(3, "Sync")]
+    );
+    let shown = json_of(&s, &["show"]);
+    let milestones = shown["milestones"].as_array().expect("milestones").iter();
+    let milestones: Vec<&Value> = milestones.map(|one| &one["issues"]).collect();
+    assert_eq!(milestones, [2, 1]);
+    assert_eq!(shown["phases"][1]["milestone"], "v1");
+    let again = json_of(&s, &["import", "roadmap.md"]);
+    assert_eq!((&again["new"], &again["here"]), (&json!([]), &json!(4)));
+}

@@ -58,6 +58,7 @@ pub mod signers;
 pub mod skill;
 pub mod stage;
 pub mod stop;
+pub mod strict_json;
 mod tagged;
 pub mod task;
 pub mod template;

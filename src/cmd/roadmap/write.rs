@@ -9,7 +9,7 @@ use crate::flow::issue::roadmap::{Make, Ordered, Wanted};
 use crate::ui::{Ui, style};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::roadmap::{Factor, Level, Mode, Verdict, Wish};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ pub struct FeedbackArgs {
     roadmap: Option<String>,
 }
 
-/// Take over a roadmap of ccw: roadmap.md, execution-plan.json and the issues that they name
+/// Take over a roadmap: roadmap.md of ccw or maestro, execution-plan.json, and the issues that they name
 ///
 /// All of it or nothing, in one commit; a second time adds nothing. Each issue becomes a part of the roadmap and gets the
 /// label of its wave, its criteria and what it depends on.
@@ -108,6 +108,7 @@ pub struct ImportArgs {
 }
 
 pub(super) fn new(args: NewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let first = args.issues.first().cloned();
     let document = args.file.as_deref().map(crate::cmd::artifacts::read_text);
     let made = flow::make(
         ctx,
@@ -126,9 +127,11 @@ pub(super) fn new(args: NewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .as_ref()
         .map_or("", |id| made.names.short(id))
         .to_owned();
-    let next = match ordered.mode {
-        Some(Mode::Progressive) => command!("roadmap set ID --wave 1").note("(for each issue)"),
-        _ if ordered.waves.is_empty() => command!("roadmap set ID").note("(for each issue)"),
+    let next = match (ordered.mode, &first) {
+        (_, None) => hint![command!("issue list"), "  names issues to put into it"],
+        (Some(Mode::Progressive), Some(first)) => {
+            command!("roadmap set {first} --wave 1 --roadmap {root}")
+        }
         _ => command!("roadmap show {root}"),
     };
     let name = ui.paint(style::NAME, &root);

@@ -177,7 +177,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
 
 /// Reads what is to be taken over, and how it is called.
 fn read(ctx: &Context, request: &Request, wishes: &Wishes) -> Result<(String, Taken)> {
-    let (format, files) = match &request.from {
+    let found = match &request.from {
         From::Todos(under) => {
             let taken = comments(ctx, under.as_deref(), wishes)?;
             return Ok((todos::SYSTEM.to_owned(), taken));
@@ -187,11 +187,21 @@ fn read(ctx: &Context, request: &Request, wishes: &Wishes) -> Result<(String, Ta
                 name: "stdin".to_owned(),
                 text: text.clone(),
             };
-            (tree::format_of(&file, request.format)?, vec![file])
+            tree::Found {
+                format: tree::format_of(&file, request.format)?,
+                files: vec![file],
+                links: Vec::new(),
+            }
         }
         From::Path(path) => tree::read(path, request.format)?,
     };
-    let taken = foreign::read(format, &files, wishes);
+    let format = found.format;
+    let mut taken = foreign::read(format, &found.files, wishes);
+    let links = found.links.into_iter();
+    taken.remarks.extend(links.map(|at| Finding {
+        at,
+        message: "it is a link, and is not followed".to_owned(),
+    }));
     if taken.items.is_empty() && taken.faults.is_empty() {
         return Err(Failure::usage(
             Code::InputMissing,

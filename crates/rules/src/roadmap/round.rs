@@ -49,10 +49,10 @@ impl Round {
     /// The comment by which a round is kept.
     pub fn comment(verdict: Verdict, text: &str) -> String {
         let text = text.trim();
-        match text.is_empty() {
-            true => format!("{MARK}{verdict}"),
-            false => format!("{MARK}{verdict}\n\n{text}"),
+        if text.is_empty() {
+            return format!("{MARK}{verdict}");
         }
+        format!("{MARK}{verdict}\n\n{text}")
     }
 
     /// The rounds among comments, in their order.
@@ -91,10 +91,12 @@ impl Standing {
         let asked = since.count();
         let is_approved = rounds.last().is_some_and(is_approval);
         let forced = asked >= CAP && sound;
-        let status = match rounds.is_empty() {
-            true => Status::Planning,
-            false if sound && (is_approved || forced) => Status::Ready,
-            false => Status::Refining,
+        let status = if rounds.is_empty() {
+            Status::Planning
+        } else if sound && (is_approved || forced) {
+            Status::Ready
+        } else {
+            Status::Refining
         };
         Standing {
             status,

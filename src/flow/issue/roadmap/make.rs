@@ -108,9 +108,10 @@ fn open(asked: &Make) -> Failure {
         .iter()
         .map(|(factor, level)| format!("{factor}={level}"))
         .collect();
-    let said = match said.is_empty() {
-        true => "nothing is said of the five factors".to_owned(),
-        false => format!("{} decide neither", said.join(", ")),
+    let said = if said.is_empty() {
+        "nothing is said of the five factors".to_owned()
+    } else {
+        format!("{} decide neither", said.join(", "))
     };
     let factors = Factor::WORDS.join(", ");
     let title = shell_word(&asked.title);
@@ -160,25 +161,20 @@ fn layers(asked: &Make, mode: Mode) -> Result<Vec<String>> {
         .collect();
     folded.sort();
     folded.dedup();
-    match (2..=LAYERS.len()).contains(&asked.layers.len()) {
-        true if asked.layers.iter().all(|name| is_line(&name))
-            && folded.len() == asked.layers.len() =>
-        {
-            Ok(asked
-                .layers
-                .iter()
-                .map(|name| name.trim().to_owned())
-                .collect())
-        }
-        true => Err(invalid(
-            "expected names of layers as one line of at most 40 characters, each once".to_owned(),
-        )),
-        false => Err(invalid(format!(
+    if !(2..=LAYERS.len()).contains(&asked.layers.len()) {
+        return Err(invalid(format!(
             "expected 2 to {} layers, found {}",
             LAYERS.len(),
             asked.layers.len()
-        ))),
+        )));
     }
+    if folded.len() < asked.layers.len() || !asked.layers.iter().all(|name| is_line(&name)) {
+        return Err(invalid(
+            "expected names of layers as one line of at most 40 characters, each once".to_owned(),
+        ));
+    }
+    let names = asked.layers.iter().map(|name| name.trim().to_owned());
+    Ok(names.collect())
 }
 
 /// Puts each issue of a direct roadmap into the wave that follows from its links.

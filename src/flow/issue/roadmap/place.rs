@@ -245,20 +245,21 @@ fn asked(loaded: &Loaded, wanted: &Wanted) -> Result<(Placing, Changes)> {
 /// The wave that a word means in this roadmap.
 fn wave(loaded: &Loaded, word: &str) -> Result<u32> {
     let layers = &loaded.cut.layers;
-    let expected = match layers.is_empty() {
-        true => "expected the number of a wave, from 1 on".to_owned(),
-        false => format!(
+    let expected = if layers.is_empty() {
+        "expected the number of a wave, from 1 on".to_owned()
+    } else {
+        format!(
             "expected the number of a wave, or one of {}",
             layers.join(", ")
-        ),
+        )
     };
     let found = loaded.cut.wave(word);
     let found = found.ok_or_else(|| invalid(format!("{expected}, found `{word}`")))?;
     let is_layer = loaded.cut.mode != Some(Mode::Progressive) || loaded.cut.layer(found).is_some();
-    match is_layer && found <= MOST_WAVES {
-        true => Ok(found),
-        false => Err(invalid(format!("{expected}, found {found}"))),
+    if is_layer && found <= MOST_WAVES {
+        return Ok(found);
     }
+    Err(invalid(format!("{expected}, found {found}")))
 }
 
 /// The last wave that can be named.

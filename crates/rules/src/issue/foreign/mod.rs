@@ -9,6 +9,7 @@ mod ccw;
 mod github;
 mod json;
 mod own;
+mod phases;
 pub mod roadmap;
 mod text;
 pub mod todos;
@@ -16,6 +17,7 @@ mod words;
 
 use super::Source;
 use super::plain::Plain;
+use crate::strict_json::strict;
 use json::Fields;
 use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
@@ -130,9 +132,9 @@ pub fn read(format: Format, files: &[File], wishes: &Wishes) -> Taken {
 pub fn detect(text: &str) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let first = match text.strip_prefix('[') {
-        Some(_) => json::strict(text).ok()?.as_array()?.first()?.clone(),
-        None => json::strict(text.lines().next()?)
-            .or_else(|_| json::strict(text))
+        Some(_) => strict(text).ok()?.as_array()?.first()?.clone(),
+        None => strict(text.lines().next()?)
+            .or_else(|_| strict(text))
             .ok()?,
     };
     let has = |field: &str| first.get(field).is_some();

@@ -1,9 +1,9 @@
 //! The roadmap of Claude-Code-Workflow: `roadmap.md` with its table of waves and its section of criteria, beside it
 //! `execution-plan.json`, and the issues that both name. The roadmap becomes an issue, its issues become parts of it, and
-//! each gets the label of its wave.
+//! each gets the label of its wave. A document without waves is one of phases.
 
 use super::json::{self, Fields, inner};
-use super::{File, Finding, Format, Gather, Item, ccw, text};
+use super::{File, Finding, Format, Gather, Item, ccw, phases, text};
 use crate::issue::Source;
 use crate::issue::plain::{Plain, PlainLink};
 use crate::markdown::without_asides;
@@ -49,20 +49,24 @@ pub(super) fn read(files: &[File], g: &mut Gather<'_>) {
             _ => document(file, &mut told, g),
         }
     }
-    if told.issues.values().all(|one| one.waves.is_empty()) {
-        let at = told.at.clone();
-        return g.fault(
-            &at,
-            "expected a table of waves that names issues, found none",
-        );
+    let is_of_phases = told.issues.values().all(|one| one.waves.is_empty());
+    if is_of_phases {
+        told.mode = told.mode.or(Some(Mode::Direct));
     }
+    let text = told.text.clone();
     let Some(root) = root(&mut told, g) else {
         return;
     };
     let root_at = told.at.clone();
-    g.push(root_at, root.clone());
+    g.push(root_at.clone(), root.clone());
     let key = root.key.unwrap_or_default();
-    parts(&told, &key, &stores, g);
+    if !is_of_phases {
+        parts(&told, &key, &stores, g);
+    } else if !phases::read(&text, &root_at, &key, g) {
+        let message =
+            "expected a table of waves that names issues, or headings of phases, found none";
+        g.fault(&root_at, message);
+    }
 }
 
 /// The roadmap as an issue.
