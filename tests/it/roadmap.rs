@@ -530,7 +530,9 @@ fn a_roadmap_of_phases_becomes_an_issue_for_each_phase() {
                 **Depends on**: Phase 1, Phase 2\n";
     s.write("roadmap.md", text);
     json_of(&s, &["import", "roadmap.md"]);
-    assert_eq!(found(&s, 1)[..3], ["roadmap_no_wave"; 3]);
+    let missing = found(&s, 1);
+    let waves_missing = missing.iter().filter(|one| *one == "roadmap_no_wave");
+    assert_eq!(waves_missing.count(), 3, "{missing:?}");
     json_of(&s, &["order"]);
     let wave = |number: u64, title: &str| (number, vec![title.to_owned()]);
     assert_eq!(

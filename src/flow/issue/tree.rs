@@ -32,6 +32,7 @@ pub(super) struct Found {
 pub(super) fn read(named: &str, wanted: Option<Format>) -> Result<Found> {
     let mut links = Vec::new();
     let (format, files) = found(named, wanted, &mut links)?;
+    links.sort();
     Ok(Found {
         format,
         files,
@@ -250,7 +251,6 @@ fn inside(dir: &Path, links: &mut Vec<String>) -> Result<Vec<PathBuf>> {
         }
     }
     found.sort();
-    links.sort();
     Ok(found)
 }
 
