@@ -547,3 +547,34 @@ fn a_roadmap_of_phases_becomes_an_issue_for_each_phase() {
     let again = json_of(&s, &["import", "roadmap.md"]);
     assert_eq!((&again["new"], &again["here"]), (&json!([]), &json!(4)));
 }
+
+#[test]
+fn issues_that_only_a_merge_lets_wait_for_each_other_are_found_and_are_in_no_order() {
+    let all = Clones::apart(2);
+    all.loopx(0, &["init"]).ok();
+    let made = |args: &[&str]| id_of(&all.loopx(0, args).json());
+    let a = made(&["--json", "issue", "create", "A"]);
+    let b = made(&["--json", "issue", "create", "B"]);
+    let new = [
+        "roadmap", "new", "N", "--mode", "direct", "-i", &a, "-i", &b,
+    ];
+    all.loopx(0, &new).ok();
+    all.sync(0).ok();
+    all.sync(1).ok();
+    all.loopx(0, &["issue", "link", &a, "blocked-by", &b]).ok();
+    all.loopx(1, &["issue", "link", &b, "blocked-by", &a]).ok();
+    for at in [0, 1, 0] {
+        all.sync(at).ok();
+    }
+    for at in 0..2 {
+        let check = all.loopx(at, &["--json", "roadmap", "check"]);
+        let check = check.fails_with(1);
+        assert!(check.stdout.contains("roadmap_cycle"), "{}", check.stdout);
+        let order = all.loopx(at, &["--json", "roadmap", "order"]);
+        assert_eq!(order.error_json()["error"]["code"], "issue_cycle");
+    }
+    all.loopx(0, &["issue", "unlink", &a, "blocked-by", &b])
+        .ok();
+    all.loopx(0, &["roadmap", "order"]).ok();
+    all.loopx(0, &["roadmap", "check"]).ok();
+}

@@ -86,10 +86,9 @@ impl Document {
                 continue;
             };
             if below == Below::Criteria {
-                found
-                    .phases
-                    .last_mut()
-                    .map(|one| one.criteria.push(bare(item)));
+                if let Some(phase) = found.phases.last_mut() {
+                    phase.criteria.push(bare(item));
+                }
             } else if let Some((number, title)) =
                 named(&bare(item), "phase").filter(|(n, _)| is_phase(n))
             {

@@ -107,8 +107,9 @@ fn whole(ground: &Ground<'_>) -> Vec<Finding> {
                 None,
             );
         }
+        let leaves = &ground.shape.leaves;
         let has = |issue: &&Issue| ground.shape.place(&issue.id).phases.contains(number);
-        if !ground.shape.leaves.iter().any(|issue| has(issue)) {
+        if !leaves.iter().any(has) {
             say(
                 "roadmap_phase_empty",
                 phase.line,

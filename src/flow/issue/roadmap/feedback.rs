@@ -79,10 +79,7 @@ pub(crate) fn feedback(
             by: String::new(),
             at: String::new(),
         });
-        let note = Note::from(Said::new(
-            NoteKind::Decision,
-            &Round::comment(verdict, text),
-        ));
+        let note = Note::from(Said::new(NoteKind::Decision, Round::comment(verdict, text)));
         Ok(Plan {
             what: format!("roadmap feedback: {verdict}"),
             reason: None,

@@ -218,9 +218,8 @@ fn asked(loaded: &Loaded, wanted: &Wanted) -> Result<(Placing, Changes)> {
         )));
     }
     // A phase belongs to a milestone, and never the other way round.
-    let of_phase = phase.iter().flatten();
-    let of_phase = of_phase.filter_map(|number| loaded.document.phase(number)?.milestone.clone());
-    let of_phase = of_phase.last();
+    let of_phase = phase.as_ref().and_then(Option::as_ref);
+    let of_phase = of_phase.and_then(|number| loaded.document.phase(number)?.milestone.clone());
     let milestone = match wanted.milestone.as_deref() {
         Some(NONE) => Some(None),
         Some(name) => Some(Some(name.to_owned())),

@@ -36,8 +36,8 @@ pub(crate) fn standing(ctx: &Context, state: &State, intent: &str) -> Result<Opt
     let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
     let own = state.issues.iter().filter_map(|id| backlog.find(id));
-    let by_issue = own.filter_map(|issue| Some((above(&backlog, issue)?, Some(issue))));
-    let meant = match by_issue.take(1).last() {
+    let mut by_issue = own.filter_map(|issue| Some((above(&backlog, issue)?, Some(issue))));
+    let meant = match by_issue.next() {
         Some(meant) => Some(meant),
         None => {
             let open = backlog.issues.iter();
