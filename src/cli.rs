@@ -4,12 +4,14 @@ mod alias;
 mod help;
 mod issue;
 mod issue_more;
+mod roadmap;
 mod task;
 mod wrong;
 
 pub use help::described;
 pub(crate) use issue::IssueCommand;
 pub(crate) use issue_more::{QueueCommand, SolutionCommand};
+pub(crate) use roadmap::RoadmapCommand;
 pub(crate) use task::TaskCommand;
 
 use crate::cmd;
@@ -184,6 +186,9 @@ pub enum Command {
     /// Keep a backlog: what is to be done before there is a session for it
     #[command(subcommand)]
     Issue(IssueCommand),
+    /// Milestones, phases and waves over issues: cut, put in order, check, agree on, take over
+    #[command(subcommand)]
+    Roadmap(RoadmapCommand),
     /// Start a whole plan from a pipeline: list, show, check and start those that there are
     #[command(subcommand)]
     Pipeline(cmd::pipeline::PipelineCommand),
@@ -656,6 +661,7 @@ fn dispatch(
         Command::Amend(args) => cmd::amend::run(args, &open()?, ui),
         Command::Task(command) => cmd::task::run(command, &open()?, ui),
         Command::Issue(command) => cmd::issue::run(command, &open()?, ui),
+        Command::Roadmap(command) => cmd::roadmap::run(command, &open()?, ui),
         Command::Pipeline(command) => cmd::pipeline::run(command, &open()?, ui),
         Command::Review(args) if !args.show => {
             let ctx = open()?;

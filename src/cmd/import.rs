@@ -81,9 +81,10 @@ pub struct OpenspecArgs {
     pub no_specs: bool,
 }
 
-/// Take over team sessions of ccw: TLS, TLV4 and TC
+/// Take over sessions of ccw: teams (TLS, TLV4, TC) and workflows (workflow, review, tdd, test, docs)
 ///
-/// Their tasks become tasks, with roles and dependencies, and wisdom and messages become notes. Nothing counts as done.
+/// Their tasks become tasks, with roles and dependencies, and wisdom and messages become notes; what project-tech.json
+/// says of the architecture and of what was developed becomes notes of the journal. Nothing counts as done.
 #[derive(Debug, clap::Args)]
 pub struct CcwArgs {
     /// The folder, or that of one session (default: .workflow/ at the top of the worktree)

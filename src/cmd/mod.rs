@@ -36,6 +36,7 @@ pub(crate) mod redact;
 pub(crate) mod resolve;
 pub(crate) mod review;
 mod review_show;
+pub(crate) mod roadmap;
 pub(crate) mod rule;
 pub(crate) mod run;
 pub(crate) mod sessions;

@@ -12,6 +12,7 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_git::{EntryKind, Repo};
 use loopx_rules::manifest::{Manifest, Row, artifacts, settle, task_reads};
 use loopx_rules::policy::{EvidenceRule, FILE as POLICY_FILE, Policy};
+use loopx_rules::rule::glossary;
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 use loopx_rules::task::plan;
@@ -84,7 +85,7 @@ impl<'c> Ground<'c> {
 }
 
 fn glossary_path(policy: &Policy) -> String {
-    format!("{}/glossary.md", policy.paths.rules)
+    format!("{}/{}", policy.paths.rules, glossary::FILE)
 }
 
 /// Whether policy and profile let what is missing hold a gate.

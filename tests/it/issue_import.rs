@@ -696,3 +696,52 @@ fn two_backlogs_with_the_same_ids_are_told_apart_by_a_name() {
     assert_eq!(titles(&list(&s, &[])).len(), 2);
     again(&s, &other, 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_a_folder_of_backlog_md_is_not_followed_and_is_named() {
+    let s = backlog();
+    let task = |id: u8| format!("---\nid: task-{id}\ntitle: Task {id}\nstatus: To Do\n---\n");
+    s.write("backlog/tasks/task-1 - One.md", task(1));
+    s.write("elsewhere/task-2 - Two.md", task(2));
+    let link = |to: &str, at: &str| {
+        let at = s.path().join(at);
+        std::os::unix::fs::symlink(s.path().join(to), at).expect("a link");
+    };
+    link("elsewhere/task-2 - Two.md", "backlog/tasks/task-2 - Two.md");
+    link("elsewhere", "backlog/completed");
+    let report = import(&s, &["backlog"]);
+    assert_eq!(report["new"].as_array().expect("issues").len(), 1);
+    let told = report["remarks"].as_array().expect("remarks").iter();
+    let told: Vec<&str> = told
+        .filter(|one| one["message"] == "it is a link, and is not followed")
+        .map(|one| one["at"].as_str().expect("a place"))
+        .collect();
+    assert_eq!(told, ["backlog/completed", "backlog/tasks/task-2 - Two.md"]);
+}
+
+#[test]
+fn a_key_that_stands_twice_in_a_task_of_a_solution_is_refused_with_its_line() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.write(
+        "tasks.jsonl",
+        "{\"id\":\"A\",\"title\":\"a\"}\n{\"id\":\"B\",\"title\":\"b\",\"id\":\"C\"}\n",
+    );
+    let add = [
+        "--json",
+        "issue",
+        "solution",
+        "add",
+        &id,
+        "So",
+        "--tasks",
+        "tasks.jsonl",
+    ];
+    let error = s.loopx(&add).fails_with(2).error_json()["error"].take();
+    let said = error["message"].as_str().expect("a message");
+    assert!(
+        said.contains("tasks.jsonl:2") && said.contains("`id` stands here twice"),
+        "{said}"
+    );
+}

@@ -140,3 +140,20 @@ fn a_month_of_many_notes_goes_on_in_parts_and_is_listed_whole() {
     );
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
 }
+
+#[test]
+fn a_message_with_a_key_that_stands_twice_is_refused_with_its_line() {
+    let s = crate::support::issues::backlog();
+    s.write(
+        "messages.jsonl",
+        "{\"id\":\"MSG-001\",\"from\":\"a\",\"to\":\"b\",\"type\":\"x\",\"summary\":\"one\",\"summary\":\"two\"}\n",
+    );
+    let error = s
+        .loopx(&["--json", "note", "import", "messages.jsonl", "--journal"])
+        .error_json();
+    let said = error["error"].to_string();
+    assert!(
+        said.contains("messages.jsonl:1") && said.contains("`summary` stands here twice"),
+        "{said}"
+    );
+}

@@ -648,3 +648,23 @@ fn an_import_with_a_fault_brings_nothing() {
     s.loopx(&["rule", "import"]).ok();
     assert_eq!(s.document(0, &["rule", "list"])["total"], 3);
 }
+
+#[test]
+fn a_rule_with_a_word_that_the_glossary_says_to_avoid_is_found_at_its_line() {
+    let s = Sandbox::new();
+    s.write(
+        "docs/rules/glossary.md",
+        "---\ntitle: Glossary\n---\n# Glossary\n\n## Avoid\n\n- purchase: say order\n<!-- - rule: none -->\n",
+    );
+    s.write(
+        "docs/rules/coding-conventions.md",
+        "# Coding\n\n- A rule about orders\n- Each Purchase has a number\n",
+    );
+    let out = s.loopx(&["--json", "rule", "check"]).json();
+    let found = out["findings"].as_array().expect("findings").iter();
+    let found: Vec<(&str, &serde_json::Value)> = found
+        .map(|one| (one["id"].as_str().expect("an id"), &one["line"]))
+        .collect();
+    assert_eq!(found, [("rule_word_avoided", &json!(4))]);
+    s.loopx(&["rule", "check", "--strict"]).fails_with(1);
+}

@@ -962,6 +962,20 @@ codes! {
         "A tag and a branch have the name of a revision, and are other commits.";
     RevisionUnknown "revision_unknown" [NotFound]
         "The revision names no commit.";
+    RoadmapAmbiguous "roadmap_ambiguous" [Usage]
+        "There are several roadmaps, and nobody said which one is meant.";
+    RoadmapLayered "roadmap_layered" [Refused]
+        "The waves of the roadmap are layers: a person says which issue is in which.";
+    RoadmapModeOpen "roadmap_mode_open" [Usage]
+        "The factors do not decide whether a roadmap is progressive or direct.";
+    RoadmapPartElsewhere "roadmap_part_elsewhere" [Refused]
+        "The issue is a part of another issue, which is not in the roadmap.";
+    RoadmapRoundsSpent "roadmap_rounds_spent" [Refused]
+        "The rounds of feedback on a roadmap are used up.";
+    RoadmapUnknown "roadmap_unknown" [NotFound]
+        "There is no such roadmap.";
+    RoadmapUnsound "roadmap_unsound" [Refused]
+        "A roadmap has errors, and cannot be approved.";
     RollbackBlocked "rollback_blocked" [Refused]
         "The way back is not open.";
     RollbackRationaleRequired "rollback_rationale_required" [Refused]

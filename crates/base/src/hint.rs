@@ -97,6 +97,7 @@ verbs! {
     Reopen "reopen" Session,
     Resolve "resolve" Session,
     Review "review" Session,
+    Roadmap "roadmap" Other,
     Rule "rule" Other,
     Run "run" Session,
     Save "save" Session,

@@ -2,6 +2,7 @@
 
 use super::outline::FINDINGS as OF_PLANS;
 use super::pipeline::FINDINGS as OF_PIPELINES;
+use super::roadmap::FINDINGS as OF_ROADMAPS;
 use super::role::FINDINGS as OF_ROLES;
 use super::rule::FINDINGS as OF_RULES;
 use super::task::file::FINDINGS as OF_TASKS;
@@ -28,6 +29,7 @@ pub fn catalogue() -> Vec<Entry> {
         .iter()
         .chain(OF_PLANS)
         .chain(OF_PIPELINES)
+        .chain(OF_ROADMAPS)
         .chain(OF_ROLES)
         .chain(OF_RULES);
     for finding in OF_SPECS.iter().chain(of_plans) {

@@ -239,6 +239,11 @@ fn deferred(line: &str) -> Option<(BTreeSet<u32>, String)> {
         .then(|| (cited(numbers), reason.trim().to_owned()))
 }
 
+/// Whether a reason has a letter or a digit: dots, dashes and characters of no width say nothing.
+fn says_something(reason: &str) -> bool {
+    reason.chars().any(char::is_alphanumeric)
+}
+
 /// A citation of a number that no statement has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stray {
@@ -283,7 +288,7 @@ pub fn coverage(statements: &[Statement], texts: &Texts) -> Vec<CoveredStatement
         for (at, line) in written.lines().enumerate() {
             match deferred(line) {
                 // Without a reason it is neither put off nor addressed.
-                Some((_, reason)) if reason.is_empty() => {}
+                Some((_, reason)) if !says_something(&reason) => {}
                 Some((numbers, reason)) => {
                     for number in numbers {
                         put_off.entry(number).or_insert_with(|| Deferral {
@@ -393,7 +398,7 @@ mod tests {
     #[test]
     fn a_deferral_without_a_reason_is_none_and_a_stray_number_is_told() {
         let mut texts = Texts::default();
-        let plan = "# Plan\n\n- I-1 deferred:\n- I-2 (deferred):  \n\nSee I-99.\n";
+        let plan = "# Plan\n\n- I-1 deferred: . \u{200b}\n- I-2 (deferred):  \n\nSee I-99.\n";
         texts.insert(Artifact::Plan, plan.to_owned());
         let covered = coverage(&statements(REQUEST), &texts);
         assert!(covered.iter().all(|one| one.fate == Fate::Missing));

@@ -42,7 +42,7 @@ pub const GROUPS: [(&str, &[&str]); 9] = [
         ],
     ),
     ("tasks", &["take", "amend", "task", "pipeline"]),
-    ("backlog", &["issue"]),
+    ("backlog", &["issue", "roadmap"]),
     ("specs", &["spec", "change", "adr", "rule"]),
     ("agents", &["agent"]),
     (

@@ -98,7 +98,7 @@ fn wish(text: &str) -> Result<Wish> {
     }
 }
 
-fn print(report: &Report, ui: &mut Ui) {
+pub(crate) fn print(report: &Report, ui: &mut Ui) {
     for came in &report.new {
         let short = ui.paint(style::NAME, report.names.short(&came.issue));
         ui.out(format!(

@@ -69,7 +69,7 @@ fn status_word(ui: &Ui, row: &Row) -> String {
 }
 
 /// One issue of a list, and below it what is to be known of it.
-fn row_lines(ui: &mut Ui, names: &Names, row: &Row) {
+pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row) {
     let issue = &row.issue;
     let word = status_word(ui, row);
     let short = format!("{:<width$}", row.short, width = names.width());

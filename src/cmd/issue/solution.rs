@@ -15,6 +15,7 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::shell_word;
 use loopx_rules::issue::solution::{Action, Proposal, Scores, Solution, Touched, Verdict};
 use loopx_rules::issue::{Read, Status};
+use loopx_rules::strict_json::strict;
 use serde_json::{Value, json};
 
 pub(crate) fn run(command: SolutionCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -91,7 +92,8 @@ fn add(args: AddArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn of_json(file: &str) -> Result<Proposal> {
     let text = text_of(file)?;
     let wrong = |what: String| Failure::usage(Code::IssueFieldInvalid, format!("{file}: {what}"));
-    let proposal: Proposal = serde_json::from_str(&text)
+    let proposal: Proposal = strict(&text)
+        .and_then(serde_json::from_value)
         .map_err(|error| wrong(format!("expected a solution as JSON: {error}")))?;
     match proposal.mends {
         None => Ok(proposal),
@@ -109,7 +111,7 @@ fn of_words(args: &AddArgs) -> Result<Proposal> {
             if text.trim().is_empty() {
                 continue;
             }
-            tasks.push(serde_json::from_str(text).map_err(|error| {
+            tasks.push(strict(text).map_err(|error| {
                 Failure::usage(
                     Code::IssueFieldInvalid,
                     format!("{file}:{}: expected a task as JSON: {error}", at + 1),

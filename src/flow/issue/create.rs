@@ -88,7 +88,7 @@ pub(crate) fn rehearse(ctx: &Context, new: &[New]) -> Result<()> {
 }
 
 /// The ids of new issues, once each field of them is one that an issue can have.
-fn ready(ctx: &Context, new: &[New]) -> Result<Vec<IssueId>> {
+pub(super) fn ready(ctx: &Context, new: &[New]) -> Result<Vec<IssueId>> {
     for one in new {
         if one.title().is_empty() {
             return Err(Failure::usage(
@@ -109,7 +109,7 @@ fn ready(ctx: &Context, new: &[New]) -> Result<Vec<IssueId>> {
         .collect()
 }
 
-fn plan(
+pub(super) fn plan(
     snapshot: &Snapshot<'_>,
     new: &[New],
     ids: &[IssueId],
@@ -259,7 +259,7 @@ fn steps(
 }
 
 /// An issue of which nothing is said yet.
-fn blank(id: &IssueId) -> Issue {
+pub(super) fn blank(id: &IssueId) -> Issue {
     let nobody = Signed {
         by: Person {
             name: String::new(),

@@ -12,6 +12,7 @@ use loopx_base::shell_word;
 use loopx_rules::issue::foreign;
 use loopx_rules::issue::foreign::{File, Finding, Format, Item, Mapped, Taken, Wishes, todos};
 use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Source};
+use loopx_rules::roadmap::WAVE;
 use loopx_store::Snapshot;
 use serde::Serialize;
 use serde_json::json;
@@ -126,6 +127,9 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         sorting.settle();
     }
     sorting.links();
+    if format == Format::Roadmap.to_string() {
+        sorting.waves();
+    }
     sorting.check(ctx);
     let wishes = sorting.unmapped();
     if !sorting.taken.faults.is_empty() {
@@ -173,7 +177,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
 
 /// Reads what is to be taken over, and how it is called.
 fn read(ctx: &Context, request: &Request, wishes: &Wishes) -> Result<(String, Taken)> {
-    let (format, files) = match &request.from {
+    let found = match &request.from {
         From::Todos(under) => {
             let taken = comments(ctx, under.as_deref(), wishes)?;
             return Ok((todos::SYSTEM.to_owned(), taken));
@@ -183,11 +187,21 @@ fn read(ctx: &Context, request: &Request, wishes: &Wishes) -> Result<(String, Ta
                 name: "stdin".to_owned(),
                 text: text.clone(),
             };
-            (tree::format_of(&file, request.format)?, vec![file])
+            tree::Found {
+                format: tree::format_of(&file, request.format)?,
+                files: vec![file],
+                links: Vec::new(),
+            }
         }
         From::Path(path) => tree::read(path, request.format)?,
     };
-    let taken = foreign::read(format, &files, wishes);
+    let format = found.format;
+    let mut taken = foreign::read(format, &found.files, wishes);
+    let links = found.links.into_iter();
+    taken.remarks.extend(links.map(|at| Finding {
+        at,
+        message: "it is a link, and is not followed".to_owned(),
+    }));
     if taken.items.is_empty() && taken.faults.is_empty() {
         return Err(Failure::usage(
             Code::InputMissing,
@@ -277,6 +291,8 @@ struct Sorting {
     by_source: HashMap<Source, IssueId>,
     open: Vec<Issue>,
     known: HashSet<IssueId>,
+    /// Those that are a part of another issue here.
+    parts: HashSet<IssueId>,
     links: Vec<Vec<Ask>>,
     here: usize,
     taken_back: Vec<IssueId>,
@@ -288,6 +304,12 @@ impl Sorting {
         let known: HashSet<IssueId> = issues.iter().map(|issue| issue.id.clone()).collect();
         let by_source: HashMap<Source, IssueId> = (issues.iter())
             .filter_map(|issue| Some((issue.source.clone()?, issue.id.clone())))
+            .collect();
+        let is_part = |issue: &&Issue| issue.linked(LinkKind::Parent).next().is_some();
+        let parts = issues
+            .iter()
+            .filter(is_part)
+            .map(|one| one.id.clone())
             .collect();
         let others = others(&issues, &taken);
         taken.faults.extend(others);
@@ -302,6 +324,7 @@ impl Sorting {
                 .filter(|issue| !issue.status.is_final())
                 .collect(),
             known,
+            parts,
             by_source,
             links: vec![Vec::new(); taken.items.len()],
             here: 0,
@@ -431,6 +454,15 @@ impl Sorting {
             self.links[at].push(ask);
             return;
         }
+        let is_second = ask.kind == LinkKind::Parent && !ask.reversed;
+        if is_second && self.parts.contains(&self.ids[at]) {
+            let message = format!(
+                "{} is here already, as a part of another issue: it stays there",
+                self.ids[at]
+            );
+            let at = self.taken.items[at].at.clone();
+            return self.taken.remarks.push(Finding { at, message });
+        }
         let other = self.ids.iter().position(|id| id == other);
         if let Some(other) = other.filter(|other| self.comes[*other]) {
             let turned = Ask {
@@ -439,6 +471,32 @@ impl Sorting {
                 ..ask
             };
             self.links[other].push(turned);
+        }
+    }
+
+    /// Says of open issues that are here already which waves they are not in.
+    fn waves(&mut self) {
+        for (at, item) in self
+            .taken
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !self.comes[*at])
+        {
+            let here = self.open.iter().find(|one| one.id == self.ids[at]);
+            let waves = item
+                .plain
+                .labels
+                .iter()
+                .filter(|label| label.starts_with(WAVE));
+            for wave in waves {
+                if let Some(one) = here.filter(|one| !one.labels.contains(wave)) {
+                    self.taken.remarks.push(Finding {
+                        at: item.at.clone(),
+                        message: format!("{} is here already, and not in {wave}", one.id),
+                    });
+                }
+            }
         }
     }
 

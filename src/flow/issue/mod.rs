@@ -16,6 +16,7 @@ pub(crate) mod follow_ups;
 pub(crate) mod import;
 mod names;
 pub(crate) mod queue;
+pub(crate) mod roadmap;
 pub(crate) mod sessions;
 pub(crate) mod solution;
 pub(crate) mod template;

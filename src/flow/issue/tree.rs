@@ -3,6 +3,7 @@
 
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_rules::issue::foreign::roadmap::PLAN;
 use loopx_rules::issue::foreign::{File, Format, detect};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,14 +21,69 @@ const PLACES: [(&str, Format); 6] = [
     (".backlog/tasks", Format::Backlog),
 ];
 
+/// The files of a backlog, and the links among them, which nobody follows.
+pub(super) struct Found {
+    pub format: Format,
+    pub files: Vec<File>,
+    pub links: Vec<String>,
+}
+
 /// What is to be read: a text, a file or a folder.
-pub(super) fn read(named: &str, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
+pub(super) fn read(named: &str, wanted: Option<Format>) -> Result<Found> {
+    let mut links = Vec::new();
+    let (format, files) = found(named, wanted, &mut links)?;
+    links.sort();
+    Ok(Found {
+        format,
+        files,
+        links,
+    })
+}
+
+fn found(
+    named: &str,
+    wanted: Option<Format>,
+    links: &mut Vec<String>,
+) -> Result<(Format, Vec<File>)> {
     let path = Path::new(named);
     let meta = fs::metadata(path).map_err(|error| unreadable(named, &error))?;
-    match meta.is_dir() {
-        true => folder(path, wanted),
-        false => file(path, wanted),
+    if wanted == Some(Format::Roadmap) {
+        return Ok((Format::Roadmap, roadmap(path, meta.is_dir())?));
     }
+    match meta.is_dir() {
+        true => folder(path, wanted, links),
+        false => file(path, wanted, links),
+    }
+}
+
+/// A roadmap of ccw: its document, the plan beside it, and the issues beside it or in the store of its workflow.
+fn roadmap(path: &Path, is_folder: bool) -> Result<Vec<File>> {
+    let dir = if is_folder {
+        path
+    } else {
+        path.parent().unwrap_or(path)
+    };
+    let document = if is_folder {
+        dir.join("roadmap.md")
+    } else {
+        path.to_owned()
+    };
+    let store = dir.join("../../issues/issues.jsonl");
+    let mut files = Vec::new();
+    for place in [document, dir.join(PLAN), dir.join("issues.jsonl"), store] {
+        let is_new = |one: &File| Path::new(&one.name) != place;
+        if is_file(&place) && files.iter().all(is_new) {
+            files.push(load(&place)?);
+        }
+    }
+    if files.iter().all(|one| one.name.ends_with(".jsonl")) {
+        return Err(Failure::not_found(
+            Code::ImportMissing,
+            format!("{}: there is neither roadmap.md nor {PLAN}", dir.display()),
+        )
+        .help(command!("help roadmap import")));
+    }
+    Ok(files)
 }
 
 /// The format of a text, where nobody says it.
@@ -53,19 +109,27 @@ pub(super) fn format_of(file: &File, wanted: Option<Format>) -> Result<Format> {
     })
 }
 
-fn file(path: &Path, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
+fn file(
+    path: &Path,
+    wanted: Option<Format>,
+    links: &mut Vec<String>,
+) -> Result<(Format, Vec<File>)> {
     let one = load(path)?;
     let format = format_of(&one, wanted)?;
     let mut files = vec![one];
     if format == Format::Ccw
         && let Some(dir) = path.parent()
     {
-        files.extend(beside(dir)?);
+        files.extend(beside(dir, links)?);
     }
     Ok((format, files))
 }
 
-fn folder(dir: &Path, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
+fn folder(
+    dir: &Path,
+    wanted: Option<Format>,
+    links: &mut Vec<String>,
+) -> Result<(Format, Vec<File>)> {
     let mut found: Vec<(Format, PathBuf)> = Vec::new();
     for (place, format) in PLACES {
         let path = dir.join(place);
@@ -87,9 +151,9 @@ fn folder(dir: &Path, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
     }
     let named = dir.display();
     match found.as_slice() {
-        [(Format::Backlog, tasks)] => Ok((Format::Backlog, backlog(tasks)?)),
+        [(Format::Backlog, tasks)] => Ok((Format::Backlog, backlog(tasks, links)?)),
         [(format, path)] => {
-            let (format, mut files) = file(path, Some(*format))?;
+            let (format, mut files) = file(path, Some(*format), links)?;
             let history = path.with_file_name("issue-history.jsonl");
             if format == Format::Ccw && is_file(&history) {
                 files.push(load(&history)?);
@@ -115,7 +179,7 @@ fn folder(dir: &Path, wanted: Option<Format>) -> Result<(Format, Vec<File>)> {
 }
 
 /// The files of a Backlog.md folder.
-fn backlog(tasks: &Path) -> Result<Vec<File>> {
+fn backlog(tasks: &Path, links: &mut Vec<String>) -> Result<Vec<File>> {
     let root = tasks.parent().unwrap_or(tasks);
     let mut files = Vec::new();
     for name in ["config.yml", "config.yaml"] {
@@ -131,7 +195,7 @@ fn backlog(tasks: &Path) -> Result<Vec<File>> {
         "archive/tasks",
         "archive/drafts",
     ] {
-        for path in inside(&root.join(folder))? {
+        for path in inside(&root.join(folder), links)? {
             let stem = path.file_name().and_then(|name| name.to_str());
             let parts = stem.and_then(|name| name.split_once('-'));
             // `<prefix>-<number> - <title>.md`: a README beside the tasks is none.
@@ -147,14 +211,14 @@ fn backlog(tasks: &Path) -> Result<Vec<File>> {
 }
 
 /// What lies beside the issues of ccw.
-fn beside(dir: &Path) -> Result<Vec<File>> {
+fn beside(dir: &Path, links: &mut Vec<String>) -> Result<Vec<File>> {
     let mut files = Vec::new();
     for (folder, ends) in [
         ("solutions", ".jsonl"),
         ("queue", ".json"),
         ("queues", ".json"),
     ] {
-        for path in inside(&dir.join(folder))? {
+        for path in inside(&dir.join(folder), links)? {
             let name = path.file_name().and_then(|name| name.to_str());
             if name.is_some_and(|name| name.ends_with(ends) && name != "index.json") {
                 files.push(load(&path)?);
@@ -164,18 +228,26 @@ fn beside(dir: &Path) -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// The files of a folder, sorted; links are none.
-fn inside(dir: &Path) -> Result<Vec<PathBuf>> {
-    let is_folder = fs::symlink_metadata(dir).is_ok_and(|meta| meta.is_dir());
-    if !is_folder {
+/// The files of a folder, sorted; links are none, and are named.
+fn inside(dir: &Path, links: &mut Vec<String>) -> Result<Vec<PathBuf>> {
+    let label = dir.display().to_string();
+    let meta = fs::symlink_metadata(dir);
+    if meta.as_ref().is_ok_and(fs::Metadata::is_symlink) {
+        links.push(label);
         return Ok(Vec::new());
     }
-    let label = dir.display().to_string();
+    if !meta.is_ok_and(|meta| meta.is_dir()) {
+        return Ok(Vec::new());
+    }
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).map_err(|error| unreadable(&label, &error))? {
         let entry = entry.map_err(|error| unreadable(&label, &error))?;
-        if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        let kind = entry.file_type();
+        if kind.as_ref().is_ok_and(fs::FileType::is_file) {
             found.push(entry.path());
+        }
+        if kind.is_ok_and(|kind| kind.is_symlink()) {
+            links.push(entry.path().display().to_string());
         }
     }
     found.sort();

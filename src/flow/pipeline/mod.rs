@@ -12,6 +12,8 @@ use super::context::Context;
 use super::skills::Skills;
 use super::task_list::{self, Changed};
 use super::{files, specs, upstream};
+use crate::flow::issue::roadmap;
+use crate::flow::issue::roadmap::InRoadmap as Standing;
 use crate::flow::transaction::texts_here;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -20,8 +22,8 @@ use loopx_base::shell_word;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::pipeline::{
-    Choice, Given, Ground, HasResult, ParamKind, Pipeline, Position, Team, builtin, choose, expand,
-    lint, positions, skill_findings, skill_names, team, team_words, values,
+    Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, Team, builtin,
+    choose, expand, lint, positions, skill_findings, skill_names, team, team_words, values,
 };
 use loopx_rules::policy::Paths;
 use loopx_rules::session::State;
@@ -373,6 +375,8 @@ pub(crate) struct Plan {
     pub on_complete: OnComplete,
     /// Values that follow from what the session has.
     pub positions: Vec<Position>,
+    /// The place of the session in a roadmap, where it has one.
+    pub roadmap: Option<Standing>,
     /// The values that it starts with.
     pub params: BTreeMap<String, String>,
     /// So many tasks somebody does.
@@ -448,7 +452,16 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             false => failure.help(command!("pipeline start {name} --param {params}{given}")),
         }
     };
-    let positions = positions(&pipeline, &request.params, &results(state));
+    let in_roadmap = roadmap::standing(ctx, state, intent)?;
+    let has: Vec<HasResult<'_>> = (results(state).into_iter())
+        .chain(in_roadmap.iter().map(|one| HasResult::Roadmap(&one.short)))
+        .collect();
+    let of_roadmap = in_roadmap.as_ref().map(|one| InRoadmap {
+        name: &one.short,
+        phase: one.phase.as_deref(),
+        milestone: one.milestone.as_deref(),
+    });
+    let positions = positions(&pipeline, &request.params, &has, of_roadmap);
     let found = positions.iter();
     let found = found.map(|one| (one.param.clone(), one.value.clone()));
     let params: Vec<(String, String)> = request.params.iter().cloned().chain(found).collect();
@@ -502,6 +515,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         team: made,
         on_complete: pipeline.on_complete(),
         positions,
+        roadmap: in_roadmap,
         params: params.collect(),
         tasks: read
             .nodes

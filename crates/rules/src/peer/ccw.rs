@@ -1,6 +1,7 @@
 //! Team sessions of ccw: TLS (one state file), TLV4 (one `tasks.json`) and TC (roles of their own), validated in the
 //! order of reference/knowledge-and-issues.md, S25: the first component that fails stops, and is named.
 
+use super::ccw_session::{self, ACTIVE, ARCHIVES, PROJECT};
 use super::json::{Object, at, machine_free, parse};
 use super::messages::{self, WISDOM};
 use super::{Fault, Files, Found, Taken, Tool, counted_remark, day, intent, text};
@@ -12,7 +13,7 @@ use loopx_spec::Severity;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) const FOLDERS: [&str; 1] = [".team"];
+pub(super) const FOLDERS: [&str; 4] = [".team", ACTIVE, ARCHIVES, PROJECT];
 
 const SESSION: Code = Code::ImportSessionInvalid;
 const ANALYSIS: Code = Code::ImportAnalysisInvalid;
@@ -51,6 +52,8 @@ pub(super) fn read(files: &Files, faults: &mut Vec<Fault>) -> Found {
             found.sessions.push(taken);
         }
     }
+    ccw_session::sessions(files, &mut found, &mut used, faults);
+    ccw_session::project(files, &mut found, &mut used, faults);
     found.left = files
         .keys()
         .filter(|path| !used.contains(*path))

@@ -2,12 +2,13 @@
 //! machine.
 
 use super::Fault;
+use crate::strict_json::strict;
 use loopx_base::failure::Code;
 use serde_json::{Map, Value};
 
 /// Reads a document; what is wrong with it is one fault with line and column.
 pub(super) fn parse(text: &str, at: &str, code: Code, faults: &mut Vec<Fault>) -> Option<Value> {
-    match serde_json::from_str(text) {
+    match strict(text) {
         Ok(value) => Some(value),
         Err(error) => {
             faults.push(Fault {

@@ -9,6 +9,7 @@ use crate::lease::seconds_of;
 use crate::note::bus;
 use crate::note::bus::message;
 use crate::note::{NoteKind, NoteSource, Said};
+use crate::strict_json::strict;
 use loopx_base::failure::Code;
 use serde_json::{Map, Value};
 
@@ -116,8 +117,8 @@ pub fn messages(text: &str, team: &str, path: &str, faults: &mut Vec<Fault>) -> 
 }
 
 fn one(line: &str, team: &str) -> Result<Brought, String> {
-    let value: Value = serde_json::from_str(line)
-        .map_err(|error| format!("expected a message as JSON, found none: {error}"))?;
+    let value =
+        strict(line).map_err(|error| format!("expected a message as JSON, found none: {error}"))?;
     let Value::Object(fields) = machine_free(&value) else {
         return Err("expected a message as an object".to_owned());
     };

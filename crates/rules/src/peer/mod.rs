@@ -5,6 +5,7 @@
 //! for nothing here: a session begins in its first stage, whatever was said of it elsewhere.
 
 mod ccw;
+mod ccw_session;
 mod json;
 mod loopx;
 mod maestro;
@@ -32,7 +33,7 @@ vocabulary!(
         /// The JavaScript program, 0.1 to 0.8.
         Loopx = "loopx",
         Maestro = "maestro",
-        /// Claude-Code-Workflow: its teams.
+        /// Claude-Code-Workflow: its teams, its sessions, and what it knows of the project.
         Ccw = "ccw",
     }
 );
@@ -51,7 +52,9 @@ impl Tool {
         match self {
             Tool::Loopx => "workflows/<slug>/, changes/active/<id>/ or specs/<domain>/spec.md",
             Tool::Maestro => ".maestro/<id>/status.json or sessions/<id>/session.json",
-            Tool::Ccw => ".team/<id>/ with an id that begins with TLS-, TLV4- or TC-",
+            Tool::Ccw => {
+                ".team/<id>/ with an id that begins with TLS-, TLV4- or TC-, active/<id>/workflow-session.json or project-tech.json"
+            }
         }
     }
 

@@ -54,6 +54,17 @@ pub struct Param {
     /// Its values are stages in their order: where none is given it is the one behind the last whose result is there.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub position: bool,
+    /// Where none is given it is that of the roadmap that the session is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roadmap: Option<OfRoadmap>,
+}
+
+/// What a parameter takes from the roadmap that a session is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OfRoadmap {
+    Phase,
+    Milestone,
 }
 
 /// What the value of a parameter is.

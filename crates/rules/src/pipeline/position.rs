@@ -2,6 +2,7 @@
 //! `position = true` names the stages in their order; whoever gives a value says so themselves.
 
 use super::Pipeline;
+use super::definition::OfRoadmap;
 use serde::Serialize;
 
 /// A value that was found, and by what.
@@ -27,6 +28,26 @@ pub enum Result<'r> {
     File(&'r str),
     /// A task that is done.
     Task(&'r str),
+    /// A roadmap of the backlog that the session is in, by its name.
+    Roadmap(&'r str),
+}
+
+/// What the roadmap that a session is in says of it.
+#[derive(Clone, Copy, Debug)]
+pub struct InRoadmap<'r> {
+    /// The name of the roadmap.
+    pub name: &'r str,
+    pub phase: Option<&'r str>,
+    pub milestone: Option<&'r str>,
+}
+
+impl InRoadmap<'_> {
+    fn value(&self, of: OfRoadmap) -> Option<&str> {
+        match of {
+            OfRoadmap::Phase => self.phase,
+            OfRoadmap::Milestone => self.milestone,
+        }
+    }
 }
 
 impl Result<'_> {
@@ -41,6 +62,7 @@ impl Result<'_> {
                 let before = id.strip_suffix(stage);
                 before.is_some_and(|before| before.is_empty() || before.ends_with(['-', '.', '_']))
             }
+            Result::Roadmap(_) => stage == "roadmap",
         }
     }
 
@@ -48,6 +70,7 @@ impl Result<'_> {
         match self {
             Result::File(path) => (*path).to_owned(),
             Result::Task(id) => format!("the result of {id}"),
+            Result::Roadmap(name) => format!("the roadmap {name}"),
         }
     }
 }
@@ -57,38 +80,48 @@ pub fn positions(
     pipeline: &Pipeline,
     given: &[(String, String)],
     has: &[Result<'_>],
+    roadmap: Option<InRoadmap<'_>>,
 ) -> Vec<Position> {
     let params = pipeline.whole.params.iter();
-    let open = params
-        .filter(|(name, param)| param.position && !given.iter().any(|(given, _)| given == *name));
-    let found = open.filter_map(|(name, param)| {
-        // A longer name first: `analyze` is no look at the whole, and `test` no test of the business.
-        let stage_of = |one: &Result<'_>| {
-            let own = param.values.iter().enumerate();
-            let own = own.filter(|(_, stage)| one.is_of(stage));
-            own.max_by_key(|(_, stage)| stage.len()).map(|(at, _)| at)
-        };
-        let last = has.iter().filter_map(|one| Some((stage_of(one)?, one)));
-        let (at, one) = last.max_by_key(|(at, _)| *at)?;
-        let value = param.values.get(at + 1).or(param.values.get(at))?;
+    let open = params.filter(|(name, _)| !given.iter().any(|(given, _)| given == *name));
+    let of_roadmap = open.clone().filter_map(|(name, param)| {
+        let roadmap = roadmap?;
         Some(Position {
             param: name.clone(),
-            value: value.clone(),
-            found: one.words(),
+            value: roadmap.value(param.roadmap?)?.to_owned(),
+            found: Result::Roadmap(roadmap.name).words(),
         })
     });
-    found.collect()
+    let found = open
+        .filter(|(_, param)| param.position)
+        .filter_map(|(name, param)| {
+            // A longer name first: `analyze` is no look at the whole, and `test` no test of the business.
+            let stage_of = |one: &Result<'_>| {
+                let own = param.values.iter().enumerate();
+                let own = own.filter(|(_, stage)| one.is_of(stage));
+                own.max_by_key(|(_, stage)| stage.len()).map(|(at, _)| at)
+            };
+            let last = has.iter().filter_map(|one| Some((stage_of(one)?, one)));
+            let (at, one) = last.max_by_key(|(at, _)| *at)?;
+            let value = param.values.get(at + 1).or(param.values.get(at))?;
+            Some(Position {
+                param: name.clone(),
+                value: value.clone(),
+                found: one.words(),
+            })
+        });
+    found.chain(of_roadmap).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Result, positions};
+    use super::{InRoadmap, Result, positions};
     use crate::pipeline::Pipeline;
 
     fn start(has: &[Result<'_>]) -> Option<String> {
         let chain = Pipeline::built_in("chain").expect("it is known");
         let chain = chain.expect("it can be read");
-        let found = positions(&chain, &[], has);
+        let found = positions(&chain, &[], has, None);
         found
             .first()
             .map(|one| format!("{} by {}", one.value, one.found))
@@ -115,6 +148,14 @@ mod tests {
                 Some("roadmap by the result of first-analyze-macro"),
             ),
             (
+                vec![Result::Task("first-analyze-macro"), Result::Roadmap("lx-7")],
+                Some("analyze by the roadmap lx-7"),
+            ),
+            (
+                vec![Result::Roadmap("lx-7"), Result::Task("plan")],
+                Some("execute by the result of plan"),
+            ),
+            (
                 vec![Result::Task("execute")],
                 Some("verify by the result of execute"),
             ),
@@ -130,6 +171,22 @@ mod tests {
         let chain = Pipeline::built_in("chain")
             .expect("it is known")
             .expect("it can be read");
-        assert!(positions(&chain, &given, &[Result::Task("plan")]).is_empty());
+        assert!(positions(&chain, &given, &[Result::Task("plan")], None).is_empty());
+    }
+    #[test]
+    fn phase_and_milestone_of_the_chain_are_those_of_the_roadmap_where_nobody_gives_others() {
+        let chain = Pipeline::built_in("chain");
+        let chain = chain.expect("it is known").expect("it can be read");
+        let roadmap = InRoadmap {
+            name: "lx-7",
+            phase: Some("2"),
+            milestone: None,
+        };
+        let given = [("start".to_owned(), "init".to_owned())];
+        let found = positions(&chain, &given, &[], Some(roadmap));
+        let words: Vec<String> = found.iter().map(super::Position::because).collect();
+        assert_eq!(words, ["phase is 2: the roadmap lx-7 is there"]);
+        let given = [given[0].clone(), ("phase".to_owned(), "3".to_owned())];
+        assert!(positions(&chain, &given, &[], Some(roadmap)).is_empty());
     }
 }

@@ -67,6 +67,12 @@ pub const FINDINGS: &[Known] = &[
         "a file in the folder of rules is a link, too large, or not UTF-8, and is not read",
         "put a Markdown file in UTF-8 there",
     ),
+    Known::new(
+        "rule_word_avoided",
+        Known::WARNING,
+        "a rule has a word that the glossary says to avoid",
+        "write the word that the glossary names instead",
+    ),
 ];
 
 /// A finding of this list.
@@ -114,6 +120,7 @@ pub fn findings(documents: &[Document], ground: Ground<'_>) -> Vec<Finding> {
     found.extend(duplicates(documents));
     found.extend(titles(documents));
     found.extend(required_over_budget(documents, ground.budget));
+    found.extend(super::glossary::findings(documents));
     found.sort_by(|one, other| {
         (&one.file, one.line, one.id, &one.message).cmp(&(
             &other.file,
@@ -354,6 +361,20 @@ mod tests {
                     .map(str::to_owned),
             );
         }
+        let glossary = "# Glossary\n## Canonical\n- **order**: a\n## Avoid\n- purchase: say order\n- Order\n## Ambiguous\n- log: b\n";
+        let of_words = [
+            read("a/glossary.md", glossary),
+            read("1.md", "- Log each purchase\n- Keep each log\n"),
+        ];
+        let found = said(&of_words, 1000);
+        assert_eq!(
+            found,
+            [
+                "1.md:1 rule_word_avoided",
+                "a/glossary.md:6 rule_contradiction"
+            ]
+        );
+        all.insert("rule_word_avoided".to_owned());
         let long = read("0.md", &format!("- {}\n", "x".repeat(100)));
         assert_eq!(said(&[long], 100), ["0.md:0 rule_over_budget"]);
         let must = |name: &str| read(name, &format!("---\nreadMode: required\n---\n- {name}\n"));

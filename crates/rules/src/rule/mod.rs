@@ -9,6 +9,7 @@ mod add;
 mod check;
 mod document;
 mod facts;
+pub mod glossary;
 mod layout;
 mod legacy;
 mod load;

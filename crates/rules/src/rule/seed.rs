@@ -1,6 +1,7 @@
 //! The documents that the program lays out: those of the four kinds of rules, and those of the words of a project.
 
 use super::document::{GENERAL, Priority, ReadMode, header};
+use super::glossary;
 use loopx_base::vocabulary::vocabulary;
 
 vocabulary!(
@@ -92,7 +93,7 @@ pub fn seeds(domains: &[String]) -> Vec<Seed> {
     let must = (ReadMode::Required, Priority::High);
     let may = (ReadMode::Optional, Priority::Medium);
     let mut seeds = vec![Seed {
-        file: "glossary.md".to_owned(),
+        file: glossary::FILE.to_owned(),
         text: format!(
             "{}{GLOSSARY}",
             header("Glossary", GENERAL, &["glossary", "words"], must)

@@ -1,6 +1,7 @@
 //! The words behind a skill's name: placeholders that are filled in when the task is taken, what stands there where the
 //! plan says nothing, and the source that a roadmap or a plan begins from.
 
+use crate::roadmap::phase_said;
 use loopx_base::shell_word;
 use serde::Serialize;
 
@@ -139,13 +140,7 @@ fn phase(ground: &Ground<'_>) -> Option<String> {
     let is_number =
         |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let part = ground.part.filter(is_number).map(str::to_owned);
-    part.or_else(|| {
-        let said = words(ground.intent);
-        let at = said
-            .windows(2)
-            .find(|pair| pair[0] == "phase" && is_number(&pair[1].as_str()));
-        at.map(|pair| pair[1].clone())
-    })
+    part.or_else(|| phase_said(ground.intent))
 }
 
 fn placeholders(said: &str, ground: &Ground<'_>) -> Filled {

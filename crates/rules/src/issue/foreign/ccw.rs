@@ -5,6 +5,7 @@ use super::json::{self, Fields, inner};
 use super::{File, Format, Gather};
 use crate::issue::plain::{Plain, PlainLink};
 use crate::issue::{Made, Said, Status};
+use crate::roadmap::{WAVE, label};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -56,6 +57,11 @@ fn queue(file: &File, beside: &mut Beside, g: &mut Gather<'_>) {
             }
         }
     }
+}
+
+/// One issue, without what lies beside it.
+pub(super) fn alone(fields: Fields, g: &mut Gather<'_>) {
+    one(fields, &mut Beside::default(), g);
 }
 
 fn one(mut fields: Fields, beside: &mut Beside, g: &mut Gather<'_>) {
@@ -118,7 +124,7 @@ fn one(mut fields: Fields, beside: &mut Beside, g: &mut Gather<'_>) {
     g.end(plain, fields);
 }
 
-/// What a roadmap says of the order of issues. The notes themselves stay as they are.
+/// What a roadmap says of the order of issues and of their wave. The notes themselves stay as they are.
 fn depends(plain: &mut Plain, fields: &Fields) {
     let notes = fields.map.get("extended_context");
     let notes = notes.and_then(|context| context.get("notes"));
@@ -131,4 +137,11 @@ fn depends(plain: &mut Plain, fields: &Fields) {
             });
         }
     }
+    let wave = notes
+        .and_then(|notes| notes.get("wave"))
+        .and_then(Value::as_u64);
+    let wave = wave.map(|wave| label(WAVE, wave));
+    plain
+        .labels
+        .extend(wave.filter(|wave| !plain.labels.contains(wave)));
 }

@@ -9,12 +9,15 @@ mod ccw;
 mod github;
 mod json;
 mod own;
+mod phases;
+pub mod roadmap;
 mod text;
 pub mod todos;
 mod words;
 
 use super::Source;
 use super::plain::Plain;
+use crate::strict_json::strict;
 use json::Fields;
 use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
@@ -29,6 +32,8 @@ vocabulary!(
         Github = "github",
         Ccw = "ccw",
         Backlog = "backlog",
+        /// A roadmap of ccw, with its issues.
+        Roadmap = "roadmap",
     }
 );
 
@@ -118,6 +123,7 @@ pub fn read(format: Format, files: &[File], wishes: &Wishes) -> Taken {
         Format::Github => github::read(files, &mut gather),
         Format::Ccw => ccw::read(files, &mut gather),
         Format::Backlog => backlog::read(files, &mut gather),
+        Format::Roadmap => roadmap::read(files, &mut gather),
     }
     gather.finish()
 }
@@ -126,9 +132,9 @@ pub fn read(format: Format, files: &[File], wishes: &Wishes) -> Taken {
 pub fn detect(text: &str) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let first = match text.strip_prefix('[') {
-        Some(_) => json::strict(text).ok()?.as_array()?.first()?.clone(),
-        None => json::strict(text.lines().next()?)
-            .or_else(|_| json::strict(text))
+        Some(_) => strict(text).ok()?.as_array()?.first()?.clone(),
+        None => strict(text.lines().next()?)
+            .or_else(|_| strict(text))
             .ok()?,
     };
     let has = |field: &str| first.get(field).is_some();

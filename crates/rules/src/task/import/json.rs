@@ -1,6 +1,7 @@
 //! `slices.json` of every age.
 
 use super::{Draft, Imported, KEPT_FOR_A_PERSON, Source, check_of, invalid, no_check};
+use crate::strict_json::strict;
 use loopx_base::failure::Result;
 use serde_json::{Map, Value, json};
 
@@ -20,8 +21,7 @@ const READ: [&str; 11] = [
 ];
 
 pub(super) fn slices(source: &Source, found: &mut Imported) -> Result<()> {
-    let value: Value =
-        serde_json::from_str(&source.text).map_err(|error| invalid(source, error))?;
+    let value = strict(&source.text).map_err(|error| invalid(source, error))?;
     let list = value.get("slices").unwrap_or(&value).as_array();
     let list = list.ok_or_else(|| invalid(source, "expected a list of slices"))?;
     for (at, slice) in (1..).zip(list) {

@@ -2,6 +2,7 @@
 //! here is put beside it.
 
 use super::{Imported, KEPT_FOR_A_PERSON, NOT_DONE, Source, check_of, invalid};
+use crate::strict_json::strict;
 use crate::task::file::{edit, lines as lines_of};
 use loopx_base::failure::Result;
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ pub(super) fn lines(source: &Source, found: &mut Imported) -> Result<()> {
 
 /// A plan that names its tasks, and a file for each of them.
 pub(super) fn folder(source: &Source, found: &mut Imported) -> Result<()> {
-    let plan: Value = serde_json::from_str(&source.text).map_err(|error| invalid(source, error))?;
+    let plan = strict(&source.text).map_err(|error| invalid(source, error))?;
     let ids = plan.get("task_ids").and_then(Value::as_array);
     let ids = ids.ok_or_else(|| invalid(source, "expected a list `task_ids`, found none"))?;
     let mut names: Vec<String> = Vec::new();
@@ -77,7 +78,7 @@ fn on_one_line(text: &str) -> String {
 
 /// A line with a check that is read here. Older names of fields stay, and what they say stands under the newer ones too.
 fn ours(line: &str, found: &mut Imported) -> Result<String, String> {
-    let task: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let task = strict(line).map_err(|error| error.to_string())?;
     let id = task
         .get("id")
         .and_then(Value::as_str)

@@ -1,6 +1,7 @@
 //! Task Master's `tasks.json`: a list, or a list for each tag; each task may have subtasks.
 
 use super::{Draft, Imported, KEPT_FOR_A_PERSON, NOT_DONE, Source, check_of, invalid, no_check};
+use crate::strict_json::strict;
 use loopx_base::failure::Result;
 use serde_json::{Map, Value, json};
 
@@ -32,8 +33,7 @@ pub(super) fn is_one(value: &Value) -> bool {
 }
 
 pub(super) fn tasks(source: &Source, found: &mut Imported) -> Result<()> {
-    let value: Value =
-        serde_json::from_str(&source.text).map_err(|error| invalid(source, error))?;
+    let value = strict(&source.text).map_err(|error| invalid(source, error))?;
     let lists = lists(&value);
     let is_alone = lists.len() < 2;
     for (tag, tasks) in lists {

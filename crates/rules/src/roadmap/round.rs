@@ -1,0 +1,112 @@
+//! Rounds of feedback: each is a comment of the roadmap that begins with a verdict. How far the roadmap is follows from
+//! them and is never stored.
+
+use crate::issue::Comment;
+use loopx_base::vocabulary::vocabulary;
+use serde::Serialize;
+
+/// So many rounds ask for changes; then the roadmap is taken as it is.
+pub const CAP: usize = 5;
+/// The beginning of a comment that is a round.
+const MARK: &str = "roadmap feedback: ";
+
+vocabulary!(
+    /// What a round of feedback says.
+    Verdict {
+        /// It can be worked by.
+        Approve = "approve",
+        /// Something is in it that should not be, or the other way round.
+        Scope = "scope",
+        /// The criteria of issues do not say when they are done.
+        Criteria = "criteria",
+        /// It is to be cut anew.
+        Decompose = "decompose",
+    }
+);
+
+vocabulary!(
+    /// How far a roadmap is.
+    Status {
+        /// Nobody has said anything of it.
+        Planning = "planning",
+        /// A round asked for a change, or something is wrong with it.
+        Refining = "refining",
+        /// It can be worked by.
+        Ready = "ready",
+    }
+);
+
+/// One round of feedback.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Round {
+    pub verdict: Verdict,
+    pub text: String,
+    pub by: String,
+    pub at: String,
+}
+
+impl Round {
+    /// The comment by which a round is kept.
+    pub fn comment(verdict: Verdict, text: &str) -> String {
+        let text = text.trim();
+        if text.is_empty() {
+            return format!("{MARK}{verdict}");
+        }
+        format!("{MARK}{verdict}\n\n{text}")
+    }
+
+    /// The rounds among comments, in their order.
+    pub fn all(comments: &[Comment]) -> Vec<Round> {
+        comments.iter().filter_map(Round::of).collect()
+    }
+
+    fn of(comment: &Comment) -> Option<Round> {
+        let rest = comment.text.strip_prefix(MARK)?;
+        let (word, text) = rest.split_once('\n').unwrap_or((rest, ""));
+        let (by, at) = comment.origin();
+        Some(Round {
+            verdict: word.trim().parse().ok()?,
+            text: text.trim().to_owned(),
+            by: by.to_owned(),
+            at: at.to_owned(),
+        })
+    }
+}
+
+/// How far a roadmap is, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Standing {
+    pub status: Status,
+    /// The rounds that asked for changes since it was approved last.
+    pub rounds: usize,
+    /// No round is left: it is ready although the last one asked for a change.
+    pub forced: bool,
+}
+
+impl Standing {
+    /// `sound`: nothing that is an error stands in the way.
+    pub fn of(rounds: &[Round], sound: bool) -> Self {
+        let is_approval = |round: &Round| round.verdict == Verdict::Approve;
+        let since = rounds.iter().rev().take_while(|round| !is_approval(round));
+        let asked = since.count();
+        let is_approved = rounds.last().is_some_and(is_approval);
+        let forced = asked >= CAP && sound;
+        let status = if rounds.is_empty() {
+            Status::Planning
+        } else if sound && (is_approved || forced) {
+            Status::Ready
+        } else {
+            Status::Refining
+        };
+        Standing {
+            status,
+            rounds: asked,
+            forced,
+        }
+    }
+
+    /// Whether a round may ask for one more change.
+    pub fn is_spent(&self) -> bool {
+        self.rounds >= CAP
+    }
+}

@@ -1,0 +1,100 @@
+//! Feedback on a roadmap: at most five rounds ask for a change, and only a person approves.
+
+use super::Loaded;
+use crate::flow::context::Context;
+use crate::flow::issue::{Plan, Step, Written, require_person, write};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::findings::Severity;
+use loopx_base::hint::command;
+use loopx_rules::issue::IssueId;
+use loopx_rules::note::{Note, NoteKind, Said};
+use loopx_rules::roadmap::{CAP, Round, Standing, Verdict};
+use serde::Serialize;
+
+/// The round that was given, and how far the roadmap is now.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Given {
+    pub roadmap: IssueId,
+    pub verdict: Verdict,
+    #[serde(flatten)]
+    pub standing: Standing,
+    pub rounds_cap: usize,
+}
+
+/// Keeps a round of feedback.
+pub(crate) fn feedback(
+    ctx: &Context,
+    roadmap: Option<&str>,
+    verdict: Verdict,
+    text: &str,
+) -> Result<Written<Given>> {
+    if verdict == Verdict::Approve {
+        require_person(ctx, "that a roadmap can be worked by")?;
+    } else {
+        let again = match verdict {
+            Verdict::Criteria => command!("roadmap feedback criteria \"Say how fast\""),
+            Verdict::Decompose => command!("roadmap feedback decompose \"Sync comes first\""),
+            Verdict::Approve | Verdict::Scope => {
+                command!("roadmap feedback scope \"The export can wait\"")
+            }
+        };
+        crate::flow::note::require_said("the change that is asked for", text, again)?;
+    }
+    write(ctx, |snapshot, _| {
+        let loaded = Loaded::of(ctx, snapshot, roadmap)?;
+        let short = loaded.short(&loaded.root.id);
+        let shape = loaded.shape();
+        let findings = loaded.findings(&shape);
+        let errors = findings
+            .iter()
+            .filter(|one| one.severity == Severity::Error);
+        let errors: Vec<Blocker> = errors
+            .map(|one| {
+                let said = format!("{}: {}", one.file, one.message);
+                Blocker::new(Code::Finding(one.id), said, one.fix.clone())
+            })
+            .collect();
+        if verdict == Verdict::Approve && !errors.is_empty() {
+            return Err(Failure::refused(
+                Code::RoadmapUnsound,
+                format!("{short} has {}", loopx_base::counted(errors.len(), "error")),
+            )
+            .blockers(errors)
+            .help(command!("roadmap check {short}")));
+        }
+        let before = loaded.standing(&findings);
+        if verdict != Verdict::Approve && before.is_spent() {
+            return Err(Failure::refused(
+                Code::RoadmapRoundsSpent,
+                format!(
+                    "{CAP} rounds asked for a change of {short}: it is taken as it is, or approved"
+                ),
+            )
+            .help(command!("roadmap show {short}")));
+        }
+        let mut rounds = loaded.rounds.clone();
+        rounds.push(Round {
+            verdict,
+            text: text.trim().to_owned(),
+            by: String::new(),
+            at: String::new(),
+        });
+        let note = Note::from(Said::new(NoteKind::Decision, Round::comment(verdict, text)));
+        Ok(Plan {
+            what: format!("roadmap feedback: {verdict}"),
+            reason: None,
+            steps: vec![Step {
+                id: loaded.root.id.clone(),
+                before: Some(loaded.root.clone()),
+                body: note.into(),
+                reason: None,
+            }],
+            value: Given {
+                roadmap: loaded.root.id.clone(),
+                verdict,
+                standing: Standing::of(&rounds, errors.is_empty()),
+                rounds_cap: CAP,
+            },
+        })
+    })
+}
