@@ -5,6 +5,7 @@
 //! backlog looks at a worktree's files.
 
 pub(crate) mod audit;
+mod beside;
 pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod create;
@@ -213,15 +214,11 @@ pub(super) fn backlog_with(snapshot: &Snapshot<'_>, changed: Vec<Issue>) -> Resu
     Ok(Backlog::of(issues))
 }
 
-/// All issues as a graph, as they are and with some of them as they are about to be. They are read once.
-pub(super) fn backlogs_around(
-    snapshot: &Snapshot<'_>,
-    changed: Vec<Issue>,
-) -> Result<(Backlog, Backlog)> {
-    let before = all(snapshot)?.issues;
+/// Issues as a graph, as they are and with some of them as they are about to be.
+pub(super) fn backlogs_around(before: Vec<Issue>, changed: Vec<Issue>) -> (Backlog, Backlog) {
     let mut after = before.clone();
     replace(&mut after, changed);
-    Ok((Backlog::of(before), Backlog::of(after)))
+    (Backlog::of(before), Backlog::of(after))
 }
 
 fn replace(issues: &mut Vec<Issue>, changed: Vec<Issue>) {

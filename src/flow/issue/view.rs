@@ -1,5 +1,6 @@
 //! Reading the backlog: the list, one issue, its log, and the graph. Nothing here writes.
 
+use super::beside::Beside;
 use super::claim::holder;
 use super::{Damaged, Names, names, today};
 use crate::flow::context::Context;
@@ -113,19 +114,13 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     if let Some(limit) = asked.limit {
         order.truncate(limit);
     }
-    let open = backlog
-        .issues
-        .iter()
-        .filter(|issue| !issue.status.is_final())
-        .count();
+    let is_open = |issue: &&Issue| !issue.status.is_final();
+    let open = backlog.issues.iter().filter(is_open).count();
     let all = backlog.issues.len();
-    let rows = order.into_iter().map(|at| {
-        row(
-            &names,
-            backlog.issues[at].clone(),
-            std::mem::take(&mut waits[at]),
-            &asker,
-        )
+    let mut issues: Vec<Option<Issue>> = backlog.into_issues().into_iter().map(Some).collect();
+    let rows = order.into_iter().filter_map(|at| {
+        let issue = issues[at].take()?;
+        Some(row(&names, issue, std::mem::take(&mut waits[at]), &asker))
     });
     Ok(Rows {
         issues: rows.collect(),
@@ -258,9 +253,9 @@ pub(crate) struct Naming {
 pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
     let read = super::require(&snapshot, typed)?;
-    let found = super::all(&snapshot)?;
-    let names = Names::of_issues(&found);
-    let backlog = Backlog::of(found.issues);
+    let names = Names::of(&snapshot)?;
+    let seeds = std::slice::from_ref(&read.issue.id);
+    let backlog = Backlog::of(Beside::of(&snapshot)?.around(seeds)?);
     Ok(shown(ctx, &backlog, names, read))
 }
 

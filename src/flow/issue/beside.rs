@@ -1,0 +1,115 @@
+//! Some issues with what decides about them, each as its records are: whoever writes reads these, and not the list of
+//! all. Where to look, the store keeps.
+
+use super::sessions;
+use loopx_base::failure::Result;
+use loopx_rules::issue::{Backlog, Issue, IssueId, LinkKind, around, behind};
+use loopx_store::{IssueLinks, Snapshot};
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+
+/// What the end of an issue may let begin is read up to this number; beyond it the kept list says it.
+const MOST_BEHIND: usize = 200;
+
+/// The links of all issues, and the issues that were read.
+pub(super) struct Beside<'s, 'r> {
+    snapshot: &'s Snapshot<'r>,
+    links: IssueLinks,
+    naming: HashMap<String, Vec<(LinkKind, String)>>,
+    read: RefCell<HashMap<IssueId, Option<Issue>>>,
+}
+
+impl<'s, 'r> Beside<'s, 'r> {
+    pub(super) fn of(snapshot: &'s Snapshot<'r>) -> Result<Self> {
+        let links = snapshot.issue_links()?;
+        let mut naming: HashMap<String, Vec<(LinkKind, String)>> = HashMap::new();
+        for row in links.rows_with_links() {
+            for (kind, to) in row.links() {
+                let named = naming.entry(to.to_owned()).or_default();
+                named.push((kind, row.id.to_owned()));
+            }
+        }
+        Ok(Beside {
+            snapshot,
+            links,
+            naming,
+            read: RefCell::default(),
+        })
+    }
+
+    /// The issues that name another one.
+    fn naming(&self, id: &IssueId) -> Vec<(LinkKind, IssueId)> {
+        let named = self.naming.get(id.as_str()).into_iter().flatten();
+        named
+            .filter_map(|(kind, other)| Some((*kind, IssueId::parse(other)?)))
+            .collect()
+    }
+
+    /// An issue by its records. A damaged one is not there for others, as in a list.
+    fn issue(&self, id: &IssueId) -> Option<Issue> {
+        if let Some(known) = self.read.borrow().get(id) {
+            return known.clone();
+        }
+        let read = self.snapshot.issue(id).ok().flatten();
+        let issue = read.map(|read| read.issue);
+        self.read.borrow_mut().insert(id.clone(), issue.clone());
+        issue
+    }
+
+    /// Some issues with all that decides whether they can be begun, and with their neighbours.
+    pub(super) fn around(&self, seeds: &[IssueId]) -> Result<Vec<Issue>> {
+        let mut found = around(seeds, |id| self.issue(id), |id| self.naming(id));
+        sessions::settle(self.snapshot, &mut found)?;
+        Ok(found)
+    }
+
+    /// The issues that may be free to begin once some have ended; `None` where they are too many to read.
+    pub(super) fn behind(&self, ended: &[Issue]) -> Option<BTreeSet<IssueId>> {
+        let parents = |id: &IssueId| {
+            let issue = self.issue(id);
+            let linked = issue.iter().flat_map(|one| one.linked(LinkKind::Parent));
+            linked.cloned().collect()
+        };
+        let found = behind(ended, parents, |id| self.naming(id));
+        (found.len() <= MOST_BEHIND).then_some(found)
+    }
+
+    /// The next issue that can be begun, in a backlog of its own: the kept links say which are looked at, and the
+    /// records of each whether it can. `None` where none of them can.
+    pub(super) fn next(&self, day: &str) -> Result<Option<(Backlog, usize)>> {
+        let rows: HashMap<&str, _> = self.links.rows().map(|row| (row.id, row)).collect();
+        let is_held = |to: &str, id: &str| {
+            let other = rows.get(to).filter(|_| to != id);
+            other.is_some_and(|other| !other.is_ended && !other.has_sessions)
+        };
+        let free = rows.values().filter(|row| {
+            let mut links = row.links();
+            let is_open = row.is_free || row.has_sessions && !row.is_ended;
+            let waits = |(kind, to): (LinkKind, &str)| {
+                kind.orders() && kind != LinkKind::Parent && is_held(to, row.id)
+            };
+            is_open && !links.any(waits)
+        });
+        let mut free: Vec<_> = free.collect();
+        free.sort_unstable_by_key(|row| {
+            (
+                row.priority,
+                row.due.is_none(),
+                row.due,
+                row.created,
+                row.id,
+            )
+        });
+        for row in free {
+            let Some(id) = IssueId::parse(row.id) else {
+                continue;
+            };
+            let backlog = Backlog::of(self.around(std::slice::from_ref(&id))?);
+            let mut ready = backlog.ready(day).into_iter();
+            if let Some(at) = ready.find(|at| backlog.issues[*at].id == id) {
+                return Ok(Some((backlog, at)));
+            }
+        }
+        Ok(None)
+    }
+}
