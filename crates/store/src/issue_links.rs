@@ -6,7 +6,7 @@
 
 use super::issues::{Gather, Line, WORTH_KEEPING, checksum, whole_text};
 use super::{Snapshot, fanout_folder};
-use loopx_base::failure::Result;
+use loopx_base::failure::{Failure, Result};
 use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::EntryKind;
@@ -41,6 +41,8 @@ pub struct IssueLinks {
     rows: String,
     /// Rows that took the place of those; nothing where the folder is gone.
     changed: BTreeMap<String, Option<String>>,
+    /// An issue cannot be read, and has no row.
+    is_damaged: bool,
 }
 
 /// What is kept of an issue.
@@ -49,6 +51,8 @@ pub struct LinkRow<'t> {
     /// The tree of its folder.
     folder: &'t str,
     pub id: &'t str,
+    /// Its beginning was taken back.
+    pub is_withdrawn: bool,
     /// Nothing is left to do, or its beginning was taken back.
     pub is_ended: bool,
     /// Nobody is at it, as far as its own records say.
@@ -70,7 +74,8 @@ impl<'t> LinkRow<'t> {
         Some(LinkRow {
             folder,
             id,
-            is_ended: state.starts_with('e'),
+            is_withdrawn: state == "w",
+            is_ended: state.starts_with(['e', 'w']),
             is_free: state.starts_with('f'),
             has_sessions: state.ends_with('s'),
             priority: priority.parse().ok()?,
@@ -93,7 +98,7 @@ impl<'t> LinkRow<'t> {
 /// The row of an issue; of nothing but its id where its beginning was taken back.
 fn row(folder: &str, id: &str, issue: Option<&Issue>) -> String {
     let Some(issue) = issue else {
-        return format!("{folder} {id} e 0 0 - ");
+        return format!("{folder} {id} w 0 0 - ");
     };
     let state = match issue.status {
         status if status.is_final() => "e",
@@ -150,8 +155,13 @@ impl IssueLinks {
         }
         IssueLinks {
             rows,
-            changed: BTreeMap::new(),
+            ..IssueLinks::default()
         }
+    }
+
+    /// Whether each issue has a row, and its own records alone say how far it is.
+    pub fn says_all(&self) -> bool {
+        !self.is_damaged && self.rows().all(|row| !row.has_sessions)
     }
 }
 
@@ -165,8 +175,12 @@ impl Gather for IssueLinks {
         }
     }
 
+    fn damaged(&mut self, _: IssueId, _: Failure) {
+        self.is_damaged = true;
+    }
+
     fn clear(&mut self) {
-        self.rows.clear();
+        *self = IssueLinks::default();
     }
 }
 
@@ -183,7 +197,7 @@ impl Snapshot<'_> {
         {
             let mut links = IssueLinks {
                 rows: rows.to_owned(),
-                changed: BTreeMap::new(),
+                ..IssueLinks::default()
             };
             drop(text);
             if head.tree == tree || self.catch_up(&head, &tree, &mut links)? {
@@ -213,7 +227,7 @@ impl Snapshot<'_> {
     }
 
     fn keep_links(&self, file: &Path, tree: Oid, links: &IssueLinks) -> Result<()> {
-        let Some(folders) = self.spread(&tree)? else {
+        let Some(folders) = self.spread(&tree)?.filter(|_| !links.is_damaged) else {
             return Ok(());
         };
         if folders.is_empty() && links.rows.lines().nth(WORTH_KEEPING - 1).is_none() {
@@ -282,8 +296,9 @@ impl Snapshot<'_> {
             let Some(id) = IssueId::parse(&name) else {
                 continue;
             };
-            // A damaged one has no links, and whoever asks for it is told.
-            let records = self.issue_records(&id).ok().flatten();
+            let Ok(records) = self.issue_records(&id) else {
+                return Ok(false);
+            };
             let read = records.and_then(|records| fold(&id, &records));
             let issue = read.as_ref().map(|Read { issue, .. }| issue);
             let line = row(folder.as_str(), &name, issue);

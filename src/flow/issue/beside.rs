@@ -1,7 +1,7 @@
 //! Some issues with what decides about them, each as its records are: whoever writes reads these, and not the list of
 //! all. Where to look, the store keeps.
 
-use super::sessions;
+use super::{Names, sessions};
 use loopx_base::failure::Result;
 use loopx_rules::issue::{Backlog, Issue, IssueId, LinkKind, around, behind};
 use loopx_store::{IssueLinks, Snapshot};
@@ -74,9 +74,9 @@ impl<'s, 'r> Beside<'s, 'r> {
         (found.len() <= MOST_BEHIND).then_some(found)
     }
 
-    /// The next issue that can be begun, in a backlog of its own: the kept links say which are looked at, and the
-    /// records of each whether it can. `None` where none of them can.
-    pub(super) fn next(&self, day: &str) -> Result<Option<(Backlog, usize)>> {
+    /// The next issues that can be begun, each in a backlog of its own: the kept links say which are looked at, and the
+    /// records of each whether it can.
+    pub(super) fn next(&self, day: &str, limit: usize) -> Result<Vec<(Backlog, usize)>> {
         let rows: HashMap<&str, _> = self.links.rows().map(|row| (row.id, row)).collect();
         let is_held = |to: &str, id: &str| {
             let other = rows.get(to).filter(|_| to != id);
@@ -100,16 +100,35 @@ impl<'s, 'r> Beside<'s, 'r> {
                 row.id,
             )
         });
-        for row in free {
-            let Some(id) = IssueId::parse(row.id) else {
-                continue;
-            };
+        let mut found = Vec::new();
+        for id in free.iter().filter_map(|row| IssueId::parse(row.id)) {
+            if found.len() >= limit {
+                break;
+            }
             let backlog = Backlog::of(self.around(std::slice::from_ref(&id))?);
             let mut ready = backlog.ready(day).into_iter();
             if let Some(at) = ready.find(|at| backlog.issues[*at].id == id) {
-                return Ok(Some((backlog, at)));
+                found.push((backlog, at));
             }
         }
-        Ok(None)
+        Ok(found)
+    }
+
+    /// Whether each issue is known here, and as far as it is.
+    pub(super) fn says_all(&self) -> bool {
+        self.links.says_all()
+    }
+
+    /// How many issues there are, and how many of them are open.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let rows = self.links.rows().filter(|row| !row.is_withdrawn);
+        rows.fold((0, 0), |(all, open), row| {
+            (all + 1, open + usize::from(!row.is_ended))
+        })
+    }
+
+    /// The ids of all issues, as people are shown them.
+    pub(super) fn names(&self) -> Names {
+        Names::among(self.links.rows().map(|row| row.id))
     }
 }

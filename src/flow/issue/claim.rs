@@ -180,7 +180,7 @@ fn sure(
         let at = choose(ctx, snapshot, &backlog, request, when)?;
         return Ok((backlog, at));
     }
-    match beside.next(&today(when.1))? {
+    match beside.next(&today(when.1), 1)?.pop() {
         Some(found) => Ok(found),
         None => sure_of_all(ctx, snapshot, request, when),
     }

@@ -90,9 +90,49 @@ pub(crate) struct Asked {
     pub search: Option<String>,
 }
 
+/// So many of what can be begun are read one by one.
+const FEW: usize = 16;
+
+/// The first few that can be begun; `None` where all issues have to be looked at for it.
+fn first(
+    ctx: &Context,
+    snapshot: &loopx_store::Snapshot<'_>,
+    asked: &Asked,
+) -> Result<Option<Rows>> {
+    let is_plain = asked.ready
+        && asked.filter == Filter::default()
+        && asked.search.is_none()
+        && matches!(asked.order, Order::Next);
+    let Some(limit) = asked.limit.filter(|limit| is_plain && *limit <= FEW) else {
+        return Ok(None);
+    };
+    let beside = Beside::of(snapshot)?;
+    if !beside.says_all() {
+        return Ok(None);
+    }
+    let asker = Asker::of(ctx);
+    let names = beside.names();
+    let found = beside.next(&today(asker.now), limit)?.into_iter();
+    let rows = found.filter_map(|(backlog, at)| {
+        let issue = backlog.into_issues().into_iter().nth(at)?;
+        Some(row(&names, issue, Vec::new(), &asker))
+    });
+    let (all, open) = beside.counts();
+    Ok(Some(Rows {
+        issues: rows.collect(),
+        all,
+        open,
+        damaged: Vec::new(),
+        names,
+    }))
+}
+
 /// The issues that are asked for.
 pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let snapshot = ctx.store()?.snapshot()?;
+    if let Some(rows) = first(ctx, &snapshot, asked)? {
+        return Ok(rows);
+    }
     let (mut found, texts) = match &asked.search {
         Some(_) => snapshot.issues_with_texts()?,
         None => (snapshot.issues()?, HashMap::new()),
@@ -253,9 +293,12 @@ pub(crate) struct Naming {
 pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
     let read = super::require(&snapshot, typed)?;
-    let names = Names::of(&snapshot)?;
-    let seeds = std::slice::from_ref(&read.issue.id);
-    let backlog = Backlog::of(Beside::of(&snapshot)?.around(seeds)?);
+    let beside = Beside::of(&snapshot)?;
+    let names = match beside.says_all() {
+        true => beside.names(),
+        false => Names::of(&snapshot)?,
+    };
+    let backlog = Backlog::of(beside.around(std::slice::from_ref(&read.issue.id))?);
     Ok(shown(ctx, &backlog, names, read))
 }
 
