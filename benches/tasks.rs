@@ -1,11 +1,12 @@
 //! What tasks cost, beside other programs that keep lists of them: CPU and wall time of whole processes in one run.
 //!
 //! ```text
-//! LOOPX_BENCH_BR=PROGRAM LOOPX_BENCH_BACKLOG=PROGRAM LOOPX_BENCH_TASKMASTER=PROGRAM \
-//!     LOOPX_BENCH_TASKWARRIOR=PROGRAM cargo bench --bench tasks
+//! cargo bench --bench tasks
 //! ```
 //!
-//! prints the table of docs/speed.md; a program that is not named is left out. Every list has one task that the
+//! prints the table of docs/speed.md. The others are those on PATH (`br`, `backlog`, `task-master`, `task`); the
+//! variables LOOPX_BENCH_BR, LOOPX_BENCH_BACKLOG, LOOPX_BENCH_TASKMASTER and LOOPX_BENCH_TASKWARRIOR name others, and
+//! leave one out where they are empty. Every list has one task that the
 //! commands change, and 0, 1,000 or 10,000 beside it. What a command changed is put back before the next one, which
 //! is not counted.
 

@@ -1,5 +1,5 @@
 //! Other programs that keep lists of tasks: how each is given a list of some length, and how each says what this
-//! program says. Each is found by a variable that names its program, and left out where that is not set.
+//! program says. Each is found by a variable that names its program, else on PATH, and left out where it is not there.
 
 use crate::measure;
 use std::collections::BTreeSet;
@@ -22,6 +22,8 @@ pub(crate) enum What {
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     variable: &'static str,
+    /// Its program, and how the version of it begins: others have the name, too.
+    on_path: (&'static str, &'static str),
     version: &'static [&'static str],
     /// Writes a list of so many tasks.
     fill: fn(&str, &Path, usize),
@@ -38,6 +40,7 @@ pub(crate) const PEERS: [Peer; 4] = [
     Peer {
         name: "br",
         variable: "LOOPX_BENCH_BR",
+        on_path: ("br", "br "),
         version: &["--version"],
         fill: beads,
         list: &["list", "--json", "--limit", "0"],
@@ -49,6 +52,7 @@ pub(crate) const PEERS: [Peer; 4] = [
     Peer {
         name: "Backlog.md",
         variable: "LOOPX_BENCH_BACKLOG",
+        on_path: ("backlog", "1"),
         version: &["--version"],
         fill: backlog,
         list: &["task", "list", "--json"],
@@ -69,6 +73,7 @@ pub(crate) const PEERS: [Peer; 4] = [
     Peer {
         name: "Task Master",
         variable: "LOOPX_BENCH_TASKMASTER",
+        on_path: ("task-master", "0"),
         version: &["--version"],
         fill: task_master,
         list: &["list", "--json"],
@@ -86,6 +91,7 @@ pub(crate) const PEERS: [Peer; 4] = [
     Peer {
         name: "Taskwarrior",
         variable: "LOOPX_BENCH_TASKWARRIOR",
+        on_path: ("task", "2"),
         version: &["--version"],
         fill: taskwarrior,
         list: &["export"],
@@ -97,10 +103,17 @@ pub(crate) const PEERS: [Peer; 4] = [
 ];
 
 impl Peer {
-    /// The program that the variable names.
+    /// The program that the variable names, else the one on PATH; an empty variable leaves it out.
     pub(crate) fn program(&self) -> Option<String> {
-        let named = std::env::var(self.variable).ok()?;
-        (!named.is_empty()).then_some(named)
+        if let Ok(named) = std::env::var(self.variable) {
+            return (!named.is_empty()).then_some(named);
+        }
+        let (name, begins) = self.on_path;
+        let folders = std::env::var_os("PATH")?;
+        let programs = std::env::split_paths(&folders).map(|folder| folder.join(name));
+        let program = programs.into_iter().find(|program| program.is_file())?;
+        let program = program.to_str()?.to_owned();
+        (self.version(&program).starts_with(begins)).then_some(program)
     }
 
     /// What it says of itself.

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Below this many issues reading them all is as fast.
-const WORTH_KEEPING: usize = 64;
+pub(super) const WORTH_KEEPING: usize = 64;
 
 /// Raised when the form of the kept file changes.
 const FORMAT: u32 = 2;
@@ -43,11 +43,11 @@ struct Head {
 
 /// A line of the kept file: the folder's tree, what it gave, whose it is where that is nothing, and its long texts,
 /// which few ask for.
-type Line<'l> = (&'l str, Option<Issue>, Option<IssueId>, &'l RawValue);
+pub(super) type Line<'l> = (&'l str, Option<Issue>, Option<IssueId>, &'l RawValue);
 
 impl Snapshot<'_> {
     /// The folder in which all issues lie.
-    fn issues_tree(&self) -> Result<Option<Oid>> {
+    pub(super) fn issues_tree(&self) -> Result<Option<Oid>> {
         let entry = self.repo.entry_at(&self.tree, layout::ISSUES)?;
         let entry = entry.filter(|entry| entry.kind == EntryKind::Tree);
         Ok(entry.map(|entry| entry.id))
@@ -90,38 +90,43 @@ impl Snapshot<'_> {
 
     /// All issues.
     pub fn issues(&self) -> Result<Issues> {
-        Ok(self.read_issues(false)?.0)
+        let mut found = Issues::default();
+        self.read_issues(&mut found)?;
+        Ok(found)
     }
 
     /// All issues with their long texts.
     pub fn issues_with_texts(&self) -> Result<(Issues, HashMap<IssueId, Texts>)> {
-        self.read_issues(true)
+        let mut found = (Issues::default(), HashMap::new());
+        self.read_issues(&mut found)?;
+        Ok(found)
     }
 
-    fn read_issues(&self, with_texts: bool) -> Result<(Issues, HashMap<IssueId, Texts>)> {
-        let mut found = (Issues::default(), HashMap::new());
+    pub(super) fn read_issues(&self, found: &mut impl Gather) -> Result<()> {
         let Some(tree) = self.issues_tree()? else {
-            return Ok(found);
+            return Ok(());
         };
         let file = place(&self.repo.common_dir());
         let bytes = std::fs::read(&file).unwrap_or_default();
-        let text = std::str::from_utf8(&bytes).unwrap_or_default();
-        let kept = match kept(text) {
-            Some((head, lines)) if head.tree == tree => {
-                for (_, issue, id, texts) in lines {
-                    found.add(issue, id, texts, with_texts);
-                }
-                return Ok(found);
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        let kept = kept(&text);
+        if let Some((head, lines)) = &kept
+            && head.tree == tree
+        {
+            if found.add_lines(lines) {
+                return Ok(());
             }
-            kept => kept,
-        };
+            found.clear();
+        }
+        let lines = kept.and_then(|(_, lines)| parsed(lines));
         let folders = self.folders_in(&tree)?;
         let mut known: HashMap<&str, (Option<Issue>, &RawValue)> = HashMap::new();
-        for (folder, issue, _, texts) in kept.into_iter().flat_map(|(_, lines)| lines) {
+        for (folder, issue, _, texts) in lines.into_iter().flatten() {
             known.insert(folder, (issue, texts));
         }
         let is_kept = folders.len() >= WORTH_KEEPING;
         let mut out = String::new();
+        let mut is_whole = true;
         for (id, folder) in folders {
             let line = match known.remove(folder.as_str()) {
                 Some((issue, texts)) => Ok((issue, texts.to_owned())),
@@ -130,7 +135,8 @@ impl Snapshot<'_> {
             let (issue, texts) = match line {
                 Ok(line) => line,
                 Err(failure) => {
-                    found.0.damaged.push((id, failure));
+                    is_whole = false;
+                    found.damaged(id, failure);
                     continue;
                 }
             };
@@ -139,26 +145,28 @@ impl Snapshot<'_> {
                 out.push_str(&line);
                 out.push('\n');
             }
-            found.add(issue, id, &texts, with_texts);
+            found.add((folder.as_str(), issue, id, &texts));
         }
         // What is damaged is told each time: a file without it would hide it.
-        if is_kept && found.0.damaged.is_empty() {
-            let head = Head {
-                format: FORMAT,
-                fold: FOLD,
-                tree,
-            };
-            if let Ok(head) = serde_json::to_string(&head) {
-                // A list without its file is slower, and right.
-                let whole = format!("{head}\n{out}");
-                let sum = checksum(&whole);
-                drop(
-                    self.repo
-                        .write_shared(&file, format!("{whole}{sum}\n").as_bytes()),
-                );
-            }
+        if is_kept && is_whole {
+            self.keep_issues(&file, tree, &out);
         }
-        Ok(found)
+        Ok(())
+    }
+
+    fn keep_issues(&self, file: &Path, tree: Oid, lines: &str) {
+        let head = Head {
+            format: FORMAT,
+            fold: FOLD,
+            tree,
+        };
+        if let Ok(head) = serde_json::to_string(&head) {
+            // A list without its file is slower, and right.
+            let whole = format!("{head}\n{lines}");
+            let sum = checksum(&whole);
+            let whole = whole + &sum + "\n";
+            drop(self.repo.write_shared(file, whole.as_bytes()));
+        }
     }
 
     fn line(&self, id: &IssueId, folder: &Oid) -> Result<(Option<Issue>, Box<RawValue>)> {
@@ -177,31 +185,53 @@ impl Snapshot<'_> {
     }
 }
 
-/// Where all issues and their texts are gathered.
-trait Gather {
-    fn add(
-        &mut self,
-        issue: Option<Issue>,
-        withdrawn: Option<IssueId>,
-        texts: &RawValue,
-        with_texts: bool,
-    );
+/// Where all issues are gathered.
+pub(super) trait Gather {
+    fn add(&mut self, line: Line<'_>);
+    fn damaged(&mut self, _id: IssueId, _failure: Failure) {}
+    /// Begins anew.
+    fn clear(&mut self);
+
+    /// Adds kept lines; `false` where one is none.
+    fn add_lines(&mut self, lines: &str) -> bool {
+        lines.lines().all(|line| {
+            let line = serde_json::from_str(line).ok();
+            line.map(|line| self.add(line)).is_some()
+        })
+    }
+}
+
+impl Gather for Issues {
+    fn add(&mut self, (_, issue, withdrawn, _): Line<'_>) {
+        self.issues.extend(issue);
+        self.withdrawn.extend(withdrawn);
+    }
+
+    fn damaged(&mut self, id: IssueId, failure: Failure) {
+        self.damaged.push((id, failure));
+    }
+
+    fn clear(&mut self) {
+        *self = Issues::default();
+    }
 }
 
 impl Gather for (Issues, HashMap<IssueId, Texts>) {
-    fn add(
-        &mut self,
-        issue: Option<Issue>,
-        withdrawn: Option<IssueId>,
-        texts: &RawValue,
-        with_texts: bool,
-    ) {
-        self.0.withdrawn.extend(withdrawn);
-        let Some(issue) = issue else { return };
-        if with_texts && let Ok(texts) = serde_json::from_str(texts.get()) {
+    fn add(&mut self, line: Line<'_>) {
+        if let Some(issue) = &line.1
+            && let Ok(texts) = serde_json::from_str(line.3.get())
+        {
             self.1.insert(issue.id.clone(), texts);
         }
-        self.0.issues.push(issue);
+        self.0.add(line);
+    }
+
+    fn damaged(&mut self, id: IssueId, failure: Failure) {
+        self.0.damaged(id, failure);
+    }
+
+    fn clear(&mut self) {
+        *self = Default::default();
     }
 }
 
@@ -218,28 +248,29 @@ fn place(common_dir: &Path) -> PathBuf {
 }
 
 /// What tells a torn file from a whole one.
-fn checksum(text: &str) -> String {
+pub(super) fn checksum(text: &str) -> String {
     let mut crc = flate2::Crc::new();
     crc.update(text.as_bytes());
     format!("{:08x}", crc.sum())
 }
 
-/// The kept file, if it is whole and of these rules.
-fn kept(text: &str) -> Option<(Head, Vec<Line<'_>>)> {
+/// A kept text without the sum at its end, which has to fit.
+pub(super) fn whole_text(text: &str) -> Option<&str> {
     let (whole, sum) = text.strip_suffix('\n')?.rsplit_once('\n')?;
     let end = whole.len() + 1;
-    if checksum(&text[..end]) != sum {
-        return None;
-    }
-    let mut lines = whole.lines();
-    let head: Head = serde_json::from_str(lines.next()?).ok()?;
-    if head.format != FORMAT || head.fold != FOLD {
-        return None;
-    }
-    let lines = lines
-        .map(serde_json::from_str)
-        .collect::<Result<Vec<Line<'_>>, _>>();
-    Some((head, lines.ok()?))
+    (checksum(&text[..end]) == sum).then_some(&text[..end])
+}
+
+/// The lines of the kept file, if it is whole and of these rules.
+fn kept(text: &str) -> Option<(Head, &str)> {
+    let (head, lines) = whole_text(text)?.split_once('\n')?;
+    let head: Head = serde_json::from_str(head).ok()?;
+    (head.format == FORMAT && head.fold == FOLD).then_some((head, lines))
+}
+
+fn parsed(lines: &str) -> Option<Vec<Line<'_>>> {
+    let lines = lines.lines().map(serde_json::from_str);
+    lines.collect::<Result<_, _>>().ok()
 }
 
 impl Edits {

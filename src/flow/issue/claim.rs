@@ -1,6 +1,7 @@
 //! Claims: an issue is taken with the next one that is ready, in one step, and given back. Two callers never get one
 //! issue: the store lets one of two writers through, and the other decides anew on what it finds then.
 
+use super::beside::Beside;
 use super::view::Shown;
 use super::{
     Plan, Step, Written, backlog_with, names, read, require_reason, require_understood, today,
@@ -55,7 +56,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
     let written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
-        let (backlog, at) = sure(ctx, snapshot, request, (&owner, now))?;
+        let (backlog, at) = sure(ctx, snapshot, request, (&owner, now), wip)?;
         let issue = backlog.issues[at].clone();
         let me = &identity.author.email;
         require_room(&backlog, std::slice::from_ref(&issue.id), wip, |claim| {
@@ -82,7 +83,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
             }),
         };
         let resumed = issue.claim.is_some();
-        let from = over.as_ref().map(holder);
+        let from = over.as_deref().map(holder);
         let what = match &from {
             Some(from) => format!("take over from {from}"),
             None => format!("take {}", issue.title),
@@ -127,7 +128,7 @@ pub(super) fn require_room(
 ) -> Result<()> {
     let all = backlog.issues.iter();
     let held =
-        all.filter(|issue| !issue.status.is_final() && issue.claim.as_ref().is_some_and(&is_own));
+        all.filter(|issue| !issue.status.is_final() && issue.claim.as_deref().is_some_and(&is_own));
     let held: Vec<&IssueId> = held.map(|issue| &issue.id).collect();
     let fresh = wanted.iter().filter(|id| !held.contains(id)).count();
     if wip == 0 || fresh == 0 || held.len() + fresh <= wip as usize {
@@ -160,9 +161,33 @@ pub(super) fn holder(claim: &Stamped<Claim>) -> String {
     )
 }
 
-/// All issues with the place of the one that is taken, which is chosen by its records and by those of what it waits
-/// for: what a list keeps may be wrong.
+/// The issue that is taken with what decides about it, and its place: it is chosen by its records and by those of what it
+/// waits for. All issues are looked through where something about all of them is asked.
 fn sure(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    request: &TakeRequest,
+    when: (&Owner, i64),
+    wip: u32,
+) -> Result<(Backlog, usize)> {
+    if wip > 0 || request.queue || !request.labels.is_empty() {
+        return sure_of_all(ctx, snapshot, request, when);
+    }
+    let beside = Beside::of(snapshot)?;
+    if let Some(typed) = &request.issue {
+        let id = names::resolve(snapshot, typed)?;
+        let backlog = Backlog::of(beside.around(&[id])?);
+        let at = choose(ctx, snapshot, &backlog, request, when)?;
+        return Ok((backlog, at));
+    }
+    match beside.next(&today(when.1), 1)?.pop() {
+        Some(found) => Ok(found),
+        None => sure_of_all(ctx, snapshot, request, when),
+    }
+}
+
+/// All issues with the place of the one that is taken: what a list keeps may be wrong.
+fn sure_of_all(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     request: &TakeRequest,
@@ -249,7 +274,7 @@ fn choose(
     if issue.status.is_final() {
         return Err(ended(issue));
     }
-    let standing = lease::standing(issue.claim.as_ref(), Some(&owner.token), now);
+    let standing = lease::standing(issue.claim.as_deref(), Some(&owner.token), now);
     match (standing, &issue.running) {
         (Standing::Held(claim), _) if !request.take_over => return Err(held(issue, claim)),
         (Standing::Free | Standing::Dead(_), Some(session)) if !request.take_over => {

@@ -1,9 +1,10 @@
 //! The end of an issue: resolved, by a named person with a reason or by an archived session; closed, because it will
 //! not be done; and open again.
 
-use super::claim::{from_records, not_ready, require_own};
+use super::beside::Beside;
+use super::claim::{not_ready, require_own};
 use super::{
-    Plan, Step, Written, backlog_with, replace, require_reason, require_understood, today, write,
+    Plan, Step, Written, all, backlogs_around, require_reason, require_understood, today, write,
 };
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
@@ -110,24 +111,27 @@ pub(crate) fn end(
                 reason: None,
             });
         }
-        let mut before = backlog_with(snapshot, Vec::new())?;
-        // The word that an issue is done rests on records; the kept list is enough to give an issue up.
-        for issue in ended.iter().filter(|_| *end == End::Resolve) {
-            (before, _) = from_records(snapshot, before, issue.id.clone())?;
-        }
-        let mut after = before.issues.clone();
-        replace(&mut after, ended.clone());
-        let after = Backlog::of(after);
+        let beside = Beside::of(snapshot)?;
+        let behind = beside.behind(&ended);
+        let ids = ended.iter().map(|issue| &issue.id);
+        let seeds: Vec<IssueId> = ids.chain(behind.iter().flatten()).cloned().collect();
+        let (before, after) = backlogs_around(beside.around(&seeds)?, ended.clone());
         for issue in &ended {
             require_whole(issue, end, &after, &before, &day)?;
         }
+        let freed = match &behind {
+            Some(behind) => freed(&before, &after, &day, |id| behind.contains(id)),
+            None => {
+                let all = all(snapshot)?.issues;
+                let (before, after) = backlogs_around(all, ended.clone());
+                freed(&before, &after, &day, |_| true)
+            }
+        };
         Ok(Plan {
             what: end.word().to_owned(),
             reason: reason.clone(),
             steps,
-            value: Ended {
-                freed: freed(&before, &after, &day),
-            },
+            value: Ended { freed },
         })
     })
 }
@@ -196,11 +200,16 @@ fn require_whole(
 }
 
 /// The issues that can be begun now, and could not be before.
-fn freed(before: &Backlog, after: &Backlog, day: &str) -> Vec<Issue> {
+fn freed(
+    before: &Backlog,
+    after: &Backlog,
+    day: &str,
+    is_meant: impl Fn(&IssueId) -> bool,
+) -> Vec<Issue> {
     let known = before.ready(day).into_iter();
     let known: HashSet<&IssueId> = known.map(|at| &before.issues[at].id).collect();
     let now = after.ready(day).into_iter().map(|at| &after.issues[at]);
-    let is_new = |issue: &&Issue| !known.contains(&issue.id);
+    let is_new = |issue: &&Issue| !known.contains(&issue.id) && is_meant(&issue.id);
     now.filter(is_new).cloned().collect()
 }
 

@@ -5,6 +5,7 @@
 //! backlog looks at a worktree's files.
 
 pub(crate) mod audit;
+mod beside;
 pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod create;
@@ -214,8 +215,14 @@ pub(super) fn backlog_with(snapshot: &Snapshot<'_>, changed: Vec<Issue>) -> Resu
     Ok(Backlog::of(issues))
 }
 
-/// Puts issues in the place of those that they were.
-pub(super) fn replace(issues: &mut Vec<Issue>, changed: Vec<Issue>) {
+/// Issues as a graph, as they are and with some of them as they are about to be.
+pub(super) fn backlogs_around(before: Vec<Issue>, changed: Vec<Issue>) -> (Backlog, Backlog) {
+    let mut after = before.clone();
+    replace(&mut after, changed);
+    (Backlog::of(before), Backlog::of(after))
+}
+
+fn replace(issues: &mut Vec<Issue>, changed: Vec<Issue>) {
     issues.retain(|issue| changed.iter().all(|one| one.id != issue.id));
     issues.extend(changed);
 }

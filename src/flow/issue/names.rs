@@ -17,6 +17,10 @@ impl Names {
         Ok(Names(names.into_iter().collect()))
     }
 
+    pub(super) fn among<'i>(ids: impl Iterator<Item = &'i str>) -> Self {
+        Names(ids.filter_map(ShortName::of).collect())
+    }
+
     /// The names for a list: an issue whose beginning was taken back has an id that is taken all the same.
     pub(super) fn of_issues(found: &Issues) -> Self {
         let ids = found.issues.iter().map(|issue| &issue.id);

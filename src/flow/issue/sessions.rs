@@ -1,6 +1,7 @@
 //! Sessions that were started for issues: an issue is resolved once one of them is archived, and is to be done again
 //! where each archive was taken back and the others were abandoned. Computed on reading, so that no undo has to remember it.
 
+use super::beside::Beside;
 use super::claim::{from_records, held, not_ready};
 use super::{backlog_with, names, today};
 use crate::flow::context::Context;
@@ -10,7 +11,7 @@ use loopx_base::hint::command;
 use loopx_base::id::SessionId;
 use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::{ForIt, Issue, IssueId, Read, Status};
+use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Read, Status};
 use loopx_rules::lease;
 use loopx_rules::lease::Standing;
 use loopx_rules::note::{Note, NoteKind, Said};
@@ -235,12 +236,18 @@ pub(crate) fn begin(
     }
     let token = crate::flow::lease::token(&ctx.repo);
     let now = identity.judges_at();
-    let mut backlog = backlog_with(snapshot, Vec::new())?;
-    for id in ids {
-        (backlog, _) = from_records(snapshot, backlog, id.clone())?;
-    }
-    let mut waits = backlog.waits(&today(now));
     let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
+    let backlog = match wip {
+        0 => Backlog::of(Beside::of(snapshot)?.around(ids)?),
+        _ => {
+            let mut backlog = backlog_with(snapshot, Vec::new())?;
+            for id in ids {
+                (backlog, _) = from_records(snapshot, backlog, id.clone())?;
+            }
+            backlog
+        }
+    };
+    let mut waits = backlog.waits(&today(now));
     let me = &identity.author.email;
     super::claim::require_room(&backlog, ids, wip, |claim| {
         claim.signed.by.email == *me && lease::until(claim) > now
@@ -255,7 +262,8 @@ pub(crate) fn begin(
         if let Some(session) = &issue.running {
             return Err(super::claim::running(issue, session));
         }
-        if let Standing::Held(claim) = lease::standing(issue.claim.as_ref(), token.as_deref(), now)
+        if let Standing::Held(claim) =
+            lease::standing(issue.claim.as_deref(), token.as_deref(), now)
         {
             return Err(held(issue, claim));
         }

@@ -1,5 +1,6 @@
 //! Reading the backlog: the list, one issue, its log, and the graph. Nothing here writes.
 
+use super::beside::Beside;
 use super::claim::holder;
 use super::{Damaged, Names, names, today};
 use crate::flow::context::Context;
@@ -89,9 +90,49 @@ pub(crate) struct Asked {
     pub search: Option<String>,
 }
 
+/// So many of what can be begun are read one by one.
+const FEW: usize = 16;
+
+/// The first few that can be begun; `None` where all issues have to be looked at for it.
+fn first(
+    ctx: &Context,
+    snapshot: &loopx_store::Snapshot<'_>,
+    asked: &Asked,
+) -> Result<Option<Rows>> {
+    let is_plain = asked.ready
+        && asked.filter == Filter::default()
+        && asked.search.is_none()
+        && matches!(asked.order, Order::Next);
+    let Some(limit) = asked.limit.filter(|limit| is_plain && *limit <= FEW) else {
+        return Ok(None);
+    };
+    let beside = Beside::of(snapshot)?;
+    if !beside.says_all() {
+        return Ok(None);
+    }
+    let asker = Asker::of(ctx);
+    let names = beside.names();
+    let found = beside.next(&today(asker.now), limit)?.into_iter();
+    let rows = found.filter_map(|(backlog, at)| {
+        let issue = backlog.into_issues().into_iter().nth(at)?;
+        Some(row(&names, issue, Vec::new(), &asker))
+    });
+    let (all, open) = beside.counts();
+    Ok(Some(Rows {
+        issues: rows.collect(),
+        all,
+        open,
+        damaged: Vec::new(),
+        names,
+    }))
+}
+
 /// The issues that are asked for.
 pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let snapshot = ctx.store()?.snapshot()?;
+    if let Some(rows) = first(ctx, &snapshot, asked)? {
+        return Ok(rows);
+    }
     let (mut found, texts) = match &asked.search {
         Some(_) => snapshot.issues_with_texts()?,
         None => (snapshot.issues()?, HashMap::new()),
@@ -113,19 +154,13 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     if let Some(limit) = asked.limit {
         order.truncate(limit);
     }
-    let open = backlog
-        .issues
-        .iter()
-        .filter(|issue| !issue.status.is_final())
-        .count();
+    let is_open = |issue: &&Issue| !issue.status.is_final();
+    let open = backlog.issues.iter().filter(is_open).count();
     let all = backlog.issues.len();
-    let rows = order.into_iter().map(|at| {
-        row(
-            &names,
-            backlog.issues[at].clone(),
-            std::mem::take(&mut waits[at]),
-            &asker,
-        )
+    let mut issues: Vec<Option<Issue>> = backlog.into_issues().into_iter().map(Some).collect();
+    let rows = order.into_iter().filter_map(|at| {
+        let issue = issues[at].take()?;
+        Some(row(&names, issue, std::mem::take(&mut waits[at]), &asker))
     });
     Ok(Rows {
         issues: rows.collect(),
@@ -258,9 +293,12 @@ pub(crate) struct Naming {
 pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
     let read = super::require(&snapshot, typed)?;
-    let found = super::all(&snapshot)?;
-    let names = Names::of_issues(&found);
-    let backlog = Backlog::of(found.issues);
+    let beside = Beside::of(&snapshot)?;
+    let names = match beside.says_all() {
+        true => beside.names(),
+        false => Names::of(&snapshot)?,
+    };
+    let backlog = Backlog::of(beside.around(std::slice::from_ref(&read.issue.id))?);
     Ok(shown(ctx, &backlog, names, read))
 }
 

@@ -79,8 +79,8 @@ struct Plan<'f> {
     audit: Vec<AuditItem>,
     world: &'f World,
     watched: &'f Watched,
-    /// The lines of the audit that are of a check, by its id.
-    proofs: HashMap<String, usize>,
+    /// The line of the audit that is of each node's check.
+    proofs: Vec<Option<usize>>,
 }
 
 impl<'f> Plan<'f> {
@@ -102,7 +102,9 @@ impl<'f> Plan<'f> {
         // Of two of one id the first speaks.
         let checks = audit.iter().enumerate().rev();
         let checks = checks.filter(|(_, item)| item.is_check());
-        let proofs = checks.map(|(at, item)| (item.id.clone(), at)).collect();
+        let by_id: HashMap<&str, usize> = checks.map(|(at, item)| (item.id.as_str(), at)).collect();
+        let proof = |node: &Node| by_id.get(node.id.as_str()).copied();
+        let proofs = nodes.iter().map(proof).collect();
         let statuses = gate::task_statuses(facts.view(), &nodes, &audit);
         let inserted = gates_inserted(&nodes);
         let recorded: Vec<Status> = nodes
@@ -189,8 +191,7 @@ impl<'f> Plan<'f> {
 
     /// The audit's line of a node's own check.
     fn proof(&self, at: usize) -> Option<&AuditItem> {
-        let at = self.proofs.get(self.nodes[at].id.as_str())?;
-        self.audit.get(*at)
+        self.audit.get(self.proofs[at]?)
     }
 
     /// The second at which the lease of a claim ends here.

@@ -188,7 +188,7 @@ fn word_on_task(view: View<'_>, check: &Check) -> Option<Proof> {
 
 /// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
 /// passed was neither the one it began with nor the one it left.
-fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
+fn audit_check(view: View<'_>, runs: &Runs<'_>, check: Check) -> AuditItem {
     let tree = view.code.map(|code| &code.tree);
     // Rework asks for proof that is younger than the verdict that sent it back, and so does a task that is done again.
     let task = TaskId::parse(&check.id).and_then(|id| view.state.task(&id));
@@ -197,7 +197,7 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
         .build
         .fresh_after
         .max(task.map_or(0, |task| task.fresh_after));
-    let own = runs.of_check(check);
+    let own = runs.of_check(&check);
     let counts = |run: &&&Stamped<Evidence>| {
         Some(&run.value.tree) == tree
             && (run.value.proves() || !run.value.passed())
@@ -206,7 +206,7 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
     let is_waived = view.state.build.waivers.contains_key(&check.id);
     let word = match is_waived {
         true => Some(Proof::Waived),
-        false => word_on_task(view, check),
+        false => word_on_task(view, &check),
     };
     let proof = word.unwrap_or_else(|| match own.iter().rev().find(counts) {
         Some(run) if run.value.passed() => Proof::Passed,
@@ -219,7 +219,6 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
         _ => Vec::new(),
     };
     AuditItem {
-        id: check.id.clone(),
         proof,
         detail: match check.argv.is_empty() {
             true => MANUAL.to_owned(),
@@ -227,6 +226,7 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: &Check) -> AuditItem {
         },
         changed,
         source: check.is_of_policy().then_some(POLICY_FILE),
+        id: check.id,
     }
 }
 
@@ -247,7 +247,7 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     let checks = checks_now(view.texts, view.state, view.policy_checks);
     let runs = Runs::of(view.evidence());
     let checked: Vec<AuditItem> = checks
-        .iter()
+        .into_iter()
         .map(|check| audit_check(view, &runs, check))
         .collect();
     let has = |proof: Proof| checked.iter().any(|item| item.proof == proof);

@@ -372,8 +372,11 @@ impl Folding<'_> {
             source: self.source(),
             made: self.made(),
             place: self.place(),
-            claim: self.claim.as_ref().map(|(_, claim)| claim.clone()),
-            bound: self.bound(&solutions),
+            claim: self
+                .claim
+                .as_ref()
+                .map(|(_, claim)| Box::new(claim.clone())),
+            bound: self.bound(&solutions).map(Box::new),
             solutions: solutions.len(),
             comments: self.comments.len(),
             changed: last.map_or_else(|| created.clone(), |op| signed(op)),

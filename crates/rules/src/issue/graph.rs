@@ -93,6 +93,11 @@ impl Backlog {
         }
     }
 
+    /// The issues alone, in their order.
+    pub fn into_issues(self) -> Vec<Issue> {
+        self.issues
+    }
+
     pub fn find(&self, id: &IssueId) -> Option<&Issue> {
         self.places.get(id).map(|at| &self.issues[*at])
     }

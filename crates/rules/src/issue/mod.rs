@@ -4,6 +4,7 @@
 //! This module owns the words of the backlog and the values of an issue. Where issues lie, how they are written, and
 //! who asks for them is not known here.
 
+mod around;
 pub mod event;
 pub mod filter;
 mod fold;
@@ -22,6 +23,7 @@ mod taken;
 pub mod template;
 mod text;
 
+pub use around::{around, behind};
 pub use fold::{Read, fold, persons_word};
 pub use graph::{Backlog, Wait};
 pub use id::IssueId;
@@ -240,12 +242,12 @@ pub struct Issue {
     pub place: Option<Place>,
     /// Whoever has it in hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub claim: Option<Stamped<Claim>>,
+    pub claim: Option<Box<Stamped<Claim>>>,
     /// How many ways to do it somebody proposed, and the one that is chosen.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub solutions: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bound: Option<solution::Bound>,
+    pub bound: Option<Box<solution::Bound>>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub comments: usize,
     pub created: Signed,

@@ -1,7 +1,8 @@
-//! How much of an id tells it from the others. The ids of a whole backlog are kept sorted and without a text of their
-//! own each, so that a command that shows one of ten thousand does no work for the rest.
+//! How much of an id tells it from the others. The ids of a whole backlog are kept without a text of their own each, and
+//! are put in order once many are asked for, so that a command that shows one of ten thousand does little for the rest.
 
 use super::IssueId;
+use std::cell::{Cell, OnceCell};
 
 /// The longest prefix of an id.
 const PREFIX: usize = 10;
@@ -40,49 +41,90 @@ impl ShortName {
     }
 }
 
+/// So many ids are looked for one by one before all are put in order.
+const FEW: usize = 32;
+
 /// All ids of a backlog.
 #[derive(Clone, Debug, Default)]
-pub struct ShortNames(Vec<ShortName>);
+pub struct ShortNames {
+    all: Vec<ShortName>,
+    /// The same in order, once many are asked for: a command that shows one has no use for it.
+    sorted: OnceCell<Vec<ShortName>>,
+    looks: Cell<usize>,
+    /// Each row of a list asks for it.
+    width: OnceCell<usize>,
+}
 
 impl FromIterator<ShortName> for ShortNames {
     fn from_iter<I: IntoIterator<Item = ShortName>>(names: I) -> Self {
-        let mut all: Vec<ShortName> = names.into_iter().collect();
-        all.sort_unstable();
-        all.dedup();
-        ShortNames(all)
+        ShortNames {
+            all: names.into_iter().collect(),
+            ..ShortNames::default()
+        }
     }
 }
 
 impl ShortNames {
     pub fn add(&mut self, names: impl Iterator<Item = ShortName>) {
-        self.0.extend(names);
-        // What was sorted before is one run for it.
-        self.0.sort();
-        self.0.dedup();
+        self.all.extend(names);
+        self.sorted = OnceCell::new();
+        self.width = OnceCell::new();
     }
 
     /// How many random letters and digits tell an id from the others, at least [`IssueId::SHOWN`]; all of them where
     /// the id is not among these.
     pub fn length(&self, id: &IssueId) -> usize {
-        let name = ShortName::of(id.as_str());
-        let at = name.and_then(|name| self.0.binary_search(&name).ok());
+        let Some(name) = ShortName::of(id.as_str()) else {
+            return IssueId::RANDOM;
+        };
+        self.looks.set(self.looks.get() + 1);
+        if self.looks.get() <= FEW && self.sorted.get().is_none() {
+            return self.length_among_all(&name);
+        }
+        let at = self.sorted().binary_search(&name).ok();
         at.map_or(IssueId::RANDOM, |at| self.length_at(at))
     }
 
+    fn length_among_all(&self, name: &ShortName) -> usize {
+        let (mut is_here, mut needed) = (false, 0);
+        for other in &self.all {
+            match other == name {
+                true => is_here = true,
+                false => needed = needed.max(name.common(other) + 1),
+            }
+        }
+        match is_here {
+            true => needed.clamp(IssueId::SHOWN, IssueId::RANDOM),
+            false => IssueId::RANDOM,
+        }
+    }
+
+    fn sorted(&self) -> &[ShortName] {
+        self.sorted.get_or_init(|| {
+            let mut all = self.all.clone();
+            all.sort_unstable();
+            all.dedup();
+            all
+        })
+    }
+
     fn length_at(&self, at: usize) -> usize {
-        // Sorted, nothing is more alike than what stands beside it.
-        let before = at.checked_sub(1).and_then(|at| self.0.get(at));
-        let beside = before.into_iter().chain(self.0.get(at + 1));
-        let needed = beside.map(|other| self.0[at].common(other) + 1);
+        // In order, nothing is more alike than what stands beside it.
+        let all = self.sorted();
+        let before = at.checked_sub(1).and_then(|at| all.get(at));
+        let beside = before.into_iter().chain(all.get(at + 1));
+        let needed = beside.map(|other| all[at].common(other) + 1);
         let needed = needed.max().unwrap_or(0);
         needed.clamp(IssueId::SHOWN, IssueId::RANDOM)
     }
 
     /// The length of the longest of them, as they are shown.
     pub fn width(&self) -> usize {
-        let widths =
-            (0..self.0.len()).map(|at| self.0[at].prefix_length() + 1 + self.length_at(at));
-        widths.max().unwrap_or(0)
+        *self.width.get_or_init(|| {
+            let all = self.sorted();
+            let width = |at: usize| all[at].prefix_length() + 1 + self.length_at(at);
+            (0..all.len()).map(width).max().unwrap_or(0)
+        })
     }
 }
 
@@ -113,6 +155,20 @@ mod tests {
             assert_eq!(meant.count(), 1, "{typed}");
         }
         assert!(!ids[1].is_meant("lx-"), "a prefix alone means nothing");
+    }
+
+    #[test]
+    fn a_name_is_as_short_among_few_that_are_asked_for_as_among_many() {
+        let all: Vec<String> = (0..200_u64)
+            .map(|n| format!("lx-{:010}", n * n * 7_919_777 % 10_000_000_000))
+            .collect();
+        let texts: Vec<&str> = all.iter().map(String::as_str).collect();
+        let sorted = names(&texts);
+        sorted.width();
+        for text in &texts {
+            let id = IssueId::parse(text).expect("an id");
+            assert_eq!(names(&texts).length(&id), sorted.length(&id), "{text}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! A node waits for what it depends on, for its parts, for what the node waits for that it is a part of, and for each
 //! open decision and checkpoint anywhere before it.
 
-use super::node::{Node, NodeKind, TaskId};
+use super::node::{Key, Node, NodeKind, TaskId};
 use super::status::Status;
 use super::world::{Open, World};
 use crate::stage::Stage;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 #[derive(Debug)]
 pub struct Graph<'n> {
     pub nodes: &'n [Node],
-    places: HashMap<String, usize>,
+    places: HashMap<Key<'n>, usize>,
     /// What each node waits for.
     edges: Vec<Vec<Way>>,
     /// Which nodes wait for each.
@@ -103,11 +103,11 @@ impl Wait {
 
 impl<'n> Graph<'n> {
     pub fn of(nodes: &'n [Node]) -> Self {
-        let places: HashMap<String, usize> = nodes
+        let places: HashMap<Key<'_>, usize> = nodes
             .iter()
             .enumerate()
             .rev()
-            .map(|(at, node)| (node.id.key(), at))
+            .map(|(at, node)| (Key::of(&node.id), at))
             .collect();
         let mut graph = Graph {
             nodes,
@@ -143,7 +143,8 @@ impl<'n> Graph<'n> {
 
     /// The place of a node.
     pub fn find(&self, id: &TaskId) -> Option<usize> {
-        id.with_key(|key| self.places.get(key).copied())
+        let places: &HashMap<Key<'_>, usize> = &self.places;
+        places.get(&Key::of(id)).copied()
     }
 
     /// The node itself, and what it is a part of, from the nearest.

@@ -9,6 +9,7 @@ use loopx_base::id::written_as_text;
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// The id of a node: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`. Two ids that differ in letter case alone name one node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -58,6 +59,30 @@ impl TaskId {
             Ok(key) => look(key),
             Err(_) => look(&self.key()),
         }
+    }
+}
+
+/// An id as it is looked up: two that differ in letter case alone are equal. It has no text of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'n>(&'n TaskId);
+
+impl<'n> Key<'n> {
+    pub fn of(id: &'n TaskId) -> Self {
+        Key(id)
+    }
+}
+
+impl PartialEq for Key<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.0.eq_ignore_ascii_case(&other.0.0)
+    }
+}
+
+impl Eq for Key<'_> {}
+
+impl Hash for Key<'_> {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        self.0.with_key(|key| key.hash(to));
     }
 }
 

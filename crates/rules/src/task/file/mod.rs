@@ -27,6 +27,7 @@ pub use waits::{conditions, of_own_session};
 use super::node::{Node, TaskId};
 use loopx_spec::{Finding, has_errors};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// A line like those of the file, for messages.
 pub const EXAMPLE: &str = r#"{"id":"TASK-001","title":"...","convergence":{"criteria":["..."],"verification":{"cmd":["cargo","test"]}}}"#;
@@ -55,17 +56,17 @@ impl TaskFile {
 
     fn push(&mut self, node: Node, findings: &mut Vec<Finding>) {
         let place = self.nodes.len();
-        match self.places.get(&node.id.key()) {
-            Some(first) => {
-                let first = &self.nodes[*first];
+        match self.places.entry(node.id.key()) {
+            Entry::Occupied(first) => {
+                let first = &self.nodes[*first.get()];
                 let message = format!(
                     "the id `{}` stands there twice: `{}` is on line {} already",
                     node.id, first.id, first.line
                 );
                 findings.push(found("task_id_repeated", node.line, message));
             }
-            None => {
-                self.places.insert(node.id.key(), place);
+            Entry::Vacant(free) => {
+                free.insert(place);
             }
         }
         self.nodes.push(node);
@@ -99,6 +100,9 @@ pub fn nodes(text: &str) -> Result<Vec<Node>, Vec<Finding>> {
 fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
     let mut findings = Vec::new();
     let mut file = TaskFile::default();
+    let most = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    file.nodes.reserve_exact(most);
+    file.places.reserve(most);
     for (line, text) in lines(text) {
         let plain = (!keeps_fields).then(|| plain::node(text, line)).flatten();
         if let Some(node) = plain {

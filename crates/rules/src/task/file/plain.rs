@@ -234,13 +234,12 @@ pub(super) fn node(text: &str, line: usize) -> Option<Node> {
     };
     let inside = |paths: &[String]| paths.iter().all(|path| is_inside(path));
     let outputs = owned(said.outputs);
-    let files = said.files.into_iter().flatten();
-    let files: Vec<NodeFile> = files
-        .map(|file| NodeFile {
+    let files = exactly(said.files, |file| {
+        Some(NodeFile {
             path: file.path.into_owned(),
             action: file.action.map(Cow::into_owned),
         })
-        .collect();
+    })?;
     if !inside(&outputs) || !files.iter().all(|file| is_inside(&file.path)) {
         return None;
     }
@@ -296,8 +295,18 @@ fn text_of(text: Option<Text<'_>>) -> Option<String> {
 }
 
 fn owned(texts: Option<Vec<Text<'_>>>) -> Vec<String> {
-    let texts = texts.into_iter().flatten();
-    texts.map(|text| text.0.into_owned()).collect()
+    exactly(texts, |text| Some(text.0.into_owned())).unwrap_or_default()
+}
+
+/// The values made of others, `None` where one cannot be. Most lists have one value, and ten thousand nodes keep no
+/// room for more.
+fn exactly<T, U>(values: Option<Vec<T>>, make: impl Fn(T) -> Option<U>) -> Option<Vec<U>> {
+    let values = values.unwrap_or_default();
+    let mut made = Vec::with_capacity(values.len());
+    for value in values {
+        made.push(make(value)?);
+    }
+    Some(made)
 }
 
 fn stage_of(word: &str) -> Option<Stage> {
@@ -305,13 +314,11 @@ fn stage_of(word: &str) -> Option<Stage> {
 }
 
 fn edges(ids: Option<Vec<Text<'_>>>) -> Option<Vec<Edge>> {
-    let ids = ids.into_iter().flatten();
-    let edges = ids.map(|id| {
+    exactly(ids, |id| {
         let on = TaskId::parse(&id.0)?;
         let optional = false;
         Some(Edge { on, optional })
-    });
-    edges.collect()
+    })
 }
 
 /// How a line is verified; `None` where something is to be said of it.
