@@ -309,7 +309,7 @@ fn missing_stage(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let is_fit = |name: &ProfileName| {
         profiles.get(name).is_ok_and(|one| {
             one.has_stage(to)
-                && one.lacks(&own).is_none()
+                && one.lacks(own).is_none()
                 && view.policy.forbids(name, &one).is_none()
         })
     };
