@@ -42,6 +42,7 @@ pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
     };
     let preview = flow::preview(ctx, &request)?;
     let said = summary(&preview);
+    show(&preview, ui);
     if !args.yes {
         let question = format!("{said}. Approve your own work and archive it? [y/N] ");
         match ui.ask(&question) {
@@ -71,6 +72,28 @@ pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
     }
     let done = flow::finish(ctx, &request)?;
     Ok(tell(&done, ctx, ui))
+}
+
+/// So many files stand in a preview before they are counted.
+const NAMED: usize = 20;
+
+/// The range and the files that are about to be approved.
+fn show(preview: &Preview, ui: &mut Ui) {
+    if let (Some(base), Some(head)) = (&preview.base, &preview.head)
+        && preview.commits > 0
+    {
+        ui.status(format!("{}..{}", base.short(), head.short()));
+    }
+    for path in preview.files.iter().take(NAMED) {
+        ui.status(match preview.outside.contains(path) {
+            true => format!("  {}  outside the plan's scope", clean(path)),
+            false => format!("  {}", clean(path)),
+        });
+    }
+    let more = preview.files.len().saturating_sub(NAMED);
+    if more > 0 {
+        ui.status(format!("  and {more} more"));
+    }
 }
 
 /// `1 commit, 1 file, 1 of 1 checks passed`.

@@ -255,8 +255,9 @@ fn once_more(approved: &Approved) -> String {
 
 fn tell_unserved(approved: &Approved, ui: &mut Ui) {
     for scenario in &approved.unserved {
+        let (what, file) = &approved.checked_by;
         ui.warn(format!(
-            "no slice names scenario `{}` (`scenarios` in change/slices.json): archive will refuse it unless it is waived",
+            "no {what} names scenario `{}` (`scenarios` in {file}): archive will refuse it unless it is waived",
             clean(scenario)
         ));
     }

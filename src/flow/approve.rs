@@ -7,11 +7,14 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person};
 use loopx_git::{Entry, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::change_pack;
 use loopx_rules::gate;
 use loopx_rules::op::{Event, Operation};
 use loopx_rules::replay::undone;
 use loopx_rules::session::State;
 use loopx_rules::stage::{Stage, Transition};
+use loopx_rules::texts::Texts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -26,6 +29,8 @@ pub(crate) struct Approved {
     pub completed: bool,
     /// plan->build: scenarios that archive will ask proof of and that no slice names.
     pub unserved: Vec<String>,
+    /// What is to name them, and the file that it stands in.
+    pub checked_by: (&'static str, Artifact),
     /// The same content was approved before the session went back to this stage.
     pub before: Option<Before>,
 }
@@ -238,8 +243,18 @@ fn arm(
             }
             _ => Vec::new(),
         },
+        checked_by: checked_by(&facts.texts),
         before: None,
     };
     let what = format!("approve {} -> {}", transition.from(), transition.to());
     Ok(Act::new(event, what, value))
+}
+
+/// What names scenarios in a session, and the file that it stands in.
+fn checked_by(texts: &Texts) -> (&'static str, Artifact) {
+    match change_pack::present(texts).first() {
+        Some(Artifact::TaskList) => ("task", Artifact::TaskList),
+        Some(Artifact::Brief) => ("check", Artifact::Brief),
+        _ => ("slice", Artifact::Slices),
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
             Code::CommandMissing,
             "expected a command after `--`: the session has no check of its own",
         )
-        .help(command!("run -- cargo test")));
+        .help(command!("run -- COMMAND")));
     }
     let audit = gate::audit(facts.view());
     let open: Vec<_> = audit

@@ -253,7 +253,9 @@ fn own_check(
     if known.is_some() {
         return (known, None);
     }
-    let has_brief = facts.view().profile().asks(Artifact::Brief);
+    // A session that got another profile may have no check but those of the brief that it began with.
+    let has_brief = facts.view().profile().asks(Artifact::Brief)
+        || checks(&facts.texts, &facts.policy_checks).is_empty();
     let is_open = facts.state.is_open(Artifact::Brief);
     let brief = brief::of(&facts.texts).filter(|_| has_brief && is_open && exit == Some(0));
     match brief.and_then(|text| brief::with_check(text, argv)) {
@@ -371,7 +373,7 @@ fn argv(
                 Code::CommandMissing,
                 "expected a command after `--`, or a task that has one",
             )
-            .help(command!("run -- cargo test")))
+            .help(command!("run -- COMMAND")))
         } else {
             Ok((request.argv.clone(), None))
         };

@@ -6,13 +6,16 @@ use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
 use super::{bound_here, stages, transaction};
-use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::counted;
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::globs::Globs;
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_rules::gate::Proof;
 use loopx_rules::op::{CodeVerdict, Smell};
+use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::stage::{Stage, Transition};
 use serde::Serialize;
@@ -23,8 +26,13 @@ use std::collections::BTreeMap;
 pub(crate) struct Preview {
     pub session: SessionId,
     pub stage: Stage,
+    /// From where to where the commits go.
+    pub base: Option<Oid>,
+    pub head: Option<Oid>,
     pub commits: usize,
     pub files: Vec<String>,
+    /// Those of the files that the plan's scope does not have.
+    pub outside: Vec<String>,
     pub checks_passed: usize,
     pub checks_waived: usize,
     /// Those that a person looked at, because no command proves them.
@@ -98,10 +106,12 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
             return Err(gate::not_ready(transition, blockers));
         }
     }
-    let (commits, files) = match state.stage {
+    require_no_finding(gates)?;
+    let shown = match state.stage {
         Stage::Build | Stage::Review => review::shown(ctx, &facts)?,
-        _ => (0, Vec::new()),
+        _ => review::Shown::default(),
     };
+    let files = shown.files;
     if state.stage == Stage::Build
         && files.is_empty()
         && request.reason.is_none()
@@ -121,7 +131,10 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
     Ok(Preview {
         session: state.id.clone(),
         stage: state.stage,
-        commits,
+        base: shown.base,
+        head: shown.head,
+        commits: shown.commits,
+        outside: outside(state, &facts.policy, &files)?,
         files,
         checks_passed: count(Proof::Passed),
         checks_waived: count(Proof::Waived),
@@ -130,6 +143,43 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
         code: facts.code.as_ref().map(|code| code.tree.clone()),
         artifacts: state.artifacts.clone(),
     })
+}
+
+/// Refuses a finding that nobody answered: what is done was approved beside it.
+fn require_no_finding(view: gate::View<'_>) -> Result<()> {
+    if view.state.stage == Stage::Done {
+        return Ok(());
+    }
+    let open = gate::open_now(view);
+    let Some(first) = open.first() else {
+        return Ok(());
+    };
+    let help = first.help.clone();
+    let held = open.iter().map(|one| {
+        let message = format!("finding {} is open", one.words());
+        Blocker::new(Code::FindingOpen, message, one.help.clone())
+    });
+    Err(Failure::refused(
+        Code::FindingOpen,
+        format!("{} not answered", is_or_are(open.len(), "finding")),
+    )
+    .blockers(held.collect())
+    .help(help))
+}
+
+fn is_or_are(n: usize, what: &str) -> String {
+    let verb = if n == 1 { "is" } else { "are" };
+    format!("{} {verb}", counted(n, what))
+}
+
+/// The files that the scope of the plan does not have.
+fn outside(state: &State, policy: &Policy, files: &[String]) -> Result<Vec<String>> {
+    if state.scope.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (scope, results) = (Globs::new(&state.scope)?, policy.results()?);
+    let is_outside = |path: &&String| !scope.matches(path) && !results.matches(path);
+    Ok(files.iter().filter(is_outside).cloned().collect())
 }
 
 /// More steps than a session has.
@@ -331,5 +381,6 @@ pub(crate) fn publishes(ctx: &Context, branch: &str, commit: Option<&Oid>) -> Op
     };
     let remote = remote.or_else(origin)?;
     let branch = loopx_base::shell_word(branch);
-    Some(format!("git push {} {branch}", loopx_base::shell_word(&remote)).into())
+    let remote = loopx_base::shell_word(&remote);
+    Some(Hint::git(format!("push {remote} {branch}")))
 }

@@ -6,7 +6,7 @@
 
 use super::context::Context;
 use super::hook::Outcome;
-use super::specs;
+use super::{next, specs};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
@@ -17,6 +17,7 @@ use loopx_rules::commit_policy;
 use loopx_rules::commit_policy::Rules;
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
 use loopx_store::{Snapshot, Store};
 use std::ffi::OsString;
 use std::fs;
@@ -53,7 +54,7 @@ pub(crate) fn pre_commit(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> 
         Found::Shared(failure) => Ok(Outcome::Refused(failure)),
         Found::Making(making) => {
             let policy = ctx.policy(&making.state)?;
-            Ok(match judge(&making, &policy)? {
+            Ok(match judge(ctx, &making, &policy)? {
                 Outcome::Passed(_) => Outcome::Passed(Vec::new()),
                 refused => refused,
             })
@@ -93,7 +94,7 @@ fn judged(
         Found::Making(making) => making,
     };
     let policy = ctx.policy(&making.state)?;
-    let outcome = judge(&making, &policy)?;
+    let outcome = judge(ctx, &making, &policy)?;
     if let (Outcome::Passed(_), Some(file)) = (&outcome, args.first()) {
         link(ctx, &making, &policy, Path::new(file))?;
     }
@@ -170,20 +171,28 @@ fn renamed(ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Optio
     Ok(None)
 }
 
-fn judge(making: &Making, policy: &Policy) -> Result<Outcome> {
+fn judge(ctx: &Context, making: &Making, policy: &Policy) -> Result<Outcome> {
     if making.paths.is_empty() {
         return Ok(Outcome::Passed(Vec::new()));
     }
     let offences = Rules::new(&making.state, policy)?.judge(&making.paths);
-    Ok(match commit_policy::refusal(&making.state, &offences) {
-        Some(failure) => Outcome::Refused(failure),
-        None => Outcome::Passed(
-            offences
-                .iter()
-                .map(|offence| format!("session {}: {}", making.state.id, offence.sentence()))
-                .collect(),
-        ),
-    })
+    let is_refused = offences.iter().any(|offence| offence.refused);
+    let lead = match is_refused && making.state.stage < Stage::Build {
+        true => next::after(ctx, &making.state.id),
+        false => None,
+    };
+    let lead = lead.as_ref().and_then(|lead| lead.command());
+    Ok(
+        match commit_policy::refusal(&making.state, &offences, lead) {
+            Some(failure) => Outcome::Refused(failure),
+            None => Outcome::Passed(
+                offences
+                    .iter()
+                    .map(|offence| format!("session {}: {}", making.state.id, offence.sentence()))
+                    .collect(),
+            ),
+        },
+    )
 }
 
 fn on_loopx_branch(store: &Store<'_>) -> Failure {

@@ -4,8 +4,10 @@ use super::context::Context;
 use super::skills::Skills;
 use super::task::outputs;
 use super::transaction::{Facts, Needs, gather_with};
+use super::upstream;
+use super::verify::policy_at;
 use super::workcopy::{self, FileStatus, Peek, WorkCopy};
-use super::{archive, coverage, effective_target, lease, rebase, review, sign, upstream};
+use super::{archive, coverage, effective_target, lease, policy_moved, rebase, review, sign};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::SessionId;
@@ -13,7 +15,7 @@ use loopx_base::working_tree::Uncommitted;
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::next;
-use loopx_rules::next::{Advised, Distance, Here, Next, Unfit, Worktree};
+use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Worktree};
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::Stage;
 use loopx_rules::task::node::{Node, TaskId};
@@ -30,6 +32,7 @@ pub(super) struct Look {
     /// What the archive is held by, from the review on.
     pub(super) archive: Vec<Blocker>,
     pub(super) worktree: Option<Worktree>,
+    pub(super) behind: Option<Behind>,
     pub(super) remote: Option<Distance>,
     pub(super) advised: Advised,
 }
@@ -69,8 +72,11 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     };
     // The working copy knows no policy, and policy may want an amendment signed.
     for (artifact, failure) in &mut peek.refused {
-        let is_locked = failure.code == Code::ArtifactLocked;
-        if is_locked && artifact.is_some_and(|one| workcopy::is_amended(one, state)) {
+        let is_amendable = failure
+            .help
+            .as_ref()
+            .is_some_and(Hint::has_unsigned_amendment);
+        if is_amendable && artifact.is_some_and(|one| workcopy::is_amended(one, state)) {
             failure.help = Some(workcopy::closed_list_help(policy.amend_command()));
         }
     }
@@ -90,11 +96,14 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     let archive = held(ctx, snapshot, &facts)?;
     let worktree = worktree(ctx, &facts)?;
     let remote = distance(ctx)?;
+    let behind = behind(ctx, state, worktree.as_ref())?;
     let here = Here {
         who: identity.map(|identity| &identity.author),
+        is_nobody: identity.is_none(),
         agent: loopx_rules::agent_identity::host(loopx_base::env::var),
         first: first(ctx, &facts, &peek, missing.is_some())?,
         worktree: worktree.clone(),
+        behind: behind.clone(),
         token: lease::token(&ctx.repo),
         now: ctx.now(),
         archive: archive.clone(),
@@ -103,6 +112,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         asks: loopx_base::env::has_terminal(),
         remote: remote.clone(),
         world: Some(&facts.world),
+        moved: moved(ctx, snapshot, session, &facts)?,
         unpushed: unpushed(ctx, state)?,
         missing: missing_outputs(ctx, &facts)?,
         unfit: unfit(ctx, &facts),
@@ -122,8 +132,42 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         missing,
         archive,
         worktree,
+        behind,
         remote,
     })
+}
+
+/// How far the branch that is checked out here is behind its upstream as it was last seen, where the stage is about code.
+fn behind(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Option<Behind>> {
+    let is_about_code = matches!(state.stage, Stage::Build | Stage::Review) && state.is_active();
+    let Some(branch) = state.branch.as_ref().filter(|_| is_about_code) else {
+        return Ok(None);
+    };
+    if worktree.is_none_or(|worktree| worktree.branch.as_ref() != Some(branch)) {
+        return Ok(None);
+    }
+    let config = |key: &str| ctx.repo.config(&format!("branch.{branch}.{key}"));
+    let (Some(remote), Some(merge)) = (config("remote"), config("merge")) else {
+        return Ok(None);
+    };
+    let Some(name) = merge.strip_prefix("refs/heads/") else {
+        return Ok(None);
+    };
+    let (Some(there), Some(here)) = (
+        ctx.repo.find_ref(&Repo::tracking_ref(&remote, name))?,
+        ctx.head()?.commit,
+    ) else {
+        return Ok(None);
+    };
+    if there == here || !ctx.repo.is_ancestor(&here, &there)? {
+        return Ok(None);
+    }
+    let commits = ctx.repo.range(&there, std::slice::from_ref(&here), MANY)?;
+    Ok(Some(Behind {
+        branch: branch.clone(),
+        upstream: format!("{remote}/{name}"),
+        commits: commits.len(),
+    }))
 }
 
 /// What goes before every stage.
@@ -277,6 +321,34 @@ fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec
     let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
     found.extend(review::unreviewed_blocker(&unreviewed));
     Ok(found)
+}
+
+/// The target's policy, where it has moved since the session began, for a session that one person may take to its end.
+fn moved(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    facts: &Facts<'_>,
+) -> Result<Option<next::Moved>> {
+    if facts.state.stage != Stage::Build || !facts.view().profile().is_light() {
+        return Ok(None);
+    }
+    let found = policy_moved::of(ctx, snapshot, session, &facts.policy)?;
+    let Some(found) = found.filter(|found| !found.changed.is_empty()) else {
+        return Ok(None);
+    };
+    let head = ctx.head()?.commit;
+    let has_it = match &head {
+        Some(head) => ctx.repo.is_ancestor(&found.commit, head)?,
+        None => false,
+    };
+    let why = found.message();
+    let lead = match has_it {
+        true => command!("rebase --onto {} --reason WHY", found.commit.short()).because(&why),
+        false => Hint::git(format!("merge {}", loopx_base::shell_word(&found.target))),
+    };
+    let policy = policy_at(ctx, Some(&found.commit))?;
+    Ok(Some(next::Moved { policy, lead, why }))
 }
 
 /// The branch that an archive has to name.

@@ -11,7 +11,7 @@ use loopx_base::id::Oid;
 use loopx_git::Repo;
 use loopx_rules::checks::Check;
 use loopx_rules::gate::CodeFacts;
-use loopx_rules::policy::Policy;
+use loopx_rules::policy::{Demand, Policy};
 use loopx_rules::session::State;
 use std::collections::BTreeSet;
 
@@ -32,6 +32,27 @@ pub(super) fn asked(
         paths.extend(open.map(|one| one.path.clone()));
     }
     policy.checks_of(&Vec::from_iter(paths))
+}
+
+/// The profile that policy demands for what the session's own commits change, or for what is not committed yet, where
+/// the session's is lighter.
+pub(super) fn demanded(
+    ctx: &Context,
+    state: &State,
+    policy: &Policy,
+    code: Option<&CodeFacts>,
+) -> Result<Option<Demand>> {
+    if policy.profiles.demand.is_empty() {
+        return Ok(None);
+    }
+    // A profile that policy does not know holds every gate already.
+    let Ok(profile) = policy.profiles.get(&state.profile) else {
+        return Ok(None);
+    };
+    let mut paths = changed(&ctx.repo, &sign::own_commits(ctx, policy, state)?)?;
+    let open = code.into_iter().flat_map(|code| &code.uncommitted);
+    paths.extend(open.map(|one| one.path.clone()));
+    policy.demands(&profile, &Vec::from_iter(paths))
 }
 
 /// What some commits change, each against every parent that it has.

@@ -93,7 +93,12 @@ pub(crate) fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
         let artifact = is_edit.then(|| Artifact::parse(command.args()).ok())??;
         Some((artifact, blocker.message.clone()))
     });
-    wanted.ok_or_else(|| {
+    // What holds a brief stands in it, whichever command writes it there.
+    let brief = || {
+        let of_brief = blockers.iter().find(|blocker| blocker.code.is_of_brief())?;
+        Some((Artifact::Brief, of_brief.message.clone()))
+    };
+    wanted.or_else(brief).ok_or_else(|| {
         Failure::nothing(
             Code::NothingToEdit,
             format!("no document of stage {stage} wants work"),

@@ -1,7 +1,7 @@
 //! `profile NAME`: gives an open session another profile, and with it the stage that it goes on from.
 
 use super::context::Context;
-use super::transaction::{Act, Done, Needs, act};
+use super::transaction::{Act, Done, Facts, Needs, act};
 use super::verify::policy_at;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::command;
@@ -14,6 +14,7 @@ use loopx_rules::template::TemplateInput;
 use loopx_spec::front::set_field;
 use loopx_store::Session;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// One profile, as `profile` lists it.
 #[derive(Debug, Serialize)]
@@ -150,7 +151,11 @@ pub(crate) fn change(
                 && approval.is_some_and(|approval| !approval.armed && approval.transition == *one)
         };
         let passed: Vec<Transition> = Transition::ALL.into_iter().filter(is_passed).collect();
-        let stage = profile.stage_of(state.stage, &before, &passed);
+        let stage = match profile.stage_of(state.stage, &before, &passed) {
+            // A brief is written in the build, and what the review judges stands in it.
+            Stage::Review if profile.asks(Artifact::Brief) => Stage::Build,
+            stage => stage,
+        };
         let ahead = |of: &Profile, from: Stage| -> Vec<Transition> {
             let all = Transition::ALL.into_iter();
             all.filter(|one| one.is_forward() && of.has(*one) && one.from() >= from)
@@ -182,48 +187,68 @@ pub(crate) fn change(
             profile: &profile,
             language: facts.policy.artifacts.language,
         };
-        let event = Event::Reprofiled {
+        let move_to = |stage: Stage| Event::Reprofiled {
             profile: name.clone(),
             stage,
             head: None,
         };
-        let mut act = Act::new(event, format!("profile {name}"), value).reason(reason.clone());
-        for file in profile
-            .files
-            .iter()
-            .filter(|file| file.written_at() <= stage)
-        {
-            if !state.artifacts.contains_key(file) {
-                let delta = brief::of(&facts.texts).filter(|brief| brief::has_delta(brief));
-                act = act.write(
-                    *file,
-                    match (file, delta) {
-                        // What the brief says of the specs is said once.
-                        (Artifact::SpecDelta, Some(brief)) => {
-                            brief::delta(brief).trim_start().to_owned()
-                        }
-                        _ => file.template(input),
-                    },
-                );
-            }
-        }
-        let brief = brief::of(&facts.texts);
-        if let Some(brief) = brief
-            && profile.asks(Artifact::SpecDelta)
-            && !profile.asks(Artifact::Brief)
-        {
-            act = act.write(Artifact::Brief, brief::with_delta_elsewhere(brief));
-        }
-        if profile.asks(Artifact::Brief) {
-            let new = Artifact::Brief.template(input);
-            let kept = brief.map(|text| set_field(text, "delta", Artifact::Brief.path()));
-            let text = kept.unwrap_or(new);
-            let delta = facts
-                .texts
-                .get(&Artifact::SpecDelta)
-                .map_or("", String::as_str);
-            act = act.write(Artifact::Brief, brief::with_delta(&text, delta));
-        }
+        let writes = laid_out(facts, &profile, input, stage);
+        let is_open = |file: &Artifact| state.is_open(*file) || state.is_open_in(*file, stage);
+        // From a review the way to the plan leads through the build, where the brief can say that its delta moved.
+        let brief = Artifact::Brief;
+        let is_first =
+            state.stage == Stage::Review && writes.contains_key(&brief) && !is_open(&brief);
+        let mut act = Act::new(move_to(stage), format!("profile {name}"), value)
+            .reason(reason.clone())
+            .before(is_first.then(|| (move_to(Stage::Build), brief)));
+        act.writes = writes;
+        act.writes
+            .retain(|file, _| is_open(file) || is_first && *file == brief);
         Ok(act.word(sign))
     })
+}
+
+/// The files of a session that gets another profile: those that the profile has by this stage and that are not there,
+/// and the brief, where what is said of the specs moves into it or out of it.
+fn laid_out(
+    facts: &Facts<'_>,
+    profile: &Profile,
+    input: TemplateInput<'_>,
+    stage: Stage,
+) -> BTreeMap<Artifact, String> {
+    let brief = brief::of(&facts.texts);
+    let mut writes = BTreeMap::new();
+    let files = profile.files.iter().copied();
+    for file in files.filter(|file| file.written_at() <= stage) {
+        if facts.state.artifacts.contains_key(&file) {
+            continue;
+        }
+        let delta = brief.filter(|brief| brief::has_delta(brief));
+        let text = match (file, delta) {
+            // What the brief says of the specs is said once.
+            (Artifact::SpecDelta, Some(brief)) => brief::delta(brief).trim_start().to_owned(),
+            _ => file.template(input),
+        };
+        writes.insert(file, text);
+    }
+    let is_asked = profile.asks(Artifact::Brief);
+    let text = match brief {
+        _ if is_asked => {
+            let kept = brief.map(|text| set_field(text, "delta", Artifact::Brief.path()));
+            let text = kept.unwrap_or_else(|| Artifact::Brief.template(input));
+            // A delta in which nothing stands would only be asked for.
+            let says = facts.delta.operations > 0 || !facts.delta.blockers.is_empty();
+            let delta = facts.texts.get(&Artifact::SpecDelta).filter(|_| says);
+            Some(brief::with_delta(&text, delta.map_or("", String::as_str)))
+        }
+        Some(brief) if profile.asks(Artifact::SpecDelta) => {
+            Some(brief::with_delta_elsewhere(brief))
+        }
+        _ => None,
+    };
+    // What says so already is not written again.
+    if let Some(text) = text.filter(|text| brief != Some(text.as_str())) {
+        writes.insert(Artifact::Brief, text);
+    }
+    writes
 }

@@ -45,6 +45,8 @@ pub(super) struct Recording {
     pub(super) others: BTreeMap<String, Write>,
     pub(super) bases: Vec<RequirementBase>,
     pub(super) claim: Option<Claim>,
+    /// The move that goes before, and the artifact that is open only there.
+    pub(super) before: Option<(Event, Artifact)>,
 }
 
 impl Recording {
@@ -63,9 +65,22 @@ impl Recording {
             mut others,
             mut bases,
             claim,
+            before: first,
         } = self;
         let mut state = before.clone();
         let mut operations = Vec::new();
+        if let Some((event, artifact)) = first {
+            let step = SessionBody {
+                event,
+                bases: std::mem::take(&mut bases),
+                claim: None,
+            };
+            let step = Draft {
+                writes: writes.remove_entry(&artifact).into_iter().collect(),
+                ..draft(identity, &state, Body::Session(step))
+            };
+            operations.push(applied(repo, &step, &mut state)?);
+        }
         if body.is_passed_over() && !(writes.is_empty() && others.is_empty()) {
             let save = SessionBody {
                 event: Event::Saved,

@@ -149,11 +149,24 @@ fn files(repo: &Repo, facts: &Facts<'_>, base: Option<&Oid>) -> Result<Vec<Strin
     repo.changed_paths(base.as_ref(), &code_tree(facts)?)
 }
 
-/// The commits that a review would cover, counted, and the files that they change.
-pub(super) fn shown(ctx: &Context, facts: &Facts<'_>) -> Result<(usize, Vec<String>)> {
+/// What a review would cover: the commits, counted, and the files that they change.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    pub(super) base: Option<Oid>,
+    pub(super) head: Option<Oid>,
+    pub(super) commits: usize,
+    pub(super) files: Vec<String>,
+}
+
+pub(super) fn shown(ctx: &Context, facts: &Facts<'_>) -> Result<Shown> {
     let range = range(ctx, facts)?;
     let files = files(&ctx.repo, facts, range.base.as_ref())?;
-    Ok((range.commits.len(), files))
+    Ok(Shown {
+        base: range.base,
+        head: range.head,
+        commits: range.commits.len(),
+        files,
+    })
 }
 
 /// Code on the session's own branch that came after the reviewed tree. What archive writes, and what

@@ -25,8 +25,8 @@ use loopx_rules::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
 use loopx_rules::intent::Statement;
 use loopx_rules::lease::Claim;
 use loopx_rules::manifest::Row;
-use loopx_rules::op::{Body, Operation, RequirementBase, SessionBody, Write};
-use loopx_rules::policy::Policy;
+use loopx_rules::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
+use loopx_rules::policy::{Demand, Policy};
 use loopx_rules::profile::Profile;
 use loopx_rules::session::{Ending, Stamped, State};
 use loopx_rules::stage::Stage;
@@ -50,6 +50,8 @@ pub(crate) struct Facts<'a> {
     pub credentials: Credentials,
     /// The checks of policy that the session has to pass.
     pub policy_checks: Vec<Check>,
+    /// The profile that policy demands for what the session changes, where its own is lighter.
+    pub demand: Option<Demand>,
     /// Who acts; reading needs nobody.
     pub identity: Option<&'a Identity>,
     /// Artifacts that the working copy changed.
@@ -103,6 +105,7 @@ impl Facts<'_> {
             delta: &self.delta,
             credentials: &self.credentials,
             policy_checks: &self.policy_checks,
+            demand: self.demand.as_ref(),
             shared: &self.shared,
             base_missing: self.base_missing.as_ref(),
             context: &self.context,
@@ -135,6 +138,8 @@ pub(crate) struct Act<T> {
     pub word: Option<Word>,
     /// What failed: the issues that the session was started for are told.
     pub failure: Option<String>,
+    /// A move that goes before it, to the stage where this one of the files that it writes is open.
+    pub before: Option<(Event, Artifact)>,
     pub value: T,
 }
 
@@ -153,6 +158,7 @@ impl<T> Act<T> {
             claim: self.claim,
             word: self.word,
             failure: self.failure,
+            before: self.before,
             value: (),
         };
         (act, self.value)
@@ -171,6 +177,7 @@ impl<T> Act<T> {
             claim: None,
             word: None,
             failure: None,
+            before: None,
             value,
         }
     }
@@ -203,6 +210,12 @@ impl<T> Act<T> {
     #[must_use]
     pub(crate) fn word(mut self, sign: bool) -> Self {
         self.word = Some(Word { sign });
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn before(mut self, step: Option<(Event, Artifact)>) -> Self {
+        self.before = step;
         self
     }
 
@@ -442,8 +455,13 @@ pub(super) fn gather_with<'a>(
         true => policy_checks::asked(ctx, &state, &policy, code.as_ref())?,
         false => Vec::new(),
     };
+    let demand = match wants_code {
+        true => policy_checks::demanded(ctx, &state, &policy, code.as_ref())?,
+        false => None,
+    };
     let mut facts = Facts {
         policy_checks,
+        demand,
         read: ReadSections::default(),
         context: super::manifest::asked(&ctx.repo, &state, &policy, &texts)?,
         statements: super::intent::statements(&ctx.repo, &state)?,
@@ -559,6 +577,7 @@ fn recorded(
         claim,
         word,
         failure,
+        before,
         value: (),
     } = act;
     if let (Some(missing), Body::Session(step)) = (&facts.base_missing, &body)
@@ -625,6 +644,9 @@ fn recorded(
         others,
         bases,
         claim,
+        before: before
+            .map(|(event, file)| Ok::<_, Failure>((placed(ctx, &session.state, event)?, file)))
+            .transpose()?,
     };
     let (operations, state) = recording.operations(repo, identity, &session.state)?;
     let op = &operations[operations.len() - 1];

@@ -19,7 +19,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::change_pack::{Graph, NodeStatus};
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, Claim, FindingView, GateView, Taken, Uncommitted};
-use loopx_rules::next::{Advised, Distance, Sequence, Waits};
+use loopx_rules::next::{Advised, Behind, Distance, Sequence, Waits};
 use loopx_rules::op::Operation;
 use loopx_rules::profile::ProfileName;
 use loopx_rules::replay::undone;
@@ -108,6 +108,9 @@ pub(crate) struct Status {
     pub checked_out: Option<String>,
     /// A merge, rebase or the like that is under way.
     pub sequence: Option<Sequence>,
+    /// How far the code branch is behind its upstream, as that was last seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Behind>,
     /// How far the branch of the sessions is from what was last seen of a remote's.
     pub remote: Option<Distance>,
     /// The command that leads on, where one does.
@@ -170,6 +173,7 @@ pub(super) fn status_of(
         missing,
         archive,
         worktree,
+        behind,
         remote,
         advised,
     } = next::look(ctx, snapshot, session)?;
@@ -300,6 +304,7 @@ pub(super) fn status_of(
             .as_ref()
             .and_then(|worktree| worktree.branch.clone()),
         sequence: worktree.and_then(|worktree| worktree.sequence),
+        behind,
         remote,
         next_action: advised.command().cloned(),
         advice: Some(advised.advice.clone()).filter(|advice| !advice.is_empty()),

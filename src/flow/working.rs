@@ -9,7 +9,7 @@ use super::transaction::load_active;
 use super::transaction::nothing_to_save;
 use super::workcopy::{self, FileStatus, WorkCopy};
 use loopx_base::failure::{Code, Failure, Kind, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::run::Run;
 use loopx_rules::artifact::Artifact;
@@ -160,7 +160,15 @@ pub(crate) fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
 pub(super) fn open_editor(path: &Path) -> Result<()> {
     // git resolves GIT_EDITOR, core.editor, VISUAL and EDITOR, and runs it through the shell as documented
     // in git-var(1); the path is an argument, never part of the command text.
-    let editor = Run::git(["var", "GIT_EDITOR"]).capture()?.line()?;
+    let asked = Run::git(["var", "GIT_EDITOR"]).capture()?;
+    if !asked.ended.success() {
+        return Err(Failure::refused(
+            Code::EditorFailed,
+            "git has no editor for this terminal: neither GIT_EDITOR, core.editor, VISUAL nor EDITOR names one",
+        )
+        .help(by_another_program(path)));
+    }
+    let editor = asked.line()?;
     let editor = String::from_utf8_lossy(&editor).into_owned();
     let ended = Run::program("sh")
         .args(["-c", &format!("{editor} \"$@\""), &editor])
@@ -177,11 +185,16 @@ pub(super) fn open_editor(path: &Path) -> Result<()> {
             ended.code
         ),
     )
-    .help(hint![
+    .help(by_another_program(path)))
+}
+
+/// The way without git's editor.
+fn by_another_program(path: &Path) -> Hint {
+    hint![
         format!("write {} in another program, then: ", path.display()),
         command!("save"),
         "  (git var GIT_EDITOR says which editor git takes)"
-    ]))
+    ]
 }
 
 /// What `put` did.

@@ -301,11 +301,23 @@ impl Ui {
 
     /// Says what to do next. Silent with `--quiet` and `--json`.
     pub(crate) fn hint(&mut self, hint: impl Into<Hint>) {
-        if !self.options.quiet && !self.options.json {
-            let command = clean(&self.command(&hint.into()));
-            let command = style::paint(self.color, style::HEAD, &command);
-            let text = format!("{} {command}", self.label("next:"));
-            self.print_line(&text);
+        if self.options.quiet || self.options.json {
+            return;
+        }
+        let hint = hint.into();
+        let said = clean(&self.command(&hint));
+        let (lead, behind) = match hint.lead() {
+            Some(lead) => (clean(&self.command(&lead)), hint.behind_lead()),
+            None if said.starts_with("git ") => (said, Hint::default()),
+            // What is no command is not named as the next one.
+            None => return self.wrapped("now:", &said),
+        };
+        let command = style::paint(self.color, style::HEAD, &lead);
+        let text = format!("{} {command}", self.label("next:"));
+        self.print_line(&text);
+        if !behind.is_empty() {
+            let behind = clean(&self.command(&behind));
+            self.print_line(&format!("      {}", behind.trim()));
         }
     }
 

@@ -99,6 +99,8 @@ mod landing_model;
 mod landing_trees;
 mod lease;
 mod led;
+mod led_profiles;
+mod led_team;
 mod lite_plan;
 mod long_session;
 mod manual;

@@ -282,7 +282,19 @@ fn a_path_can_demand_a_profile_of_commits_and_of_what_lands() {
     refused.says("`src/timeout`").says("lite");
     s.git(&["commit", "-qam", "x", "--no-verify"]).ok();
     s.loopx(&["run", "--", "sh", "check.sh"]).ok();
+    let held = s.loopx(&["finish", "--yes"]);
+    held.fails_with(1).says("profile_too_light");
+}
+
+#[test]
+fn a_path_of_which_the_target_demands_a_profile_since_lands_by_no_lighter_session() {
+    let s = repository(landing::PROTECTED);
+    s.loopx(&["start", "--quick", "it"]).ok();
+    edit_code(&s);
+    s.loopx(&["run", "--", "sh", "check.sh"]).ok();
     s.loopx(&["finish", "--yes"]).ok();
+    let demand = "[profiles.demand]\n\"src/**\" = \"lite\"\n";
+    demands_since(&s, &format!("{}{demand}", landing::PROTECTED));
     serve(&s);
     let out = push(&s, &["work:refs/heads/main", "loopx"]);
     out.fails_with(1).says("profile_too_light");
@@ -520,12 +532,19 @@ fn a_brief_that_is_gone_is_asked_for_and_what_is_not_saved_counts() {
     s.loopx(&["finish", "--yes"]).ok();
 }
 
-/// A quick session that changes these files, finished; its demand is policy of `main`.
+/// Gives `main` another policy, and `work` what `main` has then.
+fn demands_since(s: &Sandbox, policy: &str) {
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.commit_file("loopx.toml", policy, "Policy").ok();
+    s.git(&["switch", "--quiet", "work"]).ok();
+    s.git(&["merge", "--quiet", "--no-edit", "-X", "ours", "main"])
+        .ok();
+}
+
+/// A quick session that changes these files, finished; its demand is newer policy of `main`.
 fn quick_change(demand: &str, change: impl Fn(&Sandbox)) -> Sandbox {
-    let policy = format!(
-        "[gates]\nprotected = [\"main\"]\nalways_allow = [\"docs/**\"]\n[profiles.demand]\n{demand} = \"standard\"\n"
-    );
-    let s = repository(&policy);
+    let policy = "[gates]\nprotected = [\"main\"]\nalways_allow = [\"docs/**\"]\n";
+    let s = repository(policy);
     s.loopx(&["start", "--quick", "it"]).ok();
     change(&s);
     s.write("notes.txt", "x\n");
@@ -534,6 +553,8 @@ fn quick_change(demand: &str, change: impl Fn(&Sandbox)) -> Sandbox {
         .ok();
     s.loopx(&["run", "--", "true"]).ok();
     s.loopx(&["finish", "--yes"]).ok();
+    let demand = format!("{policy}[profiles.demand]\n{demand} = \"standard\"\n");
+    demands_since(&s, &demand);
     serve(&s);
     s
 }

@@ -315,6 +315,14 @@ impl Hint {
         }
     }
 
+    /// What stands behind the command that leads.
+    pub fn behind_lead(&self) -> Hint {
+        let behind = usize::from(self.lead().is_some());
+        Hint {
+            parts: self.parts.iter().skip(behind).cloned().collect(),
+        }
+    }
+
     /// Puts a reason into the place that a command has for one.
     #[must_use]
     pub fn because(mut self, why: &str) -> Self {

@@ -46,7 +46,11 @@ pub fn present(texts: &Texts) -> Vec<Artifact> {
     files.retain(|file| texts.contains_key(file));
     let is_empty = |file: &Artifact| {
         let text = texts.get(file).map_or("", |text| text.trim());
-        text.is_empty() || text == "[]"
+        match file {
+            // It says more than checks.
+            Artifact::Brief => brief::checks(text).is_ok_and(|checks| checks.is_empty()),
+            _ => text.is_empty() || text == "[]",
+        }
     };
     if files.iter().any(|file| !is_empty(file)) {
         files.retain(|file| !is_empty(file));

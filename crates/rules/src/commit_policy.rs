@@ -233,15 +233,20 @@ pub fn leads_on(state: &State) -> Hint {
 }
 
 /// The refusal of a commit. `None` where nothing that was found is refused.
-pub fn refusal(state: &State, offences: &[Offence]) -> Option<Failure> {
+/// `lead` is the next step of the session, where somebody looked.
+pub fn refusal(state: &State, offences: &[Offence], lead: Option<&Hint>) -> Option<Failure> {
     let refused: Vec<&Offence> = offences.iter().filter(|o| o.refused).collect();
     let first = refused.first()?;
     let blockers = refused
         .iter()
         .map(|offence| {
-            let leads_on = match &offence.demand {
-                Some(demand) => command!("profile {}", demand.profile),
-                None => leads_on(state),
+            let is_scope = offence.rule == Rule::OutOfScope && state.stage == Stage::Build;
+            let leads_on = match (&offence.demand, lead) {
+                (Some(demand), _) => command!("profile {}", demand.profile),
+                // The scope stands in the plan.
+                (None, _) if is_scope => command!("plan --reason WHY"),
+                (None, Some(lead)) => lead.clone(),
+                (None, None) => leads_on(state),
             };
             Blocker::new(offence.rule.code(), offence.sentence(), leads_on)
         })
@@ -381,7 +386,7 @@ pub mod tests {
         state.stage = Stage::Done;
         let paths: Vec<String> = (0..5).map(|n| format!("src/{n}.rs")).collect();
         let offences = rules(Stage::Done, &[], "").judge(&paths);
-        let failure = refusal(&state, &offences).expect("a refusal");
+        let failure = refusal(&state, &offences, None).expect("a refusal");
         assert_eq!(failure.code, Code::StageRefusesCode);
         assert_eq!(
             failure.blockers[0].message,

@@ -43,6 +43,7 @@ pub(super) fn of(status: &Status) -> Vec<Row> {
     rows.extend(held(status));
     rows.extend(approval(status));
     rows.extend(code(status));
+    rows.extend(behind(status));
     rows.extend(checks(status));
     rows.extend(review(status));
     rows.extend(findings(status));
@@ -442,6 +443,11 @@ fn people(status: &Status) -> Vec<Row> {
         rows.push(Row::new("parked", &parked.why).role(style::WARN));
     }
     rows
+}
+
+fn behind(status: &Status) -> Option<Row> {
+    let behind = status.behind.as_ref()?;
+    Some(Row::new("branch", behind.words()).role(style::WARN))
 }
 
 fn remote(status: &Status) -> Option<Row> {

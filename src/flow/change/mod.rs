@@ -130,6 +130,7 @@ impl Loaded {
             delta: facts,
             credentials: &nobody,
             policy_checks: &[],
+            demand: None,
             shared: &[],
             base_missing: None,
             context: &[],

@@ -503,11 +503,18 @@ impl<'r> WorkCopy<'r> {
             Code::ArtifactLocked,
             format!("{}/{artifact} was changed, but {why}", self.folder()),
         )
-        .help(match is_amended(artifact, state) {
+        .help(match is_amended(artifact, state) && self.has_list() {
             true => closed_list_help(command!("amend --reason WHY")),
             false => command!("checkout --force {artifact}")
                 .note("(your text is kept as a blob and named)"),
         }))
+    }
+
+    /// Whether a list of tasks stands in the working copy that an amendment could take.
+    fn has_list(&self) -> bool {
+        let bytes = self.read(Artifact::TaskList, u64::MAX).ok().flatten();
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.is_some_and(|text| task::file::read(&text).is_ok())
     }
 
     /// The text of a changed artifact, if it may be saved.

@@ -52,7 +52,7 @@ use super::intent::Statement;
 use super::manifest::Row;
 use super::markdown;
 use super::outline;
-use super::policy::{FILE as POLICY_FILE, Policy};
+use super::policy::{Demand, FILE as POLICY_FILE, Policy};
 use super::profile::{Profile, ProfileName};
 use super::review as verdicts;
 use super::session::{State, UnknownOp};
@@ -91,6 +91,8 @@ pub struct View<'a> {
     pub credentials: &'a Credentials,
     /// The checks of policy that the session has to pass: those whose paths it changes.
     pub policy_checks: &'a [Check],
+    /// The profile that policy demands for what the session changes, where its own lacks something of it.
+    pub demand: Option<&'a Demand>,
     /// The other sessions that are bound to its branch.
     pub shared: &'a [SessionId],
     /// The commit that the session starts from is not here: nobody knows the policy.
@@ -196,6 +198,7 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         blockers.extend(tasks::open(view, transition));
         blockers.extend(intent::uncovered(view, transition));
         blockers.extend(context::missing(view, transition));
+        blockers.extend(demanded(view));
         let unsigned = view.credentials.unsigned.iter();
         blockers.extend(unsigned.map(Unsigned::blocker));
     }
@@ -285,16 +288,37 @@ fn profile(view: View<'_>) -> Option<Blocker> {
     ))
 }
 
+/// The heavier profile that policy demands for a path that the session changes: without it the change does not land.
+pub fn demanded(view: View<'_>) -> Option<Blocker> {
+    let demand = view.demand?;
+    Some(Blocker::new(
+        Code::ProfileTooLight,
+        demand.sentence(&view.state.profile),
+        command!("profile {}", demand.profile),
+    ))
+}
+
 /// A move to a stage that the session's profile has not.
 fn missing_stage(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let to = transition.to();
-    if view.profile().has_stage(to) {
+    let own = view.profile();
+    if own.has_stage(to) {
         return Vec::new();
     }
+    let profiles = &view.policy.profiles;
+    let is_fit = |name: &ProfileName| {
+        profiles.get(name).is_ok_and(|one| {
+            one.has_stage(to)
+                && one.lacks(own).is_none()
+                && view.policy.forbids(name, &one).is_none()
+        })
+    };
+    let lightest = profiles.names().into_iter().find(is_fit);
+    let heavier = lightest.unwrap_or_else(ProfileName::standard);
     vec![Blocker::new(
         Code::StageNotInProfile,
         format!("the profile {} has no stage {to}", view.state.profile),
-        command!("profile {} --reason WHY", ProfileName::standard()),
+        command!("profile {heavier} --reason WHY"),
     )]
 }
 

@@ -122,7 +122,7 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
             command!("cat review-report.md")
         ]));
     }
-    let is_new = !state.build.rework && state.base.is_some() && code.head == state.base;
+    let is_new = !state.build.rework && code.head == state.base;
     let within = match state.scope.as_slice() {
         [] => String::new(),
         scope => format!(", in {}", scope.join(", ")),
@@ -328,10 +328,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         let any = open.iter().any(|item| item.is_of_nothing());
         return any.then(|| match any_check(view) {
             Some(command) => command.into(),
-            None => Advised::write(hint![
-                "run the command that shows that it works, like: ",
-                command!("run -- cargo test")
-            ]),
+            None => Advised::write(view.policy.run_check()),
         });
     };
     if item.is_manual() {

@@ -15,6 +15,7 @@ use super::agent_identity::require_person;
 use super::gate::{self, CodeFacts, FileState, Uncommitted, View, named};
 use super::lease::{self, Standing};
 use super::op::{PlanLane, PlanVerdict};
+use super::policy::Policy;
 use super::session::{Ending, State};
 use super::stage::{ApprovalKey, Stage, Transition};
 use super::task::node::TaskId;
@@ -142,11 +143,30 @@ pub struct Distance {
     pub behind: usize,
 }
 
+/// A code branch that lacks commits which its upstream had when that was last seen, and has none of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Behind {
+    pub branch: String,
+    pub upstream: String,
+    pub commits: usize,
+}
+
+impl Behind {
+    /// `work is 1 commit behind origin/work`.
+    pub fn words(&self) -> String {
+        let commits = counted(self.commits, "commit");
+        format!("{} is {commits} behind {}", self.branch, self.upstream)
+    }
+}
+
 /// Who asks, and where.
 #[derive(Clone, Debug, Default)]
 pub struct Here<'a> {
     pub who: Option<&'a Person>,
+    /// Git has no name for whoever asks.
+    pub is_nobody: bool,
     pub worktree: Option<Worktree>,
+    pub behind: Option<Behind>,
     /// The agent that asks, where one does: its word is no person's.
     pub agent: Option<String>,
     /// What goes before every stage: a conflict, a base or a branch that is gone.
@@ -169,6 +189,8 @@ pub struct Here<'a> {
     pub missing: Vec<(TaskId, Vec<String>)>,
     /// Tasks that nobody can take here, and why.
     pub unfit: Vec<(TaskId, Unfit)>,
+    /// The policy of the target, where it is another than the session's, and what takes it.
+    pub moved: Option<Moved>,
     /// The branch that a remote has not got the newest of: remote and branch.
     pub unpushed: Option<(String, String)>,
 }
@@ -179,6 +201,15 @@ pub struct Unfit {
     pub why: String,
     /// What makes it fit.
     pub help: Hint,
+}
+
+/// A policy of the target that has moved since the session began: it judges what lands.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    pub policy: Policy,
+    /// The next step that makes it the session's.
+    pub lead: Hint,
+    pub why: String,
 }
 
 impl Here<'_> {
@@ -209,6 +240,12 @@ pub fn next_action(view: View<'_>) -> Hint {
 /// What is next.
 pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
     let found = completion::led(view, here, chosen(view, here));
+    // A record has a name under it.
+    if here.is_nobody && view.state.is_active() && !matches!(found.next, Next::Waits(_)) {
+        return Advised::write(
+            "git does not know who you are: set user.name and user.email with git config",
+        );
+    }
     match (&found.next, &here.remote) {
         // Whoever is waited for has to see what was done here.
         (Next::Waits(waits), Some(remote)) if remote.ahead + remote.behind > 0 => {
@@ -244,6 +281,17 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
         && let Some(first) = settle_worktree(view, here)
     {
         return first;
+    }
+    // What is here is not what others judge.
+    if let Some(behind) = &here.behind {
+        let merge = Hint::git(format!("merge --ff-only {}", shell_word(&behind.upstream)));
+        return Advised::from(merge).advice(behind.words());
+    }
+    if let Some(author) = mender(view, here, way) {
+        return Advised::waits(author, "what the review found to be mended");
+    }
+    if let Some(light) = gate::demanded(view).filter(|_| !way.is_rollback()) {
+        return leading(view, &light).advice(light.message);
     }
     if gate::consumable(view, way).is_ok() {
         return enter(view, here, way);
@@ -300,6 +348,22 @@ fn ended(state: &State, here: &Here<'_>) -> Advised {
     }
 }
 
+/// The builder who mends what a review sent back, where the reviewer who asks took no part: whoever enters the build has it.
+fn mender(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
+    let verdict = view.state.verdict.as_ref();
+    let who = here.who?;
+    let is_reviewers = verdict.is_some_and(|verdict| verdict.signed.by.is_same(who));
+    if way != Transition::ReviewToBuild || !is_reviewers {
+        return None;
+    }
+    let names = view.credentials.names(who);
+    let is_own = |person: &Person| names.iter().any(|name| name.is_same(person));
+    let builders = &view.state.build.builders;
+    let took_part = builders.iter().any(is_own) || view.credentials.part(&names).is_some();
+    let last = builders.last().filter(|_| !took_part)?;
+    Some(last.name.clone())
+}
+
 /// The stage is entered by the command that consumes the approval.
 fn enter(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     if way.to() == Stage::Review
@@ -314,10 +378,18 @@ fn enter(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
 fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     match approver(view, here, way) {
         Some(who) => Advised::waits(who, format!("the approval of {way}")),
-        None if view.profile().is_light() && finishes_alone(view, here, way) => match here.asks {
-            true => command!("finish").into(),
-            false => command!("finish --yes").into(),
-        },
+        None if view.profile().is_light() && finishes_alone(view, here, way) => {
+            // What the target would refuse is not taken to its end.
+            let moved = here.moved.as_ref().filter(|moved| {
+                let policy = &moved.policy;
+                !finishes_alone(View { policy, ..view }, here, way)
+            });
+            match (moved, here.asks) {
+                (Some(moved), _) => Advised::from(moved.lead.clone()).advice(moved.why.clone()),
+                (None, true) => command!("finish").into(),
+                (None, false) => command!("finish --yes").into(),
+            }
+        }
         // Whoever builds enters the build where one word opens it.
         None if view.policy.required(way) == 1
             && (way == Transition::PlanToBuild

@@ -251,6 +251,7 @@ pub fn unproven(
         delta: &DeltaFacts::default(),
         credentials,
         policy_checks: stood.policy_checks,
+        demand: None,
         shared: &[],
         base_missing: None,
         context: &[],

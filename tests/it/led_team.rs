@@ -1,0 +1,111 @@
+//! What leads on where two people work: who mends what a review sent back, and the branch whose newest commits are not
+//! here. And what `finish` shows and holds.
+
+use crate::support::{LOOPX, Output, Sandbox};
+
+/// What `next` prints, and its exit code.
+fn next(s: &Sandbox) -> Output {
+    s.loopx(&["next"])
+}
+
+/// A quick session of the sandbox's person, built and in review.
+fn in_review() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("src/a", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.commit_file("src/a", "two\n", "Two").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve"]).ok();
+    s.loopx(&["review"]).ok();
+    s
+}
+
+/// Sends the work back with these findings.
+fn sends_back(s: &Sandbox, findings: &[&str]) {
+    let mut args = vec!["review", "--verdict", "changes", "--reason", "no"];
+    for finding in findings {
+        args.extend(["--finding", finding]);
+    }
+    s.loopx(&args).ok();
+}
+
+#[test]
+fn a_reviewer_who_sends_work_back_is_not_led_into_the_build() {
+    let s = in_review();
+    let back = ["review", "--verdict", "changes", "--reason", "no"];
+    let finding = ["--finding", "high: src/a:1: wrong"];
+    grace(&s, &[&back[..], &finding].concat()).ok();
+    let waits = grace(&s, &["next"]).fails_with(6);
+    waits.says("what the review found to be mended");
+    let command = next(&s).ok();
+    assert_eq!(command.trim(), "git loopx approve --to build --enter");
+}
+
+/// A command of somebody who took no part.
+fn grace(s: &Sandbox, args: &[&str]) -> Output {
+    let call = s.call(LOOPX).args(args);
+    let call = call
+        .env("GIT_AUTHOR_NAME", "Grace")
+        .env("GIT_AUTHOR_EMAIL", "grace@example.org");
+    let call = call.env("GIT_COMMITTER_NAME", "Grace");
+    call.env("GIT_COMMITTER_EMAIL", "grace@example.org").run()
+}
+
+#[test]
+fn a_branch_behind_its_upstream_is_brought_up_to_date_before_its_code_is_judged() {
+    let s = in_review();
+    let bare = s.root().join("bare.git");
+    let bare = bare.to_str().expect("UTF-8");
+    s.git(&["init", "--quiet", "--bare", bare]).ok();
+    s.git(&["remote", "add", "origin", bare]).ok();
+    s.commit_file("src/a", "three\n", "Three").ok();
+    s.git(&["push", "--quiet", "--set-upstream", "origin", "work"])
+        .ok();
+    s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+    assert_eq!(next(&s).ok().trim(), "git merge --ff-only origin/work");
+    s.loopx(&["status"])
+        .says("work is 1 commit behind origin/work");
+    let status = s.loopx(&["--json", "status"]).json();
+    assert_eq!(status["behind"]["commits"], 1, "{status:#}");
+    s.call("sh")
+        .args(&["-c", next(&s).stdout.trim()])
+        .run()
+        .ok();
+    assert!(!next(&s).stdout.contains("merge"));
+}
+
+#[test]
+fn finish_goes_past_no_open_finding_of_any_severity() {
+    let s = in_review();
+    sends_back(&s, &["medium: LICENSE:1: why", "low: a nit"]);
+    s.loopx(&["approve", "--to", "build", "--enter"]).ok();
+    s.commit_file("src/a", "three\n", "Three").ok();
+    s.loopx(&["run"]).ok();
+    let held = s.loopx(&["finish", "--yes"]).fails_with(1);
+    held.says("2 findings are not answered")
+        .says("LICENSE:1: why")
+        .says("a nit")
+        .says("git loopx review --answer 1 fixed");
+    for number in ["1", "2"] {
+        s.loopx(&["review", "--answer", number, "fixed"]).ok();
+    }
+    s.loopx(&["finish", "--yes"]).ok();
+}
+
+#[test]
+fn finish_shows_the_range_and_each_file_that_it_approves() {
+    let s = Sandbox::new();
+    s.commit_file("src/a", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "it"]).ok();
+    let base = s.git(&["rev-parse", "--short=10", "HEAD"]).ok();
+    s.commit_file("src/a", "two\n", "Two").ok();
+    let head = s.git(&["rev-parse", "--short=10", "HEAD"]).ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    let said = s.loopx(&["finish", "--yes"]);
+    said.says(&format!("{}..{}", base.trim(), head.trim()))
+        .says("  src/a");
+}
