@@ -4,6 +4,7 @@ use super::outline::FINDINGS as OF_PLANS;
 use super::pipeline::FINDINGS as OF_PIPELINES;
 use super::role::FINDINGS as OF_ROLES;
 use super::rule::FINDINGS as OF_RULES;
+use super::spec_package::FINDINGS as OF_PACKAGES;
 use super::task::file::FINDINGS as OF_TASKS;
 use loopx_base::code::Code;
 use loopx_spec::FINDINGS as OF_SPECS;
@@ -29,7 +30,8 @@ pub fn catalogue() -> Vec<Entry> {
         .chain(OF_PLANS)
         .chain(OF_PIPELINES)
         .chain(OF_ROLES)
-        .chain(OF_RULES);
+        .chain(OF_RULES)
+        .chain(OF_PACKAGES);
     for finding in OF_SPECS.iter().chain(of_plans) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();
