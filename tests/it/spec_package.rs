@@ -1,6 +1,6 @@
 //! `spec package`: the documents of a specification, checked, traced, and made into a delta and drafts.
 
-use crate::support::tasks::{DEMO, planning_with, take, task, with};
+use crate::support::tasks::{DEMO, planning_with, take, task};
 use crate::support::{Sandbox, changes};
 use serde_json::{Value, json};
 
@@ -159,7 +159,7 @@ fn planned() -> Sandbox {
     ]);
     let s = planning_with(
         &[("specs/demo/spec.md", changes::ACCEPTED)],
-        &[serving, with("DRAFT-002", &[], json!({}))],
+        &[serving, task("DRAFT-002", &[], None)],
     );
     for (name, text) in ALL {
         s.write(format!("the package/{name}"), text);
@@ -271,7 +271,9 @@ fn a_package_with_an_error_writes_nothing() {
     let refused = s.error(1, &apply);
     assert_eq!(refused["code"], "package_invalid");
     assert_eq!(refused["blockers"][0]["code"], "package_reference_unknown");
-    s.loopx(&apply).fails_with(1).says("there is REQ-002");
+    s.loopx(&apply)
+        .fails_with(1)
+        .says("STORY-001 names REQ-020, which is not there");
     assert_eq!(s.read(".loopx/demo/change/spec-delta.md"), delta);
     assert_eq!(s.git(&["for-each-ref"]).ok(), refs);
     assert!(!s.exists("docs"));
@@ -315,7 +317,7 @@ fn apply_makes_the_delta_and_the_drafts_and_names_what_has_no_counterpart() {
     assert!(delta.contains("### Requirement: Idle timeout\n<!-- id: demo.REQ-001 -->\nThe system"));
     assert!(delta.contains("#### Scenario: Somebody types\n- **WHEN** somebody types\n"));
     s.loopx(&["change", "validate"]).ok();
-    let draft = s.read("docs/adr/DRAFT-keep-sessions-in-the-database.md");
+    let draft = s.read(done["drafts"][0]["path"].as_str().expect("a path"));
     for part in [
         "Serves REQ-001.",
         "- A cache",
@@ -417,10 +419,8 @@ fn a_new_document_of_a_task_begins_with_its_template() {
     assert!(printed.contains("document: requirements"));
     let path = "tasks/DRAFT-002/requirements.md";
     // An editor that writes nothing leaves no file, so that nothing passes for written.
-    s.call(crate::support::LOOPX)
-        .env("GIT_EDITOR", "true")
-        .args(&["edit", path])
-        .run();
+    let call = s.call(crate::support::LOOPX).args(&["edit", path]);
+    drop(call.env("GIT_EDITOR", "true").run());
     assert!(!s.exists(format!(".loopx/demo/{path}")));
     s.call(crate::support::LOOPX)
         .env("GIT_EDITOR", "echo more >>")

@@ -44,7 +44,7 @@ pub const FINDINGS: &[Known] = &[
         "package_document_expected",
         Known::WARNING,
         "the package has no architecture, or no stories",
-        "write it: `git loopx spec package template` prints what to begin with",
+        "write it; `spec package template` prints what it begins with",
     ),
     Known::new(
         "package_document_later",
@@ -56,7 +56,7 @@ pub const FINDINGS: &[Known] = &[
         "package_document_missing",
         Known::ERROR,
         "the package has no product brief, or no requirements",
-        "write it: `git loopx spec package template` prints what to begin with",
+        "write it; `spec package template` prints what it begins with",
     ),
     Known::new(
         "package_document_repeated",
