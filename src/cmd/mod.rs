@@ -44,6 +44,7 @@ pub(crate) mod setup;
 pub(crate) mod show_context;
 pub(crate) mod signers;
 pub(crate) mod spec;
+mod spec_package;
 pub(crate) mod specs;
 mod specs_intent;
 pub(crate) mod stages;

@@ -1,6 +1,6 @@
 //! `git loopx spec`: the plumbing of the spec engine.
 
-use super::{specs, specs_intent};
+use super::{spec_package, specs, specs_intent};
 use crate::cli::Exit;
 use crate::flow::file_merge::FileMerge;
 use crate::flow::{Context, spec as flow};
@@ -36,6 +36,9 @@ pub enum SpecCommand {
         #[arg(long)]
         intent: bool,
     },
+    /// Check a specification package, trace it, and make it into the session's delta
+    #[command(subcommand)]
+    Package(spec_package::PackageCommand),
     /// Tell from history which requirements were edited by hand since they were archived
     Drift,
     /// Show the changelog fragments of archived sessions, or put them into the changelog
@@ -118,6 +121,7 @@ pub(crate) fn run(
         SpecCommand::Show(args) => specs::show(args, &open()?, ui),
         SpecCommand::Coverage { intent: true } => specs_intent::coverage(&open()?, ui),
         SpecCommand::Coverage { intent: false } => specs::coverage(&open()?, ui),
+        SpecCommand::Package(command) => spec_package::run(command, open, ui),
         SpecCommand::Drift => specs::drift(&open()?, ui),
         SpecCommand::Changelog(args) => specs::changelog(args, &open()?, ui),
         SpecCommand::MergeDriver(args) => specs::merge_driver(args, ui),

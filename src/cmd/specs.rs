@@ -1,6 +1,7 @@
 //! `git loopx spec list|show|merge-driver|install-driver`: the specs of a repository.
 
 use crate::cli::Exit;
+use crate::flow::coverage::Traced;
 use crate::flow::drift;
 use crate::flow::drift::Kind;
 use crate::flow::{Context, changelog, driver, specs};
@@ -166,7 +167,9 @@ pub(crate) fn show(args: ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 pub(crate) fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let (id, tree, covered) = crate::flow::coverage::show(ctx)?;
+    let Traced {
+        id, tree, covered, ..
+    } = crate::flow::coverage::show(ctx)?;
     if covered.is_empty() {
         ui.status(format!("{id}: the delta writes no scenario"));
     }

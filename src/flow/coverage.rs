@@ -127,9 +127,19 @@ pub(super) fn unserved(policy: &Policy, texts: &Texts, delta: &Delta) -> Vec<Str
     coverage::unserved(&coverage::scenarios(delta), &slices.unwrap_or_default())
 }
 
+/// The scenarios of a session's delta with what proves each.
+#[derive(Debug)]
+pub(crate) struct Traced {
+    pub id: SessionId,
+    /// The code that they are judged on.
+    pub tree: Option<Oid>,
+    pub delta: Delta,
+    pub covered: Vec<Covered>,
+}
+
 /// Scenario, slice and evidence of the session that is meant: on the reviewed code once it is done, on
 /// the present code before.
-pub(crate) fn show(ctx: &Context) -> Result<(SessionId, Option<Oid>, Vec<Covered>)> {
+pub(crate) fn show(ctx: &Context) -> Result<Traced> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -142,5 +152,10 @@ pub(crate) fn show(ctx: &Context) -> Result<(SessionId, Option<Oid>, Vec<Covered
     };
     let delta = delta::read(&facts.texts).map_or_else(Delta::default, |(delta, _)| delta);
     let covered = proofs(&facts, &delta, tree.as_ref());
-    Ok((facts.state.id, tree, covered))
+    Ok(Traced {
+        id: facts.state.id,
+        tree,
+        delta,
+        covered,
+    })
 }

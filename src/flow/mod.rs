@@ -81,6 +81,7 @@ pub(crate) mod sign;
 pub(crate) mod signers;
 pub(crate) mod skills;
 pub(crate) mod spec;
+pub(crate) mod spec_package;
 pub(crate) mod specs;
 pub(crate) mod stages;
 pub(crate) mod sync;

@@ -9,6 +9,7 @@ use super::{files, sessions, view};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_rules::session::State;
+use loopx_rules::spec_package::Document;
 use loopx_rules::task::{outputs, plan};
 use std::collections::BTreeMap;
 
@@ -50,7 +51,8 @@ fn missing(state: &State, path: &str) -> Failure {
     }
 }
 
-/// Opens a file in git's editor. Says whether it changed.
+/// Opens a file in git's editor; a document of a specification package begins with its template. Says whether it
+/// changed.
 pub(crate) fn edit(ctx: &Context, path: &str) -> Result<bool> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -68,7 +70,9 @@ pub(crate) fn edit(ctx: &Context, path: &str) -> Result<bool> {
             let stored = state.output(path).map(|blob| ctx.repo.read_blob(blob));
             let stored = stored.transpose()?;
             laid_out = stored.is_none();
-            files::write(&file, &stored.unwrap_or_default())?;
+            let template = || Document::of_path(path).map_or("", Document::template);
+            let text = stored.unwrap_or_else(|| template().as_bytes().to_vec());
+            files::write(&file, &text)?;
         }
         file
     };

@@ -164,6 +164,7 @@ mod spec_cases;
 mod spec_command;
 mod spec_coverage;
 mod spec_findings;
+mod spec_package;
 mod spec_props;
 mod spec_real;
 mod spec_validate;

@@ -43,6 +43,8 @@ const STORY: &[Step] = &[
     Call("spec drift", 0),
     Call("spec findings", 0),
     Call("spec coverage", 1),
+    Call("spec package check", 4),
+    Call("spec package template epics", 0),
     Call("change validate", 0),
     Call("change diff", 0),
     Call("change overlap", 0),

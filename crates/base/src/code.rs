@@ -720,6 +720,14 @@ codes! {
         "A task would leave more files in its session than it may.";
     PackDamaged "pack_damaged" [Internal]
         "The index of a git pack is damaged.";
+    PackageDeltaElsewhere "package_delta_elsewhere" [Refused]
+        "The delta of the session stands in its brief, and a package needs a file of its own.";
+    PackageDeltaThere "package_delta_there" [Refused]
+        "The session has a delta already that says otherwise than a specification package.";
+    PackageInvalid "package_invalid" [Refused]
+        "A specification package has errors: the blockers name each line.";
+    PackageMissing "package_missing" [NotFound]
+        "No document of a specification package is there.";
     PairExpected "pair_expected" [Usage]
         "The argument is not written as NAME=STATUS.";
     PartialScopeRemaining "partial_scope_remaining" [Refused]

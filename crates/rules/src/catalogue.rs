@@ -5,6 +5,7 @@ use super::pipeline::FINDINGS as OF_PIPELINES;
 use super::roadmap::FINDINGS as OF_ROADMAPS;
 use super::role::FINDINGS as OF_ROLES;
 use super::rule::FINDINGS as OF_RULES;
+use super::spec_package::FINDINGS as OF_PACKAGES;
 use super::task::file::FINDINGS as OF_TASKS;
 use loopx_base::code::Code;
 use loopx_spec::FINDINGS as OF_SPECS;
@@ -31,7 +32,8 @@ pub fn catalogue() -> Vec<Entry> {
         .chain(OF_PIPELINES)
         .chain(OF_ROADMAPS)
         .chain(OF_ROLES)
-        .chain(OF_RULES);
+        .chain(OF_RULES)
+        .chain(OF_PACKAGES);
     for finding in OF_SPECS.iter().chain(of_plans) {
         let code = Code::Finding(finding.id);
         let mut meaning = finding.meaning.chars();

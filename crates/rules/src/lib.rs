@@ -57,6 +57,7 @@ pub mod setup;
 pub mod signature;
 pub mod signers;
 pub mod skill;
+pub mod spec_package;
 pub mod stage;
 pub mod stop;
 pub mod strict_json;

@@ -9,6 +9,7 @@ use loopx_base::hint::{command, hint};
 use loopx_spec::adr;
 use loopx_spec::adr::edit;
 use loopx_spec::adr::edit::Target;
+use loopx_spec::adr::overview::DraftParts;
 use loopx_spec::adr::record::{reverse, verb_words};
 use loopx_spec::adr::renumber;
 use loopx_spec::adr::renumber::Move;
@@ -42,7 +43,8 @@ impl FileChange {
     }
 }
 
-fn apply(ctx: &Context, changes: &[FileChange]) -> Result<()> {
+/// Writes files of the worktree.
+pub(in crate::flow) fn apply(ctx: &Context, changes: &[FileChange]) -> Result<()> {
     let top = top(ctx)?;
     for change in changes {
         let place = files::inside(&top, &change.path)?;
@@ -76,11 +78,25 @@ pub(crate) fn new_about(
     context: &str,
     dry_run: bool,
 ) -> Result<FileChange> {
-    let mut change = drafted(ctx, typed, false, &[])?;
-    change.after = overview::with_context(&change.after, context);
+    let parts = DraftParts {
+        context,
+        ..DraftParts::default()
+    };
+    let change = draft_of(ctx, typed, parts)?;
     if !dry_run {
         apply(ctx, std::slice::from_ref(&change))?;
     }
+    Ok(change)
+}
+
+/// A draft with what is known of it, to be written.
+pub(in crate::flow) fn draft_of(
+    ctx: &Context,
+    typed: &str,
+    parts: DraftParts<'_>,
+) -> Result<FileChange> {
+    let mut change = drafted(ctx, typed, false, &[])?;
+    change.after = overview::with_parts(&change.after, parts);
     Ok(change)
 }
 

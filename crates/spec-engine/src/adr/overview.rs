@@ -16,6 +16,9 @@ const END: &str = "<!-- loopx:adr-index:end -->";
 
 /// What stands in a draft until somebody says what it is about.
 const CONTEXT_GUIDE: &str = "<!-- What is the problem, in two sentences? -->";
+const OPTIONS_GUIDE: &str = "<!-- One bullet each. -->";
+const OUTCOME_GUIDE: &str = "<!-- Chosen option, because ... -->";
+const CONSEQUENCES_GUIDE: &str = "<!-- Good, because ... / Bad, because ... -->";
 
 /// A draft as a person starts from it. Guidance stands in comments.
 pub fn template(title: &str, id: &str, date: &str, nygard: bool) -> String {
@@ -31,24 +34,49 @@ pub fn template(title: &str, id: &str, date: &str, nygard: bool) -> String {
     format!(
         "---\nid: {id}\nstatus: proposed\ndate: {date}\n---\n# {title}\n\n\
          ## Context and Problem Statement\n\n{CONTEXT_GUIDE}\n\n\
-         ## Considered Options\n\n<!-- One bullet each. -->\n\n\
-         ## Decision Outcome\n\n<!-- Chosen option, because ... -->\n\n\
-         ### Consequences\n\n<!-- Good, because ... / Bad, because ... -->\n\n\
+         ## Considered Options\n\n{OPTIONS_GUIDE}\n\n\
+         ## Decision Outcome\n\n{OUTCOME_GUIDE}\n\n\
+         ### Consequences\n\n{CONSEQUENCES_GUIDE}\n\n\
          ### Confirmation\n\n<!-- How anybody can tell that it is followed. -->\n"
     )
 }
 
-/// A new draft whose context is known.
-pub fn with_context(template: &str, context: &str) -> String {
-    // A line that reads as a heading would end the section.
-    let lines = context.trim().lines();
+/// What is known of a decision before anybody drafts its record. What is empty stays a guide.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DraftParts<'d> {
+    pub context: &'d str,
+    pub options: &'d str,
+    pub outcome: &'d str,
+    pub consequences: &'d str,
+}
+
+/// A new draft with what is known of it.
+pub fn with_parts(template: &str, parts: DraftParts<'_>) -> String {
+    let known = [
+        (CONTEXT_GUIDE, parts.context),
+        (OPTIONS_GUIDE, parts.options),
+        (OUTCOME_GUIDE, parts.outcome),
+        (CONSEQUENCES_GUIDE, parts.consequences),
+    ];
+    let known = known.iter().filter(|(_, text)| !text.trim().is_empty());
+    // From behind, so that no guide is looked for in what was filled in.
+    known
+        .rev()
+        .fold(template.to_owned(), |draft, (guide, text)| {
+            draft.replacen(guide, &without_headings(text), 1)
+        })
+}
+
+/// A text as part of a section: a line that reads as a heading would end it.
+fn without_headings(text: &str) -> String {
+    let lines = text.trim().lines();
     let said: Vec<String> = lines
         .map(|line| match line.trim_start().starts_with('#') {
             true => format!("    {}", line.trim_start()),
             false => line.to_owned(),
         })
         .collect();
-    template.replacen(CONTEXT_GUIDE, &said.join("\n"), 1)
+    said.join("\n")
 }
 
 /// A MADR draft in Nygard's form: headings renamed, the fields that it has no place for in the comment.
