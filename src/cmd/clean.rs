@@ -13,10 +13,10 @@ use serde_json::json;
 /// Show what is stale, and tidy it up where you say so
 ///
 /// Stale are active sessions that nothing touched for long (they are abandoned, and everything is kept), their bindings
-/// to branches that are gone (they are unbound), working copies of sessions that have ended (they are removed where each
+/// to branches that are gone (they are unbound where `bindings` is named), working copies of sessions that have ended (they are removed where each
 /// file is stored as it stands), and refs of histories that the branch of sessions has (they are dropped). Each step that
 /// can be taken back says how. What may be unfinished stays, and the reason is said: a branch that is not merged or not
-/// here, edits that are not saved. What killed processes left is taken away by `git loopx doctor --fix`.
+/// here, edits that are not saved or committed, the session of somebody else. What killed processes left is taken away by `git loopx doctor --fix`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct CleanArgs {
     /// Only these: sessions, bindings, copies, refs

@@ -13,15 +13,17 @@ use super::upstream;
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
-use loopx_base::id::{Oid, SessionId};
+use loopx_base::id::{Oid, Person, SessionId};
 use loopx_base::vocabulary::vocabulary;
+use loopx_git::run::Run;
 use loopx_rules::lease::seconds_of;
-use loopx_rules::op::Event;
+use loopx_rules::op::{Event, Operation};
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::Stage;
 use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// The seconds of a day.
 const DAY: i64 = 24 * 60 * 60;
@@ -83,19 +85,22 @@ struct Look<'c> {
     ctx: &'c Context,
     before: i64,
     days: u32,
+    me: Person,
+    names_bindings: bool,
     found: Vec<Item>,
+}
+
+/// A session that nothing touched for long, with all its records.
+struct Old {
+    session: Session,
+    operations: Vec<Operation>,
 }
 
 /// Looks for what is stale. Nothing is changed.
 pub(crate) fn look(ctx: &Context, request: &Request) -> Result<Vec<Item>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let mut look = Look {
-        ctx,
-        before: ctx.now() - i64::from(request.days) * DAY,
-        days: request.days,
-        found: Vec::new(),
-    };
+    let mut look = Look::new(ctx, request)?;
     let wants = |what: Stale| request.what.is_empty() || request.what.contains(&what);
     let stale = look.stale(&snapshot)?;
     if wants(Stale::Sessions) {
@@ -120,9 +125,9 @@ pub(crate) fn look(ctx: &Context, request: &Request) -> Result<Vec<Item>> {
 /// Does what is to be done, each step whatever becomes of the others. Each looks again at what it rests on.
 pub(crate) fn clean(ctx: &Context, request: &Request) -> Result<Vec<Item>> {
     let mut items = look(ctx, request)?;
-    let before = ctx.now() - i64::from(request.days) * DAY;
+    let look = Look::new(ctx, request)?;
     for item in items.iter_mut().filter(|item| item.kept.is_none()) {
-        match done(ctx, item, before) {
+        match done(&look, item) {
             Ok(()) => item.done = true,
             Err(failure) => item.failed = Some(failure.message),
         }
@@ -130,12 +135,14 @@ pub(crate) fn clean(ctx: &Context, request: &Request) -> Result<Vec<Item>> {
     Ok(items)
 }
 
-fn done(ctx: &Context, item: &Item, before: i64) -> Result<()> {
+fn done(look: &Look<'_>, item: &Item) -> Result<()> {
+    let ctx = look.ctx;
     match &item.doing {
         Doing::Abandon(id) => {
             let why = format!("{} ({})", item.why, "git loopx clean");
-            act(&context_of(ctx, id)?, Needs::Stage, |facts| {
-                require_stale(&facts.state, before)?;
+            act(&context_of(ctx, id)?, Needs::Operations, |facts| {
+                look.require_old(&facts.state, &facts.operations)?;
+                require_none(id, look.holds(&facts.state, &facts.operations)?)?;
                 match facts.saved.is_empty() && facts.outputs.is_empty() {
                     true => Ok(abandoning(facts, Some(why.clone()))),
                     false => Err(moved_on(id)),
@@ -143,15 +150,18 @@ fn done(ctx: &Context, item: &Item, before: i64) -> Result<()> {
             })
             .map(drop)
         }
-        Doing::Unbind(id, branch) => act_beside(&context_of(ctx, id)?, Needs::Stage, |facts| {
-            require_stale(&facts.state, before)?;
-            match facts.state.branch.as_ref() == Some(branch) {
-                true => Ok(Act::new(Event::Unbound, format!("unbind {branch}"), ())
-                    .reason(Some(item.why.clone()))),
-                false => Err(moved_on(id)),
-            }
-        })
-        .map(drop),
+        Doing::Unbind(id, branch) => {
+            act_beside(&context_of(ctx, id)?, Needs::Operations, |facts| {
+                look.require_old(&facts.state, &facts.operations)?;
+                require_none(id, look.of_another(&facts.state, &facts.operations))?;
+                match facts.state.branch.as_ref() == Some(branch) {
+                    true => Ok(Act::new(Event::Unbound, format!("unbind {branch}"), ())
+                        .reason(Some(item.why.clone()))),
+                    false => Err(moved_on(id)),
+                }
+            })
+            .map(drop)
+        }
         Doing::Remove(left) => {
             let store = ctx.store()?;
             let _lock = store.lock()?;
@@ -179,20 +189,60 @@ fn moved_on(id: &SessionId) -> Failure {
     .help(command!("clean"))
 }
 
-fn require_stale(state: &State, before: i64) -> Result<()> {
-    match is_untouched(state, before) {
-        true => Ok(()),
-        false => Err(moved_on(&state.id)),
+/// Refuses where there is a reason by now for a session to stay.
+fn require_none(id: &SessionId, kept: Option<String>) -> Result<()> {
+    match kept {
+        None => Ok(()),
+        Some(why) => Err(Failure::refused(
+            Code::SessionMovedOn,
+            format!("session {id} stays: {why}"),
+        )
+        .help(command!("clean"))),
     }
 }
 
-fn is_untouched(state: &State, before: i64) -> bool {
-    seconds_of(&state.touched.at).is_some_and(|at| at < before)
+/// The newest date of all records. Clocks differ, and a date can be chosen: the last record may have an old date.
+/// Nothing where a date cannot be read.
+fn newest<'o>(state: &'o State, operations: &'o [Operation]) -> Option<(i64, &'o str)> {
+    let dates = operations.iter().map(|op| op.at.as_str());
+    let dated: Option<Vec<(i64, &str)>> = dates
+        .chain([state.touched.at.as_str()])
+        .map(|at| Some((seconds_of(at)?, at)))
+        .collect();
+    dated?.into_iter().max()
 }
 
-impl Look<'_> {
+/// Whether two entries have one address. A shared name is not enough to end the work of somebody.
+fn has_one_address(one: &Person, other: &Person) -> bool {
+    let (one, other) = (one.email.trim(), other.email.trim());
+    !one.is_empty() && one.to_lowercase() == other.to_lowercase()
+}
+
+impl<'c> Look<'c> {
+    fn new(ctx: &'c Context, request: &Request) -> Result<Self> {
+        Ok(Look {
+            ctx,
+            before: ctx.now() - i64::from(request.days) * DAY,
+            days: request.days,
+            me: ctx.repo.identity()?.author,
+            names_bindings: request.what.contains(&Stale::Bindings),
+            found: Vec::new(),
+        })
+    }
+
+    fn is_old(&self, state: &State, operations: &[Operation]) -> bool {
+        newest(state, operations).is_some_and(|(at, _)| at < self.before)
+    }
+
+    fn require_old(&self, state: &State, operations: &[Operation]) -> Result<()> {
+        match self.is_old(state, operations) {
+            true => Ok(()),
+            false => Err(moved_on(&state.id)),
+        }
+    }
+
     /// The active sessions that nothing touched for long.
-    fn stale(&self, snapshot: &Snapshot<'_>) -> Result<Vec<Session>> {
+    fn stale(&self, snapshot: &Snapshot<'_>) -> Result<Vec<Old>> {
         let mut found = Vec::new();
         for (id, summary) in snapshot.summaries(false)? {
             let Ok(summary) = summary else { continue };
@@ -201,26 +251,54 @@ impl Look<'_> {
                 continue;
             }
             // What is damaged is the business of fsck.
-            if let Ok(Some(session)) = snapshot.session(&id) {
-                found.push(session);
+            let Ok(Some(session)) = snapshot.session(&id) else {
+                continue;
+            };
+            let Ok(operations) = snapshot.operations(&session) else {
+                continue;
+            };
+            if self.is_old(&session.state, &operations) {
+                found.push(Old {
+                    session,
+                    operations,
+                });
             }
         }
         Ok(found)
     }
 
-    fn since(&self, state: &State) -> String {
-        let day: String = state.touched.at.chars().take(10).collect();
+    fn since(&self, old: &Old) -> String {
+        let state = &old.session.state;
+        let at = newest(state, &old.operations).map_or(state.touched.at.as_str(), |(_, at)| at);
+        let day: String = at.chars().take(10).collect();
         format!("nothing touched it for {} days: since {day}", self.days)
     }
 
-    fn session(&mut self, session: &Session) -> Result<()> {
-        let state = &session.state;
+    /// Why a session is not this person's alone: who started it, touched it last, or worked on it lately.
+    fn of_another(&self, state: &State, operations: &[Operation]) -> Option<String> {
+        let is_other = |person: &Person| !has_one_address(person, &self.me);
+        if is_other(&state.started.by) {
+            return Some(format!("{} started it", state.started.by.name));
+        }
+        if is_other(&state.touched.by) {
+            return Some(format!("{} touched it last", state.touched.by.name));
+        }
+        let (last, _) = newest(state, operations)?;
+        let recent = last - i64::from(self.days) * DAY;
+        let mut all = operations.iter();
+        let other =
+            all.find(|op| is_other(&op.by) && seconds_of(&op.at).is_none_or(|at| at >= recent))?;
+        Some(format!("{} worked on it too", other.by.name))
+    }
+
+    fn session(&mut self, old: &Old) -> Result<()> {
+        let state = &old.session.state;
         let id = &state.id;
         self.found.push(Item {
             what: Stale::Sessions,
             name: id.to_string(),
-            why: self.since(state),
-            kept: self.holds(state)?,
+            why: self.since(old),
+            kept: self.holds(state, &old.operations)?,
             step: "abandon it; everything is kept",
             undo: Some(command!("undo").session(id)),
             done: false,
@@ -231,7 +309,7 @@ impl Look<'_> {
     }
 
     /// Why a session may be somebody's work still.
-    fn holds(&self, state: &State) -> Result<Option<String>> {
+    fn holds(&self, state: &State, operations: &[Operation]) -> Result<Option<String>> {
         if !state.is_understood() {
             return Ok(Some("a newer program wrote it".to_owned()));
         }
@@ -239,12 +317,19 @@ impl Look<'_> {
             let archive = command!("archive {}", state.id);
             return Ok(Some(format!("it is done, and waits for `{archive}`")));
         }
+        if let Some(why) = self.of_another(state, operations) {
+            return Ok(Some(why));
+        }
         if let Some(why) = self.not_merged(state)? {
             return Ok(Some(why));
         }
         let copies = leftover::copies(&self.ctx.repo, state)?;
         let edited = copies.into_iter().find(|copy| !copy.is_stored);
-        Ok(edited.map(|copy| format!("{}: {}", copy.name, copy.why)))
+        match (edited, &state.branch) {
+            (Some(copy), _) => Ok(Some(format!("{}: {}", copy.name, copy.why))),
+            (None, Some(branch)) => edited_in(branch),
+            (None, None) => Ok(None),
+        }
     }
 
     /// Why nobody can say that the branch of a session has nothing of its own.
@@ -278,30 +363,32 @@ impl Look<'_> {
         Ok(None)
     }
 
-    fn binding(&mut self, session: &Session) -> Result<()> {
-        let state = &session.state;
+    fn binding(&mut self, old: &Old) -> Result<()> {
+        let state = &old.session.state;
         let (id, Some(branch)) = (&state.id, &state.branch) else {
             return Ok(());
         };
         if upstream::missing(self.ctx, state)?.is_none() {
             return Ok(());
         }
-        let me = self.ctx.repo.identity()?.author;
-        let is_own = state.started.by.is_same(&me) && state.touched.by.is_same(&me);
-        let kept = match (state.is_understood(), is_own) {
+        let other = self.of_another(state, &old.operations);
+        let kept = match (state.is_understood(), other) {
             (false, _) => Some("a newer program wrote it".to_owned()),
-            (true, true) => None,
-            (true, false) => Some(format!(
-                "{} works on it, and may have the branch",
-                state.touched.by.name
-            )),
+            (true, Some(who)) => Some(format!("{who}, and may have the branch")),
+            (true, None) if self.names_bindings => None,
+            (true, None) => {
+                let named = command!("clean bindings --yes");
+                Some(format!(
+                    "another clone may have the branch, whose hooks hold nothing then: `{named}` unbinds it"
+                ))
+            }
         };
         self.found.push(Item {
             what: Stale::Bindings,
             name: id.to_string(),
             why: format!("its branch {branch} is not here, and no remote that was fetched has it"),
             kept,
-            step: "unbind it; the session goes on without a branch",
+            step: "unbind it; hooks in a clone that has the branch hold nothing then",
             undo: Some(command!("undo").session(id)),
             done: false,
             failed: None,
@@ -311,10 +398,14 @@ impl Look<'_> {
     }
 
     fn copies(&mut self, snapshot: &Snapshot<'_>) -> Result<()> {
-        let before = self.before;
+        let is_old = |state: &State| {
+            let session = snapshot.session(&state.id).ok().flatten();
+            let operations = session.and_then(|session| snapshot.operations(&session).ok());
+            operations.is_some_and(|operations| self.is_old(state, &operations))
+        };
         let is_over = |state: Option<&State>| match state {
             Some(state) if matches!(state.ending, Some(Ending::Abandoned { .. })) => {
-                is_untouched(state, before).then_some("the session was abandoned long ago")
+                is_old(state).then_some("the session was abandoned long ago")
             }
             other => leftover::left_over(other),
         };
@@ -323,7 +414,11 @@ impl Look<'_> {
                 what: Stale::Copies,
                 name: left.name.clone(),
                 why: left.why.clone(),
-                kept: (!left.is_stored).then(|| "nothing else has what is in it".to_owned()),
+                kept: match (left.is_stored, left.is_here) {
+                    (false, _) => Some("nothing else has what is in it".to_owned()),
+                    (true, true) => Some("the current directory is in it".to_owned()),
+                    (true, false) => None,
+                },
                 step: "remove it; each file in it is stored as it stands",
                 undo: None,
                 done: false,
@@ -361,4 +456,39 @@ impl Look<'_> {
         }
         Ok(())
     }
+}
+
+/// Why a worktree that has the branch may have work in it: files that are not committed, or it is away.
+fn edited_in(branch: &str) -> Result<Option<String>> {
+    let listed = Run::git(["worktree", "list", "--porcelain", "-z"])
+        .capture()?
+        .ok()?;
+    let wanted = format!("branch refs/heads/{branch}");
+    let mut at = String::new();
+    for field in listed.split(|byte| *byte == 0) {
+        let field = String::from_utf8_lossy(field);
+        if let Some(path) = field.strip_prefix("worktree ") {
+            path.clone_into(&mut at);
+        }
+        if field != wanted {
+            continue;
+        }
+        if !Path::new(&at).is_dir() {
+            return Ok(Some(format!(
+                "the worktree {at} has its branch {branch}, and is away"
+            )));
+        }
+        let status = Run::git(["status", "--porcelain", "-z", "--untracked-files=normal"])
+            .cwd(&at)
+            .scrubbed()
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .capture()?;
+        if !status.ended.success() {
+            return Ok(Some(format!("git status does not work in {at}")));
+        }
+        if !status.stdout.is_empty() {
+            return Ok(Some(format!("{at} has files that are not committed")));
+        }
+    }
+    Ok(None)
 }

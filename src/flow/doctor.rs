@@ -343,7 +343,7 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
                 .map(|one| format!("{} ({})", one.name, one.why))
                 .collect();
             let check = check("copies", Level::Note, names.join(", "));
-            match left.iter().any(|one| one.is_stored) {
+            match left.iter().any(|one| one.is_stored && !one.is_here) {
                 true => check.help(
                     command!("doctor --fix").note("(takes away what is stored as it stands)"),
                 ),

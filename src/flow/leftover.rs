@@ -26,6 +26,8 @@ pub(crate) struct Leftover {
     folders: Vec<PathBuf>,
     /// Whether all of it is stored.
     pub is_stored: bool,
+    /// Whether the current directory is in it.
+    pub is_here: bool,
 }
 
 /// Why the working copy of a session is left over, where it is.
@@ -91,7 +93,7 @@ pub(crate) fn remove(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<String>
     let mut gone = Vec::new();
     for left in look(repo, snapshot)?
         .into_iter()
-        .filter(|one| one.is_stored)
+        .filter(|one| one.is_stored && !one.is_here)
     {
         take_away(repo, &left)?;
         gone.push(left.name);
@@ -116,6 +118,12 @@ pub(crate) fn take_away(repo: &Repo, left: &Leftover) -> Result<()> {
         drop(std::fs::remove_dir(folder));
     }
     Ok(())
+}
+
+fn is_here(folder: &Path) -> bool {
+    let current = loopx_base::env::current_dir().and_then(|dir| dir.canonicalize());
+    let folder = folder.canonicalize();
+    current.is_ok_and(|current| folder.is_ok_and(|folder| current.starts_with(folder)))
 }
 
 /// A worktree's own git dir.
@@ -162,6 +170,7 @@ fn one(
         files: Vec::new(),
         folders: Vec::new(),
         is_stored: true,
+        is_here: is_here(&folder),
     };
     let stored: BTreeMap<String, &Oid> = state
         .map(|state| {
@@ -174,7 +183,13 @@ fn one(
         })
         .unwrap_or_default();
     let mut strays = Vec::new();
-    if folder.is_dir() {
+    let kind = std::fs::symlink_metadata(&folder).ok();
+    let kind = kind.map(|meta| meta.file_type());
+    if kind.is_some_and(|kind| !kind.is_dir()) {
+        left.is_stored = false;
+        left.why = format!("{why}, and it is no folder");
+    }
+    if kind.is_some_and(|kind| kind.is_dir()) {
         walk(repo, &folder, "", &stored, &mut left, &mut strays)?;
     }
     if let Some(first) = strays.first() {

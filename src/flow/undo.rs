@@ -5,6 +5,7 @@ use super::context::Context;
 use super::journal::Step;
 use super::naming::unknown;
 use super::transaction::{differences, load_active};
+use super::workcopy::WorkCopy;
 use super::write_scope::{Opening, draft, seal};
 use super::{op_ref, sign};
 use loopx_base::counted;
@@ -438,29 +439,9 @@ fn tell(
                     command!("archive --undo {id}").note("(takes back what it made of the specs)"),
                 ));
         }
-        if let Some(copy) = &mut copy {
-            // Edits that are not saved would be lost between two states: they go first.
-            let (policy, _) = ctx.policy_if_there(&session.state)?;
-            let edits = copy.collect(&session.state, policy.artifacts.max_bytes)?;
-            let artifacts = edits.writes.keys().map(ToString::to_string);
-            let mut unsaved = artifacts.chain(edits.outputs.writes.into_keys());
-            if let Some(first) = unsaved.next() {
-                return Err(Failure::refused(
-                    Code::UnsavedEdits,
-                    format!("{first} has edits that are not saved"),
-                )
-                .help(match word {
-                    "undo" => {
-                        hint![
-                            command!("save"),
-                            "  (and then undo twice), or: ",
-                            command!("checkout --force")
-                        ]
-                    }
-                    _ => command!("checkout --force")
-                        .note("(puts the stored text there; what was there is kept)"),
-                }));
-            }
+        let is_abandoned = matches!(session.state.ending, Some(Ending::Abandoned { .. }));
+        if !is_abandoned {
+            require_saved(ctx, copy.as_mut(), &session.state, word)?;
         }
         let operations = snapshot.operations(&session)?;
         let (said, moved) = decide(snapshot, &session, &operations)?;
@@ -472,6 +453,10 @@ fn tell(
             reason: reason.as_deref(),
         };
         let (op, state, moved) = telling.with_claims(said, moved)?;
+        // Nobody can save on a session that was abandoned: edits stay where no file of it changes.
+        if is_abandoned && op.files().next().is_some() {
+            require_saved(ctx, copy.as_mut(), &session.state, word)?;
+        }
         let mut edits = store::Edits::default();
         let signature = match sign {
             true => Some(sign::sign(&ctx.repo, &state, &op)?),
@@ -503,6 +488,41 @@ fn tell(
         moved,
         changed,
     })
+}
+
+/// Refuses edits that are not saved: they would be lost between two states.
+fn require_saved(
+    ctx: &Context,
+    copy: Option<&mut WorkCopy<'_>>,
+    state: &State,
+    word: &str,
+) -> Result<()> {
+    let Some(copy) = copy else {
+        return Ok(());
+    };
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let edits = copy.collect(state, policy.artifacts.max_bytes)?;
+    let artifacts = edits.writes.keys().map(ToString::to_string);
+    let mut unsaved = artifacts.chain(edits.outputs.writes.into_keys());
+    let Some(first) = unsaved.next() else {
+        return Ok(());
+    };
+    let failure = Failure::refused(
+        Code::UnsavedEdits,
+        format!("{first} has edits that are not saved"),
+    );
+    Err(failure.help(match (word, &state.ending) {
+        ("undo", Some(_)) => command!("undo")
+            .session(&state.id)
+            .note("(takes the abandoning back alone; then save)"),
+        ("undo", None) => hint![
+            command!("save"),
+            "  (and then undo twice), or: ",
+            command!("checkout --force")
+        ],
+        _ => command!("checkout --force")
+            .note("(puts the stored text there; what was there is kept)"),
+    }))
 }
 
 /// The change of the files that are no artifacts.
