@@ -4,6 +4,7 @@
 //! The gate, the dry run and the recorded bases all stand here, so that a change on top of another one
 //! can be planned, built and reviewed before the other one is archived.
 
+use super::archive::confirmed;
 use super::context::Context;
 use super::delta::{self, Judgement, Target};
 use super::transaction::read_texts;
@@ -238,7 +239,10 @@ pub(crate) fn waits_for(
             continue;
         }
         found.push(
-            match snapshot.find(&id)?.map(|session| session.state.ending) {
+            match snapshot.find(&id)?.map(|session| {
+                let ending = session.state.ending;
+                ending.map(|ending| confirmed(snapshot.repo(), ending))
+            }) {
                 Some(Some(ending)) if ending.is_result() => continue,
                 Some(Some(Ending::Archived { .. })) => Finding::new(
                     Severity::Info,

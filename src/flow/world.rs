@@ -2,6 +2,7 @@
 //! clock. Nothing is looked at that no task waits for, and nothing of it is stored. The rules are in
 //! [`loopx_rules::task::world`].
 
+use super::archive::confirmed;
 use super::context::Context;
 use super::sign;
 use super::transaction::Facts;
@@ -51,7 +52,11 @@ pub(super) fn seen(
             Condition::Commit { branch, contains } => commit(&ctx.repo, branch, contains)?,
             Condition::Path { branch, path } => self::path(&ctx.repo, branch, path)?,
             Condition::Session { session, .. } => match snapshot.find(session) {
-                Ok(Some(other)) => Seen::session(&other.state),
+                Ok(Some(mut other)) => {
+                    let ending = other.state.ending.take();
+                    other.state.ending = ending.map(|ending| confirmed(&ctx.repo, ending));
+                    Seen::session(&other.state)
+                }
                 Ok(None) => Seen::NoSession,
                 Err(_) => Seen::Damaged,
             },

@@ -327,7 +327,7 @@ fn an_abandoning_is_taken_back_beside_edits_which_stay() {
     s.loopx(&["save"]).ok();
     // With the save: its file would change under the edit, and the hint leads out.
     s.loopx(&["abandon"]).ok();
-    s.write(".loopx/over/brief.md", &format!("{BRIEF}\nmore\n"));
+    s.write(".loopx/over/brief.md", format!("{BRIEF}\nmore\n"));
     let refused = s.loopx(&["undo", "2", "-s", "over"]);
     assert!(
         refused.stderr.contains("git loopx -s over undo"),

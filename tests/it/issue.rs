@@ -359,7 +359,7 @@ fn a_session_for_an_issue_has_its_text_and_resolves_it_by_its_archive() {
     assert_eq!(show(&s, &id)["status"], "open", "its archive is taken back");
 }
 
-/// Whoever takes an archive back, the issue is to be done again, also in a clone that was apart and has not got the code.
+/// Whoever takes an archive back, the issue is to be done again, also in a clone that was apart, once it has the commit.
 #[test]
 fn an_issue_that_an_archive_resolved_is_to_be_done_again_once_that_is_taken_back() {
     let s = backlog();
@@ -388,6 +388,10 @@ fn an_issue_that_an_archive_resolved_is_to_be_done_again_once_that_is_taken_back
     assert!(issue["reason"].is_null(), "{issue}");
     s.document(0, &["issue", "list", "--ready"]);
     there(&["sync"]).ok();
+    // The record alone is a word that anybody can push: what counts is the commit that it names.
+    let found = there(&["--json", "issue", "show", &id]).json();
+    assert_eq!(found["status"], "resolved", "{found}");
+    s.git_in(&clone, &["fetch", "--quiet"]).ok();
     let found = there(&["--json", "issue", "show", &id]).json();
     assert_eq!(found["status"], "open", "{found}");
     // Who says something of it now is heard.

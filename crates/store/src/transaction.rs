@@ -70,7 +70,7 @@ impl Store<'_> {
         self.move_branch(lock, decide, note)?;
         value.into_inner().ok_or_else(|| {
             let message = "the branch moved without a decision";
-            Failure::internal(Code::BranchBusy, message)
+            Failure::internal(Code::OperationMisfit, message)
         })
     }
 

@@ -20,7 +20,7 @@ use loopx_base::hint::command;
 use plan::way;
 pub(in crate::flow) use plan::{likely_target, target_tree};
 pub(in crate::flow) use unarchive::undoing;
-pub(crate) use unarchive::{UNARCHIVE, Unarchived, unarchive};
+pub(crate) use unarchive::{UNARCHIVE, Unarchived, confirmed, unarchive};
 
 use super::context::Context;
 use super::journal::Earlier;

@@ -16,8 +16,8 @@ use crate::flow::file_merge::FileMerge;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
-use loopx_git::CommitInfo;
 use loopx_git::merge::{Labels, merge_file};
+use loopx_git::{CommitInfo, Repo};
 use loopx_rules::session::{Ending, State};
 use loopx_spec::{Conflict, Finding, MarkerNames, merge_spec, read_spec, utf8};
 use loopx_store as store;
@@ -263,6 +263,30 @@ fn require_standing(ctx: &Context, id: &SessionId, archive: &CommitInfo, aim: &A
 }
 
 /// The commit on the branch that took this archive back.
+/// The end of a session with what this clone can see of it: that an archive was taken back counts where the commit is
+/// here that takes it back. The record alone is a claim that anybody can push.
+pub(crate) fn confirmed(repo: &Repo, mut ending: Ending) -> Ending {
+    if let Ending::Archived {
+        commit: Some(archive),
+        taken_back,
+        ..
+    } = &mut ending
+    {
+        taken_back.take_if(|back| !takes_back(repo, &back.commit, archive));
+    }
+    ending
+}
+
+fn takes_back(repo: &Repo, commit: &Oid, archive: &Oid) -> bool {
+    let commit = repo.commit_info(commit);
+    commit.is_ok_and(|commit| says_back(&commit, archive))
+}
+
+fn says_back(commit: &CommitInfo, archive: &Oid) -> bool {
+    commit.trailer("Loopx-Event").contains(&UNARCHIVE)
+        && commit.trailer("Loopx-Undoes").contains(&archive.as_str())
+}
+
 fn taken_back(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Option<Oid>> {
     let Some(tip) = &aim.tip else {
         return Ok(None);
@@ -272,11 +296,7 @@ fn taken_back(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Option<O
         .range(tip, std::slice::from_ref(&archive.id), LIMIT)?
     {
         let commit = ctx.repo.commit_info(&commit)?;
-        if commit.trailer("Loopx-Event").contains(&UNARCHIVE)
-            && commit
-                .trailer("Loopx-Undoes")
-                .contains(&archive.id.as_str())
-        {
+        if says_back(&commit, &archive.id) {
             return Ok(Some(commit.id));
         }
     }

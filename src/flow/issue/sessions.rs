@@ -4,6 +4,7 @@
 use super::beside::Beside;
 use super::claim::{from_records, held, not_ready};
 use super::{backlog_with, names, today};
+use crate::flow::archive::confirmed;
 use crate::flow::context::Context;
 use crate::flow::write_scope::{first, seal};
 use loopx_base::failure::{Code, Failure, Result};
@@ -40,7 +41,9 @@ fn endings(snapshot: &Snapshot<'_>) -> Result<Endings> {
     for (id, summary) in snapshot.summaries(true)? {
         if let Ok(summary) = summary {
             // An active session comes first, and hides an archived one of its name.
-            endings.entry(id).or_insert(summary.ending);
+            let ending = summary.ending;
+            let ending = ending.map(|ending| confirmed(snapshot.repo(), ending));
+            endings.entry(id).or_insert(ending);
         }
     }
     Ok(endings)

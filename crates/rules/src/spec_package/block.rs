@@ -25,8 +25,7 @@ pub(super) enum Part {
 impl Block {
     /// The fields of the list that the block begins with: `- Name: value`.
     pub(super) fn field(&self, name: &str) -> Option<(&str, usize)> {
-        let (items, _) = self.fields()?;
-        items.iter().find_map(|(text, line)| {
+        self.fields()?.iter().find_map(|(text, line)| {
             let (key, value) = text.split_once(':')?;
             let key = key.trim_matches(['*', '_', ' ']);
             key.eq_ignore_ascii_case(name)
@@ -34,9 +33,9 @@ impl Block {
         })
     }
 
-    fn fields(&self) -> Option<(&[(String, usize)], &Range<usize>)> {
+    fn fields(&self) -> Option<&[(String, usize)]> {
         match self.parts.first() {
-            Some(Part::List(items, range)) => Some((items, range)),
+            Some(Part::List(items, _)) => Some(items),
             _ => None,
         }
     }

@@ -75,7 +75,7 @@ pub fn delta(
     }
     for (domain, (added, modified, is_new)) in &domains {
         let gap = if made.text.is_empty() { "" } else { "\n" };
-        let _ = write!(made.text, "{gap}# Domain: {domain}\n");
+        let _ = writeln!(made.text, "{gap}# Domain: {domain}");
         let is_own = package.domain.as_deref() == Some(*domain);
         if let Some(purpose) = package.purpose.as_ref().filter(|_| *is_new && is_own) {
             let _ = write!(made.text, "\n## Purpose\n\n{purpose}\n");
