@@ -317,7 +317,10 @@ impl Ui {
         self.print_line(&text);
         if !behind.is_empty() {
             let behind = clean(&self.command(&behind));
-            self.print_line(&format!("      {}", behind.trim()));
+            self.print_line(&format!(
+                "      {}",
+                behind.trim_start_matches([',', ' ']).trim_end()
+            ));
         }
     }
 

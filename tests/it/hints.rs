@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What may stand where a template has a place.
-const VALUES: [&str; 10] = [
+/// The empty one stands for words that may be left out.
+const VALUES: [&str; 11] = [
+    "",
     "spec.md",
     "1",
     "plan",

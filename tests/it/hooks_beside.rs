@@ -437,7 +437,7 @@ fn h15_verify_advises_no_install_where_hooks_are_installed() {
     assert!(!out.to_string().contains("hooks install"), "{out}");
     let s = shims("repo");
     begin(&s, "");
-    bypass(&s).says("git loopx hooks install, then make the commit again");
+    bypass(&s).says("next: git loopx hooks install\n      then make the commit again");
 }
 
 /// overcommit learns the event from the name of its script; run under another name it fails.

@@ -44,6 +44,8 @@ const STORY: &[Step] = &[
     Call("spec findings", 0),
     Call("spec coverage", 1),
     Call("spec package check", 4),
+    Call("spec package matrix", 4),
+    Call("spec package apply", 4),
     Call("spec package template epics", 0),
     Call("change validate", 0),
     Call("change diff", 0),
