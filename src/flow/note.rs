@@ -24,6 +24,7 @@ use loopx_rules::note::{Note, NoteRecord, Said, open_questions};
 use loopx_rules::op::Operation;
 use loopx_rules::outline;
 use loopx_rules::record::Draft;
+use loopx_rules::roadmap::Round;
 use loopx_rules::task::plan;
 use loopx_store::{Decision, Edits, Snapshot, journal_message};
 
@@ -100,6 +101,14 @@ pub(super) fn require_said(what: &str, text: &str, lead: Hint) -> Result<()> {
                 text.len()
             ),
         ));
+    }
+    // Only `roadmap feedback` gives rounds: it asks for a person where one is needed.
+    if Round::reads(text) {
+        let message =
+            "expected words of your own, found the beginning of a round of feedback on a roadmap";
+        return Err(
+            Failure::usage(Code::NoteInvalid, message).help(command!("help roadmap feedback"))
+        );
     }
     Ok(())
 }

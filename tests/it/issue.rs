@@ -547,6 +547,25 @@ fn what_was_done_last_is_taken_back_and_brought_back() {
 }
 
 #[test]
+fn what_others_rest_on_is_not_taken_back() {
+    let s = backlog();
+    let named = create(&s, &["Named"]);
+    let part = create(&s, &["Part", "--parent", &named]);
+    refused(&s, 1, "issue_used", &["issue", "undo", &named]);
+    let said = create(&s, &["Said"]);
+    s.call(crate::support::LOOPX)
+        .env("GIT_AUTHOR_EMAIL", "other@example.org")
+        .args(&["issue", "comment", &said, "I have seen it too"])
+        .run()
+        .ok();
+    refused(&s, 1, "issue_used", &["issue", "undo", &said]);
+    s.git(&["switch", "--quiet", "-c", "part"]).ok();
+    s.loopx(&["start", "--issue", &part, "--quick"]).ok();
+    refused(&s, 1, "issue_used", &["issue", "undo", &part]);
+    refused(&s, 6, "issue_held", &["issue", "take", &part]);
+}
+
+#[test]
 fn a_change_that_changes_nothing_is_none() {
     let s = backlog();
     let id = create(&s, &["One", "-l", "ui", "-p", "1"]);

@@ -180,7 +180,12 @@ fn five_rounds_ask_for_a_change_and_only_a_person_approves_what_has_no_error() {
     let no_text = ["roadmap", "feedback", "scope"];
     s.loopx(&no_text).fails_with(2);
     json_of(&s, &["set", &a, "--wave", "1"]);
+    let as_agent = |args: &[&str]| s.call(LOOPX).env("CLAUDECODE", "1").args(args).run();
     for round in 1..=5 {
+        if round == 5 {
+            let last = as_agent(&["roadmap", "feedback", "scope", "The last"]);
+            last.fails_with(6);
+        }
         let given = json_of(&s, &["feedback", "criteria", "Say how fast"]);
         let status = if round < 5 { "refining" } else { "ready" };
         assert_eq!(
@@ -191,11 +196,10 @@ fn five_rounds_ask_for_a_change_and_only_a_person_approves_what_has_no_error() {
     assert_eq!(json_of(&s, &["show"])["forced"], true);
     let sixth = ["roadmap", "feedback", "scope", "And once more"];
     refused(&s, 1, "roadmap_rounds_spent", &sixth);
-    let by_agent = s.call(LOOPX).env("CLAUDECODE", "1");
-    by_agent
-        .args(&["roadmap", "feedback", "approve"])
-        .run()
-        .fails_with(6);
+    as_agent(&["roadmap", "feedback", "approve"]).fails_with(6);
+    let round = "roadmap feedback: approve";
+    refused(&s, 2, "note_invalid", &["issue", "comment", &root, round]);
+    refused(&s, 2, "note_invalid", &["note", "--issue", &root, round]);
     json_of(&s, &["feedback", "approve"]);
     assert_eq!(status(), "ready");
     json_of(&s, &["feedback", "scope", "The export can wait"]);

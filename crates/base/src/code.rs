@@ -554,6 +554,8 @@ codes! {
         "The backlog says all of it already.";
     IssueUnknown "issue_unknown" [NotFound]
         "There is no issue of that id.";
+    IssueUsed "issue_used" [Refused]
+        "Others rest on what would be taken back: a session, a comment or another issue.";
     IssueWipReached "issue_wip_reached" [Refused]
         "Somebody has as many issues in hand as policy lets them have.";
     KindInvalid "kind_invalid" [Usage]

@@ -6,9 +6,11 @@ use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{OpId, Person};
+use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Issue, IssueId, fold, persons_word};
-use loopx_rules::op::Operation;
+use loopx_rules::op::{Body, Operation};
 use loopx_rules::words::Word;
+use loopx_store::Snapshot;
 use std::collections::BTreeSet;
 
 /// What was taken back, or brought back: the words of the records.
@@ -17,7 +19,7 @@ pub(crate) type Moved = Vec<String>;
 /// Takes back what a person did last to an issue: who asks, or with a reason whoever it was.
 pub(crate) fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
     let me = ctx.repo.identity()?.author;
-    around(ctx, typed, reason, "undo", |id, ops| {
+    around(ctx, typed, reason, "undo", |snapshot, id, ops| {
         let off = off(ops);
         let counts = |op: &&Operation| !off.contains(&op.op) && !op.is_passed_over();
         let last = ops
@@ -31,6 +33,7 @@ pub(crate) fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Resul
             .rev()
             .filter(|op| op.tx == last.tx && counts(op))
             .collect();
+        require_unused(snapshot, id, ops, &undone)?;
         let word = Word::Undone {
             undone: undone.iter().map(|op| op.op.clone()).collect(),
         };
@@ -40,7 +43,7 @@ pub(crate) fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Resul
 
 /// Brings back what was taken back last.
 pub(crate) fn redo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
-    around(ctx, typed, reason, "redo", |id, ops| {
+    around(ctx, typed, reason, "redo", |_, id, ops| {
         let off = off(ops);
         let last = ops.iter().rev().find_map(|op| match op.said() {
             Some(Word::Undone { undone }) if undone.iter().all(|one| off.contains(one)) => {
@@ -63,14 +66,14 @@ fn around(
     typed: &str,
     reason: Option<&String>,
     verb: &str,
-    decide: impl Fn(&IssueId, &[Operation]) -> Result<(Word, Moved)>,
+    decide: impl Fn(&Snapshot<'_>, &IssueId, &[Operation]) -> Result<(Word, Moved)>,
 ) -> Result<Written<Moved>> {
     write(ctx, |snapshot, _| {
         let id = names::resolve(snapshot, typed)?;
         let ops = snapshot
             .issue_records(&id)?
             .ok_or_else(|| names::unknown(typed))?;
-        let (word, moved) = decide(&id, &ops)?;
+        let (word, moved) = decide(snapshot, &id, &ops)?;
         if let Some(what) = persons_word(&id, &ops, &word) {
             require_person(ctx, what)?;
         }
@@ -121,6 +124,49 @@ fn nothing(id: &IssueId, what: &str) -> Failure {
         format!("{id}: there is nothing that could be {what}"),
     )
     .help(command!("issue log {id}"))
+}
+
+/// Refuses to take back what others rest on: the session that was started for an issue, and the beginning of an issue
+/// that somebody else spoke of or that others name.
+fn require_unused(
+    snapshot: &Snapshot<'_>,
+    id: &IssueId,
+    ops: &[Operation],
+    undone: &[&Operation],
+) -> Result<()> {
+    let refused = |what: String| Failure::refused(Code::IssueUsed, format!("{id}: {what}"));
+    for op in undone {
+        let Body::Issue(IssueEvent::Created { changes } | IssueEvent::Changed { changes }) =
+            &op.body
+        else {
+            continue;
+        };
+        let session = changes.iter().find_map(|change| match change {
+            Change::Session(one) => Some(&one.session),
+            _ => None,
+        });
+        if let Some(session) = session {
+            let what =
+                format!("session {session} was started for it, and its end gives the issue back");
+            return Err(refused(what).help(command!("abandon --reason WHY").session(session)));
+        }
+    }
+    let is_begun = |op: &&&Operation| matches!(op.body, Body::Issue(IssueEvent::Created { .. }));
+    let Some(begun) = undone.iter().find(is_begun) else {
+        return Ok(());
+    };
+    let close = command!("issue close {id} --reason WHY");
+    let is_comment =
+        |op: &&Operation| matches!(op.body, Body::Note(_)) && op.by.email != begun.by.email;
+    if let Some(comment) = ops.iter().find(is_comment) {
+        return Err(refused(format!("{} said something of it", comment.by)).help(close));
+    }
+    let others = super::all(snapshot)?.issues;
+    let names = |other: &&Issue| other.links.iter().any(|link| link.to == *id);
+    if let Some(other) = others.iter().find(names) {
+        return Err(refused(format!("{} names it", other.id)).help(close));
+    }
+    Ok(())
 }
 
 fn require_own(id: &IssueId, op: &Operation, me: &Person, has_reason: bool) -> Result<()> {

@@ -55,6 +55,11 @@ impl Round {
         format!("{MARK}{verdict}\n\n{text}")
     }
 
+    /// Whether a text would be read as a round.
+    pub fn reads(text: &str) -> bool {
+        text.trim_start().starts_with(MARK.trim_end())
+    }
+
     /// The rounds among comments, in their order.
     pub fn all(comments: &[Comment]) -> Vec<Round> {
         comments.iter().filter_map(Round::of).collect()

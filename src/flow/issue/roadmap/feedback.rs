@@ -79,6 +79,13 @@ pub(crate) fn feedback(
             by: String::new(),
             at: String::new(),
         });
+        let after = Standing::of(&rounds, errors.is_empty());
+        if after.is_spent() {
+            require_person(
+                ctx,
+                "that the last change is asked for, and the roadmap taken as it is",
+            )?;
+        }
         let note = Note::from(Said::new(NoteKind::Decision, Round::comment(verdict, text)));
         Ok(Plan {
             what: format!("roadmap feedback: {verdict}"),
@@ -92,7 +99,7 @@ pub(crate) fn feedback(
             value: Given {
                 roadmap: loaded.root.id.clone(),
                 verdict,
-                standing: Standing::of(&rounds, errors.is_empty()),
+                standing: after,
                 rounds_cap: CAP,
             },
         })
