@@ -2,7 +2,7 @@
 //! loses nothing. What may be somebody's unfinished work is named and stays: a branch that is not merged, edits that are
 //! not saved, a branch that this clone cannot see.
 //!
-//! What a killed process left is no business of `clean` but of `doctor --fix`.
+//! Leftovers of a killed process are taken away by `doctor --fix`, and not by `clean`.
 
 use super::context::Context;
 use super::leftover;
@@ -62,7 +62,7 @@ pub(crate) struct Item {
     doing: Doing,
 }
 
-/// What is done about something, with what it rests on.
+/// A step against something stale, with the facts that it rests on.
 #[derive(Clone, Debug)]
 enum Doing {
     Abandon(SessionId),
@@ -71,7 +71,7 @@ enum Doing {
     Drop(Oid),
 }
 
-/// What is asked for.
+/// The kinds and the age that somebody asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// Everything where nothing is named.

@@ -87,7 +87,8 @@ pub(super) fn require_text(text: &str) -> Result<()> {
     require_said("the text of a note", text, example.note("(for one)"))
 }
 
-/// The same for what is no note by itself. `what`: what it is to whoever typed it.
+/// Refuses a text that says nothing, is too long, or would be read as a round of feedback. `what`: the name of the text in
+/// the refusal.
 pub(super) fn require_said(what: &str, text: &str, lead: Hint) -> Result<()> {
     if text.trim().is_empty() {
         let message = format!("expected {what}, found none");

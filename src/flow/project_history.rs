@@ -133,7 +133,7 @@ fn is_true(wanted: &Option<String>, holds: impl Fn(&str) -> bool) -> bool {
     wanted.as_deref().is_none_or(holds)
 }
 
-/// What an archived session did; nothing where it was opened again.
+/// The entry of an archived session; nothing where it was opened again.
 fn entry(repo: &Repo, specs: &str, state: &State) -> Result<Option<Entry>> {
     let Some(Ending::Archived {
         commit,

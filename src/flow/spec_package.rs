@@ -178,7 +178,7 @@ pub(crate) struct Apply {
     pub reason: Option<String>,
 }
 
-/// What a package came to in a session.
+/// The result of a package that was applied to a session.
 #[derive(Debug)]
 pub(crate) struct Applied {
     pub session: SessionId,

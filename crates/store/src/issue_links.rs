@@ -45,7 +45,7 @@ pub struct IssueLinks {
     is_damaged: bool,
 }
 
-/// What is kept of an issue.
+/// The row that is kept of an issue.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkRow<'t> {
     /// The tree of its folder.
@@ -127,7 +127,7 @@ impl IssueLinks {
         self.with_changed(lines)
     }
 
-    /// What is kept of each issue, in no order.
+    /// The rows of all issues, in no order.
     pub fn rows(&self) -> impl Iterator<Item = LinkRow<'_>> {
         self.with_changed(self.rows.lines())
     }

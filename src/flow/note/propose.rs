@@ -40,7 +40,7 @@ pub(crate) struct Unfit {
     pub why: String,
 }
 
-/// What a session noted that the rules do not say yet.
+/// Notes of a session that no rule says yet.
 #[derive(Debug)]
 pub(crate) struct Proposed {
     pub session: SessionId,

@@ -6,12 +6,12 @@
 use super::{Issue, IssueId, LinkKind};
 use std::collections::{BTreeSet, HashSet};
 
-/// What is asked of an issue.
+/// The question that is asked about an issue.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
     /// All that it waits for, and whatever it names or is named by.
     Waits,
-    /// What it names is waited for by its parts, too.
+    /// Its parts wait, too, for the issues that it names.
     Holds,
     /// It is waited for with all its parts.
     Whole,

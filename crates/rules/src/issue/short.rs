@@ -48,7 +48,7 @@ const FEW: usize = 32;
 #[derive(Clone, Debug, Default)]
 pub struct ShortNames {
     all: Vec<ShortName>,
-    /// The same in order, once many are asked for: a command that shows one has no use for it.
+    /// All ids in order, made once many are asked for: a command that shows one issue needs no order.
     sorted: OnceCell<Vec<ShortName>>,
     looks: Cell<usize>,
     /// Each row of a list asks for it.

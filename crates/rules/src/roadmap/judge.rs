@@ -1,4 +1,4 @@
-//! What is wrong with a roadmap, from its issues and its document.
+//! Findings about a roadmap, from its issues and its document.
 
 use super::Cut;
 use super::check::FINDINGS;
@@ -10,7 +10,7 @@ use crate::issue::{Issue, IssueId};
 use loopx_base::findings::{Finding, Known};
 use loopx_base::hint::{Hint, command};
 
-/// What a roadmap is judged by.
+/// The issues and the document that a roadmap is judged by.
 #[derive(Clone, Copy)]
 pub struct Ground<'g> {
     pub shape: &'g Shape<'g>,
@@ -147,7 +147,7 @@ fn whole(ground: &Ground<'_>) -> Vec<Finding> {
     found
 }
 
-/// What an issue says of its wave, its phase and its milestone.
+/// Findings about the wave, the phase and the milestone of an issue.
 fn place(ground: &Ground<'_>, issue: &Issue) -> Vec<Finding> {
     let mut found = Vec::new();
     let place = ground.shape.place(&issue.id);
@@ -214,7 +214,7 @@ fn place(ground: &Ground<'_>, issue: &Issue) -> Vec<Finding> {
     found
 }
 
-/// What an issue waits for has to come before it: in an earlier wave, or in a layer in the same one.
+/// Findings about the order: each issue comes behind those that it waits for, in an earlier wave, or in a layer in the same one.
 fn order(ground: &Ground<'_>, issue: &Issue) -> Vec<Finding> {
     let mut found = Vec::new();
     let own = ground.shape.place(&issue.id).wave();

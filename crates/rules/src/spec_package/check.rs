@@ -1,4 +1,4 @@
-//! What is wrong with a package, as errors, warnings and remarks.
+//! Findings about a specification package: errors, warnings and remarks.
 
 use super::finding::Findings;
 use super::quality::quality;

@@ -15,7 +15,7 @@ pub struct LeftOut {
     pub why: &'static str,
 }
 
-/// What a spec has of a requirement.
+/// A requirement as a spec has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecKnown {
     /// No spec of the domain is there.

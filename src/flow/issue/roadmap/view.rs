@@ -113,7 +113,7 @@ pub(crate) fn list(ctx: &Context) -> Result<Vec<Listed>> {
     Ok(found)
 }
 
-/// What is wrong with a roadmap.
+/// The findings about a roadmap.
 pub(crate) fn check(ctx: &Context, typed: Option<&str>) -> Result<Checked> {
     let snapshot = ctx.store()?.snapshot()?;
     let loaded = Loaded::of(ctx, &snapshot, typed)?;

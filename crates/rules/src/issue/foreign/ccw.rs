@@ -124,7 +124,7 @@ fn one(mut fields: Fields, beside: &mut Beside, g: &mut Gather<'_>) {
     g.end(plain, fields);
 }
 
-/// What a roadmap says of the order of issues and of their wave. The notes themselves stay as they are.
+/// The order and the wave of issues as a roadmap of ccw gives them. Its notes stay as they are.
 fn depends(plain: &mut Plain, fields: &Fields) {
     let notes = fields.map.get("extended_context");
     let notes = notes.and_then(|context| context.get("notes"));
