@@ -88,9 +88,10 @@ fn invalid(error: &clap::Error, value: &str) -> String {
 }
 
 fn conflict(option: &str, prior: &str) -> String {
-    match prior.is_empty() || prior == option {
-        true => format!("expected {option} once, found it again"),
-        false => format!("expected {option} or {prior}, found both"),
+    if prior.is_empty() || prior == option {
+        format!("expected {option} once, found it again")
+    } else {
+        format!("expected {option} or {prior}, found both")
     }
 }
 

@@ -221,9 +221,10 @@ fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
     match (&done.commit, mode) {
         (Some(commit), _) => {
             let commit = commit.short();
-            let how = match done.finished {
-                true => "finished taking",
-                false => "took",
+            let how = if done.finished {
+                "finished taking"
+            } else {
+                "took"
             };
             ui.status(format!("{id}: {how} {undone} back on {target} as {commit}"));
             ui.status(format!("to read it: git show {commit}"));

@@ -101,8 +101,9 @@ fn tell(done: &Imported, from: &str, fetch: Option<String>, ui: &mut Ui) -> Exit
     } else if renamed.is_none() {
         ui.hint(command!("status").session(&done.session));
     }
-    match done.conflicts.is_empty() {
-        true => Exit::Done,
-        false => Exit::Conflict,
+    if done.conflicts.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Conflict
     }
 }

@@ -36,9 +36,10 @@ pub(crate) fn clean(args: &CleanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
         what: what?,
         days: args.older_than,
     };
-    let items = match args.yes {
-        true => flow::clean(ctx, &request)?,
-        false => flow::look(ctx, &request)?,
+    let items = if args.yes {
+        flow::clean(ctx, &request)?
+    } else {
+        flow::look(ctx, &request)?
     };
     for item in &items {
         show(item, args.yes, ui);

@@ -85,9 +85,10 @@ fn show(preview: &Preview, ui: &mut Ui) {
         ui.status(format!("{}..{}", base.short(), head.short()));
     }
     for path in preview.files.iter().take(NAMED) {
-        ui.status(match preview.outside.contains(path) {
-            true => format!("  {}  outside the plan's scope", clean(path)),
-            false => format!("  {}", clean(path)),
+        ui.status(if preview.outside.contains(path) {
+            format!("  {}  outside the plan's scope", clean(path))
+        } else {
+            format!("  {}", clean(path))
         });
     }
     let more = preview.files.len().saturating_sub(NAMED);
@@ -107,9 +108,10 @@ fn summary(preview: &Preview) -> String {
     }
     if preview.checks > 0 {
         let (passed, all) = (preview.checks_passed, preview.checks);
-        parts.push(match passed == all {
-            true => format!("{} passed", counted(all, "check")),
-            false => format!("{passed} of {} passed", counted(all, "check")),
+        parts.push(if passed == all {
+            format!("{} passed", counted(all, "check"))
+        } else {
+            format!("{passed} of {} passed", counted(all, "check"))
         });
         if preview.checks_waived > 0 {
             parts.push(format!("{} waived", preview.checks_waived));

@@ -24,10 +24,7 @@ pub struct FsckArgs {
 }
 
 pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let depth = match args.full {
-        true => Depth::Full,
-        false => Depth::New,
-    };
+    let depth = if args.full { Depth::Full } else { Depth::New };
     let checked = flow::fsck(ctx, depth, args.repair)?;
     for odd in &checked.oddities {
         ui.warn(format!("commit {} {}", odd.commit.short(), line(&odd.what)));

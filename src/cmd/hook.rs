@@ -47,10 +47,7 @@ pub(crate) fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
         Ok(Ok(Outcome::Probed(answer))) => {
             ui.out(answer);
             // A script that calls us by a line ends there, before it runs what is not ours.
-            Ok(match is_line {
-                true => Exit::Blocked,
-                false => Exit::Done,
-            })
+            Ok(if is_line { Exit::Blocked } else { Exit::Done })
         }
         Ok(Ok(Outcome::SavedHookFailed(code))) => Ok(Exit::Code(code)),
         Ok(Err(failure)) if failure.kind == Kind::Refused => Err(failure),

@@ -62,9 +62,10 @@ pub(crate) fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
         (plan, steps)
     } else {
         let repository = flow::read()?;
-        let plan = match install {
-            true => hooks::plan_install(&repository.facts)?,
-            false => hooks::plan_uninstall(&repository.facts)?,
+        let plan = if install {
+            hooks::plan_install(&repository.facts)?
+        } else {
+            hooks::plan_uninstall(&repository.facts)?
         };
         let steps = announce(&plan, |step| flow::describe(&repository, step), ui);
         if !dry_run {

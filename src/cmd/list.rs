@@ -59,9 +59,10 @@ pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if ui.is_json() {
         return Ok(Exit::Done);
     }
-    match board.sessions.is_empty() {
-        true => nothing(&board, ui),
-        false => table(&board.sessions, ctx.repo.now(), ui),
+    if board.sessions.is_empty() {
+        nothing(&board, ui)
+    } else {
+        table(&board.sessions, ctx.repo.now(), ui)
     }
     let unjudged = board.sessions.iter().filter(|one| is_unjudged(one)).count();
     if unjudged > 0 {
@@ -109,9 +110,10 @@ struct Cells {
 
 /// The cell of a session that waits for nobody, or that nobody looked at.
 fn nothing_known(one: &Listed) -> String {
-    match is_unjudged(one) {
-        true => "?".to_owned(),
-        false => "-".to_owned(),
+    if is_unjudged(one) {
+        "?".to_owned()
+    } else {
+        "-".to_owned()
     }
 }
 

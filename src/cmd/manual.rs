@@ -174,9 +174,10 @@ fn item(name: &str, means: &str, page: &mut Vec<String>) {
 /// One line of text in which roff(7) finds nothing to do.
 fn text(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
-    match line.starts_with(['.', '\'']) {
-        true => format!("\\&{line}"),
-        false => line,
+    if line.starts_with(['.', '\'']) {
+        format!("\\&{line}")
+    } else {
+        line
     }
 }
 

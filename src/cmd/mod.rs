@@ -146,9 +146,10 @@ fn tell_policy_moved<T>(ctx: &Context, done: &Done<T>, ui: &mut Ui) -> Option<Po
 /// The findings that are open, one a line, each with what there is to say of it.
 fn finding_lines(ui: &mut Ui, findings: &[FindingView]) {
     for finding in findings.iter().filter(|one| one.open) {
-        let mark = match finding.blocking {
-            true => ui.paint(style::WARN, "open"),
-            false => ui.paint(style::DIM, "note"),
+        let mark = if finding.blocking {
+            ui.paint(style::WARN, "open")
+        } else {
+            ui.paint(style::DIM, "note")
         };
         ui.out(format!("  {mark}  {}", line(&finding.words())));
         if let Some(said) = &finding.answer {

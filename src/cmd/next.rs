@@ -30,8 +30,9 @@ pub(crate) fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             format!("session {id} waits for something that you write; no command is next"),
         ),
     };
-    Err(match advised.advice.is_empty() {
-        true => failure,
-        false => failure.help(advised.advice),
+    Err(if advised.advice.is_empty() {
+        failure
+    } else {
+        failure.help(advised.advice)
     })
 }

@@ -23,9 +23,10 @@ pub(crate) fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         preview.transition
     ));
     for (artifact, blob) in &preview.files {
-        let edited = match preview.edited.contains(artifact) {
-            true => "  (edited, not saved yet)",
-            false => "",
+        let edited = if preview.edited.contains(artifact) {
+            "  (edited, not saved yet)"
+        } else {
+            ""
         };
         ui.out(format!("  {}  {artifact}{edited}", blob.short()));
     }
@@ -42,8 +43,9 @@ pub(crate) fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     check_lines(ui, "check   ", &preview.checks);
     blocker_lines(ui, &preview.blockers);
     ui.hint(&preview.next_action);
-    Ok(match preview.blockers.is_empty() {
-        true => Exit::Done,
-        false => Exit::Blocked,
+    Ok(if preview.blockers.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Blocked
     })
 }

@@ -84,13 +84,14 @@ fn require_month(typed: &str) -> Result<()> {
         None => is_digits(typed, 4),
         Some((year, month)) => is_digits(year, 4) && is_digits(month, 2),
     };
-    match is_one {
-        true => Ok(()),
-        false => Err(Failure::usage(
+    if is_one {
+        Ok(())
+    } else {
+        Err(Failure::usage(
             Code::DateInvalid,
             format!("expected a month like 2026-01, or a year, found `{typed}`"),
         )
-        .help(command!("history --month 2026-01"))),
+        .help(command!("history --month 2026-01")))
     }
 }
 

@@ -38,24 +38,23 @@ pub(crate) fn redact(args: &RedactArgs, ctx: &Context, ui: &mut Ui) -> Result<Ex
     for place in &report.places {
         ui.out(format!("{}:{}", line(&place.file), place.line));
     }
-    match report.dry_run {
-        true => {
-            ui.status(format!(
-                "would make {} again without what stands in {}; nothing was changed",
-                counted(report.commits, "commit"),
-                counted(report.places.len(), "place")
-            ));
-            ui.hint(match &args.text_from {
-                Some(file) => command!("redact --text-from {}", file),
-                None => command!("redact"),
-            });
-        }
-        false => ui.status(format!(
+    if report.dry_run {
+        ui.status(format!(
+            "would make {} again without what stands in {}; nothing was changed",
+            counted(report.commits, "commit"),
+            counted(report.places.len(), "place")
+        ));
+        ui.hint(match &args.text_from {
+            Some(file) => command!("redact --text-from {}", file),
+            None => command!("redact"),
+        });
+    } else {
+        ui.status(format!(
             "made {} again without what stood in {}; the branch is at {}",
             counted(report.commits, "commit"),
             counted(report.places.len(), "place"),
             report.tip.short()
-        )),
+        ))
     }
     left(&report, ui);
     ui.json("redact", &report);

@@ -46,9 +46,10 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
         let found = resolve::conflicts(ctx)?;
         text(&found, ui);
         ui.json("resolve", &found);
-        return Ok(match found.is_empty() {
-            true => Exit::Done,
-            false => Exit::Conflict,
+        return Ok(if found.is_empty() {
+            Exit::Done
+        } else {
+            Exit::Conflict
         });
     }
     let text = match (&args.side, &args.file) {

@@ -119,15 +119,14 @@ fn files(shown: &ReviewShown, ui: &mut Ui) {
             (Some(added), Some(removed)) => format!("+{added} -{removed}"),
             _ => "binary or long".to_owned(),
         };
-        let outside = match file.in_scope {
-            true => String::new(),
-            false => {
-                let scope = line(&shown.scope.join(", "));
-                format!(
-                    "  {}",
-                    ui.paint(style::WARN, &format!("outside the plan's scope ({scope})"))
-                )
-            }
+        let outside = if file.in_scope {
+            String::new()
+        } else {
+            let scope = line(&shown.scope.join(", "));
+            format!(
+                "  {}",
+                ui.paint(style::WARN, &format!("outside the plan's scope ({scope})"))
+            )
         };
         ui.out(format!("  {name:wide$}  {counts}{outside}"));
     }

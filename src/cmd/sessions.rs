@@ -152,9 +152,10 @@ pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
         (None, Some(file)) => Some(super::artifacts::read_text(&file)?),
         (None, None) => None,
     };
-    let about = match issues.is_empty() {
-        true => None,
-        false => Some(crate::flow::issue::sessions::request(ctx, &issues)?),
+    let about = if issues.is_empty() {
+        None
+    } else {
+        Some(crate::flow::issue::sessions::request(ctx, &issues)?)
     };
     let named = (!name.is_empty()).then(|| name.join(" "));
     let request = StartRequest {

@@ -233,10 +233,7 @@ fn state(needed: bool, dry_run: bool) -> &'static str {
 }
 
 fn role(needed: bool) -> anstyle::Style {
-    match needed {
-        true => style::GOOD,
-        false => style::DIM,
-    }
+    if needed { style::GOOD } else { style::DIM }
 }
 
 /// With --json they are in the document.

@@ -66,8 +66,5 @@ pub(crate) fn run(args: &ContextArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
             "complete": complete, "rows": rows, "left_out": shown.manifest.left_out,
         }),
     );
-    Ok(match complete {
-        true => Exit::Done,
-        false => Exit::Blocked,
-    })
+    Ok(if complete { Exit::Done } else { Exit::Blocked })
 }

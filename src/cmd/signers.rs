@@ -53,8 +53,9 @@ pub(crate) fn run(command: SignersCommand, ctx: &Context, ui: &mut Ui) -> Result
         }
     ));
     ui.json("signers check", &report);
-    Ok(match report.open.is_empty() {
-        true => Exit::Done,
-        false => Exit::Blocked,
+    Ok(if report.open.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Blocked
     })
 }

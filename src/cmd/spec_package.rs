@@ -165,9 +165,10 @@ fn check(
             "stories": package.stories,
         }),
     );
-    Ok(match is_refused {
-        true => Exit::Blocked,
-        false => Exit::Done,
+    Ok(if is_refused {
+        Exit::Blocked
+    } else {
+        Exit::Done
     })
 }
 
@@ -186,10 +187,7 @@ fn matrix(place: &Place, open: impl Fn() -> Result<Context>, ui: &mut Ui) -> Res
         "spec package matrix",
         &json!({ "session": found.session, "complete": complete, "requirements": found.rows }),
     );
-    Ok(match complete {
-        true => Exit::Done,
-        false => Exit::Blocked,
-    })
+    Ok(if complete { Exit::Done } else { Exit::Blocked })
 }
 
 fn show(row: &Row, ui: &mut Ui) {

@@ -63,8 +63,9 @@ pub(super) fn coverage(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "next_action": next,
         }),
     );
-    Ok(match complete || !found.asked {
-        true => Exit::Done,
-        false => Exit::Blocked,
+    Ok(if complete || !found.asked {
+        Exit::Done
+    } else {
+        Exit::Blocked
     })
 }

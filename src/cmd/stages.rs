@@ -315,12 +315,13 @@ pub(crate) fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui,
             "plan",
             &done,
-            &match done.value.returns {
-                true => "one more return to the plan is allowed".to_owned(),
-                false => format!(
+            &if done.value.returns {
+                "one more return to the plan is allowed".to_owned()
+            } else {
+                format!(
                     "{} drafts are allowed now",
                     done.state.max_plan_iterations()
-                ),
+                )
             },
         ));
     }
@@ -547,9 +548,10 @@ fn tell(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<Outcome>, said: &
         _ => false,
     };
     for (number, finding) in open.iter().filter(of_stage) {
-        let round = match is_of_plan(&finding.value.lane) {
-            true => "draft",
-            false => "round",
+        let round = if is_of_plan(&finding.value.lane) {
+            "draft"
+        } else {
+            "round"
         };
         ui.status(format!(
             "  finding {number}, {} on {round} {}: {}",

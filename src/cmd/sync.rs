@@ -48,16 +48,14 @@ pub(crate) fn sync(args: SyncArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         unattended: unattended || !std::io::stdin().is_terminal() && !is_watched,
     };
     let mut stderr = std::io::stderr();
-    let live: Option<&mut (dyn Write + Send)> = match is_watched {
-        true => Some(&mut stderr),
-        false => None,
-    };
+    let live: Option<&mut (dyn Write + Send)> = if is_watched { Some(&mut stderr) } else { None };
     let report = sync::sync(ctx, &request, live)?;
     text(&report, &request, ui);
     ui.json("sync", &report);
-    Ok(match report.conflicts.is_empty() {
-        true => Exit::Done,
-        false => Exit::Conflict,
+    Ok(if report.conflicts.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Conflict
     })
 }
 
@@ -142,9 +140,10 @@ pub(super) fn way_on(damaged: &[Flaw], branch: &str) -> Option<Hint> {
     let Some(one) = damaged.iter().find(|one| !one.is_mendable) else {
         return Some(command!("fsck --repair"));
     };
-    let path = match one.session.contains('/') {
-        true => clean(&one.session).to_string(),
-        false => format!("sessions/{}", clean(&one.session)),
+    let path = if one.session.contains('/') {
+        clean(&one.session).to_string()
+    } else {
+        format!("sessions/{}", clean(&one.session))
     };
     let branch = clean(branch);
     Some(hint![format!(
@@ -167,9 +166,10 @@ const TOLD: usize = 20;
 
 /// Whose sessions moved and how, one line each.
 fn moved(report: &Report, ui: &mut Ui) {
-    let not_yet = match report.dry_run {
-        true => " (not taken yet)",
-        false => "",
+    let not_yet = if report.dry_run {
+        " (not taken yet)"
+    } else {
+        ""
     };
     for one in report.moved.iter().take(TOLD) {
         ui.status(format!(
@@ -221,9 +221,10 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
         });
     }
     lost(&report.remote, &report.taken_away, report.dry_run, ui);
-    let mended = match report.dry_run {
-        true => "would be computed again",
-        false => "computed again",
+    let mended = if report.dry_run {
+        "would be computed again"
+    } else {
+        "computed again"
     };
     flaws(
         (&report.remote, mended),

@@ -118,9 +118,10 @@ fn number(count: u32) -> usize {
 fn say(told: &Told, did: &str, ui: &mut Ui) {
     let stage = told.state.stage;
     for (at, one) in told.moved.iter().enumerate() {
-        let now = match at + 1 == told.moved.len() {
-            true => format!("; now in stage {stage}"),
-            false => String::new(),
+        let now = if at + 1 == told.moved.len() {
+            format!("; now in stage {stage}")
+        } else {
+            String::new()
         };
         ui.status(format!(
             "{}: {did} `{}` of {} ({}){now}",

@@ -347,9 +347,10 @@ fn how_far(state: &State, stored: &str) -> impl Fn(&TaskId) -> Status {
 fn require_build(state: &State) -> Result<()> {
     let path = Artifact::TaskList;
     if state.is_open(path) {
-        let lead = match state.artifacts.contains_key(&path) {
-            true => command!("edit {path}"),
-            false => command!("task add TITLE"),
+        let lead = if state.artifacts.contains_key(&path) {
+            command!("edit {path}")
+        } else {
+            command!("task add TITLE")
         };
         let message = format!(
             "the session is in stage {}: nothing is approved yet, and the list is open",

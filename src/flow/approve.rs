@@ -144,9 +144,10 @@ pub(super) fn meant(facts: &Facts<'_>, ends: Ends) -> Result<Transition> {
             Code::InvalidTransition,
             format!("{found} needs no approval"),
         )
-        .help(match view.profile().has(found) {
-            true => found.command(),
-            false => gate::next_action(view),
+        .help(if view.profile().has(found) {
+            found.command()
+        } else {
+            gate::next_action(view)
         }));
     }
     Ok(found)
@@ -185,12 +186,13 @@ fn decide(
                 Code::ApprovedAlready,
                 format!("{who} has approved {transition} with this content"),
             )
-            .help(match credentials.people(&weighed) >= required {
-                true => transition.command(),
-                false => hint![
+            .help(if credentials.people(&weighed) >= required {
+                transition.command()
+            } else {
+                hint![
                     "ask another person to run: ",
                     facts.policy.approve_command(transition)
-                ],
+                ]
             }));
         }
         people += credentials.people(&weighed);

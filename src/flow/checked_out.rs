@@ -266,14 +266,13 @@ pub(crate) fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Change
         let old = ctx.repo.edit_tree(Some(&tree), &before)?;
         ctx.repo.keep(&old)?;
         let is_new = |entry: &Option<Entry>| entry.is_none();
-        let moved = match before.values().any(is_new) && is_sparse(worktree)? {
+        let moved = if before.values().any(is_new) && is_sparse(worktree)? {
             // Which new files belong here, git alone knows.
-            true => {
-                written.retain(|path| !before.contains_key(*path));
-                removed.retain(|path| !before.contains_key(*path));
-                switch(worktree, &old, &tree)
-            }
-            false => move_index(worktree, &old, &tree),
+            written.retain(|path| !before.contains_key(*path));
+            removed.retain(|path| !before.contains_key(*path));
+            switch(worktree, &old, &tree)
+        } else {
+            move_index(worktree, &old, &tree)
         };
         ctx.repo.release();
         moved?;

@@ -143,9 +143,10 @@ fn done(look: &Look<'_>, item: &Item) -> Result<()> {
             act(&context_of(ctx, id)?, Needs::Operations, |facts| {
                 look.require_old(&facts.state, &facts.operations)?;
                 require_none(id, look.holds(&facts.state, &facts.operations)?)?;
-                match facts.saved.is_empty() && facts.outputs.is_empty() {
-                    true => Ok(abandoning(facts, Some(why.clone()))),
-                    false => Err(moved_on(id)),
+                if facts.saved.is_empty() && facts.outputs.is_empty() {
+                    Ok(abandoning(facts, Some(why.clone())))
+                } else {
+                    Err(moved_on(id))
                 }
             })
             .map(drop)
@@ -154,10 +155,11 @@ fn done(look: &Look<'_>, item: &Item) -> Result<()> {
             act_beside(&context_of(ctx, id)?, Needs::Operations, |facts| {
                 look.require_old(&facts.state, &facts.operations)?;
                 require_none(id, look.of_another(&facts.state, &facts.operations))?;
-                match facts.state.branch.as_ref() == Some(branch) {
-                    true => Ok(Act::new(Event::Unbound, format!("unbind {branch}"), ())
-                        .reason(Some(item.why.clone()))),
-                    false => Err(moved_on(id)),
+                if facts.state.branch.as_ref() == Some(branch) {
+                    Ok(Act::new(Event::Unbound, format!("unbind {branch}"), ())
+                        .reason(Some(item.why.clone())))
+                } else {
+                    Err(moved_on(id))
                 }
             })
             .map(drop)
@@ -235,9 +237,10 @@ impl<'c> Look<'c> {
     }
 
     fn require_old(&self, state: &State, operations: &[Operation]) -> Result<()> {
-        match self.is_old(state, operations) {
-            true => Ok(()),
-            false => Err(moved_on(&state.id)),
+        if self.is_old(state, operations) {
+            Ok(())
+        } else {
+            Err(moved_on(&state.id))
         }
     }
 
@@ -440,9 +443,10 @@ impl<'c> Look<'c> {
             }
             self.found.push(Item {
                 what: Stale::Refs,
-                why: match is_in {
-                    true => "what it keeps is in the branch of sessions".to_owned(),
-                    false => "it keeps a history that was put aside".to_owned(),
+                why: if is_in {
+                    "what it keeps is in the branch of sessions".to_owned()
+                } else {
+                    "it keeps a history that was put aside".to_owned()
                 },
                 kept: (!is_in)
                     .then(|| format!("nothing else has it: git log --oneline {name} shows it")),

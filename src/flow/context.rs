@@ -288,13 +288,14 @@ impl Context {
 
     /// Refuses a tree from which one program would read this policy and another one that policy.
     pub fn require_one(&self, tree: &Oid, path: &str, label: &str) -> Result<()> {
-        match self.repo.has_twice(tree, path)? {
-            false => Ok(()),
-            true => Err(Failure::refused(
+        if self.repo.has_twice(tree, path)? {
+            Err(Failure::refused(
                 Code::PolicyInvalid,
                 format!("{label}: expected one `{path}` in the tree, found a name of it twice"),
             )
-            .help("git fsck  (names the tree), then set the branch back to before its commit")),
+            .help("git fsck  (names the tree), then set the branch back to before its commit"))
+        } else {
+            Ok(())
         }
     }
 }

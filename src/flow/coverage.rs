@@ -70,13 +70,14 @@ pub(super) fn unproven(state: &State, texts: &Texts) -> Vec<String> {
 pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker>, Vec<String>)> {
     let asked: Vec<String> = waivers.scenarios.iter().map(|name| fold(name)).collect();
     if facts.policy.archive.evidence == EvidenceRule::Off {
-        return match asked.is_empty() {
-            true => Ok((Vec::new(), Vec::new())),
-            false => Err(Failure::usage(
+        return if asked.is_empty() {
+            Ok((Vec::new(), Vec::new()))
+        } else {
+            Err(Failure::usage(
                 Code::WaiverUnused,
                 "nothing has to be waived: the policy asks for no evidence",
             )
-            .help("leave --waive out; evidence = \"off\" stands below [archive] in loopx.toml")),
+            .help("leave --waive out; evidence = \"off\" stands below [archive] in loopx.toml"))
         };
     }
     let delta = delta::read(&facts.texts).map_or_else(Delta::default, |(delta, _)| delta);

@@ -151,10 +151,11 @@ fn identity(ctx: &Context) -> Check {
 
 fn settings(ctx: &Context) -> Check {
     let faults = settings::faults(|key| ctx.repo.config(key));
-    match faults.is_empty() {
-        true => check("settings", Level::Fine, "each says something"),
-        false => check("settings", Level::Problem, faults.join("; "))
-            .help("git config --show-origin --get-regexp '^loopx\\.'"),
+    if faults.is_empty() {
+        check("settings", Level::Fine, "each says something")
+    } else {
+        check("settings", Level::Problem, faults.join("; "))
+            .help("git config --show-origin --get-regexp '^loopx\\.'")
     }
 }
 
@@ -343,11 +344,11 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
                 .map(|one| format!("{} ({})", one.name, one.why))
                 .collect();
             let check = check("copies", Level::Note, names.join(", "));
-            match left.iter().any(|one| one.is_stored && !one.is_here) {
-                true => check.help(
-                    command!("doctor --fix").note("(takes away what is stored as it stands)"),
-                ),
-                false => check.help("look at them: nothing else has what is in them"),
+            if left.iter().any(|one| one.is_stored && !one.is_here) {
+                check
+                    .help(command!("doctor --fix").note("(takes away what is stored as it stands)"))
+            } else {
+                check.help("look at them: nothing else has what is in them")
             }
         }
         Err(failure) => Check::failed("copies", failure),
@@ -518,9 +519,10 @@ fn bases(ctx: &Context, store: &Store<'_>) -> Check {
                     0 => String::new(),
                     more => format!(", and {more} more"),
                 };
-                let level = match ctx.repo.is_shallow() {
-                    true => Level::Note,
-                    false => Level::Problem,
+                let level = if ctx.repo.is_shallow() {
+                    Level::Note
+                } else {
+                    Level::Problem
                 };
                 let found = format!("{}{more}", first.message);
                 check("bases", level, found).help(first.help.clone().unwrap_or_default())

@@ -188,9 +188,10 @@ pub fn wire(ctx: &Context, uninstall: bool, dry_run: bool) -> Result<Wiring> {
     let mut changed = Vec::new();
     for driver in &DRIVERS {
         let line = driver.attribute(&paths);
-        let edited = match uninstall {
-            true => without(&new, &line),
-            false => with(&new, &line),
+        let edited = if uninstall {
+            without(&new, &line)
+        } else {
+            with(&new, &line)
         };
         if edited != new {
             changed.push(line);

@@ -130,9 +130,10 @@ pub(crate) fn run(
     let (log, truncated) = kept(&recording)?;
     let log = ctx.repo.write_blob(&log)?;
     // An output that is nowhere whole has the name of what is kept of it.
-    let output = match recording.bytes > MOST {
-        true => log.clone(),
-        false => ctx.repo.hash_file(recording.output.path())?,
+    let output = if recording.bytes > MOST {
+        log.clone()
+    } else {
+        ctx.repo.hash_file(recording.output.path())?
     };
     let mut done = act(ctx, Needs::Code, |facts| {
         let after = code_tree(facts)?;
@@ -352,12 +353,13 @@ fn require_agreed(
         reviewed: None,
     };
     let faults = words.faults(ctx, policy, &[])?;
-    match faults.is_empty() {
-        true => Ok(()),
-        false => refused(
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        refused(
             "the plan that names the command is not approved as policy wants it",
             faults,
-        ),
+        )
     }
 }
 

@@ -90,13 +90,14 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
             format!("not committed yet: {}", files.join(", ")),
         )
         .help(
-            match code
+            if code
                 .uncommitted
                 .iter()
                 .any(|one| one.state == gate::FileState::Untracked)
             {
-                true => Hint::git("add --all"),
-                false => Hint::git("commit --all"),
+                Hint::git("add --all")
+            } else {
+                Hint::git("commit --all")
             },
         ));
     }
@@ -271,9 +272,10 @@ fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<b
                 let told = reviewed.value.verdict.as_ref();
                 done.self_reviewed = told.is_some_and(|verdict| !verdict.dependence.is_empty());
                 done.state = reviewed.state;
-                done.steps.push(match done.self_reviewed {
-                    true => "self-reviewed".to_owned(),
-                    false => "reviewed".to_owned(),
+                done.steps.push(if done.self_reviewed {
+                    "self-reviewed".to_owned()
+                } else {
+                    "reviewed".to_owned()
                 });
             } else {
                 let dependence = given.map(|verdict| &verdict.value.dependence);
@@ -318,12 +320,13 @@ fn approve(ctx: &Context, request: &FinishRequest, done: &mut Finished, to: Stag
     done.state = given.state;
     let approved = &given.value;
     let is_enough = approved.people >= approved.required;
-    done.steps.push(match is_enough {
-        true => format!("approved {}", approved.transition),
-        false => format!(
+    done.steps.push(if is_enough {
+        format!("approved {}", approved.transition)
+    } else {
+        format!(
             "approved {} by {} of {} people",
             approved.transition, approved.people, approved.required
-        ),
+        )
     });
     if !is_enough {
         done.stopped = Some(

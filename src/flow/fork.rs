@@ -97,9 +97,10 @@ fn from_tip(
         .iter()
         .map(ToString::to_string)
         .collect();
-    let listed = match names.is_empty() {
-        true => "none is active there".to_owned(),
-        false => names.join(", "),
+    let listed = if names.is_empty() {
+        "none is active there".to_owned()
+    } else {
+        names.join(", ")
     };
     let Some(wanted) = wanted else {
         let message = format!("expected the session to take in from {from}: {listed}");

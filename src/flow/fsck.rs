@@ -165,10 +165,12 @@ fn signatures(
             unsigned.push(name);
         }
     }
-    Ok(match unsigned.is_empty() {
-        false => Signed::Damaged(Damage::signatures(id, why.join("; "), unsigned)),
-        true if can_check() => Signed::Whole,
-        true => Signed::Unchecked,
+    Ok(if !unsigned.is_empty() {
+        Signed::Damaged(Damage::signatures(id, why.join("; "), unsigned))
+    } else if can_check() {
+        Signed::Whole
+    } else {
+        Signed::Unchecked
     })
 }
 

@@ -106,9 +106,10 @@ fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
         None => None,
     };
     if let Some(passed) = once.as_ref().and_then(Once::recall) {
-        return Ok(match passed {
-            true => Outcome::Passed(Vec::new()),
-            false => Outcome::RefusedAlready,
+        return Ok(if passed {
+            Outcome::Passed(Vec::new())
+        } else {
+            Outcome::RefusedAlready
         });
     }
     let outcome = match event {

@@ -177,9 +177,10 @@ fn judge(ctx: &Context, making: &Making, policy: &Policy) -> Result<Outcome> {
     }
     let offences = Rules::new(&making.state, policy)?.judge(&making.paths);
     let is_refused = offences.iter().any(|offence| offence.refused);
-    let lead = match is_refused && making.state.stage < Stage::Build {
-        true => next::after(ctx, &making.state.id),
-        false => None,
+    let lead = if is_refused && making.state.stage < Stage::Build {
+        next::after(ctx, &making.state.id)
+    } else {
+        None
     };
     let lead = lead.as_ref().and_then(|lead| lead.command());
     Ok(

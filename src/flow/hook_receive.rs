@@ -182,9 +182,10 @@ impl<'a> Server<'a> {
             return Ok(findings);
         }
         // What a protected branch takes, no session that somebody bound to it decides.
-        let bound = match protected {
-            true => None,
-            false => sessions.bound_to(branch)?.filter(|state| state.is_active()),
+        let bound = if protected {
+            None
+        } else {
+            sessions.bound_to(branch)?.filter(|state| state.is_active())
         };
         if !protected && bound.is_none() {
             return Ok(findings);

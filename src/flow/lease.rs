@@ -116,9 +116,10 @@ pub(super) fn renew(ctx: &Context) -> Result<()> {
     }
     let renewed = act_beside(ctx, Needs::Stage, |facts| {
         let known = facts.state.build.claim.as_ref();
-        let claim = match known.is_some_and(|claim| is_own(&claim.value)) {
-            true => hold(facts, &owner)?,
-            false => None,
+        let claim = if known.is_some_and(|claim| is_own(&claim.value)) {
+            hold(facts, &owner)?
+        } else {
+            None
         };
         match claim {
             Some(claim) => {

@@ -77,9 +77,10 @@ pub(crate) fn list(ctx: &Context, request: &Request) -> Result<Board> {
         Some(branch) => snapshot.bound_to(&branch)?,
         None => Vec::new(),
     };
-    let who = match request.mine {
-        true => Some(ctx.repo.identity()?.author),
-        false => None,
+    let who = if request.mine {
+        Some(ctx.repo.identity()?.author)
+    } else {
+        None
     };
     let (mut sessions, mut left_out, mut ended) = (Vec::new(), 0, 0);
     let archived = request.all;
@@ -194,9 +195,10 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
         one.judged = true;
         one.to_write = look.advised.next == Next::Write;
         let next = look.advised.command().cloned();
-        one.next_action = match one.current {
-            true => next,
-            false => next.map(|next| next.in_session(&one.session)),
+        one.next_action = if one.current {
+            next
+        } else {
+            next.map(|next| next.in_session(&one.session))
         };
         one.waits = look.advised.waiting().cloned();
     }

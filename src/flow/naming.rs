@@ -53,9 +53,10 @@ impl Context {
         {
             let here = self.head()?.branch;
             // It has ended, and its branch is nobody's since.
-            return match here.as_ref() == Some(branch) {
-                true => Ok((id, false)),
-                false => Err(self.elsewhere(&id, branch, here.as_deref())?),
+            return if here.as_ref() == Some(branch) {
+                Ok((id, false))
+            } else {
+                Err(self.elsewhere(&id, branch, here.as_deref())?)
             };
         }
         Ok((id, true))
@@ -184,12 +185,12 @@ impl Context {
         let is_known =
             self.repo.find_ref(&name)?.is_some() || !self.repo.tracking_refs(branch)?.is_empty();
         let word = loopx_base::shell_word(branch);
-        Ok(match is_known {
-            true if self.repo.work_dir().is_none() => {
-                format!("git worktree add ../work {word}").into()
-            }
-            true => format!("git switch {word}").into(),
-            false => super::upstream::rebind(self, id)?,
+        Ok(if !is_known {
+            super::upstream::rebind(self, id)?
+        } else if self.repo.work_dir().is_none() {
+            format!("git worktree add ../work {word}").into()
+        } else {
+            format!("git switch {word}").into()
         })
     }
 }

@@ -82,9 +82,10 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     }
     // Reading needs no identity; where there is none, nothing is said of what it may do.
     let identity = ctx.reader();
-    let edits = match state.is_active() {
-        true => std::mem::take(&mut peek.edits),
-        false => super::workcopy::Edits::default(),
+    let edits = if state.is_active() {
+        std::mem::take(&mut peek.edits)
+    } else {
+        super::workcopy::Edits::default()
     };
     let with = (None, sign::Depth::Everything);
     let facts = gather_with(ctx, snapshot, session, edits, Needs::Stage, with)?;
@@ -183,9 +184,10 @@ fn first(
         return Ok(Some(command!("checkout").session(id).into()));
     }
     if archive::has_conflicts(ctx, id) {
-        return Ok(Some(match state.is_active() {
-            true => command!("archive --continue").into(),
-            false => command!("archive {id} --continue").into(),
+        return Ok(Some(if state.is_active() {
+            command!("archive --continue").into()
+        } else {
+            command!("archive {id} --continue").into()
         }));
     }
     if !state.is_active() {
@@ -250,11 +252,12 @@ fn nodes_with(facts: &Facts<'_>, field: &str) -> Vec<Node> {
     let text = facts.texts.get(&Artifact::TaskList);
     let is_asked =
         facts.state.stage == Stage::Build && text.is_some_and(|text| text.contains(field));
-    match is_asked {
-        true => plan::now(&facts.texts, &facts.state)
+    if is_asked {
+        plan::now(&facts.texts, &facts.state)
             .map(std::borrow::Cow::into_owned)
-            .unwrap_or_default(),
-        false => Vec::new(),
+            .unwrap_or_default()
+    } else {
+        Vec::new()
     }
 }
 
@@ -343,9 +346,10 @@ fn moved(
         None => false,
     };
     let why = found.message();
-    let lead = match has_it {
-        true => command!("rebase --onto {} --reason WHY", found.commit.short()).because(&why),
-        false => Hint::git(format!("merge {}", loopx_base::shell_word(&found.target))),
+    let lead = if has_it {
+        command!("rebase --onto {} --reason WHY", found.commit.short()).because(&why)
+    } else {
+        Hint::git(format!("merge {}", loopx_base::shell_word(&found.target)))
     };
     let policy = policy_at(ctx, Some(&found.commit))?;
     Ok(Some(next::Moved { policy, lead, why }))
@@ -354,9 +358,10 @@ fn moved(
 /// The branch that an archive has to name.
 fn onto(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Option<String>> {
     let is_detached = worktree.is_some_and(|worktree| worktree.branch.is_none());
-    match state.stage == Stage::Done && state.branch.is_none() && is_detached {
-        true => archive::likely_target(ctx, state),
-        false => Ok(None),
+    if state.stage == Stage::Done && state.branch.is_none() && is_detached {
+        archive::likely_target(ctx, state)
+    } else {
+        Ok(None)
     }
 }
 

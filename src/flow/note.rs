@@ -142,9 +142,10 @@ impl Look {
 fn is_named(record: &NoteRecord, typed: &str) -> bool {
     let typed = typed.trim_start_matches('@');
     let is_number = typed.len() <= 7 && typed.bytes().all(|byte| byte.is_ascii_digit());
-    match is_number {
-        true => typed.parse() == Ok(record.seq),
-        false => typed.len() >= 4 && record.op.as_str().starts_with(&typed.to_lowercase()),
+    if is_number {
+        typed.parse() == Ok(record.seq)
+    } else {
+        typed.len() >= 4 && record.op.as_str().starts_with(&typed.to_lowercase())
     }
 }
 
@@ -341,12 +342,13 @@ fn require_task(facts: Option<&Facts<'_>>, task: &str) -> Result<()> {
         )
         .help("name the session with -s"));
     };
-    match plan::ids(&facts.texts, &facts.state).contains(task) {
-        true => Ok(()),
-        false => Err(
+    if plan::ids(&facts.texts, &facts.state).contains(task) {
+        Ok(())
+    } else {
+        Err(
             Failure::not_found(Code::TaskUnknown, format!("there is no task `{task}`"))
                 .help(command!("task list")),
-        ),
+        )
     }
 }
 
@@ -421,9 +423,10 @@ pub(crate) fn answer(ctx: &Context, number: u64, text: &str) -> Result<Noted> {
             }),
             None => {
                 let open: Vec<String> = open.iter().map(|one| format!("@{}", one.seq)).collect();
-                let open = match open.is_empty() {
-                    true => "none is".to_owned(),
-                    false => format!("open are {}", open.join(", ")),
+                let open = if open.is_empty() {
+                    "none is".to_owned()
+                } else {
+                    format!("open are {}", open.join(", "))
                 };
                 Err(Failure::not_found(
                     Code::QuestionUnknown,

@@ -54,9 +54,10 @@ pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
     let transition = approve::meant(&facts, ends)?;
     let view = facts.view();
     let blockers = gate::blockers(view, transition);
-    let checks = match gate::covers_code(transition) {
-        true => gate::audit(view),
-        false => Vec::new(),
+    let checks = if gate::covers_code(transition) {
+        gate::audit(view)
+    } else {
+        Vec::new()
     };
     let files = gate::covered_files(&facts.state, transition);
     let edited = facts.saved.iter().copied();

@@ -205,9 +205,10 @@ fn files(repo: &Repo, state: &State, archive: Option<&Oid>) -> Result<Option<Vec
     let base = reviewed.and_then(|one| one.base.clone());
     let base = base.or_else(|| state.base.clone());
     let tree = |commit: &Oid| -> Result<Option<Oid>> {
-        Ok(match repo.contains(commit)? {
-            true => Some(repo.commit_info(commit)?.tree),
-            false => None,
+        Ok(if repo.contains(commit)? {
+            Some(repo.commit_info(commit)?.tree)
+        } else {
+            None
         })
     };
     let Some(head) = head.as_ref().map(tree).transpose()?.flatten() else {

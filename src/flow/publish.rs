@@ -144,22 +144,21 @@ fn decided<T>(
     // Refused where the branch there is damaged, or was set back.
     let met = store.plan_meeting(identity, tip, &label, Linear::No)?.tip;
     let facts = gather(ctx, &there, &session, None, needs, Some(identity))?;
-    let act = match met == *tip {
-        true => decide(&facts)?,
-        false => {
-            let both = Snapshot::at(&ctx.repo, met, &label)?;
-            let known = load_active(&both, &id)?;
-            let seen = gather(ctx, &both, &known, None, needs, Some(identity))?;
-            let act = decide(&seen)?;
-            require_shared(&act.body, (&known.state, &session.state), remote)?;
-            require_ready(
-                &act.body,
-                &seen.texts,
-                (&known.state, &session.state),
-                remote,
-            )?;
-            act
-        }
+    let act = if met == *tip {
+        decide(&facts)?
+    } else {
+        let both = Snapshot::at(&ctx.repo, met, &label)?;
+        let known = load_active(&both, &id)?;
+        let seen = gather(ctx, &both, &known, None, needs, Some(identity))?;
+        let act = decide(&seen)?;
+        require_shared(&act.body, (&known.state, &session.state), remote)?;
+        require_ready(
+            &act.body,
+            &seen.texts,
+            (&known.state, &session.state),
+            remote,
+        )?;
+        act
     };
     let decision = build(ctx, &there, &session, facts, act, identity)?;
     let made = store.commit_ahead(identity, &there, decision)?;
@@ -172,9 +171,10 @@ fn require_shared(body: &Body, (known, there): (&State, &State), remote: &str) -
         return Ok(());
     };
     let id = event.task();
-    match known.task(id) == there.task(id) {
-        true => Ok(()),
-        false => Err(not_shared(&format!("what happened to {id} here"), remote)),
+    if known.task(id) == there.task(id) {
+        Ok(())
+    } else {
+        Err(not_shared(&format!("what happened to {id} here"), remote))
     }
 }
 

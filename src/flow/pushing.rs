@@ -62,9 +62,10 @@ pub(super) fn unheard(repo: &Repo) -> BTreeSet<OpId> {
         }
         let age = entry.metadata().and_then(|meta| meta.modified());
         let age = age.ok().and_then(|at| at.elapsed().ok());
-        match age.is_some_and(|age| age > Duration::from_secs(u64::from(MAX_LEASE))) {
-            true => drop(fs::remove_file(entry.path())),
-            false => drop(found.insert(op)),
+        if age.is_some_and(|age| age > Duration::from_secs(u64::from(MAX_LEASE))) {
+            drop(fs::remove_file(entry.path()))
+        } else {
+            found.insert(op);
         }
     }
     found

@@ -74,9 +74,10 @@ pub(crate) struct Report {
 pub(crate) fn redact(ctx: &Context, request: &Request) -> Result<Report> {
     let store = ctx.store()?;
     store.require_undisturbed()?;
-    let opening = match request.dry_run {
-        true => None,
-        false => Some(Opening::of(ctx)?),
+    let opening = if request.dry_run {
+        None
+    } else {
+        Some(Opening::of(ctx)?)
     };
     let before = store.snapshot()?.commit().clone();
     let known = pushed_tips(&ctx.repo)?;
@@ -87,9 +88,10 @@ pub(crate) fn redact(ctx: &Context, request: &Request) -> Result<Report> {
     let places = places(&ctx.repo, &blobs, &texts)?;
     let pushed = self::places(&ctx.repo, &old, &texts)?;
     if places.is_empty() {
-        return Err(match pushed.is_empty() {
-            true => nothing(),
-            false => is_pushed(&pushed),
+        return Err(if pushed.is_empty() {
+            nothing()
+        } else {
+            is_pushed(&pushed)
         });
     }
     let made = redacted(&ctx.repo, (&before, &known), &texts, &blobs)?;
@@ -164,9 +166,10 @@ fn texts(ctx: &Context, request: &Request, blobs: &Blobs, old: &Blobs) -> Result
             line: one.hit.line,
         });
     }
-    match found.is_empty() {
-        true => Err(nothing()),
-        false => Err(is_pushed(&found)),
+    if found.is_empty() {
+        Err(nothing())
+    } else {
+        Err(is_pushed(&found))
     }
 }
 

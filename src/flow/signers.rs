@@ -189,9 +189,10 @@ impl Found<'_> {
         open.extend(self.runs());
         for (who, parts) in &self.parts {
             for blocker in parts.blockers(self.policy, self.state.base.as_ref()) {
-                let help = match self.state.is_active() {
-                    true => blocker.help.clone().session(&self.state.id),
-                    false => self.anew(),
+                let help = if self.state.is_active() {
+                    blocker.help.clone().session(&self.state.id)
+                } else {
+                    self.anew()
                 };
                 open.push(self.open(blocker, ("part", None), who.to_string(), help));
             }

@@ -337,9 +337,10 @@ fn drafts(ctx: &Context, decisions: &[Decision]) -> Result<(Vec<FileChange>, Vec
             there.push(one.id.clone());
             continue;
         }
-        let context = match one.requirements.is_empty() {
-            true => one.context.clone(),
-            false => format!("{}\n\nServes {}.", one.context, one.requirements.join(", ")),
+        let context = if one.requirements.is_empty() {
+            one.context.clone()
+        } else {
+            format!("{}\n\nServes {}.", one.context, one.requirements.join(", "))
         };
         let parts = DraftParts {
             context: &context,

@@ -305,9 +305,10 @@ pub(super) fn require_good(file: &TaskFile, session: &SessionId) -> Result<()> {
     let mut findings = check(file, None);
     findings.extend(of_own_session(file, session));
     findings.retain(|one| one.severity == Severity::Error);
-    match findings.is_empty() {
-        true => Ok(()),
-        false => Err(invalid(&findings, "would be")),
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(invalid(&findings, "would be"))
     }
 }
 

@@ -294,9 +294,10 @@ fn change<T>(
     let Opening {
         identity, store, ..
     } = &opening;
-    let (id, mut copy) = match saves {
-        true => opening.with_copy(ctx)?,
-        false => (opening.session(ctx)?, None),
+    let (id, mut copy) = if saves {
+        opening.with_copy(ctx)?
+    } else {
+        (opening.session(ctx)?, None)
     };
     let load = |snapshot: &Snapshot<'_>| match needs {
         Needs::Ended => snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id)),
@@ -451,13 +452,15 @@ pub(super) fn gather_with<'a>(
     shared.retain(|id| *id != state.id);
     let code = if wants_code { ctx.code()? } else { None };
     let moment = identity.map_or_else(|| ctx.now(), Identity::judges_at);
-    let policy_checks = match wants_code {
-        true => policy_checks::asked(ctx, &state, &policy, code.as_ref())?,
-        false => Vec::new(),
+    let policy_checks = if wants_code {
+        policy_checks::asked(ctx, &state, &policy, code.as_ref())?
+    } else {
+        Vec::new()
     };
-    let demand = match wants_code {
-        true => policy_checks::demanded(ctx, &state, &policy, code.as_ref())?,
-        false => None,
+    let demand = if wants_code {
+        policy_checks::demanded(ctx, &state, &policy, code.as_ref())?
+    } else {
+        None
     };
     let mut facts = Facts {
         policy_checks,

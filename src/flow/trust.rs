@@ -240,9 +240,10 @@ fn writer(
         }
         maker = maker.or_else(|| records.first().map(|op| op.by.clone()));
     }
-    Ok(match issues.is_empty() {
-        true => (Some(op.by.clone()), is_mine(&op.op, hands(op))),
-        false => (maker.or_else(|| Some(op.by.clone())), false),
+    Ok(if issues.is_empty() {
+        (Some(op.by.clone()), is_mine(&op.op, hands(op)))
+    } else {
+        (maker.or_else(|| Some(op.by.clone())), false)
     })
 }
 

@@ -458,9 +458,10 @@ fn tell(
             require_saved(ctx, copy.as_mut(), &session.state, word)?;
         }
         let mut edits = store::Edits::default();
-        let signature = match sign {
-            true => Some(sign::sign(&ctx.repo, &state, &op)?),
-            false => None,
+        let signature = if sign {
+            Some(sign::sign(&ctx.repo, &state, &op)?)
+        } else {
+            None
         };
         let mut record = Record::from(&op);
         record.signature = signature.as_deref();

@@ -108,13 +108,15 @@ pub(crate) fn edit(ctx: &Context, artifact: Artifact) -> Result<bool> {
             Code::ArtifactLocked,
             format!("{artifact} is closed in stage {}", state.stage),
         )
-        .help(match state.artifacts.contains_key(&artifact) {
-            true if workcopy::is_amended(artifact, &state) => hint![
+        .help(if !state.artifacts.contains_key(&artifact) {
+            command!("status")
+        } else if workcopy::is_amended(artifact, &state) {
+            hint![
                 "edit the file below .loopx, then: ",
                 command!("amend --reason WHY")
-            ],
-            true => command!("cat {artifact}"),
-            false => command!("status"),
+            ]
+        } else {
+            command!("cat {artifact}")
         }));
     }
     let mut laid_out = false;

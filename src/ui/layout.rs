@@ -30,9 +30,10 @@ pub(crate) fn is_utf8() -> bool {
 /// The columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     // Of printable ASCII, which most texts are, each byte is a column.
-    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        true => text.len(),
-        false => text.width(),
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        text.len()
+    } else {
+        text.width()
     }
 }
 

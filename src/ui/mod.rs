@@ -359,9 +359,10 @@ impl Ui {
         let space = usize::from(!label.is_empty());
         let indent = layout::width(label) + space;
         // A command that is broken cannot be pasted.
-        let lines = match text.contains("git ") {
-            true => vec![text.to_owned()],
-            false => layout::wrap(text, layout::columns().saturating_sub(indent)),
+        let lines = if text.contains("git ") {
+            vec![text.to_owned()]
+        } else {
+            layout::wrap(text, layout::columns().saturating_sub(indent))
         };
         for (at, text) in lines.iter().enumerate() {
             let begin = match at {
@@ -373,9 +374,10 @@ impl Ui {
     }
 
     fn label(&self, word: &str) -> String {
-        match word.is_empty() {
-            true => String::new(),
-            false => style::paint(self.color, style::DIM, word),
+        if word.is_empty() {
+            String::new()
+        } else {
+            style::paint(self.color, style::DIM, word)
         }
     }
 
@@ -408,9 +410,12 @@ impl Ui {
 
     /// Writes why the command failed, as text or JSON, to stderr.
     pub(crate) fn failure(&mut self, failure: &loopx_base::failure::Failure) {
-        let text = self.place(|place| match self.options.json {
-            true => report::json(failure, place, &self.unfinished.all()),
-            false => report::text(failure, place, self.color_err),
+        let text = self.place(|place| {
+            if self.options.json {
+                report::json(failure, place, &self.unfinished.all())
+            } else {
+                report::text(failure, place, self.color_err)
+            }
         });
         say(&text);
     }
@@ -418,9 +423,10 @@ impl Ui {
     /// What clap prints where it does not run a command: help and versions to stdout, in its own colours.
     pub(crate) fn parser_said(&mut self, error: &clap::Error) {
         let said = error.render();
-        let said = match self.color {
-            true => said.ansi().to_string(),
-            false => said.to_string(),
+        let said = if self.color {
+            said.ansi().to_string()
+        } else {
+            said.to_string()
         };
         self.print(said.as_bytes());
     }

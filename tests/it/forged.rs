@@ -315,9 +315,10 @@ fn a_name_or_a_mode_that_deceives_is_refused_and_found() {
         git(&all, &["read-tree", "origin/loopx"]).run().ok();
         let folder = format!("--prefix={path}");
         let file = format!("100755,{},{path}", blob(&all, b"#!/bin/sh\n"));
-        let add = match path.ends_with('/') {
-            true => ["read-tree", &folder, "origin/loopx:sessions/demo"].to_vec(),
-            false => ["update-index", "--add", "--cacheinfo", &file].to_vec(),
+        let add = if path.ends_with('/') {
+            ["read-tree", &folder, "origin/loopx:sessions/demo"].to_vec()
+        } else {
+            ["update-index", "--add", "--cacheinfo", &file].to_vec()
         };
         git(&all, &add).run().ok();
         let tree = git(&all, &["write-tree"]).run().line();

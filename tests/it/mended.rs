@@ -744,9 +744,10 @@ fn a_second_person_takes_what_is_free_beside_the_build_of_the_first() {
     let words = next.trim().strip_prefix("git loopx ").expect("a command");
     let words = shlex::split(words).expect("words");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let words: Vec<&str> = match words.contains(&"-s") {
-        true => words,
-        false => [&["-s", DEMO], words.as_slice()].concat(),
+    let words: Vec<&str> = if words.contains(&"-s") {
+        words
+    } else {
+        [&["-s", DEMO], words.as_slice()].concat()
     };
     let card = all
         .loopx(1, &[words.as_slice(), &["--json"]].concat())

@@ -162,9 +162,10 @@ impl Walk {
     fn place(&self) -> String {
         let git = |args: &[&str]| self.d.git(args).stdout;
         let folder = self.d.path().join(".loopx");
-        let files = match folder.is_dir() {
-            true => format!("{:?}", self.d.snapshot(&folder)),
-            false => String::new(),
+        let files = if folder.is_dir() {
+            format!("{:?}", self.d.snapshot(&folder))
+        } else {
+            String::new()
         };
         format!(
             "{}{}{}{}{files}",

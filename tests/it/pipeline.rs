@@ -176,9 +176,10 @@ fn team_a1_to_a5_the_graph_that_a_mode_makes_is_the_one_of_the_table() {
             let mut left = on[id].clone();
             let mut found = Vec::new();
             while let Some(next) = left.pop() {
-                match work.contains(&next) {
-                    true => found.push(next),
-                    false => left.extend(on[&next].clone()),
+                if work.contains(&next) {
+                    found.push(next)
+                } else {
+                    left.extend(on[&next].clone())
                 }
             }
             found.sort();

@@ -111,9 +111,10 @@ impl Play {
         };
         let outputs = self.outputs.get(id).cloned().unwrap_or_else(of_gate);
         for output in &outputs {
-            let folder = match output.starts_with("tasks/") {
-                true => format!(".loopx/{DEMO}"),
-                false => String::new(),
+            let folder = if output.starts_with("tasks/") {
+                format!(".loopx/{DEMO}")
+            } else {
+                String::new()
             };
             let path = self.all.dir(self.at).join(folder).join(output);
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -244,13 +245,17 @@ fn a_pipeline_with_one_revision_ends() {
             _ if mode == "issue" => ("GATE-AUDIT", 2),
             _ => ("GATE-TEST", 2),
         };
-        play.play(|id, values| match id == gate {
-            true if gate == "DISCUSS-001" => high(values),
-            true if gate == "GATE-FE" => scored(values, Some("7.9")),
-            true if gate == "post-verify" => fix(),
-            true if gate == "GATE-AUDIT" => scored(values, Some("59")),
-            true => scored(values, Some("94.9")),
-            false => well(values),
+        play.play(|id, values| {
+            if id != gate {
+                return well(values);
+            }
+            match gate {
+                "DISCUSS-001" => high(values),
+                "GATE-FE" => scored(values, Some("7.9")),
+                "post-verify" => fix(),
+                "GATE-AUDIT" => scored(values, Some("59")),
+                _ => scored(values, Some("94.9")),
+            }
         });
         let status = play.ends(mode, count + more);
         assert_eq!(status["counts"]["inserted"], more, "{mode}");
@@ -306,17 +311,19 @@ fn a_pipeline_whose_loop_comes_to_its_cap_ends() {
             _ => ("GATE-TEST", "94", 20),
         };
         let mut asked = 0_u64;
-        play.play(|id, values| match id.starts_with(gate) {
-            true => {
+        play.play(|id, values| {
+            if let Some(rest) = id.strip_prefix(gate) {
                 // What stands inside a repair is judged for itself.
-                let is_own = !id.contains(".post-") && !id[gate.len()..].contains("post-");
+                let is_own = !id.contains(".post-") && !rest.contains("post-");
                 asked += u64::from(is_own);
-                match gate == "post-test" && is_own {
-                    true => fix(),
-                    false => scored(values, Some(score)),
+                if gate == "post-test" && is_own {
+                    fix()
+                } else {
+                    scored(values, Some(score))
                 }
+            } else {
+                well(values)
             }
-            false => well(values),
         });
         let status = play.ends(mode, count + more);
         // Accepted with a warning, but for the tests: there a person decided.

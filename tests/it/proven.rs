@@ -382,9 +382,10 @@ fn g11_a_landing_needs_evidence_by_the_role_that_the_target_names() {
         by(&d, BOB, APPROVAL).ok();
         by(&d, BOB, &["approve", "--to", "done"]).ok();
         let result = landing(&d, &by_ci);
-        match proven {
-            true => lands(&d, &result),
-            false => refused(&d, &result, "evidence_unproven"),
+        if proven {
+            lands(&d, &result)
+        } else {
+            refused(&d, &result, "evidence_unproven")
         }
     }
 }

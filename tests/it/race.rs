@@ -46,9 +46,12 @@ fn command(s: &Sandbox, dir: &Path, id: &str, worker: usize, turn: usize) -> usi
             let mine = format!("worker {worker} wrote ");
             let text: Vec<String> = spec
                 .lines()
-                .map(|line| match line.starts_with(&mine) {
-                    true => format!("{mine}{}", turn + 1),
-                    false => line.to_owned(),
+                .map(|line| {
+                    if line.starts_with(&mine) {
+                        format!("{mine}{}", turn + 1)
+                    } else {
+                        line.to_owned()
+                    }
                 })
                 .collect();
             let text = text.join("\n") + "\n";

@@ -83,9 +83,10 @@ fn walk(start: &str, written: &[(&str, &str)]) -> Road {
         list["sessions"][0]["ending"]["how"] == "archived",
         "{typed:#?}\n{list:#}"
     );
-    let edited = match s.exists("../files") {
-        true => s.read("../files"),
-        false => String::new(),
+    let edited = if s.exists("../files") {
+        s.read("../files")
+    } else {
+        String::new()
     };
     let mut files: Vec<&str> = edited.lines().collect();
     files.sort_unstable();

@@ -217,9 +217,10 @@ fn clones_that_cross_the_limit_apart_come_to_one_tree() {
                 clones.loopx(at, &["start", "--no-branch", &title]).ok();
             }
             let sessions = Names.limit() - 3 + each;
-            match sessions > Names.limit() {
-                true => assert_spread(s, clones.dir(at), sessions),
-                false => assert_side_by_side(s, clones.dir(at), sessions),
+            if sessions > Names.limit() {
+                assert_spread(s, clones.dir(at), sessions)
+            } else {
+                assert_side_by_side(s, clones.dir(at), sessions)
             }
         }
         clones.settle();

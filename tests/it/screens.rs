@@ -27,9 +27,10 @@ fn steady(text: &str) -> String {
     match out.find("worktree ") {
         Some(at) if out[at + 9..].len() >= 6 && !out[at + 9..].starts_with("until") => {
             let token = out[at + 9..at + 15].to_owned();
-            match token.bytes().all(|b| b.is_ascii_alphanumeric()) {
-                true => out.replace(&token, "token0"),
-                false => out,
+            if token.bytes().all(|b| b.is_ascii_alphanumeric()) {
+                out.replace(&token, "token0")
+            } else {
+                out
             }
         }
         _ => out,

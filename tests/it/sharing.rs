@@ -83,10 +83,12 @@ fn assert_modes(setting: &str, umask: &str, least: u32, most: u32) -> Sandbox {
     for (path, is_dir, mode) in modes(&s) {
         let entered = |bits: u32| bits | (bits & 0o444) >> 2;
         let is_run = is_dir || mode & 0o100 != 0;
-        let bits = match mode & 0o200 == 0 {
-            true => least & 0o444,
-            false if is_run => entered(least),
-            false => least,
+        let bits = if mode & 0o200 == 0 {
+            least & 0o444
+        } else if is_run {
+            entered(least)
+        } else {
+            least
         };
         let above = if is_run { entered(most) } else { most };
         let of_group = !is_dir || setting == "umask" || mode & 0o2000 != 0;

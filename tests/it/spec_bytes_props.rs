@@ -177,17 +177,16 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(|(text, from, count, damage)| {
             let lines: Vec<&str> = text.split_inclusive('\n').collect();
             let from = from.index(lines.len() + 1);
-            let kept: String = match lines.len() <= count {
-                true => text.clone(),
-                false => {
-                    let head: String = lines.iter().take(6).copied().collect();
-                    head + &lines
-                        .iter()
-                        .skip(from.max(6))
-                        .take(count)
-                        .copied()
-                        .collect::<String>()
-                }
+            let kept: String = if lines.len() <= count {
+                text.clone()
+            } else {
+                let head: String = lines.iter().take(6).copied().collect();
+                head + &lines
+                    .iter()
+                    .skip(from.max(6))
+                    .take(count)
+                    .copied()
+                    .collect::<String>()
             };
             damaged(&kept, &damage)
         })

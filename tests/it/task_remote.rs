@@ -369,9 +369,10 @@ fn ladder(number: usize) -> Vec<Value> {
     let wide = 8;
     (0..number)
         .map(|at| {
-            let on: Vec<String> = match at < wide {
-                true => Vec::new(),
-                false => vec![id(at - wide), id(at / wide * wide - 1)],
+            let on: Vec<String> = if at < wide {
+                Vec::new()
+            } else {
+                vec![id(at - wide), id(at / wide * wide - 1)]
             };
             let on: Vec<&str> = on.iter().map(String::as_str).collect();
             task(&id(at), &on, Some(&["true"]))

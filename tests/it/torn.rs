@@ -103,9 +103,10 @@ fn what_is_only_remembered_costs_nothing_when_it_is_torn() {
 fn files(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).expect("a folder").flatten() {
-        match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            true => found.extend(files(&entry.path())),
-            false => found.push(entry.path()),
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(files(&entry.path()))
+        } else {
+            found.push(entry.path())
         }
     }
     found.sort();

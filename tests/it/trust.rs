@@ -143,14 +143,16 @@ fn an_approving_verdict_is_agreement_and_one_that_asks_for_changes_is_none() {
         let d = Drive::reviewing();
         let run = ["--json", "run", "--task", "VS-1"];
         refused(&d.by((RITA.0, RITA.1), &run));
-        match agrees {
-            true => d.verdict(&["--verdict", "approve"]),
-            false => d.send_back("build"),
+        if agrees {
+            d.verdict(&["--verdict", "approve"])
+        } else {
+            d.send_back("build")
         };
         let out = d.by((RITA.0, RITA.1), &run);
-        match agrees {
-            true => drop(out.json()),
-            false => drop(refused(&out)),
+        if agrees {
+            drop(out.json())
+        } else {
+            drop(refused(&out))
         }
     }
 }

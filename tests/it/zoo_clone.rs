@@ -173,9 +173,10 @@ fn in_a_pipeline_a_gate_decides_from_nothing_and_makes_nothing() {
 fn walk(dir: &Path) -> Vec<PathBuf> {
     let mut found = vec![dir.to_owned()];
     for entry in std::fs::read_dir(dir).expect("a folder").flatten() {
-        match entry.file_type().expect("a type").is_dir() {
-            true => found.extend(walk(&entry.path())),
-            false => found.push(entry.path()),
+        if entry.file_type().expect("a type").is_dir() {
+            found.extend(walk(&entry.path()))
+        } else {
+            found.push(entry.path())
         }
     }
     found

@@ -137,10 +137,10 @@ mod armed {
     }
 
     pub(super) fn fail(name: &str) -> std::io::Result<()> {
-        match strikes(name, true) {
+        if strikes(name, true) {
             // What the system says of a disk that fails.
-            true => Err(std::io::Error::from_raw_os_error(5)),
-            false => Ok(()),
+            return Err(std::io::Error::from_raw_os_error(5));
         }
+        Ok(())
     }
 }

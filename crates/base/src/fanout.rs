@@ -61,9 +61,10 @@ impl Fanout {
 
     /// Where an entry lies in a folder that is spread, or not.
     pub fn place(self, name: &str, spread: bool) -> String {
-        match spread {
-            true => format!("{}/{name}", self.folder(name)),
-            false => name.to_owned(),
+        if spread {
+            format!("{}/{name}", self.folder(name))
+        } else {
+            name.to_owned()
         }
     }
 }

@@ -44,18 +44,20 @@ impl Globs {
                     .build()
             };
             // `**/x` is at the top too. A pattern more is one more to compile in each hook.
-            let text = match pattern.contains('/') {
-                true => anchored.to_owned(),
-                false => format!("**/{anchored}"),
+            let text = if pattern.contains('/') {
+                anchored.to_owned()
+            } else {
+                format!("**/{anchored}")
             };
             builder.add(build(&text).map_err(invalid)?);
             let last = pattern.rsplit('/').next().unwrap_or_default();
             let is_whole_folder = anchored
                 .strip_suffix("/**")
                 .is_some_and(|folder| !folder.contains(['*', '?', '[', '{', '\\']));
-            let is_folder = match names_mean_folders {
-                true => !last.starts_with("*."),
-                false => last.is_empty(),
+            let is_folder = if names_mean_folders {
+                !last.starts_with("*.")
+            } else {
+                last.is_empty()
             };
             if is_folder && !is_whole_folder {
                 // A folder covers what is in it.

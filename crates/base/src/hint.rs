@@ -219,9 +219,10 @@ impl Command {
             Some(id) => format!("{PROGRAM} -s {id} {words}"),
             None => format!("{PROGRAM} {words}"),
         };
-        match place.is_bare && self.needs_worktree() {
-            true => format!("git worktree add ../work  (and there: {command})"),
-            false => command,
+        if place.is_bare && self.needs_worktree() {
+            format!("git worktree add ../work  (and there: {command})")
+        } else {
+            command
         }
     }
 }

@@ -103,9 +103,10 @@ impl SessionId {
         }
         let slug = slug.trim_end_matches('-');
         if slug.len() <= MAX_OF_TITLE {
-            return match slug.is_empty() {
-                true => Self::fold(title),
-                false => Self::parse(slug),
+            return if slug.is_empty() {
+                Self::fold(title)
+            } else {
+                Self::parse(slug)
             };
         }
         match slug[..=MAX_OF_TITLE].rfind('-') {

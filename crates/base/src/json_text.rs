@@ -267,9 +267,10 @@ pub fn add(text: &str, node: &Node, key: Option<&str>, value: &Value) -> String 
     let last = parts.last().map_or(node.range.start + 1, |last| last.end);
     let tail = text[last..node.range.end - 1].trim_end();
     let comma = if parts.is_empty() { "" } else { "," };
-    let rest = match parts.is_empty() || !tail.is_empty() {
-        true => &format!("{newline}{outer}{}", &text[node.range.end - 1..]),
-        false => &text[last..],
+    let rest = if parts.is_empty() || !tail.is_empty() {
+        &format!("{newline}{outer}{}", &text[node.range.end - 1..])
+    } else {
+        &text[last..]
     };
     let before = &text[..last];
     format!("{before}{comma}{tail}{newline}{indent}{part}{rest}")
@@ -287,11 +288,12 @@ pub fn remove(text: &str, node: &Node, index: usize) -> String {
         (None, Some(part), Some(next)) => (part.start..next.start, part.end..next.start),
         (None, Some(part), None) => {
             let inside = node.range.start + 1..node.range.end - 1;
-            match comments(&text[inside.start..part.start]).is_empty()
+            if comments(&text[inside.start..part.start]).is_empty()
                 && comments(&text[part.end..inside.end]).is_empty()
             {
-                true => (inside, part.end..part.end),
-                false => (part.clone(), part.end..part.end),
+                (inside, part.end..part.end)
+            } else {
+                (part.clone(), part.end..part.end)
             }
         }
     };
@@ -307,12 +309,13 @@ pub fn remove(text: &str, node: &Node, index: usize) -> String {
     // A comment to the end of its line ends there still.
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let kept = kept.join(newline);
-    let gap = match after
+    let gap = if after
         .trim_start_matches([' ', '\t'])
         .starts_with(['\n', '\r'])
     {
-        true => "",
-        false => newline,
+        ""
+    } else {
+        newline
     };
     format!("{before} {kept}{gap}{after}")
 }

@@ -115,12 +115,11 @@ impl Texts {
                 let same = same.take_while(|(a, b)| a == b);
                 let end = at + same.map(|(a, _)| a.len_utf8()).sum::<usize>();
                 let rest = &subject[end..];
-                from = match rest.is_empty() || rest.starts_with("...") || rest.starts_with('`') {
-                    true => {
-                        subject.replace_range(at..end, instead);
-                        at + instead.len()
-                    }
-                    false => end,
+                from = if rest.is_empty() || rest.starts_with("...") || rest.starts_with('`') {
+                    subject.replace_range(at..end, instead);
+                    at + instead.len()
+                } else {
+                    end
                 };
             }
         }

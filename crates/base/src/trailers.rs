@@ -109,9 +109,10 @@ pub fn place_work(message: &[u8], comment: &[u8], work: &[(&str, &str)]) -> Opti
     if missing.is_empty() || block.is_empty() {
         return None;
     }
-    let newline: &[u8] = match block.lines(message).any(|line| line.ends_with(b"\r\n")) {
-        true => b"\r\n",
-        false => b"\n",
+    let newline: &[u8] = if block.lines(message).any(|line| line.ends_with(b"\r\n")) {
+        b"\r\n"
+    } else {
+        b"\n"
     };
     let mut out = message[..block.end].to_vec();
     if !out.ends_with(b"\n") {

@@ -122,9 +122,10 @@ impl Git {
                 // Where git knows who it is once no date is given, a date is to blame.
                 let asked = self.run(["var", name]);
                 let undated = DATES.iter().fold(asked, |run, date| run.env(date, ""));
-                return Err(match undated.capture()?.ended.success() {
-                    true => date_invalid(&said.complaint()),
-                    false => identity_unknown(&said.complaint()),
+                return Err(if undated.capture()?.ended.success() {
+                    date_invalid(&said.complaint())
+                } else {
+                    identity_unknown(&said.complaint())
                 });
             }
             let line = said.line()?;
@@ -134,9 +135,10 @@ impl Git {
                     String::from_utf8_lossy(&line)
                 ))
             })?;
-            match signature.when().seconds() <= LAST {
-                true => Ok(signature),
-                false => Err(date_invalid("expected one before the year 10000")),
+            if signature.when().seconds() <= LAST {
+                Ok(signature)
+            } else {
+                Err(date_invalid("expected one before the year 10000"))
             }
         };
         Ok(Identity::new(

@@ -131,9 +131,10 @@ impl Database {
             // Where it came from may be taken away for the new pack.
             git2::opts::strict_hash_verification(true);
         }
-        let bare = match ids.iter().any(|id| self.pending.is_new(id)) {
-            true => Some(self.with_only(ids)?),
-            false => self.without_refs().map_err(doing)?,
+        let bare = if ids.iter().any(|id| self.pending.is_new(id)) {
+            Some(self.with_only(ids)?)
+        } else {
+            self.without_refs().map_err(doing)?
         };
         let repo = bare.as_ref().unwrap_or(&self.repo);
         let mut builder = repo.packbuilder().map_err(doing)?;
@@ -211,9 +212,10 @@ impl Database {
             .repo
             .odb()
             .map_err(|error| failed(&error, "open the object database"))?;
-        match odb.exists(id) {
-            true => Ok(true),
-            false => self.loose.hidden().map_or(Ok(false), Err),
+        if odb.exists(id) {
+            Ok(true)
+        } else {
+            self.loose.hidden().map_or(Ok(false), Err)
         }
     }
 

@@ -279,12 +279,11 @@ impl Repo {
             let edited = self.edit_folder(known.as_ref(), &edits)?.map(Entry::tree);
             self.set_entry(&mut draft, folder, edited.as_ref())?;
         }
-        match draft.is_empty() {
-            true => Ok(None),
-            false => {
-                let bytes = draft.bytes();
-                self.write(git2::ObjectType::Tree, bytes).map(Some)
-            }
+        if draft.is_empty() {
+            Ok(None)
+        } else {
+            let bytes = draft.bytes();
+            self.write(git2::ObjectType::Tree, bytes).map(Some)
         }
     }
 

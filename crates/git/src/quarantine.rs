@@ -31,9 +31,10 @@ impl Repo {
     /// Takes it away.
     pub fn clear_abandoned_objects(&self) {
         for path in self.abandoned_objects() {
-            drop(match path.is_dir() {
-                true => fs::remove_dir_all(&path),
-                false => fs::remove_file(&path),
+            drop(if path.is_dir() {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
             });
         }
     }
@@ -45,9 +46,12 @@ fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
     let entries = entries.filter(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_kind = |kind: fs::FileType| match folders {
-            true => kind.is_dir(),
-            false => kind.is_file(),
+        let is_kind = |kind: fs::FileType| {
+            if folders {
+                kind.is_dir()
+            } else {
+                kind.is_file()
+            }
         };
         begins.iter().any(|begin| name.starts_with(begin)) && entry.file_type().is_ok_and(is_kind)
     });

@@ -186,9 +186,10 @@ impl Remerge {
         }
         Ok(match self.git_merges(ours, theirs)? {
             Some((merged, conflicts)) if conflicts.is_empty() => {
-                match merged.as_str() == tree.as_str() {
-                    true => Merge::Same,
-                    false => Merge::Other(self.changed_paths(&Oid::parse(&merged)?, tree)?),
+                if merged.as_str() == tree.as_str() {
+                    Merge::Same
+                } else {
+                    Merge::Other(self.changed_paths(&Oid::parse(&merged)?, tree)?)
                 }
             }
             _ => found,
@@ -214,9 +215,10 @@ impl Remerge {
             .write_tree_to(&self.inner)
             .map_err(|error| failed(&error, "write a merged tree"))?;
         let merged = oid(merged)?;
-        match merged == *tree {
-            true => Ok(Merge::Same),
-            false => Ok(Merge::Other(self.changed_paths(&merged, tree)?)),
+        if merged == *tree {
+            Ok(Merge::Same)
+        } else {
+            Ok(Merge::Other(self.changed_paths(&merged, tree)?))
         }
     }
 

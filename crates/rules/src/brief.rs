@@ -84,22 +84,21 @@ pub fn with_check(text: &str, argv: &[String]) -> Option<String> {
             let end = domain_at(text).map_or(section.span.end, |at| at.min(section.span.end));
             let body = &text[section.span.start.min(end)..end];
             let at = section.span.start.min(end) + body.trim_end().len();
-            let gap = match section.items.is_empty() {
-                true => "\n\n",
-                false => "\n",
+            let gap = if section.items.is_empty() {
+                "\n\n"
+            } else {
+                "\n"
             };
             out.insert_str(at, &format!("{gap}{}", item.trim_end()));
         }
         None => {
             let at = domain_at(text).unwrap_or(text.len());
-            let gap = match text[..at].ends_with("\n\n") || at == 0 {
-                true => "",
-                false => "\n",
+            let gap = if text[..at].ends_with("\n\n") || at == 0 {
+                ""
+            } else {
+                "\n"
             };
-            let after = match at < text.len() {
-                true => "\n",
-                false => "",
-            };
+            let after = if at < text.len() { "\n" } else { "" };
             out.insert_str(at, &format!("{gap}## {CHECKS}\n\n{item}{after}"));
         }
     }
@@ -197,9 +196,10 @@ pub fn delta_file(texts: &Texts) -> Option<Artifact> {
 
 /// The brief of a session whose delta stands in the other file from now on.
 pub fn with_delta_elsewhere(text: &str) -> String {
-    let text = match text.starts_with("---\n") {
-        true => text.to_owned(),
-        false => format!("---\n---\n{text}"),
+    let text = if text.starts_with("---\n") {
+        text.to_owned()
+    } else {
+        format!("---\n---\n{text}")
     };
     set_field(&text, ELSEWHERE, Artifact::SpecDelta.path())
 }

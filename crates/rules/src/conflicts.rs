@@ -41,9 +41,12 @@ pub(super) enum Fate {
 pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
     let (out, disputed) = out(ops, cause);
     let mut fates: Vec<Fate> = (0..ops.len())
-        .map(|at| match out.contains(&at) {
-            true => Fate::Out,
-            false => Fate::Counts,
+        .map(|at| {
+            if out.contains(&at) {
+                Fate::Out
+            } else {
+                Fate::Counts
+            }
         })
         .collect();
     for (at, with) in disputed {

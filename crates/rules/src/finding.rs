@@ -150,9 +150,10 @@ impl ReviewFinding {
     pub fn read_of_plan(text: &str) -> Result<Self> {
         let head = text.split(':').next().unwrap_or_default();
         let word = head.split('/').next().unwrap_or_default().trim();
-        match Severity::WORDS.contains(&word) && text.contains(':') {
-            true => Self::read(text),
-            false => Ok(Self::plain(text)),
+        if Severity::WORDS.contains(&word) && text.contains(':') {
+            Self::read(text)
+        } else {
+            Ok(Self::plain(text))
         }
     }
 

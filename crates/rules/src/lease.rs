@@ -136,12 +136,13 @@ pub fn hold(
             let known = claim.and_then(|claim| claim.value.agent.clone());
             // Whoever does a step here builds: a host that is started again has another session. To take
             // the build over without saying for whom lets the recorded session go.
-            let agent = match take_over {
-                true => owner
+            let agent = if take_over {
+                owner
                     .agent
                     .clone()
-                    .filter(|agent| known.as_ref() != Some(agent)),
-                false => owner.agent.clone().or_else(|| known.clone()),
+                    .filter(|agent| known.as_ref() != Some(agent))
+            } else {
+                owner.agent.clone().or_else(|| known.clone())
             };
             let over = match claim {
                 Some(claim) if known.is_some() && agent != known => {
@@ -171,9 +172,10 @@ pub fn adopt(claim: Option<&Stamped<Claim>>, owner: &Owner, now: i64) -> Result<
         (Standing::Own { .. }, Some(claim)) => {
             new.agent = owner.agent.clone().or_else(|| claim.value.agent.clone());
             let same = claim.value.agent.is_none() || claim.value.agent == new.agent;
-            new.over = match same {
-                true => claim.value.over.clone(),
-                false => Some(over(claim, until(claim) > now)),
+            new.over = if same {
+                claim.value.over.clone()
+            } else {
+                Some(over(claim, until(claim) > now))
             };
         }
         _ => {}

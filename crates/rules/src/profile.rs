@@ -32,14 +32,15 @@ impl ProfileName {
             && !text.starts_with('-')
             && text.bytes().all(plain)
             && !RESERVED.contains(&text);
-        match is_name {
-            true => Ok(ProfileName(text.to_owned())),
-            false => Err(Failure::usage(
+        if is_name {
+            Ok(ProfileName(text.to_owned()))
+        } else {
+            Err(Failure::usage(
                 Code::ProfileUnknown,
                 format!(
                     "expected the name of a profile like `lite` (a-z, 0-9, -; at most {MAX_NAME}), found `{text}`"
                 ),
-            )),
+            ))
         }
     }
 

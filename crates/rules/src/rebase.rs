@@ -57,10 +57,7 @@ pub fn check(bases: &Bases<'_>) -> Result<()> {
                 "session {session} starts from commit {base}, which is in the history of {place}: expected one that was rewritten, or a newer one that both the branch and its target have"
             ),
         )
-        .help(match is_newer_on_target {
-            true => hint![format!("git merge {}  (the branch has to have it)", onto.short())],
-            false => command!("status"),
-        }));
+        .help(if is_newer_on_target { hint![format!("git merge {}  (the branch has to have it)", onto.short())] } else { command!("status") }));
     }
     if !is_in_history {
         return Err(Failure::refused(

@@ -500,9 +500,10 @@ impl Serialize for Operation {
 impl Operation {
     /// As a signed statement holds an operation: as it is stored, with its id.
     pub(super) fn signed<S: Serializer>(op: &Operation, to: S) -> Result<S::Ok, S::Error> {
-        match op.format < FORMAT {
-            true => op.first().serialize(to),
-            false => op.serialize(to),
+        if op.format < FORMAT {
+            op.first().serialize(to)
+        } else {
+            op.serialize(to)
         }
     }
 }

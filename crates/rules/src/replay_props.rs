@@ -64,9 +64,10 @@ fn verdict(approves: bool, target: Target) -> Verdict {
         target: Some(target),
         architecture: Smell::Pass,
         architecture_target: None,
-        findings: match approves {
-            true => Vec::new(),
-            false => vec![ReviewFinding::read("high: no test").expect("a finding")],
+        findings: if approves {
+            Vec::new()
+        } else {
+            vec![ReviewFinding::read("high: no test").expect("a finding")]
         },
         base: None,
         head: None,

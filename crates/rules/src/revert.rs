@@ -283,15 +283,14 @@ impl Revert {
 
     /// Patterns for what the build may change: the paths, or their folders where there are many.
     fn scope(&self) -> Vec<String> {
-        let mut found: Vec<String> = match self.paths.len() > NAMED {
-            false => self.paths.iter().map(|path| literal(path)).collect(),
-            true => {
-                let top = |path: &String| match path.split_once('/') {
-                    Some((folder, _)) => format!("{}/**", literal(folder)),
-                    None => literal(path),
-                };
-                self.paths.iter().map(top).collect()
-            }
+        let mut found: Vec<String> = if self.paths.len() > NAMED {
+            let top = |path: &String| match path.split_once('/') {
+                Some((folder, _)) => format!("{}/**", literal(folder)),
+                None => literal(path),
+            };
+            self.paths.iter().map(top).collect()
+        } else {
+            self.paths.iter().map(|path| literal(path)).collect()
         };
         found.sort();
         found.dedup();

@@ -303,9 +303,10 @@ pub enum Basis {
 
 impl Basis {
     pub fn of(checked: Option<&Checked>) -> Self {
-        match checked.is_some_and(Checked::holds) {
-            true => Basis::Signed,
-            false => Basis::Claimed,
+        if checked.is_some_and(Checked::holds) {
+            Basis::Signed
+        } else {
+            Basis::Claimed
         }
     }
 

@@ -149,13 +149,14 @@ fn split(text: &str, at: impl Fn(char) -> bool) -> Vec<String> {
     let mut is_quoted = false;
     for c in text.chars() {
         is_quoted ^= c == '"';
-        match at(c) && !is_quoted {
-            true => found.push(String::new()),
-            false => found
+        if at(c) && !is_quoted {
+            found.push(String::new())
+        } else {
+            found
                 .iter_mut()
                 .last()
                 .into_iter()
-                .for_each(|one| one.push(c)),
+                .for_each(|one| one.push(c))
         }
     }
     found.retain(|one| !one.is_empty());

@@ -267,9 +267,10 @@ impl<'a, S: Serializer> Serializer for Fields<'a, S> {
         value: &T,
     ) -> Result<S::Ok, S::Error> {
         // The first format has no kind whose fields stand in a struct of their own.
-        match self.names_kind {
-            true => self.serialize_none(),
-            false => value.serialize(self.to),
+        if self.names_kind {
+            self.serialize_none()
+        } else {
+            value.serialize(self.to)
         }
     }
 

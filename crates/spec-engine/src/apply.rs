@@ -159,9 +159,10 @@ pub fn plan_domain(
     let eol_source = target.or(bases.default.as_deref()).unwrap_or_default();
     let eol = Eol::most(bases.default.as_deref().unwrap_or(eol_source));
     // The base stays as it was only where something is merged with it.
-    let (mut ours, base) = match same_base {
-        true => (base, None),
-        false => (base.clone(), Some(base)),
+    let (mut ours, base) = if same_base {
+        (base, None)
+    } else {
+        (base.clone(), Some(base))
     };
     let empty = Layout::read("");
     let theirs = base

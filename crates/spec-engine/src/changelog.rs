@@ -150,9 +150,10 @@ const HEAD: &str = "# Changelog\n\nThe format is based on [Keep a Changelog](htt
 /// Puts entries below `## [Unreleased]`, each below its own heading; everything else stays byte for byte.
 /// What stands there already is not repeated.
 pub fn insert(changelog: &str, entries: &Entries) -> String {
-    let mut text = match changelog.trim().is_empty() {
-        true => HEAD.to_owned(),
-        false => changelog.to_owned(),
+    let mut text = if changelog.trim().is_empty() {
+        HEAD.to_owned()
+    } else {
+        changelog.to_owned()
     };
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     if unreleased(&text).is_none() {
@@ -164,9 +165,10 @@ pub fn insert(changelog: &str, entries: &Entries) -> String {
         } else {
             "\n\n"
         };
-        let (lead, tail) = match at == text.len() {
-            true => (before, ""),
-            false => ("", end),
+        let (lead, tail) = if at == text.len() {
+            (before, "")
+        } else {
+            ("", end)
         };
         text.insert_str(at, &format!("{lead}## [Unreleased]{end}{tail}"));
     }

@@ -410,9 +410,10 @@ impl Reader<'_, '_, '_> {
             let body = self.layout.slice(&item.body).trim_end();
             if let Some(at) = text.find(body) {
                 // The line goes; what parts the heading from the rest stays.
-                let lead = match rest.trim().is_empty() {
-                    true => 0,
-                    false => body.len() - body.trim_start().len(),
+                let lead = if rest.trim().is_empty() {
+                    0
+                } else {
+                    body.len() - body.trim_start().len()
                 };
                 let rest = without_blank_lines(rest).trim_end();
                 text.replace_range(at + lead..at + body.len(), rest);

@@ -164,13 +164,14 @@ fn log_flaw(
     let size = repo.blob_size(&log.id)?;
     let said = evidence.output_bytes;
     if !evidence.truncated {
-        return match log.id == evidence.output && size == said {
-            true => Ok(None),
-            false => flaw(format!(
+        return if log.id == evidence.output && size == said {
+            Ok(None)
+        } else {
+            flaw(format!(
                 "{path} is {} of {size} bytes, the record names {} of {said}",
                 log.id.short(),
                 evidence.output.short()
-            )),
+            ))
         };
     }
     let text = repo.read_blob(&log.id)?;
@@ -183,10 +184,11 @@ fn log_flaw(
             && mark.len() as u64 == added
             && text.windows(mark.len()).any(|part| part == mark.as_bytes())
     });
-    match fits {
-        true => Ok(None),
-        false => flaw(format!(
+    if fits {
+        Ok(None)
+    } else {
+        flaw(format!(
             "{path} does not say how much of {said} bytes was left out"
-        )),
+        ))
     }
 }

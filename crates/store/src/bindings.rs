@@ -150,9 +150,10 @@ pub(super) fn mend(
         return rewrite(repo, snapshot, edits);
     }
     for fault in faults(repo, snapshot, None, but)? {
-        let entry = match fault.is_missing {
-            true => Some(entry(repo)?),
-            false => None,
+        let entry = if fault.is_missing {
+            Some(entry(repo)?)
+        } else {
+            None
         };
         edits.put(fault.path, entry);
     }

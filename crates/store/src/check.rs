@@ -222,9 +222,10 @@ fn records(
         match flaw {
             Some((what, mend)) => {
                 let unread = unreadable::below(repo, &entry, Depth::Bytes);
-                found.damages.push(match unread.is_empty() {
-                    true => damage(&path, what, mend),
-                    false => unreadable(&path, unread),
+                found.damages.push(if unread.is_empty() {
+                    damage(&path, what, mend)
+                } else {
+                    unreadable(&path, unread)
                 });
             }
             None => memory.is_whole(path, entry.id),

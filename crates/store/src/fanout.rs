@@ -46,9 +46,10 @@ fn kind(path: &str) -> Option<Fanout> {
         return Some(Fanout::Names);
     };
     // A session may lie one folder deeper.
-    let below = match Fanout::Names.is_folder(found.name) {
-        true => rest.split_once('/')?.1,
-        false => rest,
+    let below = if Fanout::Names.is_folder(found.name) {
+        rest.split_once('/')?.1
+    } else {
+        rest
     };
     (below.strip_suffix("/-") == Some(layout::OPS)).then_some(Fanout::Operations)
 }
@@ -318,9 +319,10 @@ mod tests {
                 let none = entry_at(&bench.repo, &root, "sessions/nobody").expect("readable");
                 assert!(none.is_none());
                 let fault = faults(&bench.repo, Names, &bench.fanout(&root)).expect("readable");
-                match spread == Names.is_spread(count) {
-                    true => assert_eq!(fault, None),
-                    false => assert!(matches!(fault, Some(Fault::Unfitting(_))), "{fault:?}"),
+                if spread == Names.is_spread(count) {
+                    assert_eq!(fault, None)
+                } else {
+                    assert!(matches!(fault, Some(Fault::Unfitting(_))), "{fault:?}")
                 }
                 // The next write moves an older branch; a repair moves any.
                 let mut edits = Edits::default();

@@ -102,9 +102,12 @@ pub(super) fn each_folder(
     visit: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let mut folders = Vec::new();
-    repo.each_folder(fanout, &mut |name, id| match kind.is_folder(name) {
-        true => folders.push(Oid::of_bytes(id)),
-        false => visit(name),
+    repo.each_folder(fanout, &mut |name, id| {
+        if kind.is_folder(name) {
+            folders.push(Oid::of_bytes(id))
+        } else {
+            visit(name)
+        }
     })?;
     for folder in folders {
         repo.each_folder(&folder?, &mut |name, _| visit(name))?;
@@ -134,15 +137,18 @@ pub(super) fn edit(
     let Some(after) = repo.edited_tree(before.as_ref(), &placed(kind, changes, spread))? else {
         return Ok(None);
     };
-    let fits = match spread {
-        _ if arrange => faults(repo, kind, &after)?.is_none(),
-        false => !kind.is_spread(repo.tree_len(&after)?),
+    let fits = if arrange {
+        faults(repo, kind, &after)?.is_none()
+    } else if spread {
         // What only grows stays spread: nothing has to be counted.
-        true => changes.iter().all(|change| change.entry.is_some()) || is_many(repo, kind, &after)?,
+        changes.iter().all(|change| change.entry.is_some()) || is_many(repo, kind, &after)?
+    } else {
+        !kind.is_spread(repo.tree_len(&after)?)
     };
-    match fits {
-        true => Ok(Some(after)),
-        false => Ok(rebuilt(repo, kind, &after)?.0),
+    if fits {
+        Ok(Some(after))
+    } else {
+        Ok(rebuilt(repo, kind, &after)?.0)
     }
 }
 

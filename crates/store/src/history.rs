@@ -176,9 +176,10 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
     for path in repo.changed_paths(Some(&before), &info.tree)? {
         if let Some(id) = layout::session_of(&path) {
             let month = path.split('/').nth(1).unwrap_or_default();
-            let folder = match path.starts_with(layout::SESSIONS) {
-                true => layout::session(&id),
-                false => layout::archived(month, &id),
+            let folder = if path.starts_with(layout::SESSIONS) {
+                layout::session(&id)
+            } else {
+                layout::archived(month, &id)
             };
             folders.insert((id, folder));
         } else if let Some((place, name)) = layout::record(&path)
@@ -323,9 +324,10 @@ fn still_lost(
     let Some(found) = found.flatten().next() else {
         let records = nowhere(repo, snapshot, missing.records)?;
         let what = "the session has gone".to_owned();
-        let name = match missing.folder.starts_with(layout::ARCHIVE) {
-            true => missing.folder,
-            false => id.to_string(),
+        let name = if missing.folder.starts_with(layout::ARCHIVE) {
+            missing.folder
+        } else {
+            id.to_string()
         };
         return Ok((!records.is_empty()).then(|| lost(name, records, what)));
     };
@@ -353,9 +355,10 @@ fn still_lost(
         };
         format!("{n} {operations} {did}")
     };
-    let name = match found.path.starts_with(layout::ARCHIVE) {
-        true => found.path,
-        false => id.to_string(),
+    let name = if found.path.starts_with(layout::ARCHIVE) {
+        found.path
+    } else {
+        id.to_string()
     };
     Ok(match (gone.is_empty(), changed.is_empty()) {
         (true, true) => None,

@@ -166,9 +166,10 @@ impl Judging<'_> {
                 continue;
             }
             let is_active = path.starts_with(layout::SESSIONS);
-            match is_active {
-                true => self.active(&path, &id, &entry)?,
-                false => self.archived(&path, &id, &entry)?,
+            if is_active {
+                self.active(&path, &id, &entry)?
+            } else {
+                self.archived(&path, &id, &entry)?
             }
         }
         Ok(())
@@ -360,26 +361,29 @@ impl Judging<'_> {
         if self.sides.ours.is_some() && !is_known {
             return Err(failure);
         }
-        match is_known {
-            true => self.damaged(session, failure.message, true),
-            false => self.unmendable(&session, failure.message),
+        if is_known {
+            self.damaged(session, failure.message, true)
+        } else {
+            self.unmendable(&session, failure.message)
         }
         Ok(())
     }
 
     fn damaged(&mut self, session: String, what: String, is_known: bool) {
         let flaw = flaw(&session, what);
-        match is_known {
-            true => self.judged.known.push(flaw),
-            false => self.judged.damaged.push(flaw),
+        if is_known {
+            self.judged.known.push(flaw)
+        } else {
+            self.judged.damaged.push(flaw)
         }
     }
 }
 
 fn name(path: &str, id: &SessionId) -> String {
-    match path.starts_with(layout::SESSIONS) {
-        true => id.to_string(),
-        false => path.to_owned(),
+    if path.starts_with(layout::SESSIONS) {
+        id.to_string()
+    } else {
+        path.to_owned()
     }
 }
 
@@ -405,16 +409,19 @@ pub(super) fn refused((label, branch): (&str, &str), tip: &Oid, damaged: &[Flaw]
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    let one = |flaw: &Flaw| match flaw.session.contains('/') || flaw.session == layout::FORMAT_FILE
-    {
-        true => format!("{}: {}", flaw.session, flaw.what),
-        false => format!("session {}: {}", flaw.session, flaw.what),
+    let one = |flaw: &Flaw| {
+        if flaw.session.contains('/') || flaw.session == layout::FORMAT_FILE {
+            format!("{}: {}", flaw.session, flaw.what)
+        } else {
+            format!("session {}: {}", flaw.session, flaw.what)
+        }
     };
     let shown: Vec<String> = damaged.iter().take(SHOWN).map(one).collect();
     let place = damaged.first().map_or("", |flaw| flaw.session.as_str());
-    let path = match place.contains('/') || place == layout::FORMAT_FILE {
-        true => place.to_owned(),
-        false => format!("{}/{place}", layout::SESSIONS),
+    let path = if place.contains('/') || place == layout::FORMAT_FILE {
+        place.to_owned()
+    } else {
+        format!("{}/{place}", layout::SESSIONS)
     };
     Failure::refused(
         Code::RemoteDamaged,

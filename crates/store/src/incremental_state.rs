@@ -135,9 +135,10 @@ fn adds_no_stray(repo: &Repo, state: &State, before: &Oid, after: &Oid) -> Resul
             _ => vec![(String::new(), entry.id.clone())],
         };
         for (path, blob) in below {
-            let path = match path.is_empty() {
-                true => top.clone(),
-                false => format!("{top}/{path}"),
+            let path = if path.is_empty() {
+                top.clone()
+            } else {
+                format!("{top}/{path}")
             };
             if !parts.contains(&path) && !stray::is_named(&files, &path, &blob) {
                 return Ok(false);

@@ -258,12 +258,13 @@ impl Snapshot<'_> {
         }
         let differs = |name: &str| folders.get(name) != head.folders.get(name);
         let mut now: HashMap<String, Oid> = HashMap::new();
-        let looked: Vec<(&str, &Oid)> = match folders.is_empty() {
-            true => vec![("", tree)],
-            false => (folders.iter())
+        let looked: Vec<(&str, &Oid)> = if folders.is_empty() {
+            vec![("", tree)]
+        } else {
+            (folders.iter())
                 .map(|(name, tree)| (name.as_str(), tree))
                 .filter(|(name, _)| differs(name))
-                .collect(),
+                .collect()
         };
         for (folder, tree) in looked {
             for (name, entry) in self.repo().list_tree(tree)? {

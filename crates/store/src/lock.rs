@@ -162,9 +162,10 @@ pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
                 let is_ours = notes.iter().any(|(noted, commit)| {
                     noted == name && (holds.is_empty() || holds == commit.as_bytes())
                 });
-                let left = match is_ours {
-                    true => Left::ByUs,
-                    false => left(&entry.path(), &near),
+                let left = if is_ours {
+                    Left::ByUs
+                } else {
+                    left(&entry.path(), &near)
                 };
                 found.push(RefLock {
                     name: name.to_owned(),
@@ -190,9 +191,10 @@ fn left(path: &Path, near: &[&Path]) -> Left {
         .and_then(|meta| meta.modified())
         .ok();
     let age = age.and_then(|then| then.elapsed().ok());
-    match age.is_some_and(|age| age >= ABANDONED_AFTER) && !git_is_at_work(near) {
-        true => Left::ByNobody,
-        false => Left::Unknown,
+    if age.is_some_and(|age| age >= ABANDONED_AFTER) && !git_is_at_work(near) {
+        Left::ByNobody
+    } else {
+        Left::Unknown
     }
 }
 

@@ -340,9 +340,10 @@ pub(super) fn require_no_jump_since(
     after: &Entry,
 ) -> Result<()> {
     let (_, came) = Records::differing(repo, before, Some(after));
-    match largest_number(&came.map_err(Unreadable::failure)?) <= MAX_JUMP {
-        true => Ok(()),
-        false => require_no_jump(repo, path, &after.id, 0),
+    if largest_number(&came.map_err(Unreadable::failure)?) <= MAX_JUMP {
+        Ok(())
+    } else {
+        require_no_jump(repo, path, &after.id, 0)
     }
 }
 

@@ -118,9 +118,10 @@ impl Store<'_> {
             }
             Some(ours) => self.brought_together(identity, (ours, theirs), label, linear)?,
         };
-        match ours.as_ref() == Some(&meeting.tip) {
-            true => Ok(meeting),
-            false => self.judged(identity, (ours.as_ref(), theirs), label, meeting),
+        if ours.as_ref() == Some(&meeting.tip) {
+            Ok(meeting)
+        } else {
+            self.judged(identity, (ours.as_ref(), theirs), label, meeting)
         }
     }
 
@@ -188,30 +189,33 @@ impl Store<'_> {
                 kept: None,
             };
             // What else came is brought together with what is left of ours.
-            let mut meeting = match repo.is_ancestor(theirs, &tip)? {
-                true => done(Met::Replayed, &tip),
-                false => self.brought_together(identity, (&tip, theirs), label, linear)?,
+            let mut meeting = if repo.is_ancestor(theirs, &tip)? {
+                done(Met::Replayed, &tip)
+            } else {
+                self.brought_together(identity, (&tip, theirs), label, linear)?
             };
             meeting.left_behind = Some(left);
             return Ok(meeting);
         }
         if repo.is_ancestor(theirs, ours)? {
             // A merge that was made before merges were unwanted is made linear now.
-            return match linear == Linear::OursOnTop && self.has_merges(ours, theirs)? {
-                true => Ok(done(
+            return if linear == Linear::OursOnTop && self.has_merges(ours, theirs)? {
+                Ok(done(
                     Met::Replayed,
                     &self.replayed(identity, ours, theirs, false)?,
-                )),
-                false => Ok(done(Met::Nothing, ours)),
+                ))
+            } else {
+                Ok(done(Met::Nothing, ours))
             };
         }
         let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
         if repo.is_ancestor(ours, theirs)? {
             names::require_none_new(repo, Some(ours), theirs, label)?;
             let taken_away = self.taken_away(ours, theirs)?;
-            return match taken_away.is_empty() {
-                true => Ok(done(Met::Forward, theirs)),
-                false => self.bring_back(identity, (&here, &there), taken_away, label),
+            return if taken_away.is_empty() {
+                Ok(done(Met::Forward, theirs))
+            } else {
+                self.bring_back(identity, (&here, &there), taken_away, label)
             };
         }
         let base = repo

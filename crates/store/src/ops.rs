@@ -264,9 +264,10 @@ mod tests {
                     edits.insert(name, entry);
                 }
                 let edited = edit(&bench.repo, ops.as_ref(), &edits).expect("edited");
-                match now.is_empty() {
-                    true => assert_eq!(edited, bench.repo.empty_tree().expect("a tree")),
-                    false => assert_eq!(edited, bench.expected(&now), "round {round}"),
+                if now.is_empty() {
+                    assert_eq!(edited, bench.repo.empty_tree().expect("a tree"))
+                } else {
+                    assert_eq!(edited, bench.expected(&now), "round {round}")
                 }
                 assert_eq!(names(&bench.repo, &edited).expect("readable"), now);
                 ops = Some(edited);
@@ -291,9 +292,10 @@ mod tests {
                 }
                 let none = blob(&bench.repo, &folder, &name(count + 1)).expect("readable");
                 assert_eq!(none, None);
-                match spread == Operations.is_spread(count) {
-                    true => assert_eq!(bench.fault(&ops), None),
-                    false => assert!(matches!(bench.fault(&ops), Some(Fault::Unfitting(_)))),
+                if spread == Operations.is_spread(count) {
+                    assert_eq!(bench.fault(&ops), None)
+                } else {
+                    assert!(matches!(bench.fault(&ops), Some(Fault::Unfitting(_))))
                 }
                 let right = bench.folder(&bench.expected(&expected));
                 assert_eq!(arranged(&bench.repo, &folder).expect("arranged"), right);

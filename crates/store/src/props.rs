@@ -363,9 +363,10 @@ impl World {
     }
 
     fn hold(&self, holds: bool, what: &str) -> Result<(), TestCaseError> {
-        match holds {
-            true => Ok(()),
-            false => Err(self.broken(what)),
+        if holds {
+            Ok(())
+        } else {
+            Err(self.broken(what))
         }
     }
 
@@ -405,10 +406,10 @@ impl World {
         let lines = Lines::of(&self.repo);
         for (id, folder) in snapshot.session_folders(true).expect("sessions") {
             let path = folder.path.clone();
-            let what = match path.starts_with(layout::ARCHIVE) {
-                true => check_archived(&self.repo, &snapshot, folder),
-                false => check_folder(&lines, &id, &folder.entry.id)
-                    .map(|flaw| flaw.map(|(what, _)| what)),
+            let what = if path.starts_with(layout::ARCHIVE) {
+                check_archived(&self.repo, &snapshot, folder)
+            } else {
+                check_folder(&lines, &id, &folder.entry.id).map(|flaw| flaw.map(|(what, _)| what))
             };
             let what = what.map_err(|failure| self.broken(&failure.message))?;
             self.hold(what.is_none(), &format!("{path}: {what:?}"))?;
@@ -795,16 +796,18 @@ impl Step<'_> {
         let conflicts = &self.session.state.conflicts;
         let conflict = conflicts.get(which.index(conflicts.len().max(1)))?;
         let own = vec![conflict.op.clone()];
-        let word = match keeps {
-            true if conflict.with.is_empty() => return None,
-            true => Word::Resolved {
-                keep: own,
-                drop: conflict.with.clone(),
-            },
-            false => Word::Resolved {
+        let word = if !keeps {
+            Word::Resolved {
                 keep: Vec::new(),
                 drop: own,
-            },
+            }
+        } else if conflict.with.is_empty() {
+            return None;
+        } else {
+            Word::Resolved {
+                keep: own,
+                drop: conflict.with.clone(),
+            }
         };
         self.rebuild(&self.draft(word.into()))
     }

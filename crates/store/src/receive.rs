@@ -435,10 +435,11 @@ impl<'a> Checking<'a> {
         let is_whole = whole.any(|(_, parent)| {
             incremental_state::is_whole(self.repo, id, &parent.entry.id, &session.tree)
         });
-        let found = match is_whole {
-            true => None,
-            false => check_folder(&self.lines, id, &session.tree)?
-                .map(|(what, _)| format!("session {id}: {what}")),
+        let found = if is_whole {
+            None
+        } else {
+            check_folder(&self.lines, id, &session.tree)?
+                .map(|(what, _)| format!("session {id}: {what}"))
         };
         self.folders.insert(session.tree.clone(), found.clone());
         Ok(found)

@@ -143,10 +143,7 @@ pub(super) fn require(repo: &Repo, session: Option<&Session>, op: &Operation) ->
             op.event(),
             Some(Event::Abandoned | Event::Archived { .. } | Event::Unarchived { .. })
         );
-    let most = match is_last {
-        true => MOST,
-        false => MOST - KEPT,
-    };
+    let most = if is_last { MOST } else { MOST - KEPT };
     let folder = Entry::tree(session.tree.clone());
     let count = Room::default().count(repo, &folder, most - 1)?;
     if count < most {

@@ -250,9 +250,10 @@ impl Store<'_> {
         let Some(known) = self.shadow() else {
             return Err(self.not_initialised());
         };
-        let kept = match self.repo.contains(&known)? {
-            true => Some(self.put_aside(&known)?),
-            false => None,
+        let kept = if self.repo.contains(&known)? {
+            Some(self.put_aside(&known)?)
+        } else {
+            None
         };
         self.forget(&known)?;
         Ok(Accepted { tip: None, kept })

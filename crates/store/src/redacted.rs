@@ -90,9 +90,10 @@ impl Work<'_> {
         for (blob, paths) in self.blobs {
             let bytes = self.repo.read_blob(blob)?;
             let is_record = paths.iter().any(|path| is_in_ops(path));
-            let out = match is_record {
-                true => strings(&bytes, |text| self.texts.taken_out_of(text)),
-                false => self.texts.taken_out(&bytes),
+            let out = if is_record {
+                strings(&bytes, |text| self.texts.taken_out_of(text))
+            } else {
+                self.texts.taken_out(&bytes)
             };
             let Some(out) = out else { continue };
             for path in paths {
@@ -129,9 +130,10 @@ impl Work<'_> {
             .iter()
             .map(|parent| again.get(parent).unwrap_or(parent).clone())
             .collect();
-        let tree = match info.parents.is_empty() {
-            true => info.tree.clone(),
-            false => self.tree(commit)?,
+        let tree = if info.parents.is_empty() {
+            info.tree.clone()
+        } else {
+            self.tree(commit)?
         };
         let message = match self.texts.taken_out_of_message(&info.message) {
             Some(message) => renamed(&message, &self.names),
@@ -169,9 +171,10 @@ impl Work<'_> {
                 }
             }
         }
-        match edits.is_empty() {
-            true => Ok(snapshot.tree().clone()),
-            false => fanout::edit(self.repo, Some(snapshot.tree()), &edits),
+        if edits.is_empty() {
+            Ok(snapshot.tree().clone())
+        } else {
+            fanout::edit(self.repo, Some(snapshot.tree()), &edits)
         }
     }
 
@@ -241,9 +244,10 @@ impl Work<'_> {
             let (now, again) = self.record(path, blob, op, folder)?;
             let signature = format!("{name}{SUFFIX}");
             if let Some(signed) = folder.records.get(&signature) {
-                match now == *blob {
-                    true => drop(new.records.insert(signature, signed.clone())),
-                    false => drop(self.done.unsigned.insert((path.to_owned(), name))),
+                if now == *blob {
+                    new.records.insert(signature, signed.clone());
+                } else {
+                    self.done.unsigned.insert((path.to_owned(), name));
                 }
             }
             is_other |= now != *blob;
@@ -292,26 +296,26 @@ impl Work<'_> {
         let bytes = self.repo.read_blob(blob)?;
         let mut counted = op.clone();
         self.count_again(path, &mut counted, folder)?;
-        let now = match counted == *op {
-            true => bytes.clone(),
-            false => counted.to_bytes()?,
+        let now = if counted == *op {
+            bytes.clone()
+        } else {
+            counted.to_bytes()?
         };
         let change = |text: &str| match self.names.get(text) {
             Some(new) => Some(new.clone()),
             None => self.texts.taken_out_of(text),
         };
         let now = strings(&now, change).unwrap_or(now);
-        let found = match now == bytes {
-            true => (blob.clone(), op.clone()),
-            false => {
-                let new = self.repo.write_blob(&now)?;
-                let label = format!("{path}/{}", op.file_name());
-                let again = Operation::parse(&now, &label, &new).map_err(|_| touched(&label))?;
-                require_same_frame(&label, op, &again)?;
-                self.names.insert(blob.to_string(), new.to_string());
-                self.names.insert(op.op.to_string(), again.op.to_string());
-                (new, again)
-            }
+        let found = if now == bytes {
+            (blob.clone(), op.clone())
+        } else {
+            let new = self.repo.write_blob(&now)?;
+            let label = format!("{path}/{}", op.file_name());
+            let again = Operation::parse(&now, &label, &new).map_err(|_| touched(&label))?;
+            require_same_frame(&label, op, &again)?;
+            self.names.insert(blob.to_string(), new.to_string());
+            self.names.insert(op.op.to_string(), again.op.to_string());
+            (new, again)
         };
         self.records.insert(blob.clone(), found.clone());
         Ok(found)
@@ -377,9 +381,10 @@ fn require_same_frame(label: &str, was: &Operation, now: &Operation) -> Result<(
             op.others.keys().cloned().collect::<Vec<_>>(),
         )
     };
-    match frame(was) == frame(now) {
-        true => Ok(()),
-        false => Err(touched(label)),
+    if frame(was) == frame(now) {
+        Ok(())
+    } else {
+        Err(touched(label))
     }
 }
 
@@ -399,9 +404,10 @@ fn require_alike(path: &str, before: &State, after: &State) -> Result<()> {
             state.artifacts.keys().copied().collect::<Vec<_>>(),
         )
     };
-    match facts(before) == facts(after) {
-        true => Ok(()),
-        false => Err(touched(path)),
+    if facts(before) == facts(after) {
+        Ok(())
+    } else {
+        Err(touched(path))
     }
 }
 

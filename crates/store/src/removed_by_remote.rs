@@ -116,9 +116,10 @@ impl Store<'_> {
             }
         });
         let said: Vec<String> = said.collect();
-        match said.is_empty() {
-            true => Ok(()),
-            false => Err(lost_operations(label, &said, None)),
+        if said.is_empty() {
+            Ok(())
+        } else {
+            Err(lost_operations(label, &said, None))
         }
     }
 

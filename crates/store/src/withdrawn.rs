@@ -36,9 +36,10 @@ pub(super) fn require_none_withdrawn(
     let Some(one) = lost.first() else {
         return Ok(());
     };
-    let path = match one.session.contains('/') {
-        true => one.session.clone(),
-        false => format!("{}/{}", layout::SESSIONS, one.session),
+    let path = if one.session.contains('/') {
+        one.session.clone()
+    } else {
+        format!("{}/{}", layout::SESSIONS, one.session)
     };
     let has_one = |tree: &Oid| -> Result<bool> {
         let folder = fanout::entry_at(repo, tree, &path)?;

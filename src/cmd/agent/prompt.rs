@@ -70,8 +70,9 @@ fn check(role: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "agent prompt",
         &json!({ "roles": roles, "findings": findings }),
     );
-    Ok(match errors > 0 {
-        true => Exit::Blocked,
-        false => Exit::Done,
+    Ok(if errors > 0 {
+        Exit::Blocked
+    } else {
+        Exit::Done
     })
 }

@@ -61,9 +61,10 @@ pub(crate) fn topic(topic: Topic, command: Option<&str>, ui: &mut Ui) -> Exit {
     let Topic { name, text } = topic;
     ui.json("help", &json!({ "topic": name, "text": text }));
     for line in text.lines() {
-        match line.starts_with(' ') || line.is_empty() {
-            true => ui.out(line),
-            false => paragraph(line, ui),
+        if line.starts_with(' ') || line.is_empty() {
+            ui.out(line)
+        } else {
+            paragraph(line, ui)
         }
     }
     if let Some(help) = command {

@@ -244,13 +244,15 @@ pub(crate) fn link(args: &LinksArgs, comes: bool, ctx: &Context, ui: &mut Ui) ->
     let asks = args.others.iter().map(|other| Ask::of(&args.kind, other));
     let asks = asks.collect::<Result<Vec<Ask>>>()?;
     let mut edit = Edit::default();
-    let (what, verb) = match comes {
-        true => ("linked", "issue link"),
-        false => ("unlinked", "issue unlink"),
+    let (what, verb) = if comes {
+        ("linked", "issue link")
+    } else {
+        ("unlinked", "issue unlink")
     };
-    match comes {
-        true => edit.links = asks,
-        false => edit.unlinks = asks,
+    if comes {
+        edit.links = asks
+    } else {
+        edit.unlinks = asks
     }
     let written = flow::change(ctx, std::slice::from_ref(&args.id), &edit, None)?;
     done(ui, &written, what, verb);
@@ -269,18 +271,20 @@ pub struct TickArgs {
 
 pub(crate) fn tick(args: &TickArgs, holds: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let criteria = args.criteria.iter().cloned();
-    let changes = match holds {
-        true => criteria.map(Change::Tick).collect(),
-        false => criteria.map(Change::Untick).collect(),
+    let changes = if holds {
+        criteria.map(Change::Tick).collect()
+    } else {
+        criteria.map(Change::Untick).collect()
     };
     let edit = Edit {
         changes,
         ..Edit::default()
     };
     let written = flow::change(ctx, std::slice::from_ref(&args.id), &edit, None)?;
-    let (what, verb) = match holds {
-        true => ("ticked", "issue tick"),
-        false => ("unticked", "issue untick"),
+    let (what, verb) = if holds {
+        ("ticked", "issue tick")
+    } else {
+        ("unticked", "issue untick")
     };
     done(ui, &written, what, verb);
     Ok(Exit::Done)

@@ -29,9 +29,10 @@ pub(crate) fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .iter()
         .map(|id| graph.names.short(id))
         .collect();
-    ui.status(match path.is_empty() {
-        true => "no open issue".to_owned(),
-        false => format!("longest chain: {}", path.join(" -> ")),
+    ui.status(if path.is_empty() {
+        "no open issue".to_owned()
+    } else {
+        format!("longest chain: {}", path.join(" -> "))
     });
     ui.json("issue graph", &json!(graph));
     Ok(Exit::Done)

@@ -109,14 +109,12 @@ fn remarks(names: &Names, row: &Row) -> Vec<String> {
         && !row.issue.status.is_final()
     {
         let files: Vec<&str> = bound.files.iter().map(|file| file.path.as_str()).collect();
-        let files = match files.is_empty() {
-            true => String::new(),
-            false => format!(": {}", files.join(", ")),
+        let files = if files.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", files.join(", "))
         };
-        let failed = match bound.failed {
-            true => "failed, ",
-            false => "",
-        };
+        let failed = if bound.failed { "failed, " } else { "" };
         let tasks = if bound.tasks == 1 { "task" } else { "tasks" };
         said.push(format!(
             "{failed}{}, {} {tasks}{files}",

@@ -90,10 +90,7 @@ fn after(queue: &Queue, names: &Names, ui: &mut Ui) {
 
 fn conflict_line(conflict: &Conflict, names: &Names, ui: &mut Ui) {
     let [one, other] = &conflict.issues;
-    let how = match conflict.tried {
-        true => ", tried",
-        false => "",
-    };
+    let how = if conflict.tried { ", tried" } else { "" };
     let role = match conflict.resolution {
         Resolution::Unresolved => style::BAD,
         Resolution::Sequential | Resolution::Merge => style::DIM,

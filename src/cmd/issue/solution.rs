@@ -200,10 +200,12 @@ pub(super) fn row(read: &Read, one: &Solution, ui: &mut Ui) {
 
 fn standing(read: &Read, one: &Solution) -> (anstyle::Style, &'static str) {
     let bound = read.issue.bound.as_ref();
-    match bound.is_some_and(|bound| bound.solution == one.op) {
-        true => (style::GOOD, "bound"),
-        false if one.rejected.is_some() => (style::DIM, "rejected"),
-        false => (style::WARN, "proposed"),
+    if bound.is_some_and(|bound| bound.solution == one.op) {
+        (style::GOOD, "bound")
+    } else if one.rejected.is_some() {
+        (style::DIM, "rejected")
+    } else {
+        (style::WARN, "proposed")
     }
 }
 
@@ -219,9 +221,10 @@ fn size(one: &Solution) -> String {
             Action::Delete => format!("-{}", file.path),
         })
         .collect();
-    match files.is_empty() {
-        true => tasks,
-        false => format!("{tasks}: {}", files.join(", ")),
+    if files.is_empty() {
+        tasks
+    } else {
+        format!("{tasks}: {}", files.join(", "))
     }
 }
 

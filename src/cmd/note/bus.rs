@@ -140,12 +140,11 @@ pub(super) fn promote(command: NoteCommand, ctx: &Context, ui: &mut Ui) -> Resul
             command!("adr promote {}", made.path)
         ]),
     };
-    match dry_run {
-        true => {
-            let text = diff::unified(&made.path, &made.before, &made.after, ui.color());
-            ui.raw_text(&text);
-        }
-        false => ui.status(format!("wrote {}", clean(&made.path))),
+    if dry_run {
+        let text = diff::unified(&made.path, &made.before, &made.after, ui.color());
+        ui.raw_text(&text);
+    } else {
+        ui.status(format!("wrote {}", clean(&made.path)))
     }
     if let Some(next) = &next {
         ui.hint(next);

@@ -33,8 +33,9 @@ pub(crate) fn run(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         counted(warnings, "warning")
     ));
     ui.json("pipeline check", &json!(checked));
-    Ok(match errors > 0 || args.strict && warnings > 0 {
-        true => Exit::Blocked,
-        false => Exit::Done,
+    Ok(if errors > 0 || args.strict && warnings > 0 {
+        Exit::Blocked
+    } else {
+        Exit::Done
     })
 }

@@ -41,9 +41,10 @@ fn graph(lines: &[Value], ui: &mut Ui) {
         let kind = one["kind"].as_str().unwrap_or("work");
         let kind = format!("{kind:<10}");
         let role = text(&one["role"]);
-        let role = match role.is_empty() {
-            true => String::new(),
-            false => format!("  {role}"),
+        let role = if role.is_empty() {
+            String::new()
+        } else {
+            format!("  {role}")
         };
         let id = ui.paint(style::NAME, &text(&one["id"]));
         let title = text(&one["title"]);

@@ -34,9 +34,12 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     for one in &view.working {
         let asked = one.turn.as_ref().filter(|turn| turn.asked_to_finish);
-        let asked = asked.map_or("", |turn| match turn.over {
-            true => ", its time has passed",
-            false => ", asked to finish",
+        let asked = asked.map_or("", |turn| {
+            if turn.over {
+                ", its time has passed"
+            } else {
+                ", asked to finish"
+            }
         });
         let id = ui.paint(style::NAME, one.task.as_str());
         let who = line(&one.claim.words);
@@ -86,18 +89,20 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.hint(next);
     }
     ui.json("pipeline status", &view);
-    Ok(match view.stalled {
-        true => Exit::Blocked,
-        false => Exit::Done,
+    Ok(if view.stalled {
+        Exit::Blocked
+    } else {
+        Exit::Done
     })
 }
 
 /// `[V A(+D1)] | [o B]`.
 fn beat_words(beat: &[Mark]) -> String {
     let words = beat.iter().map(|one| {
-        let judged = match one.judged_by.is_empty() {
-            true => String::new(),
-            false => format!("(+{})", one.judged_by.join(", ")),
+        let judged = if one.judged_by.is_empty() {
+            String::new()
+        } else {
+            format!("(+{})", one.judged_by.join(", "))
         };
         format!("[{} {}{judged}]", one.mark, one.task)
     });

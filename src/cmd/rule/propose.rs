@@ -40,12 +40,11 @@ pub(super) fn run(args: &ProposeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
         category: args.category.as_deref(),
     };
     let name = args.id.as_deref();
-    let (proposed, noted) = match args.write {
-        true => {
-            let written = propose::write(ctx, name, choice)?;
-            (written.proposed, written.noted)
-        }
-        false => (propose::propose(ctx, name, choice)?, None),
+    let (proposed, noted) = if args.write {
+        let written = propose::write(ctx, name, choice)?;
+        (written.proposed, written.noted)
+    } else {
+        (propose::propose(ctx, name, choice)?, None)
     };
     let id = &proposed.session;
     show(&proposed, ui);

@@ -165,10 +165,7 @@ pub(super) fn check(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
         &json!({ "folder": rule_set.folder, "tree": rule_set.tree, "documents": rule_set.documents.len(), "valid": valid,
                  "findings": findings }),
     );
-    Ok(match valid {
-        true => Exit::Done,
-        false => Exit::Blocked,
-    })
+    Ok(if valid { Exit::Done } else { Exit::Blocked })
 }
 
 /// What git takes as "stop", not as "conflict".
@@ -192,8 +189,9 @@ pub(super) fn merge_driver(args: &DriverArgs, ui: &mut Ui) -> Exit {
         "rule merge-driver",
         &json!({ "path": args.path, "clean": merged.clean, "by_lines": merged.by_lines }),
     );
-    match merged.clean {
-        true => Exit::Done,
-        false => Exit::Blocked,
+    if merged.clean {
+        Exit::Done
+    } else {
+        Exit::Blocked
     }
 }

@@ -91,9 +91,10 @@ fn head(status: &Status, now: i64, ui: &mut Ui) {
 
 /// The stages as a line, with marks that need neither colour nor more than the locale takes.
 fn stages(status: &Status, ui: &mut Ui) {
-    let (done, here, ahead, between) = match layout::is_utf8() {
-        true => ("✓", "●", "○", " ── "),
-        false => ("[x]", "[*]", "[ ]", " -- "),
+    let (done, here, ahead, between) = if layout::is_utf8() {
+        ("✓", "●", "○", " ── ")
+    } else {
+        ("[x]", "[*]", "[ ]", " -- ")
     };
     let is_archived = matches!(status.ending, Some(Ending::Archived { .. }));
     let at = status
@@ -144,12 +145,11 @@ fn table(rows: &[rows::Row], ui: &mut Ui) {
     let beside = columns.saturating_sub(widest + 4);
     let is_wide = beside >= 24;
     for row in rows {
-        let (first, room) = match is_wide {
-            true => (format!("  {}  ", layout::pad(&row.label, widest)), beside),
-            false => {
-                ui.out(format!("  {}", row.label));
-                ("    ".to_owned(), columns.saturating_sub(4))
-            }
+        let (first, room) = if is_wide {
+            (format!("  {}  ", layout::pad(&row.label, widest)), beside)
+        } else {
+            ui.out(format!("  {}", row.label));
+            ("    ".to_owned(), columns.saturating_sub(4))
         };
         let indent = " ".repeat(layout::width(&first));
         for (n, text) in layout::wrap(&row.text, room).iter().enumerate() {

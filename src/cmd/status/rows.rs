@@ -172,10 +172,12 @@ fn files(status: &Status) -> Vec<Row> {
             continue;
         }
         let is_stale = status.stale_artifacts.contains(&artifact);
-        let mut said = match lacks.is_empty() {
-            true if is_stale => "written, and older than what it builds on".to_owned(),
-            true => "written".to_owned(),
-            false => lacks.join("; "),
+        let mut said = if !lacks.is_empty() {
+            lacks.join("; ")
+        } else if is_stale {
+            "written, and older than what it builds on".to_owned()
+        } else {
+            "written".to_owned()
         };
         if let Some(unsaved) = unsaved {
             said.push_str(&format!(" ({unsaved})"));
@@ -291,9 +293,10 @@ fn code(status: &Status) -> Vec<Row> {
             .copied()
             .filter(|one| one.state == FileState::Unmerged)
             .collect();
-        let both = match both.is_empty() {
-            true => String::new(),
-            false => format!("; both sides stand in {}", named(&both)),
+        let both = if both.is_empty() {
+            String::new()
+        } else {
+            format!("; both sides stand in {}", named(&both))
         };
         let word = sequence.word();
         rows.push(Row::new(word, format!("a {word} is under way{both}")).role(style::WARN));
@@ -340,9 +343,10 @@ fn checks(status: &Status) -> Option<Row> {
         said.push_str(&format!("; {}", open.join(", ")));
     }
     let row = Row::new("checks", said);
-    Some(match open.is_empty() {
-        true => row.role(style::GOOD),
-        false => row,
+    Some(if open.is_empty() {
+        row.role(style::GOOD)
+    } else {
+        row
     })
 }
 
@@ -357,12 +361,11 @@ fn review(status: &Status) -> Vec<Row> {
     let verdict = &review.verdict.value;
     let target = review.judgement.as_ref().and_then(|judged| judged.target);
     let outcome = target.map_or_else(String::new, |target| format!(", goes back to {target}"));
-    let independence = match review.independent {
-        true => "independent".to_owned(),
-        false => {
-            let roles: Vec<&str> = verdict.dependence.iter().map(|d| d.role.as_str()).collect();
-            format!("not independent: {}", roles.join(", "))
-        }
+    let independence = if review.independent {
+        "independent".to_owned()
+    } else {
+        let roles: Vec<&str> = verdict.dependence.iter().map(|d| d.role.as_str()).collect();
+        format!("not independent: {}", roles.join(", "))
     };
     let said = format!(
         "{} by {} ({independence}){outcome}, tree {}",
@@ -400,9 +403,10 @@ fn findings(status: &Status) -> Vec<Row> {
     let open = status.findings.iter().filter(|one| one.open);
     open.map(|one| {
         let row = Row::new("finding", one.words());
-        match one.blocking {
-            true => row.role(style::WARN),
-            false => row,
+        if one.blocking {
+            row.role(style::WARN)
+        } else {
+            row
         }
     })
     .collect()

@@ -49,8 +49,9 @@ pub(crate) fn run(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     ));
     ui.json("task check", &checked);
     let is_refused = has_errors(&checked.findings) || args.strict && warnings > 0;
-    Ok(match is_refused {
-        true => Exit::Blocked,
-        false => Exit::Done,
+    Ok(if is_refused {
+        Exit::Blocked
+    } else {
+        Exit::Done
     })
 }

@@ -215,9 +215,10 @@ fn rating(text: &str) -> Option<Rating> {
 pub(crate) fn open(args: OpenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = flow::open(ctx, &args.task, args.reason)?;
     let task = &done.value.task;
-    let (said, status) = match done.value.begins {
-        true => (format!("{task} may begin, by your word"), Status::Pending),
-        false => (format!("{task} is open by your word"), Status::Completed),
+    let (said, status) = if done.value.begins {
+        (format!("{task} may begin, by your word"), Status::Pending)
+    } else {
+        (format!("{task} is open by your word"), Status::Completed)
     };
     let extra = json!({ "task": task, "status": status, "begins": done.value.begins });
     report(ctx, ui, "task open", &done, &said, extra);

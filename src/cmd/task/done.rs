@@ -60,9 +60,10 @@ pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         trust: args.trust,
     };
     // With --json stdout carries one document; what the check prints goes to stderr.
-    let done = match ui.is_json() {
-        true => flow::done(ctx, &request, std::io::stderr())?,
-        false => flow::done(ctx, &request, ui.stream())?,
+    let done = if ui.is_json() {
+        flow::done(ctx, &request, std::io::stderr())?
+    } else {
+        flow::done(ctx, &request, ui.stream())?
     };
     let finished = &done.value;
     let how = match (finished.completion.manual, &finished.tree) {

@@ -74,13 +74,10 @@ fn remarks(row: &Row) -> Vec<String> {
         said.push(format!("{}, {ends} {}", claim.words, claim.until));
     }
     if let Some(turn) = row.turn.as_ref().filter(|turn| turn.asked_to_finish) {
-        said.push(match turn.over {
-            true => "its time has passed: it is free for others".to_owned(),
-            false => format!(
-                "asked to finish: {} s of {} s have passed; save what is there, and say what is left",
-                turn.elapsed, turn.limit
-            ),
-        });
+        said.push(if turn.over { "its time has passed: it is free for others".to_owned() } else { format!(
+            "asked to finish: {} s of {} s have passed; save what is there, and say what is left",
+            turn.elapsed, turn.limit
+        ) });
     }
     if row.by_evidence {
         said.push(match row.proof {

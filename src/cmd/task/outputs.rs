@@ -17,9 +17,10 @@ pub struct OutputsArgs {
 pub(crate) fn run(args: &OutputsArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let left = flow::left_by(ctx, args.task.as_deref())?;
     for output in &left.outputs {
-        let (role, word) = match output.present {
-            true => (style::GOOD, "there  "),
-            false => (style::BAD, "missing"),
+        let (role, word) = if output.present {
+            (style::GOOD, "there  ")
+        } else {
+            (style::BAD, "missing")
         };
         ui.out(format!("{}  {}", ui.paint(role, word), line(&output.path)));
     }
@@ -27,8 +28,9 @@ pub(crate) fn run(args: &OutputsArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
         ui.status(format!("the plan names no files that {} leaves", left.task));
     }
     ui.json("task outputs", &left);
-    Ok(match left.outputs.iter().all(|output| output.present) {
-        true => Exit::Done,
-        false => Exit::Blocked,
+    Ok(if left.outputs.iter().all(|output| output.present) {
+        Exit::Done
+    } else {
+        Exit::Blocked
     })
 }

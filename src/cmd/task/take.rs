@@ -92,14 +92,17 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     let is_decision = taken.card.kind == NodeKind::Decision.as_str();
-    let next = match taken.card.is_manual() {
-        true if is_decision => command!("task decide {task} --verdict proceed"),
-        true => command!("task done {task} --manual --reason WHY"),
-        false => command!("task done {task}"),
+    let next = if !taken.card.is_manual() {
+        command!("task done {task}")
+    } else if is_decision {
+        command!("task decide {task} --verdict proceed")
+    } else {
+        command!("task done {task} --manual --reason WHY")
     };
-    let before = match taken.card.is_manual() {
-        true => format!("look at what {task} asks for, and say what you saw: "),
-        false => String::new(),
+    let before = if taken.card.is_manual() {
+        format!("look at what {task} asks for, and say what you saw: ")
+    } else {
+        String::new()
     };
     if args.format == CardForm::Text {
         ui.hint(hint![

@@ -44,9 +44,10 @@ pub(super) fn land(
         for (path, (old, new)) in own {
             paths.entry(path).or_insert((old, None)).1 = new;
         }
-        trees.push(match edits.is_empty() {
-            true => before,
-            false => Some(ctx.repo.edit_tree(before.as_ref(), &edits)?),
+        trees.push(if edits.is_empty() {
+            before
+        } else {
+            Some(ctx.repo.edit_tree(before.as_ref(), &edits)?)
         });
     }
     paths.retain(|_, (old, new)| old != new);
@@ -127,11 +128,11 @@ fn write(
     message: &str,
     (identity, sign): (&Identity, bool),
 ) -> Result<Oid> {
-    match sign {
-        true => ctx
-            .repo
-            .write_signed_commit(tree, parents, message, identity),
-        false => ctx.repo.write_commit(tree, parents, message, identity),
+    if sign {
+        ctx.repo
+            .write_signed_commit(tree, parents, message, identity)
+    } else {
+        ctx.repo.write_commit(tree, parents, message, identity)
     }
 }
 

@@ -352,8 +352,9 @@ fn already(ids: &[SessionId], id: &SessionId, commit: Option<Oid>, target: &str)
         .filter(|other| *other != id)
         .map(SessionId::as_str)
         .collect();
-    match others.is_empty() {
-        true => failure.help(command!("list --all")),
-        false => failure.help(command!("archive {}", others.join(" "))),
+    if others.is_empty() {
+        failure.help(command!("list --all"))
+    } else {
+        failure.help(command!("archive {}", others.join(" ")))
     }
 }

@@ -85,9 +85,10 @@ pub(super) fn steps<'a>(
             landed,
         };
         if let Some(failure) = refusal {
-            return match asked.alone {
-                true => Ok(Judged::SpecConflict(Box::new(step), failure)),
-                false => Err(among_others(failure, &id, &step.plan, &before.ids)),
+            return if asked.alone {
+                Ok(Judged::SpecConflict(Box::new(step), failure))
+            } else {
+                Err(among_others(failure, &id, &step.plan, &before.ids))
             };
         }
         if step.landed.is_none() {

@@ -360,9 +360,10 @@ fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards
             continue;
         } else {
             let known = sides.errors(&path);
-            let met = match is_spec {
-                true => sides.by_requirement(&path, archive, aim),
-                false => sides.by_line(&path, archive, aim)?,
+            let met = if is_spec {
+                sides.by_requirement(&path, archive, aim)
+            } else {
+                sides.by_line(&path, archive, aim)?
             };
             if !met.blockers.is_empty() {
                 back.blockers.extend(met.blockers);

@@ -107,9 +107,10 @@ fn pair(
     shared: Vec<Shared>,
 ) -> Result<Overlap> {
     let builds_on = |one: &Loaded, other: &Loaded| one.ground.open.contains(&other.state.id);
-    let (first, second) = match builds_on(first, second) {
-        true => (second, first),
-        false => (first, second),
+    let (first, second) = if builds_on(first, second) {
+        (second, first)
+    } else {
+        (first, second)
     };
     let mut overlap = Overlap {
         sessions: [first.state.id.clone(), second.state.id.clone()],

@@ -17,9 +17,10 @@ pub(super) fn wired(top: Option<&Path>, dir: &Path, event: Event) -> Result<Opti
     let script = read_hook(&hook)?.unwrap_or_default();
     let runs = fs::metadata(&hook)
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
-    let call = match hooks::is_shim(&script) {
-        true => None,
-        false => manager::call_in(&script, event),
+    let call = if hooks::is_shim(&script) {
+        None
+    } else {
+        manager::call_in(&script, event)
     };
     let owner = Manager::of_path(&dir.to_string_lossy()).or_else(|| Manager::of_script(&script));
     if let Some(found) = top.and_then(|top| configured(top, event)) {

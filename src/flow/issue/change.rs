@@ -169,9 +169,10 @@ fn link(
     if other == *id && comes {
         return Err(to_itself(id.as_str(), ask.kind));
     }
-    let (holder, to) = match ask.reversed {
-        true => (other, id.clone()),
-        false => (id.clone(), other),
+    let (holder, to) = if ask.reversed {
+        (other, id.clone())
+    } else {
+        (id.clone(), other)
     };
     let at = match changed.iter().position(|(one, _)| one.id == holder) {
         Some(at) => at,
@@ -393,21 +394,23 @@ fn invalid(message: String) -> Failure {
 }
 
 fn one_line(what: &str, text: &str) -> Result<()> {
-    match is_line(text) {
-        true => Ok(()),
-        false => Err(invalid(format!(
+    if is_line(text) {
+        Ok(())
+    } else {
+        Err(invalid(format!(
             "expected {what} as one line of at most {LONGEST_LINE} characters, found {text:?}"
-        ))),
+        )))
     }
 }
 
 fn label(text: &str) -> Result<()> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.:/+".contains(c);
-    match (1..=64).contains(&text.len()) && text.chars().all(is_plain) {
-        true => Ok(()),
-        false => Err(invalid(format!(
+    if (1..=64).contains(&text.len()) && text.chars().all(is_plain) {
+        Ok(())
+    } else {
+        Err(invalid(format!(
             "expected a label of letters, digits and -_.:/+, found {text:?}"
-        ))),
+        )))
     }
 }
 

@@ -283,9 +283,10 @@ fn choose(
         _ => {}
     }
     let waits = backlog.waits(&day).swap_remove(at);
-    match waits.is_empty() {
-        true => Ok(at),
-        false => Err(not_ready(issue, &waits)),
+    if waits.is_empty() {
+        Ok(at)
+    } else {
+        Err(not_ready(issue, &waits))
     }
 }
 

@@ -143,9 +143,10 @@ pub(super) fn plan(
                 let name = one.key.as_deref().unwrap_or_else(|| one.title());
                 return Err(to_itself(name, ask.kind));
             }
-            let (holder, to) = match ask.reversed {
-                true => (other, id.clone()),
-                false => (id.clone(), other),
+            let (holder, to) = if ask.reversed {
+                (other, id.clone())
+            } else {
+                (id.clone(), other)
             };
             let link = Link { kind: ask.kind, to };
             let (issue, changes) = match made.get(&holder) {

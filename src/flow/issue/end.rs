@@ -185,9 +185,10 @@ fn require_whole(
             )
         })
         .collect();
-    match left.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::refused(
+    if left.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::refused(
             Code::IssueCriterionOpen,
             format!(
                 "{} of {} criteria of {id} are not ticked",
@@ -195,7 +196,7 @@ fn require_whole(
                 issue.criteria.len()
             ),
         )
-        .blockers(left)),
+        .blockers(left))
     }
 }
 

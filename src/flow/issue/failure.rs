@@ -72,12 +72,11 @@ pub(crate) fn retry(
 ) -> Result<Written<Moved>> {
     write(ctx, |snapshot, _| {
         let mut issues = Vec::new();
-        match typed.is_empty() {
-            true => issues.extend(all(snapshot)?.issues.into_iter().filter(is_queued)),
-            false => {
-                for typed in typed {
-                    issues.push(require_understood(snapshot, typed)?);
-                }
+        if typed.is_empty() {
+            issues.extend(all(snapshot)?.issues.into_iter().filter(is_queued))
+        } else {
+            for typed in typed {
+                issues.push(require_understood(snapshot, typed)?);
             }
         }
         let failed = |issue: &Issue| issue.bound.as_ref().is_some_and(|bound| bound.failed);

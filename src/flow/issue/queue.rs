@@ -82,9 +82,10 @@ fn formed(
             ),
         ));
     }
-    let reviews = match mode.audits() {
-        true => reviews(ctx, snapshot, &fresh)?,
-        false => Vec::new(),
+    let reviews = if mode.audits() {
+        reviews(ctx, snapshot, &fresh)?
+    } else {
+        Vec::new()
     };
     require_approved(&reviews)?;
     let queued = |issue: &Issue| Issue {
@@ -130,10 +131,10 @@ fn meant(snapshot: &Snapshot<'_>, request: &Request) -> Result<(Vec<Issue>, Vec<
             return Err(super::claim::ended(&issue));
         }
         let is_there = issue.status == Status::Queued || issue.status == Status::InProgress;
-        match is_there && issue.bound.is_some() {
-            true => skipped.push(issue.id),
-            false if fresh.iter().all(|one| one.id != issue.id) => fresh.push(issue),
-            false => {}
+        if is_there && issue.bound.is_some() {
+            skipped.push(issue.id);
+        } else if fresh.iter().all(|one| one.id != issue.id) {
+            fresh.push(issue);
         }
     }
     let without = fresh.iter().filter(|issue| issue.bound.is_none());

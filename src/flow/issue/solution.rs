@@ -427,11 +427,12 @@ fn check(proposal: &Proposal) -> Result<()> {
 /// Refuses a path that leads out of the repository.
 fn require_path(touched: &Touched) -> Result<()> {
     let path = &touched.path;
-    match is_path(path) {
-        true => Ok(()),
-        false => Err(invalid(format!(
+    if is_path(path) {
+        Ok(())
+    } else {
+        Err(invalid(format!(
             "expected a path from the top of the repository, found {path:?}"
-        ))),
+        )))
     }
 }
 
@@ -489,9 +490,10 @@ pub(crate) fn tasks(snapshot: &Snapshot<'_>, ids: &[IssueId]) -> Result<String> 
             continue;
         };
         let is_known = |id: &str| known.iter().any(|one| one.eq_ignore_ascii_case(id));
-        let prefix = match proposal.ids().any(is_known) {
-            true => format!("{id}."),
-            false => String::new(),
+        let prefix = if proposal.ids().any(is_known) {
+            format!("{id}.")
+        } else {
+            String::new()
         };
         known.extend(proposal.ids().map(|id| format!("{prefix}{id}")));
         lines.extend(proposal.lines(&prefix));

@@ -32,9 +32,10 @@ pub(crate) fn find(ctx: &Context, name: &str) -> Result<Template> {
             .iter()
             .filter_map(|(file, _)| file.strip_suffix(ENDING))
             .collect();
-        let there = match names.is_empty() {
-            true => format!("{folder} has none at HEAD"),
-            false => format!("{folder} has {}", names.join(", ")),
+        let there = if names.is_empty() {
+            format!("{folder} has none at HEAD")
+        } else {
+            format!("{folder} has {}", names.join(", "))
         };
         return Err(Failure::not_found(
             Code::IssueTemplateUnknown,

@@ -50,9 +50,10 @@ fn found(
     if wanted == Some(Format::Roadmap) {
         return Ok((Format::Roadmap, roadmap(path, meta.is_dir())?));
     }
-    match meta.is_dir() {
-        true => folder(path, wanted, links),
-        false => file(path, wanted, links),
+    if meta.is_dir() {
+        folder(path, wanted, links)
+    } else {
+        file(path, wanted, links)
     }
 }
 

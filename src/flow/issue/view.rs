@@ -189,9 +189,10 @@ fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
     let holder = issue.claim.as_ref().map(|claim| {
         let here = asker.token.as_ref() == Some(&claim.value.owner);
         Holder {
-            who: match here {
-                true => format!("{}, here", claim.signed.by.name),
-                false => holder(claim),
+            who: if here {
+                format!("{}, here", claim.signed.by.name)
+            } else {
+                holder(claim)
             },
             until: clock(until(claim)),
             alive: until(claim) > asker.now,
@@ -294,9 +295,10 @@ pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
     let read = super::require(&snapshot, typed)?;
     let beside = Beside::of(&snapshot)?;
-    let names = match beside.says_all() {
-        true => beside.names(),
-        false => Names::of(&snapshot)?,
+    let names = if beside.says_all() {
+        beside.names()
+    } else {
+        Names::of(&snapshot)?
     };
     let backlog = Backlog::of(beside.around(std::slice::from_ref(&read.issue.id))?);
     Ok(shown(ctx, &backlog, names, read))

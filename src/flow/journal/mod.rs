@@ -47,9 +47,10 @@ pub(crate) struct Entry {
 impl Entry {
     pub(crate) fn new(what: &str, name: &str, new: &Oid, steps: Vec<Step>) -> Self {
         Entry {
-            format: match steps.iter().any(Step::is_newer) {
-                true => FORMAT,
-                false => FIRST_FORMAT,
+            format: if steps.iter().any(Step::is_newer) {
+                FORMAT
+            } else {
+                FIRST_FORMAT
             },
             what: what.to_owned(),
             name: name.to_owned(),

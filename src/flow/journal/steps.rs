@@ -157,9 +157,10 @@ impl Step {
         if let Some(at) = self.worktree()
             && *at != Worktree::here(&ctx.repo)
         {
-            return Ok(match at.exists(&ctx.repo) {
-                true => Outcome::Elsewhere,
-                false => Outcome::Done,
+            return Ok(if at.exists(&ctx.repo) {
+                Outcome::Elsewhere
+            } else {
+                Outcome::Done
             });
         }
         match self {

@@ -67,9 +67,10 @@ pub(crate) fn import(ctx: &Context, place: &Where, path: &Path, dry_run: bool) -
         return Ok(report);
     }
     let what = format!("import {} from ccw", counted(new.len(), "note"));
-    report.commit = Some(match !place.journal && is_about_a_session(ctx)? {
-        true => to_session(ctx, &brought, &what)?,
-        false => to_journal(ctx, &brought, &what)?,
+    report.commit = Some(if !place.journal && is_about_a_session(ctx)? {
+        to_session(ctx, &brought, &what)?
+    } else {
+        to_journal(ctx, &brought, &what)?
     });
     Ok(report)
 }
@@ -209,9 +210,10 @@ fn read(path: &Path, faults: &mut Vec<Fault>) -> Result<Found> {
         .help("name a log of messages, a wisdom file, or the folder of a team")
     })?;
     let mut found = Vec::new();
-    match whole.is_file() {
-        true => found.push(whole.clone()),
-        false => walk(&whole, 0, &mut found)?,
+    if whole.is_file() {
+        found.push(whole.clone())
+    } else {
+        walk(&whole, 0, &mut found)?
     }
     found.sort();
     let (mut names, mut brought) = (Vec::new(), Vec::new());

@@ -276,9 +276,10 @@ fn groups_of(
     let month = filter.since.map(month_before);
     let journal = snapshot.journal_notes(month.as_deref(), takes)?;
     for (place, failure) in journal.damaged {
-        match filter.all {
-            true => damaged.push((place, failure.message)),
-            false => return Err(failure),
+        if filter.all {
+            damaged.push((place, failure.message))
+        } else {
+            return Err(failure);
         }
     }
     let mut group = Group::new(Home::Journal);

@@ -443,14 +443,12 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         let failure = Failure::usage(Code::PipelineParam, why);
         let params = missing.join(" --param ");
         let given = words_given(request);
-        match missing.is_empty() {
-            true if request.team => failure.help(command!("pipeline start --team --dry-run")),
-            true => failure.help(command!("pipeline show {name}")),
-            false if request.team => {
-                failure.help(command!("pipeline start --team --param {params}{given}"))
-            }
-            false => failure.help(command!("pipeline start {name} --param {params}{given}")),
-        }
+        failure.help(match (missing.is_empty(), request.team) {
+            (true, true) => command!("pipeline start --team --dry-run"),
+            (true, false) => command!("pipeline show {name}"),
+            (false, true) => command!("pipeline start --team --param {params}{given}"),
+            (false, false) => command!("pipeline start {name} --param {params}{given}"),
+        })
     };
     let in_roadmap = roadmap::standing(ctx, state, intent)?;
     let has: Vec<HasResult<'_>> = (results(state).into_iter())
@@ -543,9 +541,10 @@ pub(in crate::flow) fn intent(repo: &Repo, state: &State) -> Result<String> {
     let lines = text.lines().map(|line| line.trim_start_matches('#').trim());
     let lines = lines.skip_while(|line| line.is_empty());
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-    Ok(match lines.is_empty() {
-        true => state.title.clone(),
-        false => lines.join(" "),
+    Ok(if lines.is_empty() {
+        state.title.clone()
+    } else {
+        lines.join(" ")
     })
 }
 

@@ -49,9 +49,10 @@ impl<'c> Applying<'c> {
             .any(|one| !one.applies_to.is_empty());
         let ask = Ask {
             stage: Some(stage),
-            paths: match is_by_path {
-                true => self.rule_set.spread(&self.ctx.repo, paths),
-                false => Vec::new(),
+            paths: if is_by_path {
+                self.rule_set.spread(&self.ctx.repo, paths)
+            } else {
+                Vec::new()
             },
             budget: Some(usize::MAX),
             ..Ask::default()

@@ -49,9 +49,10 @@ pub(crate) struct ImportReport {
 pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Result<ImportReport> {
     let top = top(ctx)?;
     let sources = sources(&top, from)?;
-    let _held = match dry_run {
-        true => None,
-        false => Some(Held::of_repository(ctx)?),
+    let _held = if dry_run {
+        None
+    } else {
+        Some(Held::of_repository(ctx)?)
     };
     let rule_set = rule_set(ctx, None)?;
     let mut taking = Taking::of(&rule_set);
@@ -172,9 +173,10 @@ impl<'s> Taking<'s> {
     }
 
     fn source(&mut self, name: &str, text: &str) {
-        match name.ends_with(ENDING) {
-            true => self.document(name, text),
-            false => self.guidelines(name, text),
+        if name.ends_with(ENDING) {
+            self.document(name, text)
+        } else {
+            self.guidelines(name, text)
         }
     }
 

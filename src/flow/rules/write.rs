@@ -127,9 +127,10 @@ pub(crate) fn add(ctx: &Context, request: AddRequest<'_>) -> Result<Added> {
     let words: Vec<&str> = request.text.split_whitespace().collect();
     let text = plain(&words.join(" "));
     require_rule(&text)?;
-    let home = match request.personal {
-        true => Home::Person(own_folder()?),
-        false => Home::Worktree(top(ctx)?),
+    let home = if request.personal {
+        Home::Person(own_folder()?)
+    } else {
+        Home::Worktree(top(ctx)?)
     };
     let _held = match &home {
         _ if request.dry_run => None,
@@ -308,9 +309,10 @@ pub(crate) fn init(ctx: &Context, domains: &[String], dry_run: bool) -> Result<L
     } else {
         domains
     };
-    let _held = match dry_run {
-        true => None,
-        false => Some(Held::of_repository(ctx)?),
+    let _held = if dry_run {
+        None
+    } else {
+        Some(Held::of_repository(ctx)?)
     };
     let folder = crate::flow::specs::policy(ctx)?.paths.rules;
     let mut laid = Laid {

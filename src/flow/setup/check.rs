@@ -189,12 +189,11 @@ fn honest(server: &Server) -> Result<String> {
     let branch = format!("refs/heads/{NAME}");
     let policy = policy_at(&server.ctx, server.rules.commit.as_ref());
     let is_free = policy.is_ok_and(|policy| !policy.protects(NAME));
-    Ok(
-        match is_free && server.ctx.repo.find_ref(&branch)?.is_none() {
-            true => branch,
-            false => format!("refs/tags/{NAME}-{}", loopx_base::env::now()),
-        },
-    )
+    Ok(if is_free && server.ctx.repo.find_ref(&branch)?.is_none() {
+        branch
+    } else {
+        format!("refs/tags/{NAME}-{}", loopx_base::env::now())
+    })
 }
 
 /// A repository of our own, with the server's objects in reach.

@@ -76,13 +76,15 @@ pub(crate) fn gather(
     // Where keys count, whoever built has to be known by theirs.
     let by_keys = policy.counts_keys() && is_late;
     let asks = by_keys || policy.asks_signatures() && rests_on_more(policy, state);
-    let files = match ops.is_empty() && !all && !asks {
-        true => BTreeMap::new(),
-        false => snapshot.signatures(session)?,
+    let files = if ops.is_empty() && !all && !asks {
+        BTreeMap::new()
+    } else {
+        snapshot.signatures(session)?
     };
-    let operations = match files.is_empty() && !asks {
-        true => Vec::new(),
-        false => snapshot.operations(session)?,
+    let operations = if files.is_empty() && !asks {
+        Vec::new()
+    } else {
+        snapshot.operations(session)?
     };
     let bases = bases(state, &operations);
     if !files.is_empty() {

@@ -90,9 +90,10 @@ impl Word {
         (before, after): (&State, &State),
         op: &Operation,
     ) -> Result<Option<Vec<u8>>> {
-        let signature = match self.sign {
-            true => Some(sign(repo, before, op)?),
-            false => None,
+        let signature = if self.sign {
+            Some(sign(repo, before, op)?)
+        } else {
+            None
         };
         let mut credentials = known.clone();
         if let Some(bytes) = &signature {

@@ -72,9 +72,10 @@ impl Skill {
                 self.path
             ));
         }
-        match self.name == name {
-            true => Looked::There,
-            false => Looked::Renamed(self.name.clone()),
+        if self.name == name {
+            Looked::There
+        } else {
+            Looked::Renamed(self.name.clone())
         }
     }
 }

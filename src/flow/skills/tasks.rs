@@ -213,9 +213,10 @@ pub(in crate::flow) fn findings(repo: &Repo, file: &TaskFile) -> Vec<Finding> {
             }
             let looked = skills.look(&skill.name);
             if let Some(fault) = looked.fault(&skill.name) {
-                let id = match looked.is_held() {
-                    true => "task_skill_missing",
-                    false => "task_skill_renamed",
+                let id = if looked.is_held() {
+                    "task_skill_missing"
+                } else {
+                    "task_skill_renamed"
                 };
                 let message = format!("{}: {fault}", one.id);
                 found.push(loopx_rules::task::file::found(id, node.line, message));

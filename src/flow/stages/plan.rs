@@ -139,9 +139,10 @@ fn propose_tasks(facts: &Facts<'_>, written: &Written) -> Result<Act<Outcome>> {
     let list = facts.texts.get(&Artifact::TaskList);
     let list = list.map_or("", String::as_str);
     let scenarios = scenarios(facts);
-    let proposal = match scenarios.is_empty() && facts.delta.is_unchanged {
-        true => proposal::request(list, &facts.state.title),
-        false => proposal::tasks(list, &scenarios),
+    let proposal = if scenarios.is_empty() && facts.delta.is_unchanged {
+        proposal::request(list, &facts.state.title)
+    } else {
+        proposal::tasks(list, &scenarios)
     };
     let plan = facts.texts.get(&Artifact::Plan);
     let said = plan.and_then(|text| says(text, written));
@@ -153,9 +154,10 @@ fn propose_tasks(facts: &Facts<'_>, written: &Written) -> Result<Act<Outcome>> {
             Outcome::recorded(),
         ),
         None => {
-            let why = match scenarios.is_empty() {
-                true => "the delta has no scenario, so no task can be made of one",
-                false => "every scenario of the delta has a task",
+            let why = if scenarios.is_empty() {
+                "the delta has no scenario, so no task can be made of one"
+            } else {
+                "every scenario of the delta has a task"
             };
             return Err(
                 Failure::nothing(Code::NothingToPropose, why).help(gate::next_action(facts.view()))
@@ -345,12 +347,13 @@ pub(crate) fn plan_review(
             }
         }
         // What says nothing but a text is written as older programs read it.
-        let (findings, found) = match read.iter().all(ReviewFinding::is_plain) {
-            true => (
+        let (findings, found) = if read.iter().all(ReviewFinding::is_plain) {
+            (
                 read.iter().map(|one| one.text.clone()).collect(),
                 Vec::new(),
-            ),
-            false => (Vec::new(), read.clone()),
+            )
+        } else {
+            (Vec::new(), read.clone())
         };
         let event = Event::PlanReviewed {
             lane,

@@ -82,13 +82,14 @@ fn own<'p>(
     };
     for one in uncommitted {
         let planned = node.own_files();
-        let found: Vec<&str> = match planned.clone().any(|file| is_below(&one.path, file)) {
-            true => vec![one.path.as_str()],
-            false => planned
+        let found: Vec<&str> = if planned.clone().any(|file| is_below(&one.path, file)) {
+            vec![one.path.as_str()]
+        } else {
+            planned
                 .filter(|file| {
                     one.path.ends_with('/') && is_below(file, &one.path) && is_there(file)
                 })
-                .collect(),
+                .collect()
         };
         if one.state == FileState::Untracked {
             own.new.extend(&found);

@@ -184,9 +184,10 @@ fn require_free(ctx: &Context, facts: &Facts<'_>, plan: &Plan<'_>, at: usize) ->
         return Ok(());
     };
     let owner = lease::owner(&ctx.repo, None)?;
-    match claim.value.is_of(&owner) || plan.until(claim) <= super::now(facts) {
-        true => Ok(()),
-        false => Err(plan.held(&plan.nodes[at].id, claim)),
+    if claim.value.is_of(&owner) || plan.until(claim) <= super::now(facts) {
+        Ok(())
+    } else {
+        Err(plan.held(&plan.nodes[at].id, claim))
     }
 }
 
@@ -219,19 +220,18 @@ fn require_own(node: &Node, gate: &Gate, said: &Said) -> Result<()> {
     };
     let own = gate.judges.iter().chain([&node.id]);
     let is_own = own.clone().any(|id| id.key() == task.to_ascii_lowercase());
-    match is_own {
-        true => Ok(()),
-        false => {
-            let own: Vec<&str> = own.map(TaskId::as_str).collect();
-            Err(Failure::usage(
-                Code::DecisionValues,
-                format!(
-                    "the text is the result of `{task}`; expected one of {}",
-                    own.join(", ")
-                ),
-            )
-            .help(command!("task show {}", node.id)))
-        }
+    if is_own {
+        Ok(())
+    } else {
+        let own: Vec<&str> = own.map(TaskId::as_str).collect();
+        Err(Failure::usage(
+            Code::DecisionValues,
+            format!(
+                "the text is the result of `{task}`; expected one of {}",
+                own.join(", ")
+            ),
+        )
+        .help(command!("task show {}", node.id)))
     }
 }
 
@@ -277,12 +277,13 @@ fn resolve(
             ));
         }
         if goes_on && !run.value.proves() {
-            return Err(match run.value.passed() {
-                true => format!(
+            return Err(if run.value.passed() {
+                format!(
                     "the run {name} changed {} while it ran, and proves nothing",
                     run.value.changed.join(", ")
-                ),
-                false => format!("the run {name} did not pass"),
+                )
+            } else {
+                format!("the run {name} did not pass")
             });
         }
         return Ok(run.op.to_string());
@@ -356,15 +357,16 @@ pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<
         }
         let task = node.id.clone();
         let judged = results(node, plan.state);
-        let (event, what) = match begins {
-            true => (
+        let (event, what) = if begins {
+            (
                 TaskEvent::Allowed { task },
                 format!("{} may begin", node.id),
-            ),
-            false => (
+            )
+        } else {
+            (
                 TaskEvent::Opened { task, judged },
                 format!("open {}", node.id),
-            ),
+            )
         };
         let opened = Opened {
             task: node.id.clone(),

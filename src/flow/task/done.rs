@@ -96,12 +96,11 @@ pub(crate) fn done(
         require_in_time(ctx, &task, &ran)?;
         require_passed(ctx, &task, &ran)?;
     }
-    let committed = match request.commit {
-        true => {
-            require_outputs(ctx, &node)?;
-            commit(ctx, &node)?
-        }
-        false => None,
+    let committed = if request.commit {
+        require_outputs(ctx, &node)?;
+        commit(ctx, &node)?
+    } else {
+        None
     };
     let done = record(ctx, (Needs::Code, false), |facts| {
         let plan = Plan::of(facts)?;
@@ -242,9 +241,10 @@ fn require_before(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usi
             Wait::Task { .. } | Wait::Unknown { .. } | Wait::World(_)
         )
     });
-    match waits.is_empty() {
-        true => Ok(()),
-        false => Err(not_ready(facts, &plan.nodes[at].id, &waits)),
+    if waits.is_empty() {
+        Ok(())
+    } else {
+        Err(not_ready(facts, &plan.nodes[at].id, &waits))
     }
 }
 
@@ -318,9 +318,10 @@ fn require_in_time(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> 
         loopx_store::one_line(&ran.value.evidence.argv.join(" "))
     );
     let failed = moves::fail(ctx, Some(task.as_str()), Some(why.clone()))?.value;
-    let again = match failed.failures >= failed.cap {
-        true => command!("task retry {task} --reason WHY"),
-        false => command!("task retry {task}"),
+    let again = if failed.failures >= failed.cap {
+        command!("task retry {task} --reason WHY")
+    } else {
+        command!("task retry {task}")
     };
     Err(
         Failure::refused(Code::TaskTimedOut, format!("{task} failed: {why}")).help(hint![

@@ -427,15 +427,19 @@ fn outside(facts: &Facts<'_>, open: &Open) -> Hint {
     match &open.condition {
         Condition::Person { person } => {
             let word = command!("task open {} --reason WHY", open.task);
-            match person == ANYBODY {
-                true => word,
-                false => word.note(format!("({person} says so)")),
+            if person == ANYBODY {
+                word
+            } else {
+                word.note(format!("({person} says so)"))
             }
         }
-        Condition::Session { session, .. } => match &facts.state.id == session {
-            true => command!("edit tasks.jsonl"),
-            false => command!("status {session}"),
-        },
+        Condition::Session { session, .. } => {
+            if &facts.state.id == session {
+                command!("edit tasks.jsonl")
+            } else {
+                command!("status {session}")
+            }
+        }
         Condition::Evidence { evidence, role } => {
             let is_task = checks_now(&facts.texts, &facts.state, &facts.policy.all_checks())
                 .iter()

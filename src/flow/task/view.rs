@@ -450,9 +450,10 @@ fn view(ctx: &Context, claim: &Stamped<Claim>, watched: &Watched) -> ClaimView {
         since: claim.signed.at.clone(),
         until: clock(ends),
         alive: ends > ctx.now(),
-        words: match here {
-            true => "this worktree".to_owned(),
-            false => holder(claim),
+        words: if here {
+            "this worktree".to_owned()
+        } else {
+            holder(claim)
         },
     }
 }

@@ -200,9 +200,10 @@ fn code(why: &Why, entry: &Entry) -> Code {
     match why {
         Why::Nobody => {
             let mut whys = entry.paths.iter().filter_map(|line| line.why).peekable();
-            match whys.peek().is_some() && whys.all(is_guarded) {
-                true => Code::PathGuarded,
-                false => Code::ProtectedWithoutSession,
+            if whys.peek().is_some() && whys.all(is_guarded) {
+                Code::PathGuarded
+            } else {
+                Code::ProtectedWithoutSession
             }
         }
         Why::NotDone { .. } => Code::ProtectedNotDone,

@@ -131,9 +131,10 @@ impl Words<'_> {
         if !is_here {
             return Ok((policy.all_checks(), known));
         }
-        let paths = match policy.asks_checks_by_path() {
-            true => policy_checks::changed(&ctx.repo, rests)?,
-            false => BTreeSet::new(),
+        let paths = if policy.asks_checks_by_path() {
+            policy_checks::changed(&ctx.repo, rests)?
+        } else {
+            BTreeSet::new()
         };
         let asked = policy.checks_of(&Vec::from_iter(paths))?;
         Ok((asked, known))
@@ -196,9 +197,10 @@ impl Words<'_> {
                 &stood,
                 &credentials,
             ));
-            let earlier = match used.superseded {
-                true => earlier(ctx, policy, used.base.as_ref(), tips)?,
-                false => None,
+            let earlier = if used.superseded {
+                earlier(ctx, policy, used.base.as_ref(), tips)?
+            } else {
+                None
             };
             let policy = earlier.as_ref().unwrap_or(policy);
             found.extend(approvals::judge(
@@ -288,9 +290,10 @@ fn people(
             all.any(|one| one.role == *role && one.person == *person)
         });
         let proven = proofs.is_some_and(|proofs| proofs.keys.iter().any(is_theirs));
-        let proof = match proven && !unproven {
-            true => Basis::Signed,
-            false => Basis::Claimed,
+        let proof = if proven && !unproven {
+            Basis::Signed
+        } else {
+            Basis::Claimed
         };
         note(role.to_string(), person, proof);
     }

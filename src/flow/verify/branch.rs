@@ -103,10 +103,10 @@ pub(crate) fn verify_branch(ctx: &Context, request: &BranchRequest) -> Result<Br
                 message: format!(
                     "state {} is not on `{branch}`: {}",
                     pin.short(),
-                    match is_said {
-                        true =>
-                            "a commit there says that it was made again from it, as an import from a fork and a linear sync do",
-                        false => "the branch lost it, or never had it",
+                    if is_said {
+                        "a commit there says that it was made again from it, as an import from a fork and a linear sync do"
+                    } else {
+                        "the branch lost it, or never had it"
                     }
                 ),
             };

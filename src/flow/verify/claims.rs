@@ -194,12 +194,13 @@ impl<'a, 'r> Reading<'a, 'r> {
         if let Some(known) = self.states.get(&key) {
             return Ok(known.clone());
         }
-        let standing = match self.reaches(&key.1)? {
-            true => None,
-            false => match self.stands_for(&key.1)? {
+        let standing = if self.reaches(&key.1)? {
+            None
+        } else {
+            match self.stands_for(&key.1)? {
                 Some(commit) => Some(commit),
                 None => return Ok(Err(foreign())),
-            },
+            }
         };
         let place = standing.clone().unwrap_or_else(|| key.1.clone());
         let found = Snapshot::at(self.repo, place.clone(), "loopx").and_then(|at| {

@@ -200,9 +200,10 @@ impl Objects for Facts<'_, '_> {
             if found == Merge::Same || depth == Depth::Quick {
                 return Ok(found);
             }
-            match self.merges_by_drivers(ours, theirs, tree)? {
-                true => Ok(Merge::Same),
-                false => Ok(found),
+            if self.merges_by_drivers(ours, theirs, tree)? {
+                Ok(Merge::Same)
+            } else {
+                Ok(found)
             }
         })
     }

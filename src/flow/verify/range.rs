@@ -60,9 +60,10 @@ pub(crate) fn judge(
     let merger = Merger::new(repo);
     let claims = claims(repo, sessions, &span, &infos)?;
     let asked = (&span, claims.named.as_slice());
-    let landing = match infos.is_empty() {
-        true => None,
-        false => account::judge(ctx, sessions, asked, policy, &merger)?,
+    let landing = if infos.is_empty() {
+        None
+    } else {
+        account::judge(ctx, sessions, asked, policy, &merger)?
     };
     let known = (infos.as_slice(), &claims, landing.as_ref());
     let commits = read(repo, sessions, &span, known, &merger, policy)?;

@@ -149,9 +149,10 @@ impl<'r> WorkCopy<'r> {
         };
         // Without its folder nothing was removed by hand: it was cleaned away (git clean -x), or this is
         // another worktree of the same git dir (GIT_WORK_TREE).
-        let bases = match top.join(FOLDER).join(id.as_str()).is_dir() {
-            true => bases,
-            false => Bases::default(),
+        let bases = if top.join(FOLDER).join(id.as_str()).is_dir() {
+            bases
+        } else {
+            Bases::default()
         };
         Ok(Some(WorkCopy {
             repo,
@@ -285,9 +286,10 @@ impl<'r> WorkCopy<'r> {
         let mut found = BTreeMap::new();
         let listed = self.listed()?;
         for artifact in Artifact::ALL {
-            let bytes = match listed.contains(&artifact) {
-                true => self.read(artifact, u64::MAX)?,
-                false => None,
+            let bytes = if listed.contains(&artifact) {
+                self.read(artifact, u64::MAX)?
+            } else {
+                None
             };
             let base = self.bases.bases.get(&artifact);
             let tip = state.artifacts.get(&artifact);
@@ -303,9 +305,10 @@ impl<'r> WorkCopy<'r> {
                 .contested()
                 .any(|(contested, _)| contested == artifact);
             let is_apart = is_contested && file.as_ref() == tip;
-            let status = match self.bases.conflicts.contains(&artifact) || is_apart {
-                true => FileStatus::Conflicted,
-                false => FileStatus::of(file.as_ref(), base, tip),
+            let status = if self.bases.conflicts.contains(&artifact) || is_apart {
+                FileStatus::Conflicted
+            } else {
+                FileStatus::of(file.as_ref(), base, tip)
             };
             found.insert(artifact, status);
         }
@@ -330,9 +333,10 @@ impl<'r> WorkCopy<'r> {
             }
             let base = self.bases.bases.get(&artifact).cloned();
             let tip = state.artifacts.get(&artifact).cloned();
-            let bytes = match listed.contains(&artifact) {
-                true => self.read(artifact, max_bytes)?,
-                false => None,
+            let bytes = if listed.contains(&artifact) {
+                self.read(artifact, max_bytes)?
+            } else {
+                None
             };
             let Some(bytes) = bytes else {
                 if base.is_some() && base == tip {
@@ -503,10 +507,10 @@ impl<'r> WorkCopy<'r> {
             Code::ArtifactLocked,
             format!("{}/{artifact} was changed, but {why}", self.folder()),
         )
-        .help(match is_amended(artifact, state) && self.has_list() {
-            true => closed_list_help(command!("amend --reason WHY")),
-            false => command!("checkout --force {artifact}")
-                .note("(your text is kept as a blob and named)"),
+        .help(if is_amended(artifact, state) && self.has_list() {
+            closed_list_help(command!("amend --reason WHY"))
+        } else {
+            command!("checkout --force {artifact}").note("(your text is kept as a blob and named)")
         }))
     }
 
@@ -526,9 +530,10 @@ impl<'r> WorkCopy<'r> {
             || state
                 .contested()
                 .any(|(contested, _)| contested == artifact);
-        let line = match is_contested {
-            true => marker_line(&text),
-            false => our_marker_line(&text),
+        let line = if is_contested {
+            marker_line(&text)
+        } else {
+            our_marker_line(&text)
         };
         if let Some(line) = line {
             let help = hint![

@@ -98,9 +98,10 @@ impl WorkCopy<'_> {
             let base = self.bases.outputs.get(&path);
             let tip = state.output(&path);
             let is_apart = state.files.get(&path).is_some_and(|all| all.len() > 1);
-            let status = match is_apart && file.as_ref() == tip {
-                true => FileStatus::Conflicted,
-                false => FileStatus::of(file.as_ref(), base, tip),
+            let status = if is_apart && file.as_ref() == tip {
+                FileStatus::Conflicted
+            } else {
+                FileStatus::of(file.as_ref(), base, tip)
             };
             statuses.insert(path, status);
         }
@@ -164,9 +165,10 @@ impl WorkCopy<'_> {
                 continue;
             }
             self.check_output(&path, &bytes, state)?;
-            let merged = match base == tip || tip.is_none() {
-                true => Some(bytes),
-                false => match self.merge_output(base.as_ref(), &bytes, tip.as_ref())? {
+            let merged = if base == tip || tip.is_none() {
+                Some(bytes)
+            } else {
+                match self.merge_output(base.as_ref(), &bytes, tip.as_ref())? {
                     Merge::Clean(merged) => Some(merged),
                     merge => {
                         let path = path.clone();
@@ -174,7 +176,7 @@ impl WorkCopy<'_> {
                         conflicts.push(Clash { path, merge, tip });
                         None
                     }
-                },
+                }
             };
             let Some(merged) = merged else { continue };
             let to = self.repo.hash_blob(&merged)?;
@@ -237,9 +239,10 @@ impl WorkCopy<'_> {
             theirs: THEIRS,
         };
         let merged = merge_file(&base, ours, &theirs, labels)?;
-        Ok(match merged.clean {
-            true => Merge::Clean(merged.text),
-            false => Merge::Marked(merged.text),
+        Ok(if merged.clean {
+            Merge::Clean(merged.text)
+        } else {
+            Merge::Marked(merged.text)
         })
     }
 
@@ -349,9 +352,10 @@ impl WorkCopy<'_> {
         };
         let hash = self.repo.hash_blob(&bytes)?;
         let known = [state.output(path), self.bases.outputs.get(path)];
-        match known.contains(&Some(&hash)) {
-            true => Ok(None),
-            false => self.set_aside(&bytes).map(Some),
+        if known.contains(&Some(&hash)) {
+            Ok(None)
+        } else {
+            self.set_aside(&bytes).map(Some)
         }
     }
 

@@ -410,9 +410,10 @@ impl Ground for Real {
         }
         let by = usize::from(review.by);
         let mut args = vec!["review", "--verdict"];
-        match review.approves {
-            true => args.extend(["approve", "--reason", "x"]),
-            false => args.extend(["request-changes", "--target", "build", "--reason", "x"]),
+        if review.approves {
+            args.extend(["approve", "--reason", "x"])
+        } else {
+            args.extend(["request-changes", "--target", "build", "--reason", "x"])
         }
         let out = self.by(by, LOOPX, &args);
         // Whoever ran the build took part, too.

@@ -183,17 +183,20 @@ fn case(world: &World, seed: u64, counts: &mut Counts) -> Result<(), String> {
         )
     };
     let is_taken = !moved.is_empty() || !by_git && out.code == Some(0);
-    match is_taken {
-        true => counts.taken += 1,
-        false if by_git && !out.stderr.contains("git loopx") => counts.by_git += 1,
-        false => counts.refused += 1,
+    if is_taken {
+        counts.taken += 1;
+    } else if by_git && !out.stderr.contains("git loopx") {
+        counts.by_git += 1;
+    } else {
+        counts.refused += 1;
     }
     if begun.elapsed() > SLOW {
         return Err(said("it is slow"));
     }
-    let bad = match by_git {
-        true => out.stderr.contains("panicked") || out.stderr.contains("bug"),
-        false => broken(&out) || !matches!(out.code, Some(0 | 1)),
+    let bad = if by_git {
+        out.stderr.contains("panicked") || out.stderr.contains("bug")
+    } else {
+        broken(&out) || !matches!(out.code, Some(0 | 1))
     };
     let wrong = world.wrong(server, &moved);
     if by_git && !moved.is_empty() {

@@ -317,9 +317,10 @@ pub(super) fn tree(dice: &mut Dice, bytes: &mut Vec<u8>, ids: &[String]) {
         7 => blunt(dice, &mut all[at].name),
         _ => {
             let mut new = all[other].clone();
-            new.name = match dice.one_in(2) {
-                true => dice.of(&NAMES).to_vec(),
-                false => [&new.name[..], b"-2"].concat(),
+            new.name = if dice.one_in(2) {
+                dice.of(&NAMES).to_vec()
+            } else {
+                [&new.name[..], b"-2"].concat()
             };
             all.push(new);
         }

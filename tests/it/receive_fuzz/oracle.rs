@@ -102,9 +102,10 @@ impl World {
             if checked.is_some() {
                 return checked.map(|what| format!("{name}: {what}"));
             }
-            let found = match is_ours {
-                true => self.lost(server, old, new),
-                false => self.foreign(server, hidden.as_deref(), new),
+            let found = if is_ours {
+                self.lost(server, old, new)
+            } else {
+                self.foreign(server, hidden.as_deref(), new)
             };
             if found.is_some() {
                 return found.map(|what| format!("{name}: {what}"));

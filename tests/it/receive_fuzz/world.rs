@@ -242,9 +242,10 @@ impl<'w> Maker<'w> {
             let top = self.write(kind, bytes.as_bytes());
             return self.changed(dice, top).to_string();
         }
-        let at = match dice.one_in(2) {
-            true => 0,
-            false => dice.below(line.len()),
+        let at = if dice.one_in(2) {
+            0
+        } else {
+            dice.below(line.len())
         };
         let mut new = self.changed(dice, line[at]);
         let mut old = line[at];

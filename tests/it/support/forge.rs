@@ -63,12 +63,11 @@ pub(crate) fn forge_records(s: &Sandbox, id: &str, edit: impl Fn(&mut Value)) {
         let mut op = stored.clone();
         edit(&mut op);
         renamed(&mut op, &names);
-        let (new, bytes) = match op == stored {
-            true => {
-                let id = Repo::sha1_of(text.as_bytes()).expect("an id");
-                (id.to_string(), text.into_bytes())
-            }
-            false => record(&op),
+        let (new, bytes) = if op == stored {
+            let id = Repo::sha1_of(text.as_bytes()).expect("an id");
+            (id.to_string(), text.into_bytes())
+        } else {
+            record(&op)
         };
         let old = name
             .trim_end_matches(".json")

@@ -15,9 +15,12 @@ pub(crate) fn on_disk() {
 /// A new folder for a test: in memory where there is room, since the making and removing of thousands of
 /// small files is what a disk is slow at. TMPDIR chooses another place.
 pub(super) fn folder() -> tempfile::TempDir {
-    let place = PLACE.get_or_init(|| match in_memory() {
-        true if std::env::var_os("TMPDIR").is_none() => PathBuf::from(MEMORY),
-        _ => std::env::temp_dir(),
+    let place = PLACE.get_or_init(|| {
+        if in_memory() && std::env::var_os("TMPDIR").is_none() {
+            PathBuf::from(MEMORY)
+        } else {
+            std::env::temp_dir()
+        }
     });
     tempfile::Builder::new()
         .prefix("loopx-test-")

@@ -164,9 +164,10 @@ fn url(s: &Sandbox) -> String {
 /// A clone with the branch of the session checked out. What `options` leave out stays out.
 fn cloned(options: &[&str]) -> Animal {
     let animal = plain();
-    let source = match options.contains(&"--shared") {
-        true => animal.s.path().display().to_string(),
-        false => url(&animal.s),
+    let source = if options.contains(&"--shared") {
+        animal.s.path().display().to_string()
+    } else {
+        url(&animal.s)
     };
     let args = [
         &["clone", "--quiet", "--branch", ID],
@@ -395,9 +396,10 @@ pub(crate) fn read_only() -> Option<Animal> {
 fn walk(dir: &Path) -> Vec<PathBuf> {
     let mut found = vec![dir.to_owned()];
     for entry in fs::read_dir(dir).expect("a folder").flatten() {
-        match entry.file_type().expect("a type").is_dir() {
-            true => found.extend(walk(&entry.path())),
-            false => found.push(entry.path()),
+        if entry.file_type().expect("a type").is_dir() {
+            found.extend(walk(&entry.path()))
+        } else {
+            found.push(entry.path())
         }
     }
     found

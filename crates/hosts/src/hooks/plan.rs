@@ -289,9 +289,10 @@ pub fn plan_global(facts: &GlobalFacts, install: bool) -> Result<Plan> {
         )
         .help(command!("hooks install").note("(in each repository)")));
     }
-    let steps = match any(|setting| *setting != Setting::Current) {
-        true => vec![Step::WriteGlobal],
-        false => Vec::new(),
+    let steps = if any(|setting| *setting != Setting::Current) {
+        vec![Step::WriteGlobal]
+    } else {
+        Vec::new()
     };
     Ok(Plan {
         mode: Some(Mode::Global),

@@ -97,12 +97,13 @@ fn blockers(facts: &Facts, manager: Option<Manager>) -> Vec<Blocker> {
             None => script(facts, event),
         };
         let note = line.remark();
-        let place = match &line.fresh {
-            true => format!(
+        let place = if line.fresh {
+            format!(
                 "make {} with `#!/bin/sh` as its first line and `chmod +x`, and add",
                 line.file
-            ),
-            false => format!("add to {}", line.place()),
+            )
+        } else {
+            format!("add to {}", line.place())
         };
         Blocker::new(Code::HookLine, format!("{place}{note}:"), line.line)
     };

@@ -146,9 +146,10 @@ impl<'w, 'a> Ready<'w, 'a> {
                 }
                 let merged = span.objects.merge(one, other, &node.tree, Depth::Whole)?;
                 let session = self.word.candidate.session.clone();
-                let step = match one == x {
-                    true => Step::Merge(session),
-                    false => Step::Forward(session),
+                let step = if one == x {
+                    Step::Merge(session)
+                } else {
+                    Step::Forward(session)
                 };
                 Ok((merged == Merge::Same).then_some(step))
             }

@@ -172,9 +172,10 @@ impl Graph {
 
     /// The place after the last operation of a line that a writer had seen.
     fn seen_of(&self, at: usize, line: u32) -> usize {
-        match self.lines[at] == line {
-            true => at,
-            false => self.past[at].of(line),
+        if self.lines[at] == line {
+            at
+        } else {
+            self.past[at].of(line)
         }
     }
 }

@@ -204,9 +204,10 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: Check) -> AuditItem {
             && run.seq > fresh_after
     };
     let is_waived = view.state.build.waivers.contains_key(&check.id);
-    let word = match is_waived {
-        true => Some(Proof::Waived),
-        false => word_on_task(view, &check),
+    let word = if is_waived {
+        Some(Proof::Waived)
+    } else {
+        word_on_task(view, &check)
     };
     let proof = word.unwrap_or_else(|| match own.iter().rev().find(counts) {
         Some(run) if run.value.passed() => Proof::Passed,
@@ -220,9 +221,10 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: Check) -> AuditItem {
     };
     AuditItem {
         proof,
-        detail: match check.argv.is_empty() {
-            true => MANUAL.to_owned(),
-            false => check.argv.join(" "),
+        detail: if check.argv.is_empty() {
+            MANUAL.to_owned()
+        } else {
+            check.argv.join(" ")
         },
         changed,
         source: check.is_of_policy().then_some(POLICY_FILE),
@@ -236,9 +238,10 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     let approved = view.state.approvals.contains_key(&ApprovalKey::Build);
     let plan = view.profile().has_stage(Stage::Plan).then(|| AuditItem {
         id: APPROVED_PLAN.into(),
-        proof: match approved {
-            true => Proof::Passed,
-            false => Proof::Missing,
+        proof: if approved {
+            Proof::Passed
+        } else {
+            Proof::Missing
         },
         detail: "the plan was approved for build".into(),
         changed: Vec::new(),
@@ -255,9 +258,10 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     let all_by_word = !checked.is_empty() && checked.iter().all(is_word);
     let verification = (!has(Proof::Passed) && !all_by_word).then(|| AuditItem {
         id: VERIFICATION.into(),
-        proof: match has(Proof::Stale) || has(Proof::Failed) {
-            true => Proof::Stale,
-            false => Proof::Missing,
+        proof: if has(Proof::Stale) || has(Proof::Failed) {
+            Proof::Stale
+        } else {
+            Proof::Missing
         },
         detail: "a command that passed on the present code".into(),
         changed: Vec::new(),
@@ -281,13 +285,14 @@ pub fn last_failed(view: View<'_>) -> Vec<String> {
 /// What the execution record lacks, where the profile asks for one.
 pub(super) fn record(view: View<'_>) -> Vec<Blocker> {
     let artifact = Artifact::ExecutionRecord;
-    match view.profile().asks(artifact) {
-        true => review::record_blockers(
+    if view.profile().asks(artifact) {
+        review::record_blockers(
             view.text(artifact),
             view.profile().sections_of(artifact),
             view.policy.artifacts.language,
-        ),
-        false => Vec::new(),
+        )
+    } else {
+        Vec::new()
     }
 }
 

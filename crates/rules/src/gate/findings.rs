@@ -119,9 +119,10 @@ pub fn findings(view: View<'_>) -> Vec<FindingView> {
 
 fn help(policy: &Policy, number: u32, changed_since: bool) -> Hint {
     let sign = policy.sign_flag();
-    match changed_since {
-        true => command!("review --answer {number} fixed{sign}"),
-        false => command!("review --answer {number} wontfix --reason WHY{sign}"),
+    if changed_since {
+        command!("review --answer {number} fixed{sign}")
+    } else {
+        command!("review --answer {number} wontfix --reason WHY{sign}")
     }
 }
 

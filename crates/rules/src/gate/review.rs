@@ -46,9 +46,10 @@ pub fn judgement(view: View<'_>) -> Option<Judgement> {
     // A tree that moved on makes the verdict stale, which is a blocker of its own. What an approval rests on is
     // asked for before it is recorded, and at the gate: neither turns it into a request for changes.
     let moved = view.code.is_none_or(|code| code.tree != verdict.value.tree);
-    let evidence = match moved || verdict.value.verdict == CodeVerdict::Approve {
-        true => Vec::new(),
-        false => unproven_work(view),
+    let evidence = if moved || verdict.value.verdict == CodeVerdict::Approve {
+        Vec::new()
+    } else {
+        unproven_work(view)
     };
     let record = view.text(Artifact::ExecutionRecord);
     Some(review::judge(
@@ -185,9 +186,10 @@ pub fn reviewer(
 ) -> Vec<Blocker> {
     let mut found = Vec::new();
     let who = &verdict.signed.by;
-    let names = match policy.counts_keys() {
-        true => credentials.signer_names(&verdict.op, who),
-        false => credentials.names(who),
+    let names = if policy.counts_keys() {
+        credentials.signer_names(&verdict.op, who)
+    } else {
+        credentials.names(who)
     };
     let part = credentials.part(&names);
     let by_key = credentials.part_of_key(&verdict.op);

@@ -76,9 +76,10 @@ pub fn taken(ops: &[Operation], policy: &Policy, credentials: &Credentials) -> V
         }
         let later = &sorted[at + 1..];
         let is_out = out.contains(&op.op);
-        let told = match is_out {
-            true => later.iter().rev().find(|one| takes(one, &op.op)).copied(),
-            false => brought_back(later, op, credentials),
+        let told = if is_out {
+            later.iter().rev().find(|one| takes(one, &op.op)).copied()
+        } else {
+            brought_back(later, op, credentials)
         };
         let Some(told) = told else { continue };
         let is_replaced = later.iter().any(|one| {

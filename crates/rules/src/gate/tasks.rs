@@ -37,9 +37,10 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
             Status::Completed
         }
         Status::Completed if !is_earned(node, view.state) => {
-            match is_by_run(node) && proven.contains(node.id.as_str()) {
-                true => Status::Completed,
-                false => Status::Failed,
+            if is_by_run(node) && proven.contains(node.id.as_str()) {
+                Status::Completed
+            } else {
+                Status::Failed
             }
         }
         status => status,
@@ -101,9 +102,10 @@ pub fn is_earned(node: &Node, state: &State) -> bool {
 /// What leads on where the list cannot be read: after plan->build it is amended.
 pub fn list_help(state: &State, policy: &Policy, help: Hint) -> Hint {
     let is_approved = state.stage == Stage::Build && !state.is_open(Artifact::TaskList);
-    match is_approved && state.artifacts.contains_key(&Artifact::TaskList) {
-        true => hint!["mend the file below .loopx, then: ", policy.amend_command()],
-        false => help,
+    if is_approved && state.artifacts.contains_key(&Artifact::TaskList) {
+        hint!["mend the file below .loopx, then: ", policy.amend_command()]
+    } else {
+        help
     }
 }
 
@@ -179,21 +181,24 @@ fn decide(node: &Node) -> Hint {
     if !dimensions.is_empty() {
         let scores: Vec<String> = dimensions.iter().map(|one| value(&one.name)).collect();
         let scores = scores.join(",");
-        return match is_goal {
-            true => command!("task decide {id} --scores {scores} --evidence REF"),
-            false => command!("task decide {id} --scores {scores}"),
+        return if is_goal {
+            command!("task decide {id} --scores {scores} --evidence REF")
+        } else {
+            command!("task decide {id} --scores {scores}")
         };
     }
     if !views.is_empty() {
         let ratings: Vec<String> = views.iter().map(value).collect();
         let ratings = ratings.join(" --rating ");
-        return match is_goal {
-            true => command!("task decide {id} --rating {ratings} --evidence REF"),
-            false => command!("task decide {id} --rating {ratings}"),
+        return if is_goal {
+            command!("task decide {id} --rating {ratings} --evidence REF")
+        } else {
+            command!("task decide {id} --rating {ratings}")
         };
     }
-    match is_goal {
-        true => command!("task decide {id} --verdict proceed --evidence REF"),
-        false => command!("task decide {id} --verdict proceed"),
+    if is_goal {
+        command!("task decide {id} --verdict proceed --evidence REF")
+    } else {
+        command!("task decide {id} --verdict proceed")
     }
 }

@@ -124,10 +124,13 @@ impl Change {
                 Some(scores) => format!("score {} {}", solution.short(), scores.total()),
                 None => format!("score {} none", solution.short()),
             },
-            Change::Reject { solution, rejected } => match rejected {
-                true => format!("reject {}", solution.short()),
-                false => format!("accept {}", solution.short()),
-            },
+            Change::Reject { solution, rejected } => {
+                if *rejected {
+                    format!("reject {}", solution.short())
+                } else {
+                    format!("accept {}", solution.short())
+                }
+            }
             Change::Fail(op) => format!("failed {}", op.short()),
             Change::Retry {} => "retry".to_owned(),
         }

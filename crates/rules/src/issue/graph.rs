@@ -80,9 +80,12 @@ impl Backlog {
             .iter()
             .map(|issue| node(issue, &issues, &places, &parts));
         let nodes = nodes.collect();
-        let status = |issue: &Issue| match issue.status.is_final() {
-            true => TaskStatus::Completed,
-            false => TaskStatus::Pending,
+        let status = |issue: &Issue| {
+            if issue.status.is_final() {
+                TaskStatus::Completed
+            } else {
+                TaskStatus::Pending
+            }
         };
         let statuses = issues.iter().map(status).collect();
         Backlog {
@@ -108,9 +111,12 @@ impl Backlog {
         let of_graph = graph.all_waits(self.now());
         let of_graph = of_graph.into_iter().zip(&self.issues);
         of_graph
-            .map(|(waits, issue)| match issue.status.is_final() {
-                true => Vec::new(),
-                false => self.waits_of(issue, waits, today),
+            .map(|(waits, issue)| {
+                if issue.status.is_final() {
+                    Vec::new()
+                } else {
+                    self.waits_of(issue, waits, today)
+                }
             })
             .collect()
     }

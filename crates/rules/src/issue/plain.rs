@@ -251,9 +251,10 @@ fn sessions(sessions: &[ForIt]) -> Value {
 }
 
 fn person(person: &loopx_base::id::Person) -> String {
-    match person.email.is_empty() {
-        true => person.name.clone(),
-        false => format!("{} <{}>", person.name, person.email),
+    if person.email.is_empty() {
+        person.name.clone()
+    } else {
+        format!("{} <{}>", person.name, person.email)
     }
 }
 
@@ -297,11 +298,12 @@ pub fn read(text: &str, file: &str) -> Result<Vec<Plain>> {
         }
         found.push(plain);
     }
-    match found.is_empty() {
-        true => Err(Failure::usage(
+    if found.is_empty() {
+        Err(Failure::usage(
             Code::InputMissing,
             format!("{file}: expected issues as JSON, one a line, found none"),
-        )),
-        false => Ok(found),
+        ))
+    } else {
+        Ok(found)
     }
 }

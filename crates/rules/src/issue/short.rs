@@ -88,14 +88,16 @@ impl ShortNames {
     fn length_among_all(&self, name: &ShortName) -> usize {
         let (mut is_here, mut needed) = (false, 0);
         for other in &self.all {
-            match other == name {
-                true => is_here = true,
-                false => needed = needed.max(name.common(other) + 1),
+            if other == name {
+                is_here = true
+            } else {
+                needed = needed.max(name.common(other) + 1)
             }
         }
-        match is_here {
-            true => needed.clamp(IssueId::SHOWN, IssueId::RANDOM),
-            false => IssueId::RANDOM,
+        if is_here {
+            needed.clamp(IssueId::SHOWN, IssueId::RANDOM)
+        } else {
+            IssueId::RANDOM
         }
     }
 

@@ -106,9 +106,10 @@ fn likeness(
         .filter_map(|(word, weight)| Some(weight * other.get(word)? * rare(word).powi(2)))
         .sum();
     let length = (square(one) * square(other)).sqrt();
-    match length > 0.0 {
-        true => (100.0 * shared / length).round().clamp(0.0, 100.0) as u8,
-        false => 0,
+    if length > 0.0 {
+        (100.0 * shared / length).round().clamp(0.0, 100.0) as u8
+    } else {
+        0
     }
 }
 

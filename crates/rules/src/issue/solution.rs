@@ -365,9 +365,10 @@ pub fn depth(all: &[Solution], solution: &Solution) -> usize {
 /// A rejected solution that was mended as often as that may be, where no other one stands: a person decides.
 pub fn exhausted(all: &[Solution]) -> Option<&Solution> {
     let is_spent = |one: &&Solution| one.rejected.is_some() && depth(all, one) >= MENDS;
-    match all.iter().any(|one| one.rejected.is_none()) {
-        true => None,
-        false => all.iter().find(is_spent),
+    if all.iter().any(|one| one.rejected.is_none()) {
+        None
+    } else {
+        all.iter().find(is_spent)
     }
 }
 

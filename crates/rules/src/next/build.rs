@@ -165,9 +165,10 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let is_own =
         |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
     if let Some(own) = nodes.iter().find(is_own) {
-        return Some(match own.gate.is_some() {
-            true => judge(view, own, Status::Claimed),
-            false => own_task(view, here, own),
+        return Some(if own.gate.is_some() {
+            judge(view, own, Status::Claimed)
+        } else {
+            own_task(view, here, own)
         });
     }
     let ready = graph.ready(now);
@@ -205,9 +206,10 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     if let Some(at) = statuses.iter().position(|one| *one == Status::Failed) {
         let id = &nodes[at].id;
         let facts = view.state.task(id)?;
-        let again = match facts.failures >= nodes[at].cap {
-            true => command!("task retry {id} --reason WHY").because("a person decides"),
-            false => command!("task retry {id}"),
+        let again = if facts.failures >= nodes[at].cap {
+            command!("task retry {id} --reason WHY").because("a person decides")
+        } else {
+            command!("task retry {id}")
         };
         let why = facts.last.reason.as_deref().unwrap_or_default();
         return Some(Advised::from(again).advice(format!("{id} failed: {why}")));
@@ -280,9 +282,10 @@ fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
     Some(match &open.condition {
         Condition::Person { person } => {
             let word = command!("task open {task} --reason WHY");
-            let who = match person == ANYBODY {
-                true => "a person",
-                false => person,
+            let who = if person == ANYBODY {
+                "a person"
+            } else {
+                person
             };
             Advised::waits(who, format!("the word that {task} may begin"))
                 .advice(hint![format!("{told}: "), word])
@@ -397,9 +400,10 @@ pub(super) fn any_check(view: View<'_>) -> Option<Hint> {
     let argv = check_of(view)?;
     let words: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
     let words = words.join(" ");
-    Some(match view.policy.evidence.by.is_empty() {
-        true => command!("run -- {words}"),
-        false => command!("run --sign -- {words}"),
+    Some(if view.policy.evidence.by.is_empty() {
+        command!("run -- {words}")
+    } else {
+        command!("run --sign -- {words}")
     })
 }
 
@@ -424,8 +428,9 @@ pub(super) fn regression(view: View<'_>) -> Advised {
     };
     let argv: Vec<String> = argv.iter().map(|word| shell_word(word)).collect();
     let argv = argv.join(" ");
-    match view.policy.evidence.by.is_empty() {
-        true => command!("run --kind regression -- {argv}").into(),
-        false => command!("run --sign --kind regression -- {argv}").into(),
+    if view.policy.evidence.by.is_empty() {
+        command!("run --kind regression -- {argv}").into()
+    } else {
+        command!("run --sign --kind regression -- {argv}").into()
     }
 }

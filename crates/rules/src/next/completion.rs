@@ -36,9 +36,10 @@ pub fn completion<'t>(tasks: impl Iterator<Item = Of<'t>>) -> Option<Completion>
         if !task.status.is_terminal() || task.status == Status::Failed {
             return None;
         }
-        let wanted = match task.is_partial {
-            true => OnComplete::Interactive,
-            false => task.on_complete,
+        let wanted = if task.is_partial {
+            OnComplete::Interactive
+        } else {
+            task.on_complete
         };
         let found = found.get_or_insert_with(|| Completion {
             pipelines: Vec::new(),
@@ -71,10 +72,13 @@ pub(super) fn led(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
                 command!("agent park --reason WHY").because("the pipeline is done")
             ])
         }
-        (OnComplete::Archive, Some(Verb::Approve | Verb::Archive)) => match here.asks {
-            true => command!("finish").into(),
-            false => command!("finish --yes").into(),
-        },
+        (OnComplete::Archive, Some(Verb::Approve | Verb::Archive)) => {
+            if here.asks {
+                command!("finish").into()
+            } else {
+                command!("finish --yes").into()
+            }
+        }
         (OnComplete::Keep, Some(Verb::Approve | Verb::Finish | Verb::Archive)) => {
             let what =
                 format!("the word that it goes on: {names} is done, and the session is kept");

@@ -68,12 +68,12 @@ fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
         return Advised::waits(who, "the verdict");
     }
     let is_nothing = here.is_empty && !view.policy.gates.protected.is_empty();
-    let verdict = match is_nothing {
-        true => view
-            .policy
+    let verdict = if is_nothing {
+        view.policy
             .empty_verdict_command()
-            .because("no file differs"),
-        false => view.policy.verdict_command(),
+            .because("no file differs")
+    } else {
+        view.policy.verdict_command()
     };
     Advised::from(verdict).advice(hint![
         "read it first; to send it back: ",
@@ -93,9 +93,10 @@ fn send_back(view: View<'_>, here: &Here<'_>, target: &str, why: &str) -> Advise
         "plan" if !view.profile().has_stage(Stage::Plan) => "build",
         target => target,
     };
-    let sign = match view.policy.asks_signed_verdict() {
-        true => " --sign",
-        false => "",
+    let sign = if view.policy.asks_signed_verdict() {
+        " --sign"
+    } else {
+        ""
     };
     let back = command!("review --verdict request-changes --target {target} --reason WHY{sign}");
     Advised::from(back.because(why)).advice(why.to_owned())

@@ -30,28 +30,30 @@ pub fn name(what: &str, typed: &str) -> Result<String> {
     let is_one = !name.is_empty()
         && name.chars().count() <= LONGEST_NAME
         && !name.chars().any(char::is_control);
-    match is_one {
-        true => Ok(name.to_owned()),
-        false => Err(Failure::usage(
+    if is_one {
+        Ok(name.to_owned())
+    } else {
+        Err(Failure::usage(
             Code::NoteInvalid,
             format!(
                 "expected {what} of 1 to {LONGEST_NAME} characters on one line, found `{typed}`"
             ),
         )
-        .help(command!("help note"))),
+        .help(command!("help note")))
     }
 }
 
 /// A name that is one word.
 fn word(what: &str, typed: &str) -> Result<String> {
     let word = name(what, typed)?;
-    match word.contains(char::is_whitespace) {
-        true => Err(Failure::usage(
+    if word.contains(char::is_whitespace) {
+        Err(Failure::usage(
             Code::NoteInvalid,
             format!("expected {what} of one word, found `{word}`"),
         )
-        .help(command!("help note"))),
-        false => Ok(word),
+        .help(command!("help note")))
+    } else {
+        Ok(word)
     }
 }
 

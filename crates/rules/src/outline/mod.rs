@@ -82,9 +82,10 @@ pub fn outline(title: &str, texts: &Texts, has_files: bool) -> Result<Outline, F
     let (size, named) = written(&front)?;
     let is_named = !named.is_empty();
     let complexity = size.map_or_else(|| complexity_of(&request), Chosen::written);
-    let angles = match is_named {
-        true => Chosen::written(named),
-        false => angles_of(&request, complexity.value),
+    let angles = if is_named {
+        Chosen::written(named)
+    } else {
+        angles_of(&request, complexity.value)
     };
     let reading = [Artifact::Intent, Artifact::Plan, Artifact::SpecDelta];
     let length: usize = reading.map(|one| text(one).chars().count()).iter().sum();

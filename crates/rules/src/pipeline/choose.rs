@@ -187,9 +187,10 @@ impl Choice {
         let rows: Vec<String> = rows
             .map(|(what, words)| format!("{what}{}", words.join(", ")))
             .collect();
-        let from = match mode == base {
-            true => String::new(),
-            false => format!(", made of {base}"),
+        let from = if mode == base {
+            String::new()
+        } else {
+            format!(", made of {base}")
         };
         format!("{mode}{from}, by the words: {}", rows.join("; "))
     }

@@ -299,9 +299,10 @@ impl<'p> Maker<'p> {
         let fill = |text: &String| json!(filled(text, texts));
         let list = |list: &Vec<String>| -> Value { list.iter().map(fill).collect() };
         let title = node.title.clone().unwrap_or_default();
-        let is_parallel = match self.is_alone {
-            true => Some(false),
-            false => node.parallel,
+        let is_parallel = if self.is_alone {
+            Some(false)
+        } else {
+            node.parallel
         };
         let head: [(&'static str, Option<Value>); 9] = [
             ("id", Some(json!(id))),
@@ -403,13 +404,17 @@ impl<'p> Maker<'p> {
         let is_inner = !self.inside.is_empty();
         let is_gone = |id: &str| !is_inner && self.gone.iter().any(|node| node.has_id(id));
         let also = gate.judges.iter().flatten().filter(|id| !is_gone(id));
-        judges.extend(also.map(|id| match is_inner {
-            true => id.clone(),
-            false => format!("{}{id}", self.prefix),
+        judges.extend(also.map(|id| {
+            if is_inner {
+                id.clone()
+            } else {
+                format!("{}{id}", self.prefix)
+            }
         }));
-        let usual = match gate.views.is_some() {
-            true => "Discuss what {id} left",
-            false => "Judge what {id} left",
+        let usual = if gate.views.is_some() {
+            "Discuss what {id} left"
+        } else {
+            "Judge what {id} left"
         };
         let title = gate.title.as_deref().unwrap_or(usual);
         let fill = |text: &String| json!(filled(text, texts));

@@ -52,9 +52,10 @@ pub fn values(pipeline: &Pipeline, given: &Given<'_>) -> Result<BTreeMap<String,
             (Some((_, value)), _) => value.clone(),
             (None, Some(default)) => filled(default, &found),
             (None, None) => {
-                let about = match param.about.is_empty() {
-                    true => String::new(),
-                    false => format!(" ({})", param.about),
+                let about = if param.about.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", param.about)
                 };
                 return Err(format!(
                     "the pipeline {} needs the parameter `{name}`{about}",

@@ -44,9 +44,10 @@ pub fn skill_findings(
         let Some(fault) = looked.fault(name) else {
             continue;
         };
-        let id = match looked.is_held() {
-            true => "pipeline_skill_missing",
-            false => "pipeline_skill_renamed",
+        let id = if looked.is_held() {
+            "pipeline_skill_missing"
+        } else {
+            "pipeline_skill_renamed"
         };
         found.say(id, &node.place, format!("{}: {fault}", node.id()));
     }

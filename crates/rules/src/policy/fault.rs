@@ -36,9 +36,10 @@ pub(super) fn unreadable(text: &str, label: &str, error: &toml::de::Error) -> Fa
         Ok(root) => key_at(root.get_ref(), start),
         Err(_) => String::new(),
     };
-    failure(match key.is_empty() {
-        true => format!("{label}:{line}: {said}"),
-        false => format!("{label}:{line}: {key}: {said}"),
+    failure(if key.is_empty() {
+        format!("{label}:{line}: {said}")
+    } else {
+        format!("{label}:{line}: {key}: {said}")
     })
 }
 

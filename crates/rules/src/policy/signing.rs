@@ -16,9 +16,10 @@ impl Policy {
 
     /// What signs a record that opens a gate, where policy asks for that; to be put behind its command.
     pub fn sign_flag(&self) -> &'static str {
-        match self.asks_signatures() {
-            true => " --sign",
-            false => "",
+        if self.asks_signatures() {
+            " --sign"
+        } else {
+            ""
         }
     }
 
@@ -88,33 +89,37 @@ impl Policy {
 
     /// The command that approves a transition as policy wants it.
     pub fn approve_command(&self, transition: Transition) -> Hint {
-        match self.asks_signature(transition) {
-            true => command!("approve --to {} --sign", transition.to()),
-            false => command!("approve --to {}", transition.to()),
+        if self.asks_signature(transition) {
+            command!("approve --to {} --sign", transition.to())
+        } else {
+            command!("approve --to {}", transition.to())
         }
     }
 
     /// The command that amends the approved list as policy wants it: an amendment is an approval of the plan.
     pub fn amend_command(&self) -> Hint {
-        match self.asks_signature(Transition::PlanToBuild) {
-            true => command!("amend --reason WHY --sign"),
-            false => command!("amend --reason WHY"),
+        if self.asks_signature(Transition::PlanToBuild) {
+            command!("amend --reason WHY --sign")
+        } else {
+            command!("amend --reason WHY")
         }
     }
 
     /// The command that gives an approving verdict as policy wants it.
     pub fn verdict_command(&self) -> Hint {
-        match self.asks_signed_verdict() {
-            true => command!("review --verdict approve --sign"),
-            false => command!("review --verdict approve"),
+        if self.asks_signed_verdict() {
+            command!("review --verdict approve --sign")
+        } else {
+            command!("review --verdict approve")
         }
     }
 
     /// The same where no file differs: a review of nothing says why there is nothing.
     pub fn empty_verdict_command(&self) -> Hint {
-        match self.review.signed {
-            true => command!("review --verdict approve --reason WHY --sign"),
-            false => command!("review --verdict approve --reason WHY"),
+        if self.review.signed {
+            command!("review --verdict approve --reason WHY --sign")
+        } else {
+            command!("review --verdict approve --reason WHY")
         }
     }
 }

@@ -268,15 +268,12 @@ pub fn unproven(
     open.filter(|item| by_role || is_of_policy(item))
         .map(|item| {
             let (id, tree, detail) = (&item.id, code.tree.short(), &item.detail);
-            let message = match by_role {
-                true => format!(
-                    "session {session}: no run by {} that is signed proves {id} on tree {tree} ({detail})",
-                    policy.evidence.by.join(", "),
-                ),
-                false => format!(
-                    "session {session}: [checks] of {POLICY_FILE} asks for {id}, and no run of it has passed on tree {tree} ({detail})"
-                ),
-            };
+            let message = if by_role { format!(
+                "session {session}: no run by {} that is signed proves {id} on tree {tree} ({detail})",
+                policy.evidence.by.join(", "),
+            ) } else { format!(
+                "session {session}: [checks] of {POLICY_FILE} asks for {id}, and no run of it has passed on tree {tree} ({detail})"
+            ) };
             let help = again(policy, stood, &item).session(session);
             Blocker::new(Code::EvidenceUnproven, message, help)
         })

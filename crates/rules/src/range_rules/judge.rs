@@ -114,9 +114,10 @@ fn by_moment(range: &Range<'_>, commit: &Commit, owner: &State) -> Result<Option
     let offences = last.judge(&left);
     let refused = offences.into_iter().filter(|offence| offence.refused);
     let found = refused.map(|offence| {
-        let when = match is_before {
-            true => "it was made before the session began".to_owned(),
-            false => format!("it was made in stage {}", state.stage),
+        let when = if is_before {
+            "it was made before the session began".to_owned()
+        } else {
+            format!("it was made in stage {}", state.stage)
         };
         let message = format!(
             "no trailer names a state of session {}; {when}: {}",
@@ -151,25 +152,27 @@ fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<
     // than one that went past the hooks. What a merge brings may be upstream's, where no target is known.
     let is_own = commit.direct || range.own || commit.owner.is_some();
     let is_open = by_moment.is_some() || (!range.lands && !was_closed(range, bound, commit));
-    let severity = match is_own && !is_open {
-        true => Severity::Error,
-        false => Severity::Warning,
+    let severity = if is_own && !is_open {
+        Severity::Error
+    } else {
+        Severity::Warning
     };
     let message = format!(
         "no trailer names the state of session {} that allowed {}",
         bound.id,
         some(&paths)
     );
-    let help = match range.hooked {
-        true => hint![
+    let help = if range.hooked {
+        hint![
             "make the commit again where the session allows it, without --no-verify  (",
             command!("hooks status"),
             " tells whether git asks)"
-        ],
-        false => hint![
+        ]
+    } else {
+        hint![
             command!("hooks install"),
             ", then make the commit again where the session allows it"
-        ],
+        ]
     };
     let code = Code::CommitWithoutState;
     Ok(vec![finding(commit, code, severity, paths, message, help)])

@@ -63,9 +63,10 @@ pub fn add(document: &str, text: &str, day: Option<&str>) -> String {
         Some(day) if without_date(&text) == text => format!("{text} ({day})"),
         _ => text,
     };
-    let end = match document.contains("\r\n") {
-        true => "\r\n",
-        false => "\n",
+    let end = if document.contains("\r\n") {
+        "\r\n"
+    } else {
+        "\n"
     };
     let layout = Layout::of(document);
     let last = layout.rules().last();
@@ -73,10 +74,7 @@ pub fn add(document: &str, text: &str, day: Option<&str>) -> String {
         Some((start, unit)) => (start + unit.text.len(), lead_of(&layout), marker(unit.text)),
         None => {
             let kept = document.trim_end();
-            let gap = match kept.is_empty() {
-                true => "",
-                false => end,
-            };
+            let gap = if kept.is_empty() { "" } else { end };
             let at = kept.len();
             // The blank lines at the end are made one.
             let after = &document[at..];

@@ -396,9 +396,10 @@ pub(super) fn yaml(text: &str) -> String {
         && !text.ends_with(' ');
     let is_value = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
         .contains(&text.to_lowercase().as_str());
-    match is_plain && !is_value {
-        true => text.to_owned(),
-        false => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+    if is_plain && !is_value {
+        text.to_owned()
+    } else {
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
     }
 }
 

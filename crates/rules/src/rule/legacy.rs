@@ -49,14 +49,13 @@ pub fn legacy_document(
         &keywords,
         (document.mode, document.priority),
     );
-    let head = match document.applies_to.is_empty() {
-        true => head,
-        false => {
-            let patterns: Vec<String> = document.applies_to.iter().map(|one| yaml(one)).collect();
-            let end = head.len().saturating_sub("---\n".len());
-            let (fields, closing) = head.split_at(end);
-            format!("{fields}applies_to: [{}]\n{closing}", patterns.join(", "))
-        }
+    let head = if document.applies_to.is_empty() {
+        head
+    } else {
+        let patterns: Vec<String> = document.applies_to.iter().map(|one| yaml(one)).collect();
+        let end = head.len().saturating_sub("---\n".len());
+        let (fields, closing) = head.split_at(end);
+        format!("{fields}applies_to: [{}]\n{closing}", patterns.join(", "))
     };
     let body = without(&text[body_start(text)..], known);
     Ok(Some((format!("{head}{body}"), new)))

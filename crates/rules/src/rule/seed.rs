@@ -53,9 +53,10 @@ impl RuleKind {
             RuleKind::Learning => "learnings",
             RuleKind::Quality => "quality-rules",
         };
-        match category == self.category() {
-            true => format!("{usual}.md"),
-            false => format!("{category}-{}.md", self.plural()),
+        if category == self.category() {
+            format!("{usual}.md")
+        } else {
+            format!("{category}-{}.md", self.plural())
         }
     }
 

@@ -742,9 +742,10 @@ impl State {
 
 /// A finding of a plan as it was typed.
 fn plan_words(found: &ReviewFinding) -> String {
-    match found.is_plain() {
-        true => found.text.clone(),
-        false => found.to_string(),
+    if found.is_plain() {
+        found.text.clone()
+    } else {
+        found.to_string()
     }
 }
 

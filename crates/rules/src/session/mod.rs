@@ -493,9 +493,10 @@ impl State {
 
     /// The newest operations: what the next one comes after.
     pub fn newest(&self) -> Vec<OpId> {
-        match self.frontier.is_empty() {
-            true => vec![self.last.clone()],
-            false => self.frontier.clone(),
+        if self.frontier.is_empty() {
+            vec![self.last.clone()]
+        } else {
+            self.frontier.clone()
         }
     }
 

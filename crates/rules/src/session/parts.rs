@@ -82,9 +82,10 @@ impl State {
 
     /// The version that its `state.json` says.
     pub(super) fn stored_fold(&self) -> u32 {
-        match self.is_in_parts() {
-            true => PARTS_FOLD,
-            false => self.fold,
+        if self.is_in_parts() {
+            PARTS_FOLD
+        } else {
+            self.fold
         }
     }
 

@@ -14,9 +14,10 @@ use loopx_hosts::quoted;
 /// A path as it is typed: quoted where a shell would read something else.
 pub fn typed(path: &str) -> String {
     let is_plain = |sign: char| sign.is_alphanumeric() || "/._-+@%".contains(sign);
-    match path.chars().all(is_plain) && !path.starts_with('-') {
-        true => path.to_owned(),
-        false => quoted(path),
+    if path.chars().all(is_plain) && !path.starts_with('-') {
+        path.to_owned()
+    } else {
+        quoted(path)
     }
 }
 

@@ -55,10 +55,7 @@ pub fn found(content: Option<&[u8]>, program: &[u8]) -> Found {
     let mut lines = text.lines().map(str::trim);
     let asks =
         lines.any(|line| !line.starts_with('#') && CALL.iter().all(|part| line.contains(part)));
-    match asks {
-        true => Found::Asks,
-        false => Found::Foreign,
-    }
+    if asks { Found::Asks } else { Found::Foreign }
 }
 
 /// A bare repository, as far as pushes go.

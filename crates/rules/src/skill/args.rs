@@ -71,12 +71,13 @@ pub struct Filled {
 pub fn fill(skill: &str, said: &str, ground: &Ground<'_>) -> Filled {
     let kinds = words(skill);
     let is = |word: &str| kinds.iter().any(|kind| kind == word);
-    let mut filled = match said.trim().is_empty() {
-        true => Filled {
+    let mut filled = if said.trim().is_empty() {
+        Filled {
             text: usual(&is, ground),
             ..Filled::default()
-        },
-        false => placeholders(said.trim(), ground),
+        }
+    } else {
+        placeholders(said.trim(), ground)
     };
     let asks = is("roadmap") || is("plan");
     let has_source = filled
@@ -88,9 +89,10 @@ pub fn fill(skill: &str, said: &str, ground: &Ground<'_>) -> Filled {
     }
     if let Some(source) = &filled.source {
         // A folder says the same again.
-        let text = match said.trim().is_empty() && is("plan") {
-            true => String::new(),
-            false => std::mem::take(&mut filled.text),
+        let text = if said.trim().is_empty() && is("plan") {
+            String::new()
+        } else {
+            std::mem::take(&mut filled.text)
         };
         filled.text = format!("{text} --from {source}").trim().to_owned();
     }

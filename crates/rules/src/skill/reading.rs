@@ -58,9 +58,10 @@ fn block(body: &str, name: &str) -> Result<Vec<String>, String> {
             return Ok(found);
         }
     }
-    match is_inside {
-        true => Err(format!("`{open}` has no `{close}`")),
-        false => Ok(found),
+    if is_inside {
+        Err(format!("`{open}` has no `{close}`"))
+    } else {
+        Ok(found)
     }
 }
 
@@ -135,9 +136,10 @@ pub fn place(written: &str, scope: Scope, file: &str) -> Place {
         }
     }
     // What git keeps is nobody's reading.
-    match parts.is_empty() || parts.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
-        true => Place::Outside,
-        false => Place::Inside(scope, parts.join("/")),
+    if parts.is_empty() || parts.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+        Place::Outside
+    } else {
+        Place::Inside(scope, parts.join("/"))
     }
 }
 

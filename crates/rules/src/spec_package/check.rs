@@ -153,9 +153,10 @@ fn requirement(one: &Requirement, label: &str, found: &mut Findings) {
         say("package_domain_invalid", format!("{id}: {why}"));
     }
     if one.criteria.is_empty() {
-        let what = match one.is_of_quality() {
-            true => "package_measure_missing",
-            false => "package_criterion_missing",
+        let what = if one.is_of_quality() {
+            "package_measure_missing"
+        } else {
+            "package_criterion_missing"
         };
         say(what, format!("{id} has no criterion"));
     }

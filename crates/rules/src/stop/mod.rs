@@ -178,9 +178,10 @@ pub fn decide(
     // A sub-agent has a name of its own beside that of the session that started it, and not every host
     // has an event of its own for its stop.
     let is_subagent = moment == Moment::SubagentStop || call.subagent.is_some();
-    let name = match is_subagent {
-        true => &call.subagent,
-        false => &call.session,
+    let name = if is_subagent {
+        &call.subagent
+    } else {
+        &call.session
     };
     let agent = name.as_deref().and_then(lease::agent_name);
     let Some(adopt) = owned(build, agent.as_deref(), ledger, now) else {

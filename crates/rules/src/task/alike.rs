@@ -31,13 +31,14 @@ pub fn failures(output: &str) -> BTreeSet<String> {
         words.any(|word| WORDS.contains(&word))
     };
     let named: BTreeSet<String> = output.lines().filter(says).map(plain).collect();
-    match named.is_empty() {
-        true => output
+    if named.is_empty() {
+        output
             .lines()
             .map(plain)
             .filter(|line| !line.is_empty())
-            .collect(),
-        false => named,
+            .collect()
+    } else {
+        named
     }
 }
 

@@ -220,9 +220,10 @@ impl Card {
 
     /// As text: whole, or in at most [`MOST`] bytes. What others wrote stands behind a bar.
     pub fn text(&self, is_full: bool) -> String {
-        match is_full {
-            true => self.lines(usize::MAX, usize::MAX),
-            false => self.within(MOST),
+        if is_full {
+            self.lines(usize::MAX, usize::MAX)
+        } else {
+            self.within(MOST)
         }
     }
 

@@ -485,12 +485,11 @@ impl<'n> Graph<'n> {
             }
             // Behind a gate anything may have waited.
             let is_gate = |at: &usize| self.gates.binary_search(at).is_ok();
-            looked = match wave.iter().any(is_gate) {
-                true => (0..self.nodes.len()).collect(),
-                false => {
-                    let next = wave.iter().flat_map(|at| self.dependents[*at].iter());
-                    next.copied().collect()
-                }
+            looked = if wave.iter().any(is_gate) {
+                (0..self.nodes.len()).collect()
+            } else {
+                let next = wave.iter().flat_map(|at| self.dependents[*at].iter());
+                next.copied().collect()
             };
             waves.push(wave);
         }
@@ -539,9 +538,10 @@ impl<'n> Graph<'n> {
                 }
             }
         }
-        match order.len() == self.nodes.len() {
-            true => order,
-            false => Vec::new(),
+        if order.len() == self.nodes.len() {
+            order
+        } else {
+            Vec::new()
         }
     }
 
@@ -558,9 +558,12 @@ impl<'n> Graph<'n> {
                 continue;
             }
             let mut ways = self.edges[at].iter().filter(|way| !way.is_optional);
-            fallen[at] = ways.find_map(|way| match is_over(way.to) {
-                true => Some(way.to),
-                false => fallen[way.to],
+            fallen[at] = ways.find_map(|way| {
+                if is_over(way.to) {
+                    Some(way.to)
+                } else {
+                    fallen[way.to]
+                }
             });
         }
         fallen

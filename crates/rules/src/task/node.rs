@@ -90,9 +90,10 @@ impl TryFrom<String> for TaskId {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match Self::is_id(&text) {
-            true => Ok(TaskId(text)),
-            false => Err(format!("expected the id of a task, found {text:?}")),
+        if Self::is_id(&text) {
+            Ok(TaskId(text))
+        } else {
+            Err(format!("expected the id of a task, found {text:?}"))
         }
     }
 }

@@ -75,17 +75,19 @@ pub fn inserted(texts: &Texts, state: &State) -> Result<Vec<Slice>, Blocker> {
 
 /// A slice as a node. Its id was checked where it was read.
 fn node(slice: Slice, line: usize) -> Option<Node> {
-    let verification = match slice.verification.is_empty() {
-        true => Verification::Manual(slice.acceptance_criteria.join("; ")),
-        false => Verification::Cmd(slice.verification),
+    let verification = if slice.verification.is_empty() {
+        Verification::Manual(slice.acceptance_criteria.join("; "))
+    } else {
+        Verification::Cmd(slice.verification)
     };
     let edges = slice.blocked_by.iter();
     let edges = edges.filter_map(|on| TaskId::parse(on));
     Some(Node {
         id: TaskId::parse(&slice.id)?,
-        title: match slice.title.is_empty() {
-            true => slice.behaviour.clone(),
-            false => slice.title,
+        title: if slice.title.is_empty() {
+            slice.behaviour.clone()
+        } else {
+            slice.title
         },
         description: slice.behaviour,
         kind: NodeKind::Work,

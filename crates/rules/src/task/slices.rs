@@ -52,9 +52,10 @@ pub fn good_plan(text: &str, session: &SessionId) -> Result<(), Blocker> {
     let mut findings = check(&file, None);
     findings.extend(of_own_session(&file, session));
     findings.retain(|finding| finding.severity == Severity::Error);
-    match findings.is_empty() {
-        true => Ok(()),
-        false => Err(invalid(&findings)),
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(invalid(&findings))
     }
 }
 

@@ -386,9 +386,10 @@ impl TaskFacts {
         let is_claim = |aside: &Stamped<Aside>| aside.value.step == Step::Take;
         let alike = self.beside.iter();
         let alike = alike.filter(|known| is_claim(known) == is_claim(&aside));
-        let most = match is_claim(&aside) {
-            true => KEPT_CLAIMS,
-            false => KEPT_RESULTS,
+        let most = if is_claim(&aside) {
+            KEPT_CLAIMS
+        } else {
+            KEPT_RESULTS
         };
         if alike.count() < most {
             self.beside.push(aside);

@@ -74,9 +74,10 @@ impl Condition {
         let wanted = Person::parse(person);
         let is_it = |name: &Person| {
             let same = |text: &str| text.trim().to_lowercase() == person.trim().to_lowercase();
-            match wanted.email.is_empty() {
-                true => same(&name.name) || same(&name.email),
-                false => wanted.email.eq_ignore_ascii_case(&name.email),
+            if wanted.email.is_empty() {
+                same(&name.name) || same(&name.email)
+            } else {
+                wanted.email.eq_ignore_ascii_case(&name.email)
             }
         };
         person == ANYBODY || names.iter().any(is_it)
@@ -189,9 +190,10 @@ impl Open {
             Condition::Person { person } => format!("the word of {person}"),
         };
         let since = self.since.iter().map(|since| format!(" (since {since})"));
-        let why = match self.why.is_empty() {
-            true => String::new(),
-            false => format!(": {}", self.why),
+        let why = if self.why.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", self.why)
         };
         format!("{what}{why}{}", since.collect::<String>())
     }

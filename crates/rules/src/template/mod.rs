@@ -139,9 +139,10 @@ fn without_form(request: &str) -> Cow<'_, str> {
 
 fn spec_delta(texts: &Texts, domains: &[String]) -> String {
     let general = ["general".to_owned()];
-    let domains = match domains.is_empty() {
-        true => &general[..],
-        false => domains,
+    let domains = if domains.is_empty() {
+        &general[..]
+    } else {
+        domains
     };
     let parts = domains
         .iter()

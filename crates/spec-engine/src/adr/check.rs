@@ -300,14 +300,15 @@ fn links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
             if is_supersede && is_open && new.file == record.file {
                 continue;
             }
-            let fix = match is_supersede {
-                true => command!("adr supersede {} {}", old.word(), new.word()),
-                false => command!(
+            let fix = if is_supersede {
+                command!("adr supersede {} {}", old.word(), new.word())
+            } else {
+                command!(
                     "adr link {} \"{}\" {}",
                     record.label(),
                     link.verb,
                     target.label()
-                ),
+                )
             };
             notes.add(
                 if is_supersede {

@@ -71,9 +71,12 @@ pub fn with_parts(template: &str, parts: DraftParts<'_>) -> String {
 fn without_headings(text: &str) -> String {
     let lines = text.trim().lines();
     let said: Vec<String> = lines
-        .map(|line| match line.trim_start().starts_with('#') {
-            true => format!("    {}", line.trim_start()),
-            false => line.to_owned(),
+        .map(|line| {
+            if line.trim_start().starts_with('#') {
+                format!("    {}", line.trim_start())
+            } else {
+                line.to_owned()
+            }
         })
         .collect();
     said.join("\n")

@@ -45,9 +45,10 @@ pub(crate) enum What {
 impl Loss {
     /// Names what it is about too.
     pub(crate) fn said(&self) -> String {
-        let entity = match self.entity.contains('/') {
-            true => self.entity.clone(),
-            false => format!("session {}", self.entity),
+        let entity = if self.entity.contains('/') {
+            self.entity.clone()
+        } else {
+            format!("session {}", self.entity)
         };
         match &self.what {
             What::Entity => format!("{entity} is gone"),

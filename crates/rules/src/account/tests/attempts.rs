@@ -58,9 +58,12 @@ impl<G: Ground> History<'_, G> {
         {
             return None;
         }
-        self.enter(draft, &commit, false, |path| match more.contains(path) {
-            true => Made::Hand,
-            false => whole,
+        self.enter(draft, &commit, false, |path| {
+            if more.contains(path) {
+                Made::Hand
+            } else {
+                whole
+            }
         });
         if more.iter().any(|path| !changed.contains(path)) {
             // Something of the session was left as it is on the branch.
@@ -307,9 +310,10 @@ impl<G: Ground> History<'_, G> {
         };
         let tip = draft.tip.clone();
         let forward = self.ground.has(&it.head, &tip);
-        let merge = match forward {
-            true => None,
-            false => Some(self.ground.merge([&tip, &end], &[&tip, &end], None)?),
+        let merge = if forward {
+            None
+        } else {
+            Some(self.ground.merge([&tip, &end], &[&tip, &end], None)?)
         };
         self.along(draft, session, &it.links);
         self.enter_from(draft, &it.head, &evil, false, |_| Made::Hand);
@@ -383,9 +387,10 @@ impl<G: Ground> History<'_, G> {
             return None;
         }
         self.enter(draft, &amended, false, |path| {
-            match more.iter().any(|m| m == path) {
-                true => Made::Hand,
-                false => Made::Pick(number),
+            if more.iter().any(|m| m == path) {
+                Made::Hand
+            } else {
+                Made::Pick(number)
             }
         });
         Some("backport and more")

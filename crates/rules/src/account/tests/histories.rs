@@ -262,9 +262,12 @@ impl<'g, G: Ground> History<'g, G> {
         let mut pieces: Vec<&'static str> = Vec::new();
         for _ in 0..=dice.below(3) {
             let is_honest = !dishonest || dice.one_in(2);
-            let name = (0..4).find_map(|_| match is_honest {
-                true => self.honest(dice, &mut draft),
-                false => self.dishonest(dice, &mut draft),
+            let name = (0..4).find_map(|_| {
+                if is_honest {
+                    self.honest(dice, &mut draft)
+                } else {
+                    self.dishonest(dice, &mut draft)
+                }
             });
             pieces.extend(name);
         }

@@ -154,9 +154,10 @@ impl<G: Ground> History<'_, G> {
         if self.ground.has(&head, &tip) {
             return;
         }
-        let parents = match dice.one_in(3) && it.reviewed.is_some() {
-            true => [tip.as_str(), head.as_str()],
-            false => [head.as_str(), tip.as_str()],
+        let parents = if dice.one_in(3) && it.reviewed.is_some() {
+            [tip.as_str(), head.as_str()]
+        } else {
+            [head.as_str(), tip.as_str()]
         };
         if let Some(clean) = self.ground.merge([&head, &tip], &parents, None) {
             self.link(session, clean, Part::Sync);

@@ -171,9 +171,10 @@ impl Reader<'_, '_> {
         let prefix = key.split('-').next().unwrap_or_default();
         let whole = |id: &str| {
             let id = id.trim().to_lowercase();
-            match id.starts_with(|c: char| c.is_ascii_digit()) {
-                true => format!("{prefix}-{id}"),
-                false => id,
+            if id.starts_with(|c: char| c.is_ascii_digit()) {
+                format!("{prefix}-{id}")
+            } else {
+                id
             }
         };
         let parent = self.text("parent_task_id").or(self.text("parent"));

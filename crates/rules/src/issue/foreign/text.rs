@@ -61,9 +61,10 @@ pub(super) fn item(line: &str) -> Option<(String, bool)> {
         Some(rest) => rest.strip_prefix(' ')?,
         None => {
             let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
-            match digits.len() < line.len() {
-                true => digits.strip_prefix(". ").or(digits.strip_prefix(") "))?,
-                false => return None,
+            if digits.len() < line.len() {
+                digits.strip_prefix(". ").or(digits.strip_prefix(") "))?
+            } else {
+                return None;
             }
         }
     };

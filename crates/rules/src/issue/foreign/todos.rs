@@ -117,9 +117,10 @@ fn item(path: &str, line: u32, comment: &Comment, times: usize, commit: Option<&
         1 => format!("{path} {} {}", comment.word, comment.text),
         more => format!("{path} {} {} ({more})", comment.word, comment.text),
     };
-    let title = match comment.text.is_empty() {
-        true => format!("{} in {path}", comment.word),
-        false => comment.text.clone(),
+    let title = if comment.text.is_empty() {
+        format!("{} in {path}", comment.word)
+    } else {
+        comment.text.clone()
     };
     let is_long = title.chars().count() > LONGEST;
     let place = Place {
@@ -130,9 +131,10 @@ fn item(path: &str, line: u32, comment: &Comment, times: usize, commit: Option<&
     let plain = Plain {
         key: Some(id.clone()),
         title: title.chars().take(LONGEST).collect(),
-        description: match is_long {
-            true => comment.text.clone(),
-            false => String::new(),
+        description: if is_long {
+            comment.text.clone()
+        } else {
+            String::new()
         },
         kind: Some(comment.kind.to_owned()),
         assignee: comment.who.clone(),

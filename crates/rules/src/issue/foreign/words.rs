@@ -119,18 +119,17 @@ impl Gather<'_> {
     pub(super) fn kind(&mut self, at: &str, plain: &mut Plain, word: &str) {
         let kinds = &self.wishes.kinds;
         if let Some(wish) = self.wish("kind", word) {
-            match kinds.contains(&wish) {
-                true => {
-                    self.became("kind", word, wish.clone());
-                    plain.kind = Some(wish);
-                }
-                false => self.fault(
+            if kinds.contains(&wish) {
+                self.became("kind", word, wish.clone());
+                plain.kind = Some(wish);
+            } else {
+                self.fault(
                     at,
                     format!(
                         "expected one of {} for the kind `{word}`, found `{wish}`",
                         kinds.join(", ")
                     ),
-                ),
+                )
             }
             return;
         }
@@ -225,8 +224,9 @@ fn as_label(word: &str) -> String {
         }
     }
     let label = label.trim_matches('-');
-    match label.is_empty() {
-        true => "label".to_owned(),
-        false => label.to_owned(),
+    if label.is_empty() {
+        "label".to_owned()
+    } else {
+        label.to_owned()
     }
 }

@@ -51,9 +51,10 @@ pub fn wanted(gate: &Gate) -> String {
 
 fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {
     let all: Vec<&str> = all.map(String::as_str).collect();
-    match all.is_empty() {
-        true => "none".to_owned(),
-        false => all.join(", "),
+    if all.is_empty() {
+        "none".to_owned()
+    } else {
+        all.join(", ")
     }
 }
 

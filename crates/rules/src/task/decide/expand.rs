@@ -27,9 +27,10 @@ pub fn expand<'p>(planned: impl Into<Cow<'p, [Node]>>, state: &State) -> Cow<'p,
         let facts = state.task(&node.id);
         node.gate.is_some() && facts.is_some_and(|facts| !facts.decisions.is_empty())
     };
-    match planned.iter().any(has_decided) {
-        true => all(&planned, state).into(),
-        false => planned,
+    if planned.iter().any(has_decided) {
+        all(&planned, state).into()
+    } else {
+        planned
     }
 }
 

@@ -45,9 +45,10 @@ pub fn judge(kind: NodeKind, gate: &Gate, given: &Decision) -> Judged {
     }
     let wanted = given.verdict.unwrap_or(Verdict::Proceed);
     let mut judged = Judged {
-        verdict: match faults.is_empty() {
-            true => wanted,
-            false => wanted.max(Verdict::Fix),
+        verdict: if faults.is_empty() {
+            wanted
+        } else {
+            wanted.max(Verdict::Fix)
         },
         adjusted: false,
         score,
@@ -192,16 +193,18 @@ fn notes(given: &Decision, severity: Option<Severity>) -> Vec<String> {
 fn views_in_words(given: &Decision, severity: Severity) -> String {
     let apart = given.ratings.iter().map(|one| {
         let flags: Vec<&str> = one.flags.iter().map(|flag| flag.as_str()).collect();
-        match flags.is_empty() {
-            true => format!("{} {}", one.view, one.rating),
-            false => format!("{} {} ({})", one.view, one.rating, flags.join(", ")),
+        if flags.is_empty() {
+            format!("{} {}", one.view, one.rating)
+        } else {
+            format!("{} {} ({})", one.view, one.rating, flags.join(", "))
         }
     });
     let apart: Vec<String> = apart.collect();
     let said = format!("severity {severity}");
-    match apart.is_empty() {
-        true => said,
-        false => format!("{said}: {}", apart.join(", ")),
+    if apart.is_empty() {
+        said
+    } else {
+        format!("{said}: {}", apart.join(", "))
     }
 }
 

@@ -117,10 +117,12 @@ pub fn vague(text: &str) -> Option<Vague> {
         return None;
     }
     let is_filling = |word: &&str| is(&VAGUE, word) || is(&FILLING, word);
-    match words.iter().all(is_filling) {
-        true => Some(Vague::Praise),
-        false if text.chars().count() < SHORT => Some(Vague::Short),
-        false => None,
+    if words.iter().all(is_filling) {
+        Some(Vague::Praise)
+    } else if text.chars().count() < SHORT {
+        Some(Vague::Short)
+    } else {
+        None
     }
 }
 

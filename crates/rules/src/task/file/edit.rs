@@ -54,9 +54,10 @@ pub fn relocate(text: &str, file: &TaskFile, node: &Node, place: &Place) -> Stri
     let to = if to > from { to - 1 } else { to };
     rows.insert(to.min(rows.len()), row);
     let out = rows.concat();
-    match text.ends_with('\n') {
-        true => out,
-        false => out.trim_end_matches(['\r', '\n']).to_owned(),
+    if text.ends_with('\n') {
+        out
+    } else {
+        out.trim_end_matches(['\r', '\n']).to_owned()
     }
 }
 
@@ -89,10 +90,7 @@ fn rows(text: &str) -> Vec<String> {
 }
 
 fn ending(text: &str) -> &'static str {
-    match text.contains("\r\n") {
-        true => "\r\n",
-        false => "\n",
-    }
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// The place of a line among all lines of the text.

@@ -400,9 +400,10 @@ fn skill(fields: &Fields, row: &mut Row<'_>) -> Option<Box<Skilled>> {
 
 /// A word of a list of arguments; one that has a placeholder stays as it is, to be filled in.
 fn argument(word: &str) -> String {
-    match word.contains('{') {
-        true => word.to_owned(),
-        false => loopx_base::shell_word(word),
+    if word.contains('{') {
+        word.to_owned()
+    } else {
+        loopx_base::shell_word(word)
     }
 }
 

@@ -385,9 +385,10 @@ fn longest(base: usize, gate: &Gate) -> usize {
         .judges
         .iter()
         .map(|judged| next + 1 + judged.as_str().len());
-    let all = match gate.repair.is_empty() {
-        true => revised.max(),
-        false => inner.max(),
+    let all = if gate.repair.is_empty() {
+        revised.max()
+    } else {
+        inner.max()
     };
     all.unwrap_or(next)
 }

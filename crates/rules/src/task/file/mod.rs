@@ -167,13 +167,13 @@ pub fn read_anyway(text: &str) -> TaskFile {
 fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
     for node in &file.nodes {
         let judges = node.gate.as_ref().map_or(&[][..], |gate| &gate.judges);
-        let on = node
-            .depends_on
-            .iter()
-            .map(|edge| match judges.contains(&edge.on) {
-                true => ("judges", &edge.on),
-                false => ("depends on", &edge.on),
-            });
+        let on = node.depends_on.iter().map(|edge| {
+            if judges.contains(&edge.on) {
+                ("judges", &edge.on)
+            } else {
+                ("depends on", &edge.on)
+            }
+        });
         let parent = node.parent.iter().map(|parent| ("is a part of", parent));
         for (how, other) in on.chain(parent) {
             if file.place(other).is_none() {

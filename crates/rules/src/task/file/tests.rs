@@ -403,13 +403,14 @@ const NAMES: Names<'_> = Names {
 fn merged(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<(String, String)>> {
     let [one, other] = [(ours, theirs), (theirs, ours)].map(|(ours, theirs)| {
         let merged = merge(base, ours, theirs, NAMES).expect("three lists");
-        match merged.clashes.is_empty() {
-            true => Ok(merged.text),
-            false => Err(merged
+        if merged.clashes.is_empty() {
+            Ok(merged.text)
+        } else {
+            Err(merged
                 .clashes
                 .into_iter()
                 .map(|one| (one.task, one.field))
-                .collect()),
+                .collect())
         }
     });
     let nodes = |text: &String| {

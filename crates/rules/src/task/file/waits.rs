@@ -69,9 +69,10 @@ fn condition(said: &Map<String, Value>, row: &mut Row<'_>) -> Option<Condition> 
         "branch" => branch(said, row),
         "evidence" => Some(Condition::Evidence {
             evidence: text(said, "evidence", row)?,
-            role: match said.contains_key("role") {
-                true => Some(text(said, "role", row)?),
-                false => None,
+            role: if said.contains_key("role") {
+                Some(text(said, "role", row)?)
+            } else {
+                None
             },
         }),
         "session" => session(said, row),
@@ -83,9 +84,10 @@ fn condition(said: &Map<String, Value>, row: &mut Row<'_>) -> Option<Condition> 
 
 fn names(said: &Map<String, Value>) -> String {
     let names: Vec<String> = said.keys().map(|name| format!("`{name}`")).collect();
-    match names.is_empty() {
-        true => "an empty object".to_owned(),
-        false => names.join(", "),
+    if names.is_empty() {
+        "an empty object".to_owned()
+    } else {
+        names.join(", ")
     }
 }
 

@@ -55,12 +55,11 @@ pub(super) fn openspec(source: &Source, found: &mut Imported) {
             && number
                 .split('.')
                 .all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-        let (id, title) = match is_number {
-            true => (number.to_owned(), rest.trim()),
-            false => {
-                free += 1;
-                (format!("TASK-{free:03}"), one.text.as_str())
-            }
+        let (id, title) = if is_number {
+            (number.to_owned(), rest.trim())
+        } else {
+            free += 1;
+            (format!("TASK-{free:03}"), one.text.as_str())
         };
         let scope = heading_above(&source.text, one.line);
         line(&id, title, &[], scope, &one, found);

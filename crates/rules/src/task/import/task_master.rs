@@ -38,9 +38,10 @@ pub(super) fn tasks(source: &Source, found: &mut Imported) -> Result<()> {
     let is_alone = lists.len() < 2;
     for (tag, tasks) in lists {
         // Numbers begin anew in each tag.
-        let before = match is_alone {
-            true => String::new(),
-            false => format!("{tag}."),
+        let before = if is_alone {
+            String::new()
+        } else {
+            format!("{tag}.")
         };
         for task in tasks {
             let at = Place {
