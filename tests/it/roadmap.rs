@@ -82,8 +82,8 @@ fn the_waves_of_a_direct_roadmap_follow_from_the_links_and_once_more_changes_not
     refused(&s, 5, "issue_unchanged", &["roadmap", "order"]);
     let shown = json_of(&s, &["show", "--next"]);
     assert_eq!(
-        (shown["next_wave"].clone(), shown["done"].clone()),
-        (json!(1), json!(1))
+        (&shown["next_wave"], &shown["done"], &shown["closed"]),
+        (&json!(1), &json!(0), &json!(1))
     );
     assert_eq!(shown["waves"].as_array().expect("waves").len(), 1);
     assert_eq!(list(&s, &["--label", "wave-3"]).len(), 2);
@@ -208,6 +208,57 @@ fn five_rounds_ask_for_a_change_and_only_a_person_approves_what_has_no_error() {
     assert_eq!(comments, 7, "each round is a comment of the roadmap");
 }
 
+#[test]
+fn an_approval_counts_until_the_content_of_the_roadmap_is_another_one() {
+    let s = backlog();
+    let [a, b] = ["A", "B"].map(|title| one(&s, title, &[]));
+    let root = roadmap(&s, "direct", &[&a, &b], &[]);
+    let is_ready = |ready: bool, why: &str| {
+        let shown = json_of(&s, &["show"]);
+        let status = if ready { "ready" } else { "refining" };
+        assert_eq!(
+            (&shown["status"], &shown["changed"]),
+            (&json!(status), &json!(!ready)),
+            "{why}"
+        );
+    };
+    json_of(&s, &["feedback", "approve"]);
+    // Work on it is no change of it.
+    s.loopx(&["issue", "comment", &a, "Begun"]).ok();
+    s.loopx(&["issue", "take", &a]).ok();
+    s.loopx(&["issue", "tick", &a, "1"]).ok();
+    s.loopx(&["issue", "resolve", &a, "--reason", "it holds"])
+        .ok();
+    is_ready(true, "work");
+    let changes: [&[&str]; 5] = [
+        &["issue", "edit", &b, "--title", "B, and more"],
+        &["issue", "edit", &b, "--criterion", "it is fast"],
+        &["issue", "edit", &root, "-d", "Another document"],
+        &["issue", "create", "C", "--parent", &root, "-l", "wave-1"],
+        &["roadmap", "set", &b, "--wave", "2"],
+    ];
+    for change in changes {
+        s.loopx(change).ok();
+        is_ready(false, &change.join(" "));
+        let said = s.loopx(&["roadmap", "show"]).stdout;
+        assert!(said.contains("changed since it was approved"), "{said}");
+        json_of(&s, &["feedback", "approve"]);
+        is_ready(true, "approved again");
+    }
+}
+
+#[test]
+fn a_label_that_names_no_wave_is_found() {
+    let s = backlog();
+    let a = one(
+        &s,
+        "A",
+        &["-l", "wave-0", "-l", "wave--1", "-l", "phase-out"],
+    );
+    roadmap(&s, "direct", &[&a], &[]);
+    assert_eq!(found(&s, 0), ["roadmap_label_unread"; 2]);
+}
+
 const DOCUMENT: &str = "# Notes\n\n## Milestone: v1\n\n### Phase 1: Keep\n\nSuccess criteria:\n- nothing is lost\n\n## Milestone: v2\n\n### Phase 2: Sync\n";
 
 #[test]
@@ -217,7 +268,7 @@ fn a_phase_of_the_document_brings_its_milestone() {
     s.write("roadmap.md", DOCUMENT);
     let root = roadmap(&s, "direct", &[&a, &b, &c, &d], &["-F", "roadmap.md"]);
     json_of(&s, &["set", &a, &b, "--phase", "1"]);
-    json_of(&s, &["set", &c, "--phase", "2"]);
+    json_of(&s, &["set", &c, &d, "--phase", "2"]);
     assert_eq!(show(&s, &c)["milestone"], "v2");
     s.loopx(&["issue", "close", &a, "--reason", "seen"]).ok();
     let shown = json_of(&s, &["show"]);
@@ -226,11 +277,12 @@ fn a_phase_of_the_document_brings_its_milestone() {
         let number = |one: &Value, name: &str| one[name].as_u64().expect("a number");
         all.map(|one| {
             let name = one["name"].as_str().expect("a name").to_owned();
-            (name, number(one, "done"), number(one, "issues"))
+            assert_eq!(one["done"], 0, "a closed issue is not done: {one}");
+            (name, number(one, "closed"), number(one, "issues"))
         })
         .collect()
     };
-    let two = |one: &str, other: &str| vec![(one.to_owned(), 1, 2), (other.to_owned(), 0, 1)];
+    let two = |one: &str, other: &str| vec![(one.to_owned(), 1, 2), (other.to_owned(), 0, 2)];
     assert_eq!(progress("phases"), two("1", "2"));
     assert_eq!(progress("milestones"), two("v1", "v2"));
     assert_eq!(shown["phases"][0]["criteria"], json!(["nothing is lost"]));
@@ -243,6 +295,7 @@ fn a_phase_of_the_document_brings_its_milestone() {
     json_of(&s, &["set", &b, "--phase", "1", "--milestone", "v2"]);
     assert_eq!(found(&s, 0), ["roadmap_milestone_differs"]);
     json_of(&s, &["set", &b, "--phase", "none", "--milestone", "none"]);
+    assert_eq!(found(&s, 0), ["roadmap_no_phase"]);
     let b = show(&s, &b);
     assert_eq!(
         (&b["labels"], &b["milestone"]),

@@ -46,12 +46,11 @@ pub(super) fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let ended = if one.ended { ", ended" } else { "" };
         let mode = one.mode.map(|mode| format!(", {mode}"));
         ui.out(format!(
-            "{name}  {}  {}{}, {}/{} done{ended}",
+            "{name}  {}  {}{}, {}{ended}",
             line(&one.title),
             one.status,
             mode.unwrap_or_default(),
-            one.done,
-            one.issues
+            progress(one.done, one.closed, one.issues)
         ));
     }
     let next = match found.iter().find(|one| !one.ended) {
@@ -100,7 +99,7 @@ fn next(view: &View) -> Option<Hint> {
     let ready = waves.flat_map(|wave| &wave.issues).find(|row| row.ready);
     match ready {
         Some(row) => Some(command!("issue take {}", row.short)),
-        None => (view.done == view.issues)
+        None => (view.done + view.closed == view.issues)
             .then(|| command!("issue resolve {short} --reason \"all of it is done\"")),
     }
 }
@@ -117,11 +116,10 @@ fn print(view: &View, only_next: bool, ui: &mut Ui) {
         };
         let name = wave.name.as_ref().map(|name| format!(" {}", line(name)));
         ui.out(format!(
-            "wave {}{}  {}/{} done{mark}",
+            "wave {}{}  {}{mark}",
             wave.wave,
             name.unwrap_or_default(),
-            wave.done,
-            wave.issues.len()
+            progress(wave.done, wave.closed, wave.issues.len())
         ));
         for row in &wave.issues {
             row_lines(ui, &view.names, row);
@@ -159,27 +157,27 @@ fn print(view: &View, only_next: bool, ui: &mut Ui) {
 fn head(view: &View, ui: &mut Ui) {
     let name = ui.paint(style::NAME, &view.short);
     let mode = view.mode.map(|mode| format!(", {mode}"));
-    let forced = if view.standing.forced {
+    let beside = if view.standing.forced {
         " (no round is left)"
+    } else if view.standing.changed {
+        " (it was changed since it was approved)"
     } else {
         ""
     };
     ui.out(format!("{name}  {}", line(&view.title)));
     ui.out(format!(
-        "{}{forced}{}, {}/{} done, {} of {} rounds",
+        "{}{beside}{}, {}, {} of {} rounds",
         view.standing.status,
         mode.unwrap_or_default(),
-        view.done,
-        view.issues,
+        progress(view.done, view.closed, view.issues),
         view.standing.rounds,
         view.rounds_cap
     ));
     for one in &view.milestones {
         ui.out(format!(
-            "milestone {}  {}/{} done",
+            "milestone {}  {}",
             line(&titled(&one.name, &one.title)),
-            one.done,
-            one.issues
+            progress(one.done, one.closed, one.issues)
         ));
     }
     for one in &view.phases {
@@ -188,12 +186,18 @@ fn head(view: &View, ui: &mut Ui) {
             .as_ref()
             .map(|name| format!(" of {}", line(name)));
         ui.out(format!(
-            "phase {}{}  {}/{} done",
+            "phase {}{}  {}",
             line(&titled(&one.name, &one.title)),
             of.unwrap_or_default(),
-            one.done,
-            one.issues
+            progress(one.done, one.closed, one.issues)
         ));
+    }
+}
+
+fn progress(done: usize, closed: usize, issues: usize) -> String {
+    match closed {
+        0 => format!("{done}/{issues} done"),
+        _ => format!("{done}/{issues} done, {closed} closed"),
     }
 }
 

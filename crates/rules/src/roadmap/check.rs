@@ -23,6 +23,12 @@ pub const FINDINGS: &[Known] = &[
         "put one of them into a later wave, or leave it: they are in different groups",
     ),
     Known::new(
+        "roadmap_label_unread",
+        Known::WARNING,
+        "a label of an issue looks like a wave or a phase, and no wave and no phase has that number",
+        "take the label away, and say where the issue stands",
+    ),
+    Known::new(
         "roadmap_milestone_differs",
         Known::WARNING,
         "an issue is for another milestone than its phase",
@@ -39,6 +45,12 @@ pub const FINDINGS: &[Known] = &[
         Known::WARNING,
         "a roadmap does not say how it was cut",
         "make a roadmap by `roadmap new`",
+    ),
+    Known::new(
+        "roadmap_no_phase",
+        Known::WARNING,
+        "an issue of a roadmap is in no phase, and others are",
+        "put it into a phase",
     ),
     Known::new(
         "roadmap_no_wave",

@@ -52,8 +52,11 @@ impl Ground<'_> {
 /// All findings, those of the whole first, then by issue in the order of the backlog.
 pub fn findings(ground: &Ground<'_>) -> Vec<Finding> {
     let mut found = whole(ground);
+    let has_phase = |issue: &&Issue| !ground.shape.place(&issue.id).phases.is_empty();
+    let has_phases = ground.shape.leaves.iter().any(has_phase);
     for issue in &ground.shape.leaves {
         found.extend(place(ground, issue));
+        found.extend(phase(ground, issue, has_phases));
         found.extend(order(ground, issue));
         let is_open = !issue.status.is_final();
         if is_open && issue.criteria.is_empty() {
@@ -147,7 +150,7 @@ fn whole(ground: &Ground<'_>) -> Vec<Finding> {
     found
 }
 
-/// Findings about the wave, the phase and the milestone of an issue.
+/// Findings about the wave of an issue, and about labels that name none.
 fn place(ground: &Ground<'_>, issue: &Issue) -> Vec<Finding> {
     let mut found = Vec::new();
     let place = ground.shape.place(&issue.id);
@@ -175,6 +178,31 @@ fn place(ground: &Ground<'_>, issue: &Issue) -> Vec<Finding> {
             let message = format!("it is in {}", all.join(" and in "));
             found.push(ground.issue("roadmap_two_waves", issue, message, fix));
         }
+    }
+    for label in &place.unread {
+        let message = format!("its label `{label}` names no wave and no phase");
+        let fix = command!("issue edit {short} --no-label {label}");
+        found.push(ground.issue("roadmap_label_unread", issue, message, fix));
+    }
+    found
+}
+
+/// Findings about the phase and the milestone of an issue. `has_phases`: some issue of the roadmap is in a phase.
+fn phase(ground: &Ground<'_>, issue: &Issue, has_phases: bool) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let place = ground.shape.place(&issue.id);
+    let short = (ground.short)(&issue.id);
+    if place.phases.is_empty()
+        && has_phases
+        && let Some(first) = ground.document.phases.first()
+    {
+        let fix = command!("roadmap set {short} --phase {}", first.number);
+        found.push(ground.issue(
+            "roadmap_no_phase",
+            issue,
+            "it is in no phase".to_owned(),
+            fix,
+        ));
     }
     if let [first, _, ..] = place.phases.as_slice() {
         let message = format!("it is in the phases {}", place.phases.join(" and "));

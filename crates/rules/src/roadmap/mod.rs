@@ -9,6 +9,7 @@
 //! This module owns the words of a roadmap and what follows from them. Where issues lie and who asks is not known here.
 
 mod check;
+mod content;
 mod document;
 mod judge;
 mod mode;
@@ -17,6 +18,7 @@ mod round;
 mod shape;
 
 pub use check::FINDINGS;
+pub use content::content;
 pub use document::{Document, Milestone, Phase};
 pub use judge::{Ground, findings};
 pub use mode::{Factor, Level, Mode, Wish};

@@ -12,19 +12,21 @@ pub const PHASE: &str = "phase-";
 pub struct Place {
     pub waves: Vec<u32>,
     pub phases: Vec<String>,
+    /// Labels that look like a wave or a phase, and have no number that one can have.
+    pub unread: Vec<String>,
 }
 
 impl Place {
     pub fn of(issue: &Issue) -> Self {
         let mut place = Place::default();
         for label in &issue.labels {
-            if let Some(wave) = label.strip_prefix(WAVE).and_then(number) {
+            let (wave, phase) = (label.strip_prefix(WAVE), label.strip_prefix(PHASE));
+            if let Some(wave) = wave.and_then(number) {
                 place.waves.push(wave);
-            }
-            if let Some(phase) = label.strip_prefix(PHASE)
-                && is_phase(phase)
-            {
+            } else if let Some(phase) = phase.filter(|phase| is_phase(phase)) {
                 place.phases.push(phase.to_owned());
+            } else if wave.or(phase).is_some_and(is_figures) {
+                place.unread.push(label.clone());
             }
         }
         place.waves.sort_unstable();
@@ -47,6 +49,19 @@ impl Place {
             _ => None,
         }
     }
+}
+
+/// Whether a label can say where an issue stands.
+pub(super) fn is_place(label: &str) -> bool {
+    label.starts_with(WAVE) || label.starts_with(PHASE)
+}
+
+/// Whether a text is meant as a number: `phase-out` is another label.
+fn is_figures(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|c| c.is_ascii_digit() || "-+.".contains(c))
 }
 
 /// A number from 1 on, without leading zeros: two labels never name one wave.

@@ -40,19 +40,26 @@ vocabulary!(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Round {
     pub verdict: Verdict,
+    /// The id of the content that an approval is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
     pub text: String,
     pub by: String,
     pub at: String,
 }
 
 impl Round {
-    /// The comment by which a round is kept.
-    pub fn comment(verdict: Verdict, text: &str) -> String {
-        let text = text.trim();
-        if text.is_empty() {
-            return format!("{MARK}{verdict}");
+    /// The comment by which a round is kept: an approval names its content in the first line.
+    pub fn comment(&self) -> String {
+        let mut said = format!("{MARK}{}", self.verdict);
+        if let Some(content) = &self.content {
+            said = format!("{said} {content}");
         }
-        format!("{MARK}{verdict}\n\n{text}")
+        let text = self.text.trim();
+        if !text.is_empty() {
+            said = format!("{said}\n\n{text}");
+        }
+        said
     }
 
     /// Whether a text would be read as a round.
@@ -68,9 +75,11 @@ impl Round {
     fn of(comment: &Comment) -> Option<Round> {
         let rest = comment.text.strip_prefix(MARK)?;
         let (word, text) = rest.split_once('\n').unwrap_or((rest, ""));
+        let (word, content) = word.trim().split_once(' ').unwrap_or((word.trim(), ""));
         let (by, at) = comment.origin();
         Some(Round {
-            verdict: word.trim().parse().ok()?,
+            verdict: word.parse().ok()?,
+            content: (!content.is_empty()).then(|| content.to_owned()),
             text: text.trim().to_owned(),
             by: by.to_owned(),
             at: at.to_owned(),
@@ -86,15 +95,20 @@ pub struct Standing {
     pub rounds: usize,
     /// No round is left: it is ready although the last one asked for a change.
     pub forced: bool,
+    /// It was approved, and its content is another one now.
+    pub changed: bool,
 }
 
 impl Standing {
-    /// `sound`: nothing that is an error stands in the way.
-    pub fn of(rounds: &[Round], sound: bool) -> Self {
+    /// `content`: the id of what the roadmap says now. `sound`: nothing that is an error stands in the way.
+    pub fn of(rounds: &[Round], content: &str, sound: bool) -> Self {
         let is_approval = |round: &Round| round.verdict == Verdict::Approve;
         let since = rounds.iter().rev().take_while(|round| !is_approval(round));
         let asked = since.count();
-        let is_approved = rounds.last().is_some_and(is_approval);
+        let last = rounds.last().filter(|round| is_approval(round));
+        let is_for = |round: &Round| round.content.as_deref() == Some(content);
+        let changed = last.is_some_and(|round| !is_for(round));
+        let is_approved = last.is_some_and(is_for);
         let forced = asked >= CAP && sound;
         let status = if rounds.is_empty() {
             Status::Planning
@@ -107,6 +121,7 @@ impl Standing {
             status,
             rounds: asked,
             forced,
+            changed,
         }
     }
 

@@ -12,8 +12,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub struct Wave {
     pub wave: u32,
     pub issues: Vec<IssueId>,
-    /// How many of them are resolved or closed.
+    /// Issues that are resolved.
     pub done: usize,
+    /// Issues that were closed: they will not be done.
+    pub closed: usize,
     /// The open ones that can be done side by side, group after group: they touch no file together.
     pub groups: Vec<Vec<IssueId>>,
     #[serde(skip)]
@@ -22,7 +24,7 @@ pub struct Wave {
 
 impl Wave {
     pub fn is_done(&self) -> bool {
-        self.done == self.issues.len()
+        self.done + self.closed == self.issues.len()
     }
 }
 
@@ -89,12 +91,14 @@ impl<'b> Shape<'b> {
         all.collect()
     }
 
+    /// All issues below the roadmap, with parts or without.
+    pub fn issues(&self) -> impl Iterator<Item = &'b Issue> {
+        self.leaves.iter().chain(&self.between).copied()
+    }
+
     /// Whether an issue is below the roadmap, with parts or without.
     pub fn has(&self, id: &IssueId) -> bool {
-        self.leaves
-            .iter()
-            .chain(&self.between)
-            .any(|one| one.id == *id)
+        self.issues().any(|one| one.id == *id)
     }
 
     pub fn place(&self, id: &IssueId) -> Place {
@@ -104,6 +108,11 @@ impl<'b> Shape<'b> {
     /// The open issues that a leaf waits for.
     pub fn waits(&self, id: &IssueId) -> &[IssueId] {
         self.waits.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    /// The leaves with this status.
+    pub fn count(&self, status: Status) -> usize {
+        count(&self.leaves, status)
     }
 
     /// The leaves that say exactly one wave, wave after wave.
@@ -126,7 +135,8 @@ impl<'b> Shape<'b> {
                 groups.extend(queue.held.into_iter().map(|id| vec![id]));
                 Wave {
                     wave,
-                    done: issues.len() - open.len(),
+                    done: count(&issues, Status::Resolved),
+                    closed: count(&issues, Status::Closed),
                     issues: issues.iter().map(|issue| issue.id.clone()).collect(),
                     groups,
                     conflicts: queue.conflicts,
@@ -159,9 +169,8 @@ impl<'b> Shape<'b> {
     /// or not. The issues that wait for each other, where there are some.
     pub fn levels(&self) -> Result<Vec<Vec<IssueId>>, Vec<IssueId>> {
         let own = |id: &IssueId| self.has(id);
-        let all = self.leaves.iter().chain(&self.between);
-        let alone = all.map(|issue| {
-            let mut issue = (*issue).clone();
+        let alone = self.issues().map(|issue| {
+            let mut issue = issue.clone();
             issue.links.retain(|link| own(&link.to));
             (issue.status, issue.defer, issue.running) = (Status::Open, None, None);
             issue.apart.clear();
@@ -186,6 +195,10 @@ impl<'b> Shape<'b> {
         let parent = issue.linked(LinkKind::Parent).find(is_elsewhere);
         parent.filter(|id| self.backlog.find(id).is_some())
     }
+}
+
+fn count(issues: &[&Issue], status: Status) -> usize {
+    issues.iter().filter(|one| one.status == status).count()
 }
 
 /// An issue, or the leaves below it where it has parts.

@@ -125,6 +125,7 @@ fn a_phase_is_a_number_and_two_labels_never_name_one() {
 fn round(verdict: Verdict) -> Round {
     Round {
         verdict,
+        content: (verdict == Verdict::Approve).then(|| "c1".to_owned()),
         text: String::new(),
         by: "Ada".to_owned(),
         at: String::new(),
@@ -153,14 +154,31 @@ fn a_roadmap_is_ready_when_it_is_approved_or_when_no_round_is_left_and_never_wit
             false,
         ),
     ] {
-        let standing = Standing::of(&rounds, sound);
+        let standing = Standing::of(&rounds, "c1", sound);
         assert_eq!(
             (standing.status, standing.forced),
             (status, forced),
             "{rounds:?}"
         );
     }
-    assert!(Standing::of(&spent(), false).is_spent());
+    assert!(Standing::of(&spent(), "c1", false).is_spent());
+}
+
+#[test]
+fn an_approval_counts_for_the_content_that_it_names() {
+    let bare = Round {
+        content: None,
+        ..round(Verdict::Approve)
+    };
+    for (last, now, is_ready) in [
+        (round(Verdict::Approve), "c1", true),
+        (round(Verdict::Approve), "c2", false),
+        (bare, "c1", false),
+    ] {
+        let standing = Standing::of(std::slice::from_ref(&last), now, true);
+        assert_eq!(standing.status == Status::Ready, is_ready, "{last:?}");
+        assert_eq!(standing.changed, !is_ready, "{last:?}");
+    }
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(crate) fn feedback(
             .blockers(errors)
             .help(command!("roadmap check {short}")));
         }
-        let before = loaded.standing(&findings);
+        let before = loaded.standing(&shape, &findings)?;
         if verdict != Verdict::Approve && before.is_spent() {
             return Err(Failure::refused(
                 Code::RoadmapRoundsSpent,
@@ -72,21 +72,24 @@ pub(crate) fn feedback(
             )
             .help(command!("roadmap show {short}")));
         }
-        let mut rounds = loaded.rounds.clone();
-        rounds.push(Round {
+        let content = loaded.content(&shape)?;
+        let round = Round {
             verdict,
+            content: (verdict == Verdict::Approve).then(|| content.clone()),
             text: text.trim().to_owned(),
             by: String::new(),
             at: String::new(),
-        });
-        let after = Standing::of(&rounds, errors.is_empty());
+        };
+        let said = round.comment();
+        let rounds = [loaded.rounds.as_slice(), &[round]].concat();
+        let after = Standing::of(&rounds, &content, errors.is_empty());
         if after.is_spent() {
             require_person(
                 ctx,
                 "that the last change is asked for, and the roadmap taken as it is",
             )?;
         }
-        let note = Note::from(Said::new(NoteKind::Decision, Round::comment(verdict, text)));
+        let note = Note::from(Said::new(NoteKind::Decision, said));
         Ok(Plan {
             what: format!("roadmap feedback: {verdict}"),
             reason: None,

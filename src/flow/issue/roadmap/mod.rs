@@ -22,8 +22,11 @@ use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::findings::{Finding, Severity};
 use loopx_base::hint::command;
+use loopx_git::Repo;
 use loopx_rules::issue::{Backlog, Issue, IssueId};
-use loopx_rules::roadmap::{Cut, Document, Ground, LABEL, Round, Shape, Standing, findings};
+use loopx_rules::roadmap::{
+    Cut, Document, Ground, LABEL, Round, Shape, Standing, content, findings,
+};
 use loopx_store::Snapshot;
 
 /// A roadmap with everything that is known of it.
@@ -31,6 +34,8 @@ struct Loaded {
     root: Issue,
     cut: Cut,
     document: Document,
+    /// The text of the document.
+    description: String,
     rounds: Vec<Round>,
     backlog: Backlog,
     names: Names,
@@ -60,6 +65,7 @@ impl Loaded {
             cut: Cut::of(&texts.kept),
             document: Document::read(&texts.description),
             rounds: Round::all(&texts.comments),
+            description: texts.description,
             backlog: Backlog::of(found.issues),
             names,
             root,
@@ -85,9 +91,16 @@ impl Loaded {
         })
     }
 
-    fn standing(&self, findings: &[Finding]) -> Standing {
+    /// The id of what an approval is for.
+    fn content(&self, shape: &Shape<'_>) -> Result<String> {
+        let text = content(&self.root.title, &self.description, &self.cut, shape);
+        Ok(Repo::sha1_of(text.as_bytes())?.to_string())
+    }
+
+    fn standing(&self, shape: &Shape<'_>, findings: &[Finding]) -> Result<Standing> {
         let is_error = |one: &Finding| one.severity == Severity::Error;
-        Standing::of(&self.rounds, !findings.iter().any(is_error))
+        let is_sound = !findings.iter().any(is_error);
+        Ok(Standing::of(&self.rounds, &self.content(shape)?, is_sound))
     }
 }
 

@@ -6,9 +6,10 @@ use crate::flow::issue::view::{Row, row_of};
 use crate::flow::issue::{Names, all};
 use loopx_base::failure::Result;
 use loopx_base::findings::{Finding, Severity};
-use loopx_rules::issue::{Issue, IssueId};
+use loopx_rules::issue::{Issue, IssueId, Status};
+use loopx_rules::roadmap;
 use loopx_rules::roadmap::{
-    CAP, Document, Factor, Level, Mode, Round, Shape, Standing, Status, phase_order,
+    CAP, Document, Factor, Level, Mode, Round, Shape, Standing, phase_order,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -21,10 +22,12 @@ pub(crate) struct Listed {
     pub title: String,
     /// Whether it is resolved or closed.
     pub ended: bool,
-    pub status: Status,
+    pub status: roadmap::Status,
     pub mode: Option<Mode>,
     pub issues: usize,
     pub done: usize,
+    /// Issues that were closed: they will not be done.
+    pub closed: usize,
 }
 
 /// How much of something is done.
@@ -39,6 +42,7 @@ pub(crate) struct Progress {
     pub criteria: Vec<String>,
     pub issues: usize,
     pub done: usize,
+    pub closed: usize,
 }
 
 /// A wave, with its issues as lists show them.
@@ -47,6 +51,7 @@ pub(crate) struct WaveRows {
     pub wave: u32,
     pub name: Option<String>,
     pub done: usize,
+    pub closed: usize,
     pub issues: Vec<Row>,
     /// The open ones that can be done side by side.
     pub groups: Vec<Vec<IssueId>>,
@@ -73,6 +78,7 @@ pub(crate) struct View {
     pub next_wave: Option<u32>,
     pub issues: usize,
     pub done: usize,
+    pub closed: usize,
     pub feedback: Vec<Round>,
     pub errors: usize,
     pub warnings: usize,
@@ -97,15 +103,15 @@ pub(crate) fn list(ctx: &Context) -> Result<Vec<Listed>> {
     for issue in roadmaps {
         let loaded = Loaded::of(ctx, &snapshot, Some(issue.id.as_str()))?;
         let shape = loaded.shape();
-        let done = shape.leaves.iter().filter(|one| one.status.is_final());
         found.push(Listed {
             short: loaded.short(&issue.id).to_owned(),
             title: issue.title.clone(),
             ended: issue.status.is_final(),
-            status: loaded.standing(&loaded.findings(&shape)).status,
+            status: loaded.standing(&shape, &loaded.findings(&shape))?.status,
             mode: loaded.cut.mode,
             issues: shape.leaves.len(),
-            done: done.count(),
+            done: shape.count(Status::Resolved),
+            closed: shape.count(Status::Closed),
             roadmap: issue.id,
         });
     }
@@ -146,6 +152,7 @@ pub(crate) fn view(ctx: &Context, typed: Option<&str>) -> Result<View> {
         wave: wave.wave,
         name: loaded.cut.layer(wave.wave).map(str::to_owned),
         done: wave.done,
+        closed: wave.closed,
         issues: wave
             .issues
             .iter()
@@ -158,7 +165,7 @@ pub(crate) fn view(ctx: &Context, typed: Option<&str>) -> Result<View> {
     Ok(View {
         short: loaded.short(&loaded.root.id).to_owned(),
         title: loaded.root.title.clone(),
-        standing: loaded.standing(&findings),
+        standing: loaded.standing(&shape, &findings)?,
         rounds_cap: CAP,
         mode: loaded.cut.mode,
         factors: loaded.cut.factors.clone(),
@@ -169,11 +176,8 @@ pub(crate) fn view(ctx: &Context, typed: Option<&str>) -> Result<View> {
         loose: rows.into_values().collect(),
         next_wave,
         issues: shape.leaves.len(),
-        done: shape
-            .leaves
-            .iter()
-            .filter(|one| one.status.is_final())
-            .count(),
+        done: shape.count(Status::Resolved),
+        closed: shape.count(Status::Closed),
         feedback: loaded.rounds.clone(),
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
@@ -238,5 +242,6 @@ fn add(all: &mut Vec<Progress>, name: &str, issue: &Issue) {
         }
     };
     all[at].issues += 1;
-    all[at].done += usize::from(issue.status.is_final());
+    all[at].done += usize::from(issue.status == Status::Resolved);
+    all[at].closed += usize::from(issue.status == Status::Closed);
 }
