@@ -34,6 +34,18 @@ pub(crate) fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Refuses a text with more bytes than the policy lets a session keep.
+pub(crate) fn require_size(name: &str, bytes: u64, max: u64) -> Result<()> {
+    if bytes <= max {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::ArtifactTooLarge,
+        format!("{name}: {bytes} bytes, at most {max} are taken"),
+    )
+    .help("shorten it, or raise artifacts.max_bytes in loopx.toml"))
+}
+
 /// A file's bytes, or `None` where there is none. Larger than `max` is an error.
 pub(crate) fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
@@ -42,18 +54,12 @@ pub(crate) fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
             format!("{} is not a file", path.display()),
         )
         .help(hint!["move it away, then run: ", command!("checkout")])),
-        Ok(meta) if meta.len() > max => Err(Failure::refused(
-            Code::ArtifactTooLarge,
-            format!(
-                "{}: {} bytes, at most {max} are taken",
-                path.display(),
-                meta.len()
-            ),
-        )
-        .help("shorten it, or raise artifacts.max_bytes in loopx.toml")),
-        Ok(_) => fs::read(path)
-            .map(Some)
-            .map_err(|error| failed(path, "read", &error)),
+        Ok(meta) => {
+            require_size(&path.display().to_string(), meta.len(), max)?;
+            fs::read(path)
+                .map(Some)
+                .map_err(|error| failed(path, "read", &error))
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(path, "read", &error)),
     }

@@ -94,17 +94,7 @@ pub(crate) fn put(ctx: &Context, path: &str, bytes: &[u8], reason: Option<String
         let copy = copy.ok_or_else(no_worktree)?;
         require_task(ctx, state, path)?;
         let (policy, _) = ctx.policy_if_there(state)?;
-        if bytes.len() as u64 > policy.artifacts.max_bytes {
-            return Err(Failure::refused(
-                Code::ArtifactTooLarge,
-                format!(
-                    "{path}: {} bytes, at most {} are taken",
-                    bytes.len(),
-                    policy.artifacts.max_bytes
-                ),
-            )
-            .help("shorten it, or raise artifacts.max_bytes in loopx.toml"));
-        }
+        files::require_size(path, bytes.len() as u64, policy.artifacts.max_bytes)?;
         copy.check_output(path, bytes, state)?;
         workcopy::exclude(&ctx.repo)?;
         if !copy.exists() {

@@ -304,18 +304,8 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
         command!("edit {artifact}")
     ];
     let (policy, _) = ctx.policy_if_there(state)?;
-    if bytes.len() as u64 > policy.artifacts.max_bytes {
-        return Err(Failure::refused(
-            Code::ArtifactTooLarge,
-            format!(
-                "{artifact}: {} bytes, at most {} are taken",
-                bytes.len(),
-                policy.artifacts.max_bytes
-            ),
-        )
-        .help("shorten it, or raise artifacts.max_bytes in loopx.toml"));
-    }
     let name = artifact.to_string();
+    files::require_size(&name, bytes.len() as u64, policy.artifacts.max_bytes)?;
     let text = workcopy::utf8(bytes.to_vec(), &name, again.clone())?;
     if let Some(line) = workcopy::our_marker_line(&text) {
         return Err(workcopy::marked(&name, line, again));

@@ -38,6 +38,25 @@ fn import(s: &Sandbox) -> Value {
 }
 
 #[test]
+fn a_file_that_no_session_may_keep_is_refused_and_nothing_is_imported() {
+    let s = repository();
+    session(&s, "active/WFS-one", &json!("workflow"));
+    session(&s, "active/WFS-two", &json!("workflow"));
+    let kept = ".workflow/active/WFS-two/.process/context-package.json";
+    s.write(kept, format!("{{\"a\": \"{}\"}}", "x".repeat(1024 * 1024)));
+    let before = s.git(&["rev-parse", "refs/heads/loopx"]).line();
+    let dry = s.loopx(&["import", "ccw", "--dry-run"]);
+    dry.fails_with(1).says("at most 1048576 are taken");
+    s.loopx(&["import", "ccw"])
+        .fails_with(1)
+        .says("context-package.json of active/WFS-two: 1048585 bytes");
+    assert_eq!(s.git(&["rev-parse", "refs/heads/loopx"]).line(), before);
+    s.commit_file("loopx.toml", "[artifacts]\nmax_bytes = 2000000\n", "more")
+        .ok();
+    s.loopx(&["import", "ccw"]).ok();
+}
+
+#[test]
 fn a_session_of_each_type_becomes_a_session_with_its_tasks_and_a_second_time_adds_nothing() {
     let s = repository();
     let types = ["workflow", "review", "tdd", "test", "docs"];

@@ -150,6 +150,12 @@ pub(crate) fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
             })
         })
         .collect::<Result<Vec<Item>>>()?;
+    for item in &items {
+        for (artifact, text) in &item.change.artifacts {
+            let name = format!("nothing was imported: {artifact} of {}", item.folder.name());
+            files::require_size(&name, text.len() as u64, policy.artifacts.max_bytes)?;
+        }
+    }
     let specs = plan_specs(ctx, request, &policy, &texts)?;
     let bases = Bases {
         policy: &policy,

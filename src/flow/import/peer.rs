@@ -85,6 +85,7 @@ pub(crate) fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerR
     let (files, links) = files(tool, &root, &below)?;
     let mut found = peer::read(tool, &files, &label)?;
     found.left.extend(links);
+    require_sizes(&found, policy.artifacts.max_bytes)?;
     let specs = plan_specs(ctx, request, &policy, &found.specs)?;
     let bases = Bases {
         policy: &policy,
@@ -257,6 +258,22 @@ fn files(tool: Tool, root: &Path, below: &str) -> Result<(Files, Vec<String>)> {
         }
     }
     Ok((files, links))
+}
+
+/// Refuses files that are larger than policy lets a session keep: a server could refuse them, and with them every push
+/// that came later.
+fn require_sizes(found: &Found, max: u64) -> Result<()> {
+    for taken in &found.sessions {
+        let artifacts = taken.artifacts.iter();
+        let artifacts = artifacts.map(|(name, text)| (name.to_string(), text.len()));
+        let kept = taken.files.iter();
+        let kept = kept.map(|(path, bytes)| (path.clone(), bytes.len()));
+        for (name, bytes) in artifacts.chain(kept) {
+            let name = format!("nothing was imported: {name} of {}", taken.folder);
+            super::files::require_size(&name, bytes as u64, max)?;
+        }
+    }
+    Ok(())
 }
 
 /// Against what deltas are recorded: the specs of the tree, and where they are committed already.
