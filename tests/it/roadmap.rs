@@ -248,6 +248,21 @@ fn an_approval_counts_until_the_content_of_the_roadmap_is_another_one() {
 }
 
 #[test]
+fn a_roadmap_is_never_offered_as_work() {
+    let s = backlog();
+    let a = one(&s, "A", &["-p", "4"]);
+    let root = roadmap(&s, "direct", &[&a], &[]);
+    s.loopx(&["issue", "edit", &root, "-p", "0"]).ok();
+    let ready = s.loopx(&["--json", "issue", "ready"]).json();
+    let ready = ready["issues"].as_array().expect("issues");
+    assert_eq!(titles(ready), ["A"]);
+    let said = s.loopx(&["issue", "list"]).stdout;
+    assert!(said.contains("roadmap   lx-"), "{said}");
+    let taken = s.loopx(&["--json", "issue", "take"]).json();
+    assert_eq!(taken["issue"]["id"], a, "{taken}");
+}
+
+#[test]
 fn a_label_that_names_no_wave_is_found() {
     let s = backlog();
     let a = one(

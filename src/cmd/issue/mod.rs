@@ -60,6 +60,7 @@ fn status_word(ui: &Ui, row: &Row) -> String {
         Status::Resolved => (style::GOOD, "resolved"),
         Status::Closed => (style::DIM, "closed"),
         Status::InProgress => (style::WARN, "taken"),
+        _ if row.issue.is_roadmap() => (style::DIM, "roadmap"),
         _ if !row.waits.is_empty() => (style::DIM, "waits"),
         Status::Open => (style::GOOD, "ready"),
         Status::Planned => (style::GOOD, "planned"),

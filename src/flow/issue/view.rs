@@ -147,7 +147,7 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     order.retain(|at| {
         let issue = &backlog.issues[*at];
         asked.filter.takes(issue, &waits[*at])
-            && (!asked.ready || is_ready(issue, &waits[*at]))
+            && (!asked.ready || issue.is_ready(&waits[*at]))
             && (asked.search.as_ref())
                 .is_none_or(|words| has_words(issue, texts.get(&issue.id), words))
     });
@@ -179,12 +179,6 @@ fn damaged(found: Vec<(IssueId, loopx_base::failure::Failure)>) -> Vec<Damaged> 
     found.collect()
 }
 
-fn is_ready(issue: &Issue, waits: &[Wait]) -> bool {
-    use loopx_rules::issue::Status;
-    let is_begun = issue.status == Status::InProgress || issue.running.is_some();
-    waits.is_empty() && !issue.status.is_final() && !is_begun
-}
-
 fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
     let holder = issue.claim.as_ref().map(|claim| {
         let here = asker.token.as_ref() == Some(&claim.value.owner);
@@ -201,7 +195,7 @@ fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
     });
     Row {
         short: names.short(&issue.id).to_owned(),
-        ready: is_ready(&issue, &waits),
+        ready: issue.is_ready(&waits),
         waits,
         holder,
         issue,

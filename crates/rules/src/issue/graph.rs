@@ -178,11 +178,7 @@ impl Backlog {
     /// The places of the issues that can be begun: by priority, then by the day they are due, then oldest first.
     pub fn ready(&self, today: &str) -> Vec<usize> {
         let waits = self.waits(today);
-        let is_ready = |at: &usize| {
-            let issue = &self.issues[*at];
-            let is_begun = issue.status == Status::InProgress || issue.running.is_some();
-            !issue.status.is_final() && !is_begun && waits[*at].is_empty()
-        };
+        let is_ready = |at: &usize| self.issues[*at].is_ready(&waits[*at]);
         let mut ready: Vec<usize> = (0..self.issues.len()).filter(is_ready).collect();
         ready.sort_by_key(|at| {
             let issue = &self.issues[*at];

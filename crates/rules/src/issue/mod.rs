@@ -274,6 +274,19 @@ impl Issue {
         links.map(|link| &link.to)
     }
 
+    /// Whether it is a roadmap: its parts are what is done.
+    pub fn is_roadmap(&self) -> bool {
+        self.labels
+            .iter()
+            .any(|label| label == crate::roadmap::LABEL)
+    }
+
+    /// Whether somebody can begin it, with what it waits for.
+    pub fn is_ready(&self, waits: &[Wait]) -> bool {
+        let is_begun = self.status == Status::InProgress || self.running.is_some();
+        waits.is_empty() && !self.status.is_final() && !is_begun && !self.is_roadmap()
+    }
+
     /// How far it is while nobody is at it.
     pub fn unbegun(&self) -> Status {
         match self.bound {

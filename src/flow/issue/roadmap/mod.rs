@@ -24,9 +24,7 @@ use loopx_base::findings::{Finding, Severity};
 use loopx_base::hint::command;
 use loopx_git::Repo;
 use loopx_rules::issue::{Backlog, Issue, IssueId};
-use loopx_rules::roadmap::{
-    Cut, Document, Ground, LABEL, Round, Shape, Standing, content, findings,
-};
+use loopx_rules::roadmap::{Cut, Document, Ground, Round, Shape, Standing, content, findings};
 use loopx_store::Snapshot;
 
 /// A roadmap with everything that is known of it.
@@ -53,7 +51,7 @@ impl Loaded {
             None => only(&found.issues, &names)?,
         };
         let root = require_understood(snapshot, id.as_str())?;
-        if !is_roadmap(&root) {
+        if !root.is_roadmap() {
             return Err(Failure::not_found(
                 Code::RoadmapUnknown,
                 format!("{} is an issue, and no roadmap", names.short(&id)),
@@ -104,16 +102,11 @@ impl Loaded {
     }
 }
 
-/// Whether an issue is a roadmap.
-fn is_roadmap(issue: &Issue) -> bool {
-    issue.labels.iter().any(|label| label == LABEL)
-}
-
 /// The only open roadmap.
 fn only(issues: &[Issue], names: &Names) -> Result<IssueId> {
     let open = issues
         .iter()
-        .filter(|one| is_roadmap(one) && !one.status.is_final());
+        .filter(|one| one.is_roadmap() && !one.status.is_final());
     let open: Vec<&Issue> = open.collect();
     match open.as_slice() {
         [one] => Ok(one.id.clone()),

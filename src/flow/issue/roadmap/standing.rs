@@ -1,6 +1,5 @@
 //! The place of a session in the roadmap of its issues: what a pipeline reads before it begins.
 
-use super::is_roadmap;
 use crate::flow::context::Context;
 use crate::flow::issue::{Names, all, today};
 use loopx_base::failure::Result;
@@ -41,7 +40,7 @@ pub(crate) fn standing(ctx: &Context, state: &State, intent: &str) -> Result<Opt
         Some(meant) => Some(meant),
         None => {
             let open = backlog.issues.iter();
-            let open = open.filter(|one| is_roadmap(one) && !one.status.is_final());
+            let open = open.filter(|one| one.is_roadmap() && !one.status.is_final());
             let has = |root: &&Issue| {
                 let shape = Shape::of(&backlog, &root.id, &today(ctx.now()));
                 let mut phases = shape
@@ -68,7 +67,7 @@ pub(crate) fn standing(ctx: &Context, state: &State, intent: &str) -> Result<Opt
     // The words of the request come first, then the issue, then the first phase in which something is left.
     let phase = said
         .or_else(|| place.phase().map(str::to_owned))
-        .or_else(|| first_open(&shape).filter(|_| issue.is_none_or(is_roadmap)));
+        .or_else(|| first_open(&shape).filter(|_| issue.is_none_or(Issue::is_roadmap)));
     let of_phase = phase
         .as_ref()
         .and_then(|number| document.phase(number)?.milestone.clone());
@@ -95,7 +94,7 @@ pub(crate) fn standing(ctx: &Context, state: &State, intent: &str) -> Result<Opt
 fn above<'b>(backlog: &'b Backlog, issue: &'b Issue) -> Option<&'b Issue> {
     let mut at = issue;
     for _ in 0..backlog.issues.len() {
-        if is_roadmap(at) {
+        if at.is_roadmap() {
             return Some(at);
         }
         at = backlog.find(at.linked(LinkKind::Parent).next()?)?;

@@ -1,6 +1,6 @@
 //! What `roadmap show`, `list` and `check` say. Nothing here writes.
 
-use super::{Loaded, is_roadmap};
+use super::Loaded;
 use crate::flow::context::Context;
 use crate::flow::issue::view::{Row, row_of};
 use crate::flow::issue::{Names, all};
@@ -98,7 +98,7 @@ pub(crate) struct Checked {
 /// All roadmaps, the open ones first.
 pub(crate) fn list(ctx: &Context) -> Result<Vec<Listed>> {
     let snapshot = ctx.store()?.snapshot()?;
-    let roadmaps = all(&snapshot)?.issues.into_iter().filter(is_roadmap);
+    let roadmaps = all(&snapshot)?.issues.into_iter().filter(Issue::is_roadmap);
     let mut found = Vec::new();
     for issue in roadmaps {
         let loaded = Loaded::of(ctx, &snapshot, Some(issue.id.as_str()))?;
