@@ -253,6 +253,8 @@ fn s03_a_word_outside_its_list_stops_and_nothing_is_written() {
         (&["# X"], "rule_invalid"),
         (&["<!-- X -->"], "rule_invalid"),
         (&["a\u{1b}[31mb"], "rule_invalid"),
+        (&["do \u{202e}ton\u{202c} log"], "rule_invalid"),
+        (&["log in with AKIAQ7ZPL2MNB4KTR8WX"], "rule_invalid"),
     ] {
         let exit = if code == "rule_document_unknown" {
             4

@@ -104,8 +104,8 @@ fn is_gits(text: &str) -> bool {
     own || short
 }
 
-/// Signs by which a name is shown as another one.
-fn turns_text(sign: char) -> bool {
+/// Signs that change the direction of text: what is read is another text than what stands there.
+pub fn turns_text(sign: char) -> bool {
     matches!(sign, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -106,17 +106,20 @@ pub(crate) fn write(ctx: &Context, name: Option<&str>, choice: Choice<'_>) -> Re
             }
         }
     }
-    let noted = match promoted.as_slice() {
+    let subject = match promoted.as_slice() {
         [] => None,
-        [(_, _, path)] => {
-            let subject = format!("promote a note to {path}");
-            Some(told(ctx, &promoted, &subject)?)
-        }
-        many => {
-            let subject = format!("promote {} notes to rules", many.len());
-            Some(told(ctx, &promoted, &subject)?)
-        }
+        [(_, _, path)] => Some(format!("promote a note to {path}")),
+        many => Some(format!("promote {} notes to rules", many.len())),
     };
+    let noted = subject.map(|subject| told(ctx, &promoted, &subject));
+    let noted = noted.transpose().map_err(|failure| {
+        let paths: BTreeSet<&str> = promoted.iter().map(|(_, _, path)| path.as_str()).collect();
+        let paths: Vec<&str> = paths.into_iter().collect();
+        let paths = paths.join(", ");
+        failure.context(format!(
+            "the rules stand in {paths}, and their notes do not say so"
+        ))
+    })?;
     match failed {
         Some(failure) => Err(failure),
         None => Ok(Written { proposed, noted }),

@@ -5,6 +5,8 @@ use crate::flow::context::Context;
 use crate::flow::files;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::secrets;
+use loopx_base::tree_name::turns_text;
 use loopx_git::unwritable;
 use loopx_rules::rule;
 use loopx_rules::rule::{Document, Origin, RuleKind, Target, is_one_rule, plain, seeds};
@@ -113,6 +115,15 @@ fn require_rule(text: &str) -> Result<()> {
     }
     if text.chars().any(char::is_control) {
         return invalid("expected a rule without control characters".to_owned());
+    }
+    if text.chars().any(turns_text) {
+        return invalid("expected a rule without signs that turn the direction of text".to_owned());
+    }
+    if let Some(hit) = secrets::scan(text.as_bytes()).first() {
+        return invalid(format!(
+            "expected a rule that anybody may read, found what looks like a {}",
+            hit.kind
+        ));
     }
     if !is_one_rule(text) {
         return invalid(format!(
