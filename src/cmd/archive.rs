@@ -228,6 +228,7 @@ fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
             };
             ui.status(format!("{id}: {how} {undone} back on {target} as {commit}"));
             ui.status(format!("to read it: git show {commit}"));
+            ui.hint(command!("reopen --reason \"it is to be done again\"").session(&done.id));
         }
         (None, Mode::Abort) => {
             ui.status(format!(

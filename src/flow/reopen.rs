@@ -20,7 +20,7 @@ pub(crate) struct Reopened {
 }
 
 /// The session that was archived last on this branch, where nothing else is meant.
-fn ended_here(ctx: &Context) -> Result<Option<SessionId>> {
+pub(super) fn ended_here(ctx: &Context) -> Result<Option<SessionId>> {
     if ctx.is_in_session()? {
         return Ok(None);
     }
@@ -96,6 +96,10 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
         Ok(Act::new(event, "reopen", ())
             .reason(Some(reason.to_owned()))
             .word(sign))
+    });
+    let done = done.map_err(|failure| match archive {
+        Some(_) => failure.context("the archive is taken back, and the session is not open yet"),
+        None => failure,
     })?;
     Ok(Done {
         id: done.id,

@@ -7,10 +7,10 @@ use super::naming::unknown;
 use super::transaction::{differences, load_active};
 use super::workcopy::WorkCopy;
 use super::write_scope::{Opening, draft, seal};
-use super::{op_ref, sign};
+use super::{op_ref, reopen, sign};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_git::Identity;
 use loopx_rules::agent_identity as agent;
@@ -419,6 +419,11 @@ fn to<'o>(
     }
 }
 
+/// The command that opens an archived session, whether its archive was taken back already or not.
+fn again(id: &SessionId) -> Hint {
+    command!("reopen --reason \"it is to be done again\"").session(id)
+}
+
 /// Tells the past of a session anew: one operation about others, and the state that follows.
 fn tell(
     ctx: &Context,
@@ -427,7 +432,16 @@ fn tell(
     mut decide: impl FnMut(&Snapshot<'_>, &Session, &[Operation]) -> Result<(Word, Vec<Moved>)>,
 ) -> Result<Told> {
     let opening = Opening::of(ctx)?;
-    let (id, mut copy) = opening.with_copy(ctx)?;
+    let (id, mut copy) = match opening.with_copy(ctx) {
+        // The session that was archived here is what is meant.
+        Err(failure) if failure.code == Code::NoActiveSession => {
+            return Err(match reopen::ended_here(ctx)? {
+                Some(id) => failure.help(again(&id)),
+                None => failure,
+            });
+        }
+        opened => opened?,
+    };
     let identity = &opening.identity;
     let decide = |snapshot: &Snapshot<'_>| {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
@@ -435,9 +449,11 @@ fn tell(
             return Err(load_active(snapshot, &id)
                 .err()
                 .unwrap_or_else(|| unknown(snapshot, &id))
-                .help(
-                    command!("archive --undo {id}").note("(takes back what it made of the specs)"),
-                ));
+                .help(if word == "redo" {
+                    again(&id)
+                } else {
+                    command!("archive --undo {id}").note("(takes back what it made of the specs)")
+                }));
         }
         let is_abandoned = matches!(session.state.ending, Some(Ending::Abandoned { .. }));
         if !is_abandoned {

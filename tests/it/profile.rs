@@ -369,6 +369,20 @@ fn a_finished_session_is_opened_again_with_its_archive() {
         s.read("specs/session/spec.md")
             .contains("idle for 10 minutes")
     );
+    // An opening that is taken back is made again by what is hinted: its archive is taken back already.
+    s.loopx(&["reopen", "--reason", "once more"]).ok();
+    s.loopx(&["undo"]).ok();
+    let again = "git loopx -s it reopen --reason \"it is to be done again\"";
+    for (args, code) in [
+        (&["redo"][..], 4),
+        (&["-s", "it", "redo"], 1),
+        (&["undo"], 4),
+    ] {
+        let said = s.loopx(args).fails_with(code).stderr.clone();
+        assert!(said.contains(again), "{args:?}: {said}");
+    }
+    s.loopx(&["-s", "it", "reopen", "--reason", "again"]).ok();
+    assert_eq!(status(&s)["stage"], "build");
     s.loopx(&["fsck", "--full"]).ok();
 }
 

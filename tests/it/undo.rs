@@ -250,12 +250,12 @@ fn what_an_archive_did_is_taken_back_by_another_command() {
     d.git(&["switch", "--quiet", "main"]).ok();
     d.git(&["merge", "--quiet", ID]).ok();
     d.does(&["-s", ID, "archive"]);
-    for command in ["undo", "redo"] {
+    for (command, other) in [
+        ("undo", "git loopx archive --undo demo"),
+        ("redo", "git loopx -s demo reopen"),
+    ] {
         let refused = d.refuses(&["-s", ID, command]).is("session_archived", &[]);
-        assert!(
-            refused.help.starts_with("git loopx archive --undo demo"),
-            "{refused:?}"
-        );
+        assert!(refused.help.starts_with(other), "{refused:?}");
     }
 }
 
