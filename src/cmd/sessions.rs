@@ -143,10 +143,12 @@ pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
         base,
     } = args;
     let (mut name, mut issues) = (name, issues);
-    // `--issue A B`: what stands behind an issue and means one is no name.
+    // `--issue A B "A name"`: words behind an issue that mean issues are no name, and words in quotes are one.
+    let quoted = name.pop_if(|word| word.contains(' '));
     if !issues.is_empty() && crate::flow::issue::sessions::are_issues(ctx, &name)? {
         issues.append(&mut name);
     }
+    name.extend(quoted);
     let intent = match (message, file) {
         (Some(message), _) => Some(message),
         (None, Some(file)) => Some(super::artifacts::read_text(&file)?),

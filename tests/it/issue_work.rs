@@ -79,6 +79,14 @@ fn a_word_behind_an_issue_that_means_none_is_the_name() {
     s.loopx(&["start", "--issue", &id, "pre-2026", "words"])
         .ok();
     assert_eq!(show(&s, &id)["sessions"][0]["session"], "pre-2026-words");
+    s.git(&["switch", "--quiet", "-c", "other"]).ok();
+    let [one, other] = ["Fix the form", "Fix the list"].map(|title| create(&s, &[title]));
+    s.loopx(&["start", "--issue", &one, &other, "words in quotes"])
+        .ok();
+    assert_eq!(
+        show(&s, &other)["sessions"][0]["session"],
+        "words-in-quotes"
+    );
 }
 
 #[test]
