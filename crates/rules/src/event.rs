@@ -257,7 +257,27 @@ impl Topic for Event {
             Event::Drafted | Event::Delegated { .. } | Event::Blocked { .. } | Event::Abandoned => {
                 Weight::Holds
             }
-            _ => Weight::Opens,
+            Event::Started { .. }
+            | Event::Saved
+            | Event::Bound { .. }
+            | Event::Unbound
+            | Event::Rebased { .. }
+            | Event::Clarified { .. }
+            | Event::Reprofiled { .. }
+            | Event::Approved { .. }
+            | Event::Entered { .. }
+            | Event::PlanReviewed { .. }
+            | Event::Extended { .. }
+            | Event::LaneReported { .. }
+            | Event::Ran { .. }
+            | Event::Waived { .. }
+            | Event::Audited { .. }
+            | Event::Resumed
+            | Event::Reviewed { .. }
+            | Event::Answered { .. }
+            | Event::Imported { .. }
+            | Event::Refreshed
+            | Event::Archived { .. } => Weight::Opens,
         }
     }
 
@@ -345,7 +365,29 @@ impl Topic for Event {
             Event::Ran { evidence } if evidence.limit.is_some() => Version::V0_5,
             Event::Reviewed { verdict } if has_blocking(&verdict.findings) => Version::V0_4,
             Event::PlanReviewed { found, .. } if has_blocking(found) => Version::V0_4,
-            _ => Version::FIRST,
+            // Each is named: the compiler asks for the version of a new one.
+            Event::Started { .. }
+            | Event::Saved
+            | Event::Bound { .. }
+            | Event::Clarified { .. }
+            | Event::Approved { .. }
+            | Event::Entered { .. }
+            | Event::Drafted
+            | Event::PlanReviewed { .. }
+            | Event::Extended { .. }
+            | Event::LaneReported { .. }
+            | Event::Delegated { .. }
+            | Event::Ran { .. }
+            | Event::Waived { .. }
+            | Event::Audited { .. }
+            | Event::Claimed
+            | Event::Blocked { .. }
+            | Event::Resumed
+            | Event::Reviewed { .. }
+            | Event::Imported { .. }
+            | Event::Refreshed
+            | Event::Abandoned
+            | Event::Archived { .. } => Version::FIRST,
         }
     }
 

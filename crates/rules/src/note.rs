@@ -277,7 +277,10 @@ impl Topic for Note {
         match self {
             Note::Noted(said) if said.is_plain() => Version::FIRST,
             Note::Explored { .. } | Note::Asked { .. } | Note::Answered { .. } => Version::V0_5,
-            _ => Version::V0_6,
+            // Each is named: the compiler asks for the version of a new one.
+            Note::Noted(_) | Note::Set { .. } | Note::Withdrawn { .. } | Note::Promoted { .. } => {
+                Version::V0_6
+            }
         }
     }
 

@@ -24,9 +24,7 @@ pub trait Topic: Serialize + Sized {
     fn weight(&self) -> Weight;
 
     /// The smallest program version that understands the body.
-    fn needs(&self) -> Version {
-        Version::FIRST
-    }
+    fn needs(&self) -> Version;
 
     /// Trailers of the commit beside those that every one has.
     fn trailers(&self) -> Vec<(&'static str, String)> {

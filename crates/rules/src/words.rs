@@ -1,7 +1,7 @@
 //! The topic `log`: what operations say of other operations of the same log, whatever those are about.
-//! Everything that has a log has it. Which operations count after it is decided in `super::clash`.
+//! Everything that has a log has it. Which operations count after it is decided in [`super::conflicts`].
 
-use super::topic::{Topic, Weight};
+use super::topic::{Topic, Version, Weight};
 use loopx_base::id::{OpId, SessionId};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,16 @@ impl Topic for Word {
     fn weight(&self) -> Weight {
         match self {
             Word::Renamed { .. } => Weight::Note,
-            _ => Weight::Opens,
+            Word::Undone { .. } | Word::Redone { .. } | Word::Resolved { .. } => Weight::Opens,
+        }
+    }
+
+    fn needs(&self) -> Version {
+        match self {
+            Word::Undone { .. }
+            | Word::Redone { .. }
+            | Word::Resolved { .. }
+            | Word::Renamed { .. } => Version::FIRST,
         }
     }
 

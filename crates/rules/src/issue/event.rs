@@ -166,7 +166,14 @@ impl Topic for IssueEvent {
     }
 
     fn needs(&self) -> Version {
-        Version::V0_6
+        match self {
+            // Each is named: the compiler asks for the version of a new one.
+            IssueEvent::Created { .. }
+            | IssueEvent::Changed { .. }
+            | IssueEvent::Solution { .. }
+            | IssueEvent::Claimed { .. }
+            | IssueEvent::Released {} => Version::V0_6,
+        }
     }
 
     fn is_bare(&self) -> bool {

@@ -183,12 +183,29 @@ impl Topic for TaskEvent {
     fn weight(&self) -> Weight {
         match self {
             TaskEvent::Claimed { .. } | TaskEvent::Failed { .. } => Weight::Holds,
-            _ => Weight::Opens,
+            TaskEvent::Released { .. }
+            | TaskEvent::Completed { .. }
+            | TaskEvent::Retried { .. }
+            | TaskEvent::Skipped { .. }
+            | TaskEvent::Decided { .. }
+            | TaskEvent::Allowed { .. }
+            | TaskEvent::Opened { .. } => Weight::Opens,
         }
     }
 
     fn needs(&self) -> Version {
-        Version::V0_5
+        match self {
+            // Each is named: the compiler asks for the version of a new one.
+            TaskEvent::Claimed { .. }
+            | TaskEvent::Released { .. }
+            | TaskEvent::Completed { .. }
+            | TaskEvent::Failed { .. }
+            | TaskEvent::Retried { .. }
+            | TaskEvent::Skipped { .. }
+            | TaskEvent::Decided { .. }
+            | TaskEvent::Allowed { .. }
+            | TaskEvent::Opened { .. } => Version::V0_5,
+        }
     }
 
     fn trailers(&self) -> Vec<(&'static str, String)> {
