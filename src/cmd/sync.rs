@@ -3,7 +3,7 @@
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::sync;
-use crate::flow::sync::{Flaw, RemovedByRemote, Report, Request, SetBack, UnitedSession};
+use crate::flow::sync::{Flaw, MergedSession, RemovedByRemote, Report, Request, SetBack};
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
@@ -151,7 +151,7 @@ pub(super) fn way_on(damaged: &[Flaw], branch: &str) -> Option<Hint> {
     )])
 }
 
-pub(super) fn open_conflicts(sessions: &[UnitedSession], ui: &mut Ui) {
+pub(super) fn open_conflicts(sessions: &[MergedSession], ui: &mut Ui) {
     for one in sessions {
         let session = ui.paint(style::NAME, one.session.as_str());
         ui.status(format!(
@@ -248,7 +248,7 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
         ));
     }
     moved(report, ui);
-    for one in &report.united {
+    for one in &report.merged {
         let session = ui.paint(style::NAME, one.session.as_str());
         match one.conflicts {
             0 => ui.status(format!("  {session}: changed on both sides, merged")),
@@ -258,8 +258,8 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
             )),
         }
     }
-    let is_new = |one: &&UnitedSession| !report.united.contains(one);
-    let came: Vec<UnitedSession> = report.conflicts.iter().filter(is_new).cloned().collect();
+    let is_new = |one: &&MergedSession| !report.merged.contains(one);
+    let came: Vec<MergedSession> = report.conflicts.iter().filter(is_new).cloned().collect();
     open_conflicts(&came, ui);
     let would = if report.dry_run { "would be " } else { "" };
     let mut said = Vec::new();

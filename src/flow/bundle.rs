@@ -13,7 +13,7 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_git::run::Run;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::setup::typed;
-use loopx_store::{Linear, RemovedByRemote, Renamed, Session, Snapshot, UnitedSession, has_all};
+use loopx_store::{Linear, MergedSession, RemovedByRemote, Renamed, Session, Snapshot, has_all};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,12 +37,12 @@ pub(crate) struct Imported {
     /// The branch's tip; `None` where all of it was here.
     pub commit: Option<Oid>,
     pub operations: usize,
-    pub united: Vec<UnitedSession>,
+    pub merged: Vec<MergedSession>,
     pub renamed: Vec<Renamed>,
     /// What the bundle had lost of what was here.
     pub taken_away: Vec<RemovedByRemote>,
     /// The session, where it came with a conflict or has one now.
-    pub conflicts: Vec<UnitedSession>,
+    pub conflicts: Vec<MergedSession>,
 }
 
 /// Writes a session as a bundle.
@@ -252,7 +252,7 @@ pub(super) fn take(
             session: id.clone(),
             commit: None,
             operations,
-            united: Vec::new(),
+            merged: Vec::new(),
             renamed: Vec::new(),
             taken_away: Vec::new(),
             conflicts: store
@@ -269,14 +269,14 @@ pub(super) fn take(
     let before = here.commit().clone();
     let meeting = store.meet(&opening.lock, &opening.identity, tip, label, linear)?;
     reach("bundle-met");
-    let (united, renamed) = match meeting.united {
-        Some(united) => (united.sessions, united.renamed),
+    let (merged, renamed) = match meeting.merged {
+        Some(merged) => (merged.sessions, merged.renamed),
         None => (Vec::new(), Vec::new()),
     };
     let what = ("git loopx import", &meeting.tip);
     super::sync::follow(&opening.scope(ctx), what, Some(&before));
     let mut conflicts = store.open_conflicts(Some(&before), &meeting.tip)?;
-    for one in united.iter().filter(|one| one.conflicts > 0) {
+    for one in merged.iter().filter(|one| one.conflicts > 0) {
         if !conflicts.contains(one) {
             conflicts.push(one.clone());
         }
@@ -285,7 +285,7 @@ pub(super) fn take(
         session: id.clone(),
         commit: (meeting.tip != before).then_some(meeting.tip),
         operations,
-        united,
+        merged,
         renamed,
         taken_away: meeting.taken_away,
         conflicts,

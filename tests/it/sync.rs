@@ -297,7 +297,7 @@ fn edge_10_a_jump_of_the_operation_numbers_is_not_taken_over() {
     let state = all.git(1, &["show", &format!("loopx:{path}")]).ok();
     let jumped = state.replace("\"seq\": 1,", "\"seq\": 9007199254740000,");
     assert_ne!(state, jumped);
-    // Two that both changed the session, so that it has to be united.
+    // Two that both changed the session, so that it has to be merged.
     all.put(0, "spec.md", READY).ok();
     let index = all.s.root().join("index");
     let git = |args: &[&str], stdin: &str| {

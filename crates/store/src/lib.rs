@@ -69,7 +69,7 @@ pub use known_tip::Standing;
 pub use lock::{Left, Lock, RefLock};
 use loopx_base::hint::command;
 pub use loss::has_all;
-pub use merge_branch::{Renamed, Shared, United, UnitedSession};
+pub use merge_branch::{MergedBranch, MergedSession, Renamed, Shared};
 pub use merge_session::{file_version_path, version_path};
 pub use merge_tip::{Begun, LeftBehind, Linear, Meeting, Met, stands_for, was};
 pub use message::{also, issue_message, journal_message, message, one_line};

@@ -1,4 +1,4 @@
-//! Two states of the branch as one: the operations of each session united and replayed, everything else
+//! Two states of the branch as one: the operations of each session merged and replayed, everything else
 //! by path.
 //!
 //! What comes out is a function of the two trees and the one they parted from, and for a session of its
@@ -23,17 +23,17 @@ const MAX_JUMP: u64 = 1_000_000;
 
 /// What two trees gave.
 #[derive(Debug)]
-pub struct United {
+pub struct MergedBranch {
     pub tree: Oid,
     /// Sessions that both sides had changed.
-    pub sessions: Vec<UnitedSession>,
+    pub sessions: Vec<MergedSession>,
     pub renamed: Vec<Renamed>,
     pub shared: Vec<Shared>,
 }
 
 /// A session that was changed on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UnitedSession {
+pub struct MergedSession {
     pub session: SessionId,
     /// Operations and artifacts that a person has to settle.
     pub conflicts: usize,
@@ -70,21 +70,21 @@ struct Item {
 
 /// Unites two trees that parted at `base`. With `anew` every session that differs is made of its
 /// operations, also one that a single side changed.
-pub(super) fn unite(
+pub(super) fn merge_trees(
     repo: &Repo,
     base: &Oid,
     ours: &Oid,
     theirs: &Oid,
     anew: bool,
-) -> Result<United> {
-    let mut united = United {
+) -> Result<MergedBranch> {
+    let mut merged = MergedBranch {
         tree: ours.clone(),
         sessions: Vec::new(),
         renamed: Vec::new(),
         shared: Vec::new(),
     };
     if ours == theirs {
-        return Ok(united);
+        return Ok(merged);
     }
     let sides = [ours, theirs];
     let listed = [
@@ -123,7 +123,7 @@ pub(super) fn unite(
             final_names[item.side].insert(item.name.clone(), name.clone());
             edits.remove(item.path.clone());
             if item.name != *name && item.side == 0 {
-                united.renamed.push(Renamed {
+                merged.renamed.push(Renamed {
                     from: item.name.clone(),
                     to: name.clone(),
                     title: item.state.title.clone(),
@@ -134,9 +134,9 @@ pub(super) fn unite(
             .iter()
             .find(|item| item.side == 1 && item.name != *name)
             .map(|item| (item.name.clone(), item))
-            && !united.renamed.iter().any(|one| one.to == *name)
+            && !merged.renamed.iter().any(|one| one.to == *name)
         {
-            united.renamed.push(Renamed {
+            merged.renamed.push(Renamed {
                 from,
                 to: name.clone(),
                 title: item.state.title.clone(),
@@ -148,7 +148,7 @@ pub(super) fn unite(
                 .iter()
                 .any(|item| item.side == *side && !item.unchanged)
         }) {
-            united.sessions.push(UnitedSession {
+            merged.sessions.push(MergedSession {
                 session: name.clone(),
                 conflicts: state.open_conflicts(),
             });
@@ -161,7 +161,7 @@ pub(super) fn unite(
         edits.set(path, entry);
     }
     let mut records: BTreeMap<String, BTreeMap<String, Option<Entry>>> = BTreeMap::new();
-    united.shared = index(repo, sides, &final_names, &settled, &mut edits)?;
+    merged.shared = index(repo, sides, &final_names, &settled, &mut edits)?;
     for (path, values) in others(repo, base, sides)? {
         let entry = choose(&path, values).map(Entry::blob);
         match (layout::record(&path), entry) {
@@ -185,8 +185,8 @@ pub(super) fn unite(
             edits.arrange(fanout);
         }
     }
-    united.tree = fanout::edit(repo, Some(ours), &edits)?;
-    Ok(united)
+    merged.tree = fanout::edit(repo, Some(ours), &edits)?;
+    Ok(merged)
 }
 
 /// The folder of one session, and where it belongs.

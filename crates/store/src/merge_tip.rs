@@ -2,7 +2,7 @@
 //! merge commit with both parents, or (linear) the own commits again on top of the others'.
 
 use super::incoming::{self, Flaw, Sides};
-use super::merge_branch::{United, unite};
+use super::merge_branch::{MergedBranch, merge_trees};
 use super::removed_by_remote::{RemovedByRemote, lost_operations};
 use super::transaction::Move;
 use super::{Lock, Snapshot, Store, fanout, names, withdrawn};
@@ -50,7 +50,7 @@ pub struct Meeting {
     pub met: Met,
     pub tip: Oid,
     /// Where both sides had something of their own.
-    pub united: Option<United>,
+    pub merged: Option<MergedBranch>,
     /// What the other side had taken away of what was here.
     pub taken_away: Vec<RemovedByRemote>,
     /// What did not follow from the records there, and was computed from them.
@@ -75,7 +75,7 @@ impl Meeting {
         Meeting {
             met,
             tip,
-            united: None,
+            merged: None,
             taken_away: Vec::new(),
             mended: Vec::new(),
             damaged: Vec::new(),
@@ -226,7 +226,7 @@ impl Store<'_> {
         let parted = Snapshot::at(repo, base.clone(), label).ok();
         let base = repo.commit_info(&base)?.tree;
         let anew = taken_away.iter().any(|one| one.brought_back);
-        let united = unite(repo, &base, here.tree(), there.tree(), anew).map_err(|why| {
+        let merged = merge_trees(repo, &base, here.tree(), there.tree(), anew).map_err(|why| {
             // Records that cannot be read are theirs, not this clone's to repair.
             let sides = Sides {
                 ours: Some(&here),
@@ -246,13 +246,13 @@ impl Store<'_> {
             Linear::No => {
                 let message = format!("loopx: merge {label}\n\nLoopx-Event: sync\n");
                 let parents = [ours.clone(), theirs.clone()];
-                let tip = repo.write_commit(&united.tree, &parents, &message, identity)?;
+                let tip = repo.write_commit(&merged.tree, &parents, &message, identity)?;
                 (Met::Merged, tip)
             }
         };
         self.require_nothing_lost(ours, &tip, label, &taken_away)?;
         Ok(Meeting {
-            united: Some(united),
+            merged: Some(merged),
             taken_away,
             ..Meeting::of(met, tip)
         })
@@ -270,18 +270,18 @@ impl Store<'_> {
         let mut met = Met::Forward;
         let mut tree = None;
         if taken_away.iter().any(|one| one.brought_back) {
-            let united = unite(self.repo, here.tree(), here.tree(), there.tree(), true);
-            let united = united.map_err(|why| not_brought_back(label, &taken_away, why))?;
+            let merged = merge_trees(self.repo, here.tree(), here.tree(), there.tree(), true);
+            let merged = merged.map_err(|why| not_brought_back(label, &taken_away, why))?;
             let message = format!("loopx: bring back what {label} lost\n\nLoopx-Event: sync\n");
             tip = self
                 .repo
-                .write_commit(&united.tree, &[tip], &message, identity)?;
+                .write_commit(&merged.tree, &[tip], &message, identity)?;
             met = Met::Merged;
-            tree = Some(united);
+            tree = Some(merged);
         }
         self.require_nothing_lost(here.commit(), &tip, label, &taken_away)?;
         Ok(Meeting {
-            united: tree,
+            merged: tree,
             taken_away,
             ..Meeting::of(met, tip)
         })
@@ -347,21 +347,21 @@ impl Store<'_> {
                 continue;
             }
             let base = repo.commit_info(parent)?.tree;
-            let united = unite(repo, &base, &tree, &info.tree, each_anew)?;
-            if united.tree != tree {
+            let merged = merge_trees(repo, &base, &tree, &info.tree, each_anew)?;
+            if merged.tree != tree {
                 let parents = [tip.clone()];
                 let by = Some(identity);
-                tip = repo.write_commit_like(&commit, &united.tree, &parents, by, &names)?;
-                tree = united.tree;
+                tip = repo.write_commit_like(&commit, &merged.tree, &parents, by, &names)?;
+                tree = merged.tree;
                 names.clear();
             }
         }
         // What merges of ours had settled comes last.
         let parted = repo.merge_base(ours, theirs)?;
         let base = repo.commit_info(parted.as_ref().unwrap_or(theirs))?.tree;
-        let united = unite(repo, &base, &own_tree, &tree, anew)?;
-        if united.tree != tree || !names.is_empty() {
-            tip = self.gathered(identity, (&united.tree, &tip), &names)?;
+        let merged = merge_trees(repo, &base, &own_tree, &tree, anew)?;
+        if merged.tree != tree || !names.is_empty() {
+            tip = self.gathered(identity, (&merged.tree, &tip), &names)?;
         }
         Ok(tip)
     }

@@ -5,7 +5,7 @@
 
 use super::check::{check_archived, check_folder};
 use super::layout_audit::bindings;
-use super::merge_branch::unite;
+use super::merge_branch::merge_trees;
 use super::{Edits, Lines, Record, Session, Snapshot, fanout, layout, ops, replay};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_git::{Entry, Repo};
@@ -325,37 +325,37 @@ impl World {
             return Ok(other);
         }
         let [before, ours, theirs] = [base, one, other].map(|at| self.nodes[at].tree.clone());
-        let united = self.united(&before, &ours, &theirs)?;
+        let merged = self.merged(&before, &ours, &theirs)?;
         self.hold(
-            self.united(&before, &theirs, &ours)? == united,
+            self.merged(&before, &theirs, &ours)? == merged,
             "a+b is not b+a",
         )?;
         self.hold(
-            self.united(&theirs, &united, &theirs)? == united,
+            self.merged(&theirs, &merged, &theirs)? == merged,
             "(a+b)+b is not a+b",
         )?;
         self.hold(
-            self.united(&ours, &ours, &united)? == united,
+            self.merged(&ours, &ours, &merged)? == merged,
             "a+(a+b) is not a+b",
         )?;
-        let has = self.records(&united);
+        let has = self.records(&merged);
         for side in [&ours, &theirs] {
             for record in self.records(side) {
                 self.hold(has.contains(&record), &format!("{record:?} is gone"))?;
             }
         }
-        self.whole(&united)?;
+        self.whole(&merged)?;
         self.nodes.push(Node {
-            tree: united,
+            tree: merged,
             parents: vec![one, other],
         });
         Ok(self.nodes.len() - 1)
     }
 
-    fn united(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Oid, TestCaseError> {
-        let united = unite(&self.repo, base, ours, theirs, false);
-        let united = united.map_err(|failure| self.broken(&failure.message))?;
-        Ok(united.tree)
+    fn merged(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Oid, TestCaseError> {
+        let merged = merge_trees(&self.repo, base, ours, theirs, false);
+        let merged = merged.map_err(|failure| self.broken(&failure.message))?;
+        Ok(merged.tree)
     }
 
     fn broken(&self, what: &str) -> TestCaseError {

@@ -5,7 +5,7 @@
 //! commit that did it.
 
 use super::loss::{Holding, Loss, between};
-use super::merge_branch::{UnitedSession, read_state, session_folders};
+use super::merge_branch::{MergedSession, read_state, session_folders};
 use super::snapshot::operations_in;
 use super::{Snapshot, Store, layout, ops};
 use loopx_base::failure::{Code, Failure, Kind, Result};
@@ -159,7 +159,7 @@ impl Store<'_> {
 
     /// The active sessions that differ between a state of the branch and another, and have an open
     /// conflict in the latter.
-    pub fn open_conflicts(&self, before: Option<&Oid>, now: &Oid) -> Result<Vec<UnitedSession>> {
+    pub fn open_conflicts(&self, before: Option<&Oid>, now: &Oid) -> Result<Vec<MergedSession>> {
         let repo = self.repo;
         let then = match before {
             Some(before) if before == now => return Ok(Vec::new()),
@@ -180,7 +180,7 @@ impl Store<'_> {
                 && state.open_conflicts() > 0
             {
                 let conflicts = state.open_conflicts();
-                found.push(UnitedSession { session, conflicts });
+                found.push(MergedSession { session, conflicts });
             }
         }
         Ok(found)

@@ -21,7 +21,7 @@ use loopx_git::run::Run;
 use loopx_rules::moved::Moved;
 use loopx_rules::push_rejection::Refusal;
 use loopx_rules::settings::{AUTO_SYNC, SyncPoint};
-pub(crate) use loopx_store::{Flaw, LeftBehind, RemovedByRemote, UnitedSession};
+pub(crate) use loopx_store::{Flaw, LeftBehind, MergedSession, RemovedByRemote};
 use loopx_store::{Linear, Meeting, Met, Renamed, Shared, Store};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub(crate) struct Report {
     /// The sessions in which something came, beside what was here.
     pub moved: Vec<Moved>,
     /// Sessions that both sides had changed.
-    pub united: Vec<UnitedSession>,
+    pub merged: Vec<MergedSession>,
     pub renamed: Vec<Renamed>,
     pub shared: Vec<Shared>,
     /// What the remote's branch had lost of what was here.
@@ -80,7 +80,7 @@ pub(crate) struct Report {
     /// Set where the remote's branch does not come from what it was.
     pub set_back: Option<SetBack>,
     /// The active sessions among those that came or went that have an open conflict.
-    pub conflicts: Vec<UnitedSession>,
+    pub conflicts: Vec<MergedSession>,
 }
 
 /// A branch of a remote that was deleted, rewound or replaced there.
@@ -116,7 +116,7 @@ pub(crate) fn sync(
         pushed: false,
         rounds: 0,
         moved: Vec::new(),
-        united: Vec::new(),
+        merged: Vec::new(),
         renamed: Vec::new(),
         shared: Vec::new(),
         taken_away: Vec::new(),
@@ -190,19 +190,19 @@ pub(crate) fn sync(
     .help(command!("sync {remote}")))
 }
 
-/// What came, what goes, and what was united.
+/// What came, what goes, and what was merged.
 fn open_conflicts(
     store: &Store<'_>,
     from: [Option<&Oid>; 2],
     report: &Report,
-) -> Result<Vec<UnitedSession>> {
-    let mut found: BTreeMap<SessionId, UnitedSession> = BTreeMap::new();
+) -> Result<Vec<MergedSession>> {
+    let mut found: BTreeMap<SessionId, MergedSession> = BTreeMap::new();
     for from in from {
         let open = store.open_conflicts(from, &report.tip)?.into_iter();
         found.extend(open.map(|one| (one.session.clone(), one)));
     }
-    let united = report.united.iter().filter(|one| one.conflicts > 0);
-    found.extend(united.map(|one| (one.session.clone(), one.clone())));
+    let merged = report.merged.iter().filter(|one| one.conflicts > 0);
+    found.extend(merged.map(|one| (one.session.clone(), one.clone())));
     Ok(found.into_values().collect())
 }
 
@@ -297,7 +297,7 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
     let Meeting {
         met,
         tip,
-        united,
+        merged,
         taken_away,
         mended,
         damaged,
@@ -316,13 +316,13 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
         Met::Replayed => "replayed",
     };
     report.met = word;
-    if let Some(united) = united {
-        for one in united.sessions {
-            report.united.retain(|known| known.session != one.session);
-            report.united.push(one);
+    if let Some(merged) = merged {
+        for one in merged.sessions {
+            report.merged.retain(|known| known.session != one.session);
+            report.merged.push(one);
         }
-        report.renamed.extend(united.renamed);
-        report.shared.extend(united.shared);
+        report.renamed.extend(merged.renamed);
+        report.shared.extend(merged.shared);
     }
     Ok(())
 }

@@ -128,7 +128,7 @@ impl Causality {
             *known = (*known).max(*place);
         }
         let all: BTreeSet<usize> = last.values().copied().collect();
-        let seen = graph.united(&all);
+        let seen = graph.past_of(&all);
         let is_newest = |place: &usize| {
             let line = graph.lines[*place];
             last.get(&line) == Some(place) && *place >= seen.of(line)
@@ -139,7 +139,7 @@ impl Causality {
 
 impl Graph {
     /// What all these writers together had seen beside their own lines.
-    fn united(&self, places: &BTreeSet<usize>) -> Past {
+    fn past_of(&self, places: &BTreeSet<usize>) -> Past {
         let mut pasts = places.iter().map(|place| &self.past[*place]);
         let mut all = match pasts.next() {
             Some(first) => first.clone(),
@@ -155,7 +155,7 @@ impl Graph {
 
     /// What somebody has seen who has these operations.
     fn joined(&self, named: &BTreeSet<usize>) -> Past {
-        let mut past = self.united(named);
+        let mut past = self.past_of(named);
         for place in named {
             past.seen.raise(self.lines[*place], *place + 1);
             past.end = past.end.max(*place + 1);
