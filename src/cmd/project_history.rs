@@ -49,7 +49,9 @@ pub(crate) fn history(args: HistoryArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     let filter = Filter {
         text: args.text,
         domain: args.domain,
-        path: args.path,
+        path: args
+            .path
+            .map(|typed| crate::flow::rules::typed_path(ctx, &typed)),
         person: args.person,
         month: args.month,
         kind: args.kind.as_deref().map(str::parse).transpose()?,
@@ -152,6 +154,9 @@ fn row(by: By, entry: &Entry, widest: usize, ui: &mut Ui) {
     }
     if by != By::Domain {
         said.extend(entry.domains.iter().map(|one| line(one)));
+    }
+    if entry.imported {
+        said.push("imported".to_owned());
     }
     if let Some(back) = &entry.taken_back {
         said.push(format!("taken back on {}", line(&back.target)));

@@ -33,6 +33,8 @@ pub(crate) struct Entry {
     pub month: String,
     pub target: String,
     pub commit: Option<Oid>,
+    /// It had ended in another tool, and was taken over as it was.
+    pub imported: bool,
     /// Its archive was taken back since.
     pub taken_back: Option<TakenBack>,
     /// Who began, built and reviewed it.
@@ -162,6 +164,7 @@ fn entry(repo: &Repo, specs: &str, state: &State) -> Result<Option<Entry>> {
         month: month.clone(),
         target: target.clone(),
         commit: commit.clone(),
+        imported: commit.is_none(),
         taken_back: taken_back.clone(),
         people: people(state),
         domains,

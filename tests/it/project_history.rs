@@ -1,7 +1,7 @@
 //! What was done in the project, as the archives say.
 
-use crate::support::Sandbox;
 use crate::support::changes::{adding, signing_in};
+use crate::support::{LOOPX, Sandbox};
 use serde_json::Value;
 
 /// `fix-the-key` (March) changed the domain demo, `add-fruit` (January) the new domain fruit.
@@ -119,6 +119,43 @@ fn filters_compose_and_what_is_no_month_is_refused() {
         let refused = s.error(2, &["history", "--month", month]);
         assert_eq!(refused["code"], "date_invalid");
     }
+}
+
+#[test]
+fn a_path_is_named_from_the_folder_that_somebody_is_in() {
+    let s = done();
+    for (folder, path, wanted) in [
+        ("", "src/demo.txt", 2),
+        ("src", "demo.txt", 2),
+        ("src", ".", 2),
+        ("specs", "../src/demo.txt", 2),
+        ("specs", "demo.txt", 0),
+    ] {
+        let out = s
+            .call(LOOPX)
+            .cwd(folder)
+            .args(&["--json", "history", "--path", path])
+            .run();
+        let count = out.json()["sessions"].as_array().map(Vec::len);
+        assert_eq!(count, Some(wanted), "{folder}: {path}");
+    }
+}
+
+#[test]
+fn what_ended_in_another_tool_is_shown_as_imported() {
+    let s = done();
+    s.write(
+        ".workflow/archives/WFS-old/workflow-session.json",
+        r#"{"session_id": "WFS-old", "status": "completed", "description": "Old notes", "created_at": "2025-12-30T10:00:00Z"}"#,
+    );
+    s.write(".workflow/archives/WFS-old/IMPL_PLAN.md", "# Plan\n");
+    s.loopx(&["import", "ccw"]).ok();
+    let text = s.loopx(&["history", "notes"]).ok();
+    assert!(text.contains("imported"), "{text}");
+    assert!(
+        !s.loopx(&["history", "fruit"]).ok().contains("imported"),
+        "{text}"
+    );
 }
 
 /// A view cannot be stale: what is taken back is shown so at once, and what is opened again is no archive.
