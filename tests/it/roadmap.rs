@@ -394,11 +394,15 @@ fn two_clones_that_put_one_issue_into_two_waves_see_both_until_somebody_says_whi
             "--issue",
             &a,
         ];
-        all.loopx(0, &new).ok();
+        let root = all.loopx(0, &new).json()["roadmap"].take();
+        let root = root.as_str().expect("an id");
         all.sync(0).ok();
         all.sync(1).ok();
         all.loopx(0, &["roadmap", "set", &a, "--wave", "1"]).ok();
         all.loopx(1, &["roadmap", "set", &a, "--wave", "2"]).ok();
+        for (at, text) in ["One document", "Another document"].iter().enumerate() {
+            all.loopx(at, &["issue", "edit", root, "-d", text]).ok();
+        }
         let b = made(1, &["--json", "issue", "create", "B"]);
         all.loopx(1, &["roadmap", "set", &b, "--wave", "2"]).ok();
         all.loopx(0, &["roadmap", "feedback", "scope", "Less"]).ok();
@@ -415,13 +419,13 @@ fn two_clones_that_put_one_issue_into_two_waves_see_both_until_somebody_says_whi
         let loose = one["loose"].as_array().expect("a list");
         assert_eq!(loose[0]["labels"], json!(["wave-1", "wave-2"]));
         let check = all.loopx(0, &["--json", "roadmap", "check"]).fails_with(1);
-        assert!(
-            check.stdout.contains("roadmap_two_waves"),
-            "{}",
-            check.stdout
-        );
+        for id in ["roadmap_two_waves", "roadmap_apart"] {
+            assert!(check.stdout.contains(id), "{id}: {}", check.stdout);
+        }
         all.loopx(0, &["roadmap", "set", &a, "--wave", "1"]).ok();
-        all.loopx(0, &["roadmap", "check"]).ok();
+        all.loopx(0, &["issue", "edit", root, "-d", "Both"]).ok();
+        let check = all.loopx(0, &["--json", "roadmap", "check"]).ok();
+        assert!(!check.contains("roadmap_apart"), "{check}");
     }
 }
 

@@ -5,6 +5,12 @@ use loopx_base::findings::{Known, Severity};
 /// All of them, by id.
 pub const FINDINGS: &[Known] = &[
     Known::new(
+        "roadmap_apart",
+        Known::WARNING,
+        "a field of a roadmap, or of an issue of it, was written apart by two people",
+        "write the field anew",
+    ),
+    Known::new(
         "roadmap_cycle",
         Known::ERROR,
         "issues of a roadmap wait for each other",

@@ -13,6 +13,8 @@ use loopx_base::hint::{Hint, command};
 /// The issues and the document that a roadmap is judged by.
 #[derive(Clone, Copy)]
 pub struct Ground<'g> {
+    /// The roadmap itself.
+    pub root: &'g Issue,
     pub shape: &'g Shape<'g>,
     pub document: &'g Document,
     pub cut: &'g Cut,
@@ -52,6 +54,9 @@ impl Ground<'_> {
 /// All findings, those of the whole first, then by issue in the order of the backlog.
 pub fn findings(ground: &Ground<'_>) -> Vec<Finding> {
     let mut found = whole(ground);
+    for issue in std::iter::once(ground.root).chain(ground.shape.issues()) {
+        found.extend(apart(ground, issue));
+    }
     let has_phase = |issue: &&Issue| !ground.shape.place(&issue.id).phases.is_empty();
     let has_phases = ground.shape.leaves.iter().any(has_phase);
     for issue in &ground.shape.leaves {
@@ -148,6 +153,25 @@ fn whole(ground: &Ground<'_>) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Fields that two people wrote apart, and of which nobody said yet which value holds. Who has an issue is no part of a
+/// roadmap, nor how far it is.
+fn apart(ground: &Ground<'_>, issue: &Issue) -> Vec<Finding> {
+    let counts = |field: &str| {
+        matches!(
+            field,
+            "title" | "description" | "milestone" | "kind" | "priority"
+        )
+    };
+    let short = (ground.short)(&issue.id);
+    let fields = issue.apart.iter().filter(|one| counts(&one.field));
+    let found = fields.map(|one| {
+        let message = format!("its {} was written apart", one.field);
+        let fix = command!("issue show {short}");
+        ground.issue("roadmap_apart", issue, message, fix)
+    });
+    found.collect()
 }
 
 /// Findings about the wave of an issue, and about labels that name none.

@@ -81,6 +81,7 @@ impl Loaded {
 
     fn findings(&self, shape: &Shape<'_>) -> Vec<Finding> {
         findings(&Ground {
+            root: &self.root,
             shape,
             document: &self.document,
             cut: &self.cut,
