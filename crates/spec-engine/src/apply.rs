@@ -5,13 +5,13 @@
 //! archive would refuse.
 
 use super::check;
-use super::conflict::{Conflict, MarkerNames};
+use super::conflict::{Conflict, MarkerNames, Merged};
 use super::domain::check_domain;
 use super::layout::Layout;
 use super::lines::{Eol, LineMerge};
 use super::merge::{Tree, merge_trees};
-use super::operate::{self, Hand};
-use super::operation::DomainDelta;
+use super::operate::{self, Hand, SectionKey};
+use super::operation::{DomainDelta, Operation};
 use super::standing::{self, Standing};
 use super::tree::Node;
 use super::words::{self, OpKind};
@@ -80,190 +80,248 @@ pub fn plan_domain(
     options: &PlanOptions<'_>,
     lines: &dyn LineMerge,
 ) -> DomainOutcome {
-    let mut outcome = DomainOutcome {
-        domain: domain.to_owned(),
-        action: Action::Keep,
-        findings: Vec::new(),
-        conflicts: Vec::new(),
-        rendered_conflict: None,
-    };
     let path = format!("{domain}/spec.md");
-    let file = if options.target_file.is_empty() {
-        path.as_str()
-    } else {
-        options.target_file
+    let file = match options.target_file {
+        "" => path.as_str(),
+        given => given,
     };
-    let mut notes = Notes::new(&delta.file);
-    if let Err(why) = check_domain(domain) {
-        notes.error(
-            "bad_domain",
-            0,
-            format!("`{domain}` cannot be a domain: {why}"),
-            "name the folder of the spec below the folder of specs, as `auth/login`",
-        );
-    }
-    let target_layout = target.map(Layout::read);
+    let layout = target.map(Layout::read);
     let touched = standing::touched(delta);
-    let standing = match &target_layout {
+    let standing = match &layout {
         Some(layout) => Standing::of(layout, file, &touched),
         None => Standing::default(),
     };
-    outcome.findings.extend(standing.findings.iter().cloned());
-    if let Some(layout) = &target_layout
-        && let (Some(theirs), Some(ours)) = (check::language(layout), delta.language)
-        && theirs != ours
-    {
-        notes.error(
-            "language_differs",
-            1,
-            "the headings of the delta are in another language than those of the spec",
-            "use the header words of the spec: `## ADDED Requirements`, `### Requirement: NAME`",
-        );
-    }
-    // The usual case is that nothing came in between: then one reading serves both.
-    let same_base = bases.per_requirement.is_empty() && target == bases.default.as_deref();
-    let own_layout;
-    let base_layout = match &target_layout {
-        Some(layout) if same_base => layout,
-        _ => {
-            // Who says what a new domain is for says it in the place of a placeholder only.
-            let placeholder = operate::placeholder_section(target_layout.as_ref());
-            let text = bases
-                .default
-                .as_deref()
-                .or(placeholder.filter(|_| delta.purpose.is_some()));
-            own_layout = Layout::read(text.unwrap_or_default());
-            &own_layout
-        }
+    let mut outcome = DomainOutcome {
+        domain: domain.to_owned(),
+        action: Action::Keep,
+        findings: standing.findings.clone(),
+        conflicts: Vec::new(),
+        rendered_conflict: None,
     };
-    let mut base = Tree::of(base_layout);
-    // Many requirements come from few versions of the spec: each is read once.
-    let mut layouts: HashMap<*const str, Layout<'_>> = HashMap::new();
-    for text in bases.per_requirement.values() {
-        let layout = layouts.entry(Rc::as_ptr(text));
-        layout.or_insert_with(|| Layout::read(text));
-    }
-    let versions: HashMap<*const str, Node<'_>> = layouts
-        .iter()
-        .map(|(text, layout)| (*text, Node::read(layout)))
-        .collect();
-    if !versions.is_empty() {
-        let recorded = bases.per_requirement.iter().filter_map(|(name, text)| {
-            let version = versions.get(&Rc::as_ptr(text))?;
-            Some((words::fold(name), version))
-        });
-        operate::graft(&mut base.root, recorded);
-        operate::refresh_sections(&mut base.root);
-    }
-    let known = bases.default.is_some() || !layouts.is_empty();
-    let eol_source = target.or(bases.default.as_deref()).unwrap_or_default();
-    let eol = Eol::most(bases.default.as_deref().unwrap_or(eol_source));
-    // The base stays as it was only where something is merged with it.
-    let (mut ours, base) = if same_base {
-        (base, None)
-    } else {
-        (base.clone(), Some(base))
-    };
-    let empty = Layout::read("");
-    let theirs = base
-        .as_ref()
-        .map(|_| Tree::of(target_layout.as_ref().unwrap_or(&empty)));
-    let behind = theirs
-        .as_ref()
-        .and_then(|theirs| operate::before_requirements(&theirs.root));
-    let mut hand = Hand {
+    let ground = Ground {
         domain,
+        bases,
+        target,
+        layout: layout.as_ref(),
+        file,
+        standing: &standing,
         delta,
-        eol,
-        behind: behind.as_deref(),
-        notes,
+        touched: &touched,
+        options,
     };
-    if known || target.is_some() {
-        hand.apply(&mut ours.root, known);
-    } else {
-        hand.create(&mut ours.root);
-    }
-    let missing = |finding: &Finding| finding.id == "missing_requirement";
-    if hand.notes.list.iter().any(missing) {
-        // What is not there may be what nobody reads.
-        Standing::refuse_taking(&mut outcome.findings);
-    }
-    outcome.findings.extend(hand.notes.list);
-    if findings::has_errors(&outcome.findings) {
-        findings::sort(&mut outcome.findings);
-        return outcome;
-    }
-    ours.root.refresh();
-    let text = match base.zip(theirs) {
-        None => ours.write(),
-        Some((base, theirs)) => {
-            // What the delta names is known of its own side only: the other may be the result of a delta
-            // too. Both sides are read as texts, so that neither the first nor the second decides.
-            let text = ours.write();
-            let layout = Layout::read(&text);
-            let ours = Tree::of(&layout);
-            let renames: Vec<(String, String)> = bases
-                .target_renames
-                .iter()
-                .map(|(from, to)| (words::fold(from), words::fold(to)))
-                .collect();
-            let merged = merge_trees(&base, &ours, &theirs, &renames, lines, options.markers);
-            if !merged.conflicts.is_empty() {
-                outcome.conflicts = merged.conflicts;
-                for conflict in &mut outcome.conflicts {
-                    domain.clone_into(&mut conflict.domain);
-                }
-                outcome.rendered_conflict = Some(merged.text);
-                findings::sort(&mut outcome.findings);
-                return outcome;
-            }
-            merged.text
-        }
-    };
-    let is_new = target != Some(text.as_str()) && !(target.is_none() && text.is_empty());
-    if is_new {
-        let layout = Layout::read(&text);
-        let mut may_go = judge(&mut outcome, &layout, delta, options, (file, &standing));
-        if let (true, Some(before)) = (may_go, &target_layout) {
-            let mut notes = Notes::new(&delta.file);
-            reads_otherwise(before, &layout, (delta, &touched), &mut notes);
-            may_go = notes.list.is_empty();
-            if !may_go && !Standing::refuse_taking(&mut outcome.findings) {
-                outcome.findings.extend(notes.list);
-            }
-        }
-        if may_go {
-            outcome.action = Action::Write(text);
-        }
+    if let Some(text) = ground.merged(lines, &mut outcome)
+        && text != target.unwrap_or_default()
+    {
+        ground.settle(text, &mut outcome);
     }
     findings::sort(&mut outcome.findings);
     outcome
 }
 
-/// What the merged spec has to satisfy before it is written: whether it may be.
-fn judge(
-    outcome: &mut DomainOutcome,
-    layout: &Layout<'_>,
-    delta: &DomainDelta,
-    options: &PlanOptions<'_>,
-    (file, standing): (&str, &Standing),
-) -> bool {
-    let requirements = check::named(layout);
-    let mut notes = Notes::new(&delta.file);
-    let removes = delta.operations.iter().find(|o| o.kind == OpKind::Removed);
-    if requirements.is_empty()
-        && let Some(op) = removes
-    {
-        let prose: Vec<&str> = layout
+/// What the verdict on one domain rests on.
+struct Ground<'g> {
+    domain: &'g str,
+    bases: &'g Bases,
+    target: Option<&'g str>,
+    /// The target as it is read.
+    layout: Option<&'g Layout<'g>>,
+    /// The label of the target in findings.
+    file: &'g str,
+    standing: &'g Standing,
+    delta: &'g DomainDelta,
+    /// The names that the delta reads or writes.
+    touched: &'g HashSet<String>,
+    options: &'g PlanOptions<'g>,
+}
+
+impl<'g> Ground<'g> {
+    /// The spec with the delta in it; nothing where the delta must not be applied.
+    fn merged(&self, lines: &dyn LineMerge, outcome: &mut DomainOutcome) -> Option<String> {
+        let mut ours = self.base();
+        // The base stays as it was only where something is merged with it.
+        let apart = (!self.is_target_base()).then(|| (ours.clone(), self.theirs()));
+        let theirs = apart.as_ref().map(|(_, theirs)| &theirs.root);
+        let behind = theirs.and_then(operate::before_requirements);
+        self.operate(&mut ours, behind.as_deref(), &mut outcome.findings);
+        if findings::has_errors(&outcome.findings) {
+            return None;
+        }
+        ours.root.refresh();
+        let text = ours.write();
+        let Some((base, theirs)) = apart else {
+            return Some(text);
+        };
+        let merged = self.merge(&base, &text, &theirs, lines);
+        if merged.conflicts.is_empty() {
+            return Some(merged.text);
+        }
+        outcome.conflicts = merged.conflicts;
+        for conflict in &mut outcome.conflicts {
+            self.domain.clone_into(&mut conflict.domain);
+        }
+        outcome.rendered_conflict = Some(merged.text);
+        None
+    }
+
+    /// Whether nothing came in between, which is the usual case: then one reading serves both.
+    fn is_target_base(&self) -> bool {
+        self.bases.per_requirement.is_empty() && self.target == self.bases.default.as_deref()
+    }
+
+    /// Whether anything is known of what the delta was written against.
+    fn is_base_known(&self) -> bool {
+        self.bases.default.is_some() || !self.bases.per_requirement.is_empty()
+    }
+
+    /// What the delta was written against.
+    fn base(&self) -> Tree<'g> {
+        let mut base = match self.layout {
+            Some(layout) if self.is_target_base() => Tree::of(layout),
+            _ => {
+                // Who says what a new domain is for says it in the place of a placeholder only.
+                let placeholder = operate::placeholder_section(self.layout);
+                let placeholder = placeholder.filter(|_| self.delta.purpose.is_some());
+                let text = self.bases.default.as_deref().or(placeholder);
+                Tree::of(&Layout::read(text.unwrap_or_default()))
+            }
+        };
+        let recorded = &self.bases.per_requirement;
+        // Many requirements come from few versions of the spec: each is read once.
+        let mut versions: HashMap<*const str, Node<'_>> = HashMap::new();
+        for text in recorded.values() {
+            let version = versions.entry(Rc::as_ptr(text));
+            version.or_insert_with(|| Node::read(&Layout::read(text)));
+        }
+        if !versions.is_empty() {
+            let recorded = recorded.iter().filter_map(|(name, text)| {
+                let version = versions.get(&Rc::as_ptr(text))?;
+                Some((words::fold(name), version))
+            });
+            operate::graft(&mut base.root, recorded);
+            operate::refresh_sections(&mut base.root);
+        }
+        base
+    }
+
+    fn theirs(&self) -> Tree<'g> {
+        match self.layout {
+            Some(layout) => Tree::of(layout),
+            None => Tree::of(&Layout::read("")),
+        }
+    }
+
+    /// Carries the operations of the delta out on the base, and says what speaks against them.
+    fn operate(
+        &self,
+        ours: &mut Tree<'_>,
+        behind: Option<&[SectionKey]>,
+        found: &mut Vec<Finding>,
+    ) {
+        let mut notes = Notes::new(&self.delta.file);
+        self.check(&mut notes);
+        let text = self.bases.default.as_deref().or(self.target);
+        let mut hand = Hand {
+            domain: self.domain,
+            delta: self.delta,
+            eol: Eol::most(text.unwrap_or_default()),
+            behind,
+            notes,
+        };
+        let known = self.is_base_known();
+        if known || self.target.is_some() {
+            hand.apply(&mut ours.root, known);
+        } else {
+            hand.create(&mut ours.root);
+        }
+        let missing = |finding: &Finding| finding.id == "missing_requirement";
+        if hand.notes.list.iter().any(missing) {
+            // What is not there may be what nobody reads.
+            Standing::refuse_taking(found);
+        }
+        found.extend(hand.notes.list);
+    }
+
+    /// What is wrong with the delta for this domain, whatever its operations are.
+    fn check(&self, notes: &mut Notes<'_>) {
+        if let Err(why) = check_domain(self.domain) {
+            notes.error(
+                "bad_domain",
+                0,
+                format!("`{}` cannot be a domain: {why}", self.domain),
+                "name the folder of the spec below the folder of specs, as `auth/login`",
+            );
+        }
+        if let (Some(theirs), Some(ours)) =
+            (self.layout.and_then(check::language), self.delta.language)
+            && theirs != ours
+        {
+            notes.error(
+                "language_differs",
+                1,
+                "the headings of the delta are in another language than those of the spec",
+                "use the header words of the spec: `## ADDED Requirements`, `### Requirement: NAME`",
+            );
+        }
+    }
+
+    fn merge(
+        &self,
+        base: &Tree<'_>,
+        ours: &str,
+        theirs: &Tree<'_>,
+        lines: &dyn LineMerge,
+    ) -> Merged {
+        // What the delta names is known of its own side only: the other may be the result of a delta
+        // too. Both sides are read as texts, so that neither the first nor the second decides.
+        let ours = Tree::of(&Layout::read(ours));
+        let renames = self.bases.target_renames.iter();
+        let renames: Vec<(String, String)> = renames
+            .map(|(from, to)| (words::fold(from), words::fold(to)))
+            .collect();
+        merge_trees(base, &ours, theirs, &renames, lines, self.options.markers)
+    }
+
+    /// Decides what becomes of the file that the merged spec differs from.
+    fn settle(&self, text: String, outcome: &mut DomainOutcome) {
+        let after = Layout::read(&text);
+        let requirements = check::named(&after);
+        let removal = self.delta.of_kind(OpKind::Removed).next();
+        if let (true, Some(removal)) = (requirements.is_empty(), removal) {
+            self.retire(&after, removal, outcome);
+            return;
+        }
+        let mut notes = Notes::new(&self.delta.file);
+        near_names(&requirements, self.delta, &mut notes);
+        outcome.findings.extend(notes.list);
+        let new = self.standing.new_in(&after, self.file);
+        outcome.findings.extend(new);
+        if findings::has_errors(&outcome.findings) {
+            return;
+        }
+        let mut notes = Notes::new(&self.delta.file);
+        if let Some(before) = self.layout {
+            self.reads_otherwise(before, &after, &mut notes);
+        }
+        if notes.list.is_empty() {
+            outcome.action = Action::Write(text);
+        } else if !Standing::refuse_taking(&mut outcome.findings) {
+            outcome.findings.extend(notes.list);
+        }
+    }
+
+    /// The spec goes with its last requirement, where the delta says so and nothing else is lost.
+    fn retire(&self, after: &Layout<'_>, removal: &Operation, outcome: &mut DomainOutcome) {
+        let mut notes = Notes::new(&self.delta.file);
+        let prose: Vec<&str> = after
             .sections
             .iter()
             .filter(|s| s.level == 2 && s.word.is_none())
-            .map(|s| layout.slice(&s.title))
+            .map(|s| after.slice(&s.title))
             .collect();
-        if !options.retire {
+        if !self.options.retire {
             notes.error(
                 "last_requirement",
-                op.line,
+                removal.line,
                 "the last requirement of the domain would go",
                 "to give the domain up, put `retire: true` into the front matter of the delta \
                  (`retire_capabilities: true` in .openspec.yaml)",
@@ -271,7 +329,7 @@ fn judge(
         } else if !prose.is_empty() {
             notes.error(
                 "retire_loses_text",
-                op.line,
+                removal.line,
                 format!("the spec also has the sections `{}`", prose.join("`, `")),
                 "move them elsewhere first: the file goes with the domain",
             );
@@ -279,49 +337,43 @@ fn judge(
             outcome.action = Action::Retire;
         }
         outcome.findings.extend(notes.list);
-        return false;
     }
-    near_names(&requirements, delta, &mut notes);
-    outcome.findings.extend(notes.list);
-    outcome.findings.extend(standing.new_in(layout, file));
-    !findings::has_errors(&outcome.findings)
-}
 
-/// What the delta does not touch has to be read as before: text that is put in front of a heading without
-/// an empty line, or of an indented one, can take it in.
-fn reads_otherwise(
-    before: &Layout<'_>,
-    after: &Layout<'_>,
-    (delta, touched): (&DomainDelta, &HashSet<String>),
-    notes: &mut Notes<'_>,
-) {
-    let headings = |layout: &Layout<'_>| -> Vec<String> {
+    /// What the delta does not touch has to be read as before: text that is put in front of a heading without
+    /// an empty line, or of an indented one, can take it in.
+    fn reads_otherwise(&self, before: &Layout<'_>, after: &Layout<'_>, notes: &mut Notes<'_>) {
+        let (was, is) = (self.untouched(before), self.untouched(after));
+        // Both are sorted.
+        let odd = was.iter().find(|name| is.binary_search(name).is_err());
+        let odd = odd.or_else(|| is.iter().find(|name| was.binary_search(name).is_err()));
+        let odd = odd
+            .map(String::as_str)
+            .or_else(|| unread(after, self.delta));
+        let Some(name) = odd.or((was != is).then_some("a heading")) else {
+            return;
+        };
+        notes.error(
+            "heading_taken_in",
+            self.delta.operations.first().map_or(1, |op| op.line),
+            format!(
+                "behind what the delta writes, `{name}` of the spec would be read as something else"
+            ),
+            "in the spec, put an empty line in front of that heading, and no blanks at its begin",
+        );
+    }
+
+    /// The headings of a spec that the delta does not touch, sorted.
+    fn untouched(&self, layout: &Layout<'_>) -> Vec<String> {
         let sections = layout.sections.iter().filter(|s| s.word.is_none());
         let sections = sections.map(|s| layout.slice(&s.title).to_owned());
         let requirements = check::named(layout)
             .into_iter()
             .map(|one| one.name.to_owned());
-        let requirements = requirements.filter(|name| !touched.contains(&words::fold(name)));
+        let requirements = requirements.filter(|name| !self.touched.contains(&words::fold(name)));
         let mut all: Vec<String> = sections.chain(requirements).collect();
         all.sort_unstable();
         all
-    };
-    let (was, is) = (headings(before), headings(after));
-    // Both are sorted.
-    let odd = was.iter().find(|name| is.binary_search(name).is_err());
-    let odd = odd.or_else(|| is.iter().find(|name| was.binary_search(name).is_err()));
-    let odd = odd.map(String::as_str).or_else(|| unread(after, delta));
-    let Some(name) = odd.or((was != is).then_some("a heading")) else {
-        return;
-    };
-    notes.error(
-        "heading_taken_in",
-        delta.operations.first().map_or(1, |op| op.line),
-        format!(
-            "behind what the delta writes, `{name}` of the spec would be read as something else"
-        ),
-        "in the spec, put an empty line in front of that heading, and no blanks at its begin",
-    );
+    }
 }
 
 /// A requirement that the delta writes and that nobody would read: what stands in front takes it in.

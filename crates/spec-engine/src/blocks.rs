@@ -5,7 +5,7 @@
 use super::layout::Layout;
 use super::lines::{Eol, same_content, to_lf, with_eol};
 use super::model::{self, Scenario};
-use super::operation::Operation;
+use super::operation::{Operation, ScenarioOperation};
 use super::tree::{Kind, Node, read_item};
 use super::words::{self, OpKind, StepWord};
 use loopx_base::findings::Notes;
@@ -191,63 +191,9 @@ fn replace<'t>(
     op: &Operation,
     notes: &mut Notes<'_>,
 ) -> Node<'t> {
-    let marks = |kind: OpKind| op.scenarios.iter().filter(move |s| s.op == Some(kind));
-    let scenarios = Scenarios::of(old);
-    let plain: HashSet<String> = op
-        .scenarios
-        .iter()
-        .filter(|s| s.op.is_none())
-        .map(|s| words::fold(&s.name))
-        .collect();
-    let mut gone: HashSet<usize> = HashSet::new();
-    for mark in marks(OpKind::Removed) {
-        match scenarios.at(&mark.name) {
-            Some(at) if plain.contains(&words::fold(&mark.name)) => {
-                gone.insert(at);
-                notes.error(
-                    "duplicate_operation",
-                    mark.line,
-                    format!("scenario `{}` is both removed and written", mark.name),
-                    "delete one of the two",
-                );
-            }
-            Some(at) => {
-                gone.insert(at);
-            }
-            None => missing(old, &mark.name, mark.line, notes),
-        }
-    }
-    // New name, folded, to the place in the old block.
-    let mut renamed: HashMap<String, usize> = HashMap::new();
-    for mark in marks(OpKind::Renamed) {
-        let to = mark.to.as_deref().unwrap_or_default();
-        if !plain.contains(&words::fold(to)) {
-            notes.error(
-                "missing_scenario",
-                mark.line,
-                format!("the block has no scenario `{to}`"),
-                "write the scenario under its new name beside the RENAMED mark",
-            );
-        }
-        match scenarios.at(&mark.name) {
-            Some(at) => {
-                renamed.insert(words::fold(to), at);
-            }
-            None => missing(old, &mark.name, mark.line, notes),
-        }
-    }
-    let moved: HashSet<usize> = renamed.values().copied().collect();
-    // Everything of the old block by kind and name, the first of a name first.
-    let mut known: HashMap<(Kind, &str), VecDeque<usize>> = HashMap::new();
-    for (at, child) in old.children.iter().enumerate() {
-        let freed = child.kind == Kind::Scenario && moved.contains(&at);
-        if !freed {
-            known
-                .entry((child.kind, child.key.as_str()))
-                .or_default()
-                .push_back(at);
-        }
-    }
+    let replacement = Replacement::of(old, op);
+    let mut settled = replacement.removed(notes);
+    let mut origins = Origins::of(old, replacement.renamed(notes));
     let mut made = old.clone();
     made.children = Vec::with_capacity(new.children.len());
     if new.id.is_some() {
@@ -256,17 +202,11 @@ fn replace<'t>(
         let ids = old.children.iter().filter(|child| child.kind == Kind::Id);
         made.children.extend(ids.cloned());
     }
-    let mut used: HashSet<usize> = HashSet::new();
     for child in &new.children {
-        if child.kind == Kind::Scenario && !plain.contains(&child.key) {
+        if child.kind == Kind::Scenario && !replacement.plain.contains(&child.key) {
             continue;
         }
-        let at = match renamed.get(&child.key) {
-            Some(at) if child.kind == Kind::Scenario => Some(*at),
-            _ => known
-                .get_mut(&(child.kind, child.key.as_str()))
-                .and_then(VecDeque::pop_front),
-        };
+        let at = origins.take(child);
         let mut kept = match at.and_then(|at| old.children.get(at)) {
             Some(before) => refit(before, child),
             None => child.clone(),
@@ -274,17 +214,90 @@ fn replace<'t>(
         if kept.gap.is_empty() {
             kept.gap = child.gap.clone();
         }
-        used.extend(at);
+        settled.extend(at);
         made.children.push(kept);
     }
-    for (at, child) in old.children.iter().enumerate() {
-        if child.kind == Kind::Scenario && !used.contains(&at) && !gone.contains(&at) {
+    replacement.dropped(&settled, notes);
+    spread(&mut made);
+    made
+}
+
+/// What the scenarios of a full replacement say of those of the old block.
+struct Replacement<'r, 't> {
+    old: &'r Node<'t>,
+    op: &'r Operation,
+    scenarios: Scenarios<'r>,
+    /// The folded names of the scenarios that are written without a mark.
+    plain: HashSet<String>,
+}
+
+impl<'r, 't> Replacement<'r, 't> {
+    fn of(old: &'r Node<'t>, op: &'r Operation) -> Self {
+        let plain = op.scenarios.iter().filter(|s| s.op.is_none());
+        Replacement {
+            old,
+            op,
+            scenarios: Scenarios::of(old),
+            plain: plain.map(|s| words::fold(&s.name)).collect(),
+        }
+    }
+
+    /// The places of the scenarios that are to go.
+    fn removed(&self, notes: &mut Notes<'_>) -> HashSet<usize> {
+        let mut gone = HashSet::new();
+        for mark in marks(self.op, OpKind::Removed) {
+            let Some(at) = self.scenarios.at(&mark.name) else {
+                missing(self.old, &mark.name, mark.line, notes);
+                continue;
+            };
+            gone.insert(at);
+            if self.plain.contains(&words::fold(&mark.name)) {
+                notes.error(
+                    "duplicate_operation",
+                    mark.line,
+                    format!("scenario `{}` is both removed and written", mark.name),
+                    "delete one of the two",
+                );
+            }
+        }
+        gone
+    }
+
+    /// The places of the scenarios that get another name, by the new one, folded.
+    fn renamed(&self, notes: &mut Notes<'_>) -> HashMap<String, usize> {
+        let mut renamed = HashMap::new();
+        for mark in marks(self.op, OpKind::Renamed) {
+            let to = mark.to.as_deref().unwrap_or_default();
+            if !self.plain.contains(&words::fold(to)) {
+                notes.error(
+                    "missing_scenario",
+                    mark.line,
+                    format!("the block has no scenario `{to}`"),
+                    "write the scenario under its new name beside the RENAMED mark",
+                );
+            }
+            match self.scenarios.at(&mark.name) {
+                Some(at) => {
+                    renamed.insert(words::fold(to), at);
+                }
+                None => missing(self.old, &mark.name, mark.line, notes),
+            }
+        }
+        renamed
+    }
+
+    /// Refuses to lose the scenarios that nothing was said of.
+    fn dropped(&self, settled: &HashSet<usize>, notes: &mut Notes<'_>) {
+        for (at, child) in self.old.children.iter().enumerate() {
+            if child.kind != Kind::Scenario || settled.contains(&at) {
+                continue;
+            }
             notes.error(
                 "scenario_dropped",
-                op.line,
+                self.op.line,
                 format!(
                     "the new text of `{}` leaves out its scenario `{}`",
-                    op.name, child.name
+                    self.op.name, child.name
                 ),
                 format!(
                     "keep the scenario, or say so: `#### REMOVED Scenario: {0}`, or `#### RENAMED Scenario: {0} -> NEW`",
@@ -293,8 +306,45 @@ fn replace<'t>(
             );
         }
     }
-    spread(&mut made);
-    made
+}
+
+/// Where in the old block the parts of a new one come from.
+struct Origins<'n> {
+    /// The places of renamed scenarios, by the new name.
+    renamed: HashMap<String, usize>,
+    /// The places of everything else by kind and name, the first of a name first.
+    known: HashMap<(Kind, &'n str), VecDeque<usize>>,
+}
+
+impl<'n> Origins<'n> {
+    fn of(old: &'n Node<'_>, renamed: HashMap<String, usize>) -> Self {
+        let moved: HashSet<usize> = renamed.values().copied().collect();
+        let mut known: HashMap<(Kind, &str), VecDeque<usize>> = HashMap::new();
+        for (at, child) in old.children.iter().enumerate() {
+            let freed = child.kind == Kind::Scenario && moved.contains(&at);
+            if !freed {
+                let places = known.entry((child.kind, child.key.as_str()));
+                places.or_default().push_back(at);
+            }
+        }
+        Origins { renamed, known }
+    }
+
+    /// The place of what `new` was before; what has no name of its own is given out once.
+    fn take(&mut self, new: &'n Node<'_>) -> Option<usize> {
+        match self.renamed.get(&new.key) {
+            Some(at) if new.kind == Kind::Scenario => Some(*at),
+            _ => self
+                .known
+                .get_mut(&(new.kind, new.key.as_str()))
+                .and_then(VecDeque::pop_front),
+        }
+    }
+}
+
+/// The operations of one kind on scenarios.
+fn marks(op: &Operation, kind: OpKind) -> impl Iterator<Item = &ScenarioOperation> {
+    op.scenarios.iter().filter(move |s| s.op == Some(kind))
 }
 
 /// Operations on scenarios: what is not named stays.
@@ -305,111 +355,161 @@ fn patch<'t>(
     eol: Eol,
     notes: &mut Notes<'_>,
 ) -> Node<'t> {
-    let mut made = old.clone();
-    let before = Scenarios::of(old);
-    // Names after the delta, to places in the old block: renames are simultaneous.
-    let mut names: HashMap<String, usize> = before
-        .0
-        .iter()
-        .map(|(key, at)| ((*key).to_owned(), *at))
-        .collect();
-    let mut gone: HashSet<usize> = HashSet::new();
-    let of = |kind: OpKind| op.scenarios.iter().filter(move |s| s.op == Some(kind));
-    for mark in of(OpKind::Renamed).chain(of(OpKind::Removed)) {
-        match before.at(&mark.name) {
-            Some(at) => {
-                names.remove(&words::fold(&mark.name));
-                if mark.op == Some(OpKind::Removed) {
-                    gone.insert(at);
-                }
-            }
-            None => missing(old, &mark.name, mark.line, notes),
-        }
-    }
-    let exists = |name: &str, line: usize, notes: &mut Notes<'_>| {
-        notes.error(
-            "scenario_exists",
-            line,
-            format!("requirement `{}` has a scenario `{name}` already", op.name),
-            "write `#### MODIFIED Scenario: ...`, or choose another name",
-        );
-    };
-    for mark in of(OpKind::Renamed) {
-        if let (Some(at), Some(to)) = (before.at(&mark.name), &mark.to) {
-            if names.insert(words::fold(to), at).is_some() {
-                exists(to, mark.line, notes);
-            }
-            if let Some(child) = made.children.get_mut(at) {
-                rename(child, to);
-            }
-        }
-    }
-    // The new texts, by the operation and the name that it ends with.
-    let mut texts: HashMap<(OpKind, String), &Node<'static>> = HashMap::new();
-    for child in &new.children {
-        let title = child.head.trim_start_matches(['#', ' ']);
-        if let Some((Some(kind), name, _)) = words::scenario(title) {
-            texts.insert((kind, words::fold(renames_target(kind, name))), child);
-        }
-    }
-    for mark in of(OpKind::Modified).chain(of(OpKind::Renamed)) {
-        let kind = mark.op.unwrap_or(OpKind::Modified);
-        let name = mark.to.as_deref().unwrap_or(&mark.name);
-        let key = words::fold(name);
-        let Some(source) = texts.get(&(kind, key.clone())) else {
-            continue;
-        };
-        match names.get(&key).and_then(|at| made.children.get_mut(*at)) {
-            Some(child) if !source.children.is_empty() => {
-                *child = refit(child, source);
-            }
-            Some(_) => {}
-            None if kind == OpKind::Modified => missing(old, name, mark.line, notes),
-            None => {}
-        }
-    }
+    let mut patch = Patch::of(old, new, op);
+    let gone = patch.free(notes);
+    patch.rename(notes);
+    patch.modify(notes);
     let mut at = 0;
-    made.children.retain(|_| {
+    patch.made.children.retain(|_| {
         at += 1;
         !gone.contains(&(at - 1))
     });
     if let Some(body) = new.children.iter().find(|c| c.kind == Kind::Body) {
-        match made.children.iter_mut().find(|c| c.kind == Kind::Body) {
-            Some(old) => {
-                let gap = old.gap.clone();
-                if !unchanged(&old.raw, &body.raw) {
-                    *old = body.clone();
-                    old.gap = gap;
-                }
-            }
-            None => {
-                let at = made.children.iter().position(|c| c.kind == Kind::Id);
-                made.insert_after(at, body.clone(), blank(eol));
-            }
-        }
+        put_body(&mut patch.made, body, eol);
     }
-    for mark in of(OpKind::Added) {
-        let key = words::fold(&mark.name);
-        if names.contains_key(&key) {
-            exists(&mark.name, mark.line, notes);
-            continue;
-        }
-        let Some(source) = texts.get(&(OpKind::Added, key)) else {
-            continue;
-        };
-        let mut child = (*source).clone();
-        child.head = Cow::Owned(plain_heading(&child.head));
-        child.refresh();
-        child.gap = Cow::Borrowed("");
-        let last = made
-            .children
-            .iter()
-            .rposition(|c| c.kind == Kind::Scenario)
-            .or_else(|| made.children.len().checked_sub(1));
-        made.insert_after(last, child, blank(eol));
-    }
+    patch.add(eol, notes);
+    let mut made = patch.made;
     spread(&mut made);
     made
+}
+
+/// A block whose scenarios are operated on.
+struct Patch<'p, 't> {
+    old: &'p Node<'t>,
+    op: &'p Operation,
+    before: Scenarios<'p>,
+    /// Names after the delta, folded, to places in the old block: renames are simultaneous.
+    names: HashMap<String, usize>,
+    /// The new texts, by the operation and the name that it ends with.
+    texts: HashMap<(OpKind, String), &'p Node<'static>>,
+    made: Node<'t>,
+}
+
+impl<'p, 't> Patch<'p, 't> {
+    fn of(old: &'p Node<'t>, new: &'p Node<'static>, op: &'p Operation) -> Self {
+        let before = Scenarios::of(old);
+        let names = before.0.iter().map(|(key, at)| ((*key).to_owned(), *at));
+        let mut texts = HashMap::new();
+        for child in &new.children {
+            let title = child.head.trim_start_matches(['#', ' ']);
+            if let Some((Some(kind), name, _)) = words::scenario(title) {
+                texts.insert((kind, words::fold(renames_target(kind, name))), child);
+            }
+        }
+        Patch {
+            old,
+            op,
+            names: names.collect(),
+            before,
+            texts,
+            made: old.clone(),
+        }
+    }
+
+    /// Frees the names of what is renamed or removed, and gives the places of what is to go.
+    fn free(&mut self, notes: &mut Notes<'_>) -> HashSet<usize> {
+        let mut gone = HashSet::new();
+        for mark in marks(self.op, OpKind::Renamed).chain(marks(self.op, OpKind::Removed)) {
+            match self.before.at(&mark.name) {
+                Some(at) => {
+                    self.names.remove(&words::fold(&mark.name));
+                    if mark.op == Some(OpKind::Removed) {
+                        gone.insert(at);
+                    }
+                }
+                None => missing(self.old, &mark.name, mark.line, notes),
+            }
+        }
+        gone
+    }
+
+    fn rename(&mut self, notes: &mut Notes<'_>) {
+        for mark in marks(self.op, OpKind::Renamed) {
+            let (Some(at), Some(to)) = (self.before.at(&mark.name), &mark.to) else {
+                continue;
+            };
+            if self.names.insert(words::fold(to), at).is_some() {
+                self.exists(to, mark.line, notes);
+            }
+            if let Some(child) = self.made.children.get_mut(at) {
+                rename(child, to);
+            }
+        }
+    }
+
+    /// Gives scenarios their new text; one that is renamed may have one too.
+    fn modify(&mut self, notes: &mut Notes<'_>) {
+        for mark in marks(self.op, OpKind::Modified).chain(marks(self.op, OpKind::Renamed)) {
+            let kind = mark.op.unwrap_or(OpKind::Modified);
+            let name = mark.to.as_deref().unwrap_or(&mark.name);
+            let key = words::fold(name);
+            let Some(source) = self.texts.get(&(kind, key.clone())) else {
+                continue;
+            };
+            let place = self.names.get(&key);
+            match place.and_then(|at| self.made.children.get_mut(*at)) {
+                Some(child) if !source.children.is_empty() => {
+                    *child = refit(child, source);
+                }
+                Some(_) => {}
+                None if kind == OpKind::Modified => missing(self.old, name, mark.line, notes),
+                None => {}
+            }
+        }
+    }
+
+    /// Puts the additions behind the last scenario.
+    fn add(&mut self, eol: Eol, notes: &mut Notes<'_>) {
+        for mark in marks(self.op, OpKind::Added) {
+            let key = words::fold(&mark.name);
+            if self.names.contains_key(&key) {
+                self.exists(&mark.name, mark.line, notes);
+                continue;
+            }
+            let Some(source) = self.texts.get(&(OpKind::Added, key)) else {
+                continue;
+            };
+            let mut child = (*source).clone();
+            child.head = Cow::Owned(plain_heading(&child.head));
+            child.refresh();
+            child.gap = Cow::Borrowed("");
+            let children = &self.made.children;
+            let last = children
+                .iter()
+                .rposition(|c| c.kind == Kind::Scenario)
+                .or_else(|| children.len().checked_sub(1));
+            self.made.insert_after(last, child, blank(eol));
+        }
+    }
+
+    fn exists(&self, name: &str, line: usize, notes: &mut Notes<'_>) {
+        notes.error(
+            "scenario_exists",
+            line,
+            format!(
+                "requirement `{}` has a scenario `{name}` already",
+                self.op.name
+            ),
+            "write `#### MODIFIED Scenario: ...`, or choose another name",
+        );
+    }
+}
+
+/// Gives a requirement another text in front of its scenarios.
+fn put_body<'t>(made: &mut Node<'t>, body: &Node<'t>, eol: Eol) {
+    match made.children.iter_mut().find(|c| c.kind == Kind::Body) {
+        Some(old) => {
+            if !unchanged(&old.raw, &body.raw) {
+                let gap = old.gap.clone();
+                *old = body.clone();
+                old.gap = gap;
+            }
+        }
+        None => {
+            let at = made.children.iter().position(|c| c.kind == Kind::Id);
+            made.insert_after(at, body.clone(), blank(eol));
+        }
+    }
 }
 
 /// The new name in a mark.

@@ -349,27 +349,55 @@ impl<'a> Merger<'a> {
     }
 
     fn children(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
-        let empty = Node::new(ours.kind, "", "");
-        let b = base.unwrap_or(&empty);
+        let siblings = self.siblings(base, ours, theirs);
+        let parents = Three {
+            base,
+            ours: Some(ours),
+            theirs: Some(theirs),
+        };
+        if let Some((first, _)) = siblings.first()
+            && ours.kind != Kind::Document
+        {
+            let gap = self.gap_below(&parents, first);
+            self.out.push_str(&gap);
+        }
+        for (nth, (child, clash)) in siblings.iter().enumerate() {
+            self.child(child, clash.as_ref());
+            if nth + 1 < siblings.len() {
+                let gap = self.gap_behind(child, &parents);
+                self.out.push_str(&gap);
+            }
+        }
+    }
+
+    /// The children of the three versions side by side, in the order of the merge. With each comes the one that it
+    /// fights with for a name.
+    fn siblings<'n, 't>(
+        &self,
+        base: Option<&'n Node<'t>>,
+        ours: &'n Node<'t>,
+        theirs: &'n Node<'t>,
+    ) -> Vec<(Three<'n, 't>, Option<Three<'n, 't>>)> {
         let known: &Renames = if ours.kind == Kind::Requirements {
             self.renames
         } else {
             &[]
         };
-        let o = matching::pair(b, ours, &[]);
-        let t = matching::pair(b, theirs, known);
-        let mut list: Vec<Three<'_, '_>> = b
-            .children
+        let empty = Node::new(ours.kind, "", "");
+        let o = matching::pair(base.unwrap_or(&empty), ours, &[]);
+        let t = matching::pair(base.unwrap_or(&empty), theirs, known);
+        let before = base.map_or(&[][..], |base| &base.children);
+        let mut list: Vec<Three<'_, '_>> = before
             .iter()
             .map(|node| Three {
                 base: Some(node),
                 ..Three::default()
             })
             .collect();
-        let ours_order = admit(&mut list, &ours.children, &o, |three, node| {
+        let ours = admit(&mut list, &ours.children, &o, |three, node| {
             three.ours = Some(node);
         });
-        let theirs_order = admit(&mut list, &theirs.children, &t, |three, node| {
+        let theirs = admit(&mut list, &theirs.children, &t, |three, node| {
             three.theirs = Some(node);
         });
         let mut alive: Vec<bool> = list
@@ -377,116 +405,90 @@ impl<'a> Merger<'a> {
             .map(|three| !matches!(three.fate(), Fate::Gone))
             .collect();
         let clashes = clashes(&list, &mut alive);
-        let order = merge_order(b.children.len(), &ours_order, &theirs_order, &alive, |id| {
+        let order = merge_order(before.len(), &ours, &theirs, &alive, |id| {
             list.get(id).map(Three::rank).unwrap_or_default()
         });
-        let gap = merge_gap(
-            base.filter(|n| !n.children.is_empty())
-                .map(|n| n.head_gap.as_ref()),
-            Some(ours)
-                .filter(|n| !n.children.is_empty())
-                .map(|n| n.head_gap.as_ref()),
-            Some(theirs)
-                .filter(|n| !n.children.is_empty())
-                .map(|n| n.head_gap.as_ref()),
-        );
-        if !order.is_empty() && ours.kind != Kind::Document {
-            let first = order
-                .first()
-                .and_then(|id| list.get(*id))
-                .and_then(Three::any);
-            let tight = first.is_some_and(|n| matches!(n.kind, Kind::Body | Kind::Id));
-            let gap = gap.map_or_else(|| self.blank(!tight), |gap| self.fit(gap, false));
-            self.out.push_str(&gap);
-        }
-        let is_last = |siblings: &[Node<'_>], node: Option<&Node<'_>>| {
-            node.is_some_and(|node| siblings.last().is_some_and(|last| std::ptr::eq(last, node)))
+        let at = |id: usize| list.get(id).copied();
+        order
+            .into_iter()
+            .filter_map(|id| Some((at(id)?, clashes.get(&id).and_then(|other| at(*other)))))
+            .collect()
+    }
+
+    /// The space between a heading and the first thing below it.
+    fn gap_below<'s>(&self, parents: &Three<'s, '_>, first: &Three<'_, '_>) -> Cow<'s, str> {
+        let gap = |node: Option<&'s Node<'_>>| {
+            node.filter(|n| !n.children.is_empty())
+                .map(|n| n.head_gap.as_ref())
         };
-        for (nth, id) in order.iter().enumerate() {
-            let Some(three) = list.get(*id) else {
-                continue;
-            };
-            let clash = clashes.get(id).and_then(|other| list.get(*other));
-            self.child(three, clash);
-            if nth + 1 == order.len() {
-                break;
-            }
-            let inner = |node: Option<&Node<'_>>, siblings: &[Node<'_>]| -> Option<String> {
-                node.filter(|_| !is_last(siblings, node))
-                    .map(|node| node.gap.to_string())
-            };
-            let (x, y, z) = (
-                inner(three.base, &b.children),
-                inner(three.ours, &ours.children),
-                inner(three.theirs, &theirs.children),
-            );
-            let tight = three.any().is_some_and(|node| node.kind == Kind::Id);
-            let gap = match merge_gap(x.as_deref(), y.as_deref(), z.as_deref()) {
-                Some(gap) => self.fit(gap, x.is_none()),
-                None => self.blank(!tight),
-            };
-            self.out.push_str(&gap);
+        let gap = merge_gap(gap(parents.base), gap(parents.ours), gap(parents.theirs));
+        let node = first.any();
+        let tight = node.is_some_and(|n| matches!(n.kind, Kind::Body | Kind::Id));
+        gap.map_or_else(|| self.blank(!tight), |gap| self.fit(gap, false))
+    }
+
+    /// The space behind a child that another one follows. Where it was the last of a version, that one has no say.
+    fn gap_behind<'s>(&self, child: &Three<'s, '_>, parents: &Three<'_, '_>) -> Cow<'s, str> {
+        let inner = |node: Option<&'s Node<'_>>, parent: Option<&Node<'_>>| {
+            let last = parent.and_then(|parent| parent.children.last());
+            let is_last = |node: &Node<'_>| last.is_some_and(|last| std::ptr::eq(last, node));
+            node.filter(|node| !is_last(node))
+                .map(|node| node.gap.as_ref())
+        };
+        let base = inner(child.base, parents.base);
+        let ours = inner(child.ours, parents.ours);
+        let theirs = inner(child.theirs, parents.theirs);
+        let tight = child.any().is_some_and(|node| node.kind == Kind::Id);
+        match merge_gap(base, ours, theirs) {
+            Some(gap) => self.fit(gap, base.is_none()),
+            None => self.blank(!tight),
         }
     }
 
     fn child(&mut self, three: &Three<'_, '_>, clash: Option<&Three<'_, '_>>) {
         let outside = self.place.clone();
+        self.enter(three);
+        match clash {
+            Some(other) => self.fight_for_name(three, other),
+            None if self.is_disputed(three) => {
+                let kind = match three.base {
+                    Some(_) => ConflictKind::ModifyModify,
+                    None => ConflictKind::AddAdd,
+                };
+                self.fight_over(kind, three);
+            }
+            None => self.decided(three),
+        }
+        self.place = outside;
+    }
+
+    /// Moves the place to a child.
+    fn enter(&mut self, three: &Three<'_, '_>) {
         // Lines are those of the target: of what it does not have, the nearest thing around it has one.
         if let Some(node) = three.theirs {
             self.place.line = node.line;
         }
-        if let Some(node) = three.any() {
-            match node.kind {
-                Kind::Section | Kind::Purpose | Kind::Requirements => {
-                    self.place.section = node.name.to_string();
-                }
-                Kind::Requirement => {
-                    let name = three.base.unwrap_or(node).name.to_string();
-                    self.place.requirement = Some(name);
-                }
-                Kind::Scenario => self.place.scenario = Some(node.name.to_string()),
-                _ => {}
+        let Some(node) = three.any() else {
+            return;
+        };
+        match node.kind {
+            Kind::Section | Kind::Purpose | Kind::Requirements => {
+                self.place.section = node.name.to_string();
             }
+            Kind::Requirement => {
+                let name = three.base.unwrap_or(node).name.to_string();
+                self.place.requirement = Some(name);
+            }
+            Kind::Scenario => self.place.scenario = Some(node.name.to_string()),
+            _ => {}
         }
-        let raw = |node: Option<&Node<'_>>| node.map(|n| n.raw.to_string()).unwrap_or_default();
-        if let Some(other) = clash {
-            // Each side's bearer of the name.
-            let name = three.key().unwrap_or_default();
-            let bearer = |x: Option<&Node<'_>>, y: Option<&Node<'_>>| {
-                raw([x, y].into_iter().flatten().find(|node| node.key == name))
-            };
-            let ours = bearer(three.ours, other.ours);
-            let theirs = bearer(three.theirs, other.theirs);
-            self.fight(ConflictKind::AddAdd, "", &ours, &theirs);
-            self.place = outside;
-            return;
-        }
-        if self.is_disputed(three) {
-            let kind = match three.base {
-                Some(_) => ConflictKind::ModifyModify,
-                None => ConflictKind::AddAdd,
-            };
-            self.fight(kind, &raw(three.base), &raw(three.ours), &raw(three.theirs));
-            self.place = outside;
-            return;
-        }
+    }
+
+    /// Writes what three versions of a child come to.
+    fn decided(&mut self, three: &Three<'_, '_>) {
         match (three.fate(), three.ours, three.theirs) {
             (Fate::Gone, _, _) => {}
-            (Fate::Keep, Some(o), Some(t)) => {
-                let kept = three.base.filter(|b| b.raw == o.raw).map_or(o, |_| t);
-                self.wrote(kept);
-                let same = three.base.is_some_and(|b| b.raw == o.raw);
-                let text = if same || o.raw == t.raw {
-                    t.raw.as_ref()
-                } else if three.base.is_some() {
-                    o.raw.as_ref()
-                } else {
-                    // Added by both with different line endings.
-                    o.raw.as_ref().min(t.raw.as_ref())
-                };
-                let text = self.fit(text, three.base.is_none());
-                self.out.push_str(&text);
-            }
+            (Fate::Keep, Some(o), Some(t)) => self.keep(three.base, o, t),
             (Fate::Keep, o, t) => {
                 if let Some(node) = o.or(t) {
                     self.wrote(node);
@@ -502,11 +504,41 @@ impl<'a> Merger<'a> {
                 self.merge(three.base, o, t);
             }
             (Fate::Merge, _, _) => {}
-            (Fate::SpecConflict(kind), o, t) => {
-                self.fight(kind, &raw(three.base), &raw(o), &raw(t));
-            }
+            (Fate::SpecConflict(kind), _, _) => self.fight_over(kind, three),
         }
-        self.place = outside;
+    }
+
+    /// Writes the side that changed, where one did.
+    fn keep(&mut self, base: Option<&Node<'_>>, ours: &Node<'_>, theirs: &Node<'_>) {
+        let same = base.is_some_and(|base| base.raw == ours.raw);
+        self.wrote(if same { theirs } else { ours });
+        let (o, t) = (ours.raw.as_ref(), theirs.raw.as_ref());
+        let text = if same || o == t {
+            t
+        } else if base.is_some() {
+            o
+        } else {
+            // Added by both with different line endings.
+            o.min(t)
+        };
+        let text = self.fit(text, base.is_none());
+        self.out.push_str(&text);
+    }
+
+    /// Shows each side's bearer of a name that two different things would get.
+    fn fight_for_name(&mut self, three: &Three<'_, '_>, other: &Three<'_, '_>) {
+        let name = three.key().unwrap_or_default();
+        let bearer = |x: Option<&Node<'_>>, y: Option<&Node<'_>>| {
+            raw([x, y].into_iter().flatten().find(|node| node.key == name))
+        };
+        let ours = bearer(three.ours, other.ours);
+        let theirs = bearer(three.theirs, other.theirs);
+        self.fight(ConflictKind::AddAdd, "", &ours, &theirs);
+    }
+
+    fn fight_over(&mut self, kind: ConflictKind, three: &Three<'_, '_>) {
+        let [base, ours, theirs] = [three.base, three.ours, three.theirs].map(raw);
+        self.fight(kind, &base, &ours, &theirs);
     }
 
     /// What is new takes the line ending of the file, where the file has one.
@@ -568,6 +600,10 @@ impl<'a> Merger<'a> {
             line,
         });
     }
+}
+
+fn raw(node: Option<&Node<'_>>) -> String {
+    node.map(|node| node.raw.to_string()).unwrap_or_default()
 }
 
 /// Enters a side's children; additions of the same kind and name are one. Gives the side's order.

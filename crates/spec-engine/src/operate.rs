@@ -178,6 +178,98 @@ struct Fate<'d> {
     gone: bool,
 }
 
+/// The place of a requirement: section index, child index.
+type Place = (usize, usize);
+
+/// Where the requirements of the base stand: the first of a name, the last of an id.
+struct Index {
+    by_name: HashMap<String, Place>,
+    by_id: HashMap<String, Place>,
+    /// As written, in their order.
+    names: Vec<String>,
+}
+
+impl Index {
+    fn of(root: &Node<'_>) -> Self {
+        let mut index = Index {
+            by_name: HashMap::new(),
+            by_id: HashMap::new(),
+            names: Vec::new(),
+        };
+        for (section, at, node) in root.requirements() {
+            let place = (section, at);
+            index.by_name.entry(node.key.clone()).or_insert(place);
+            if let Some(id) = node.id.as_deref() {
+                index.by_id.insert(id.to_owned(), place);
+            }
+            index.names.push(node.name.to_string());
+        }
+        index
+    }
+
+    fn named(&self, name: &str) -> Option<Place> {
+        self.by_name.get(words::fold(name).as_str()).copied()
+    }
+}
+
+/// What becomes of the requirements of the base.
+#[derive(Default)]
+struct Fates<'d> {
+    by_place: HashMap<Place, Fate<'d>>,
+    /// The renamed ones by their new names, folded.
+    new_names: HashMap<String, Place>,
+    /// Those whose old name may be taken.
+    freed: HashSet<Place>,
+}
+
+impl<'d> Fates<'d> {
+    fn of(&mut self, place: Place) -> &mut Fate<'d> {
+        self.by_place.entry(place).or_default()
+    }
+
+    /// The requirement of this name, where it keeps it.
+    fn standing(&self, index: &Index, name: &str) -> Option<Place> {
+        let place = index.named(name);
+        place.filter(|place| !self.freed.contains(place))
+    }
+}
+
+/// The additions that are not written yet.
+#[derive(Default)]
+struct Additions<'d> {
+    /// Those that name an anchor, by its name.
+    anchored: HashMap<String, Vec<&'d Operation>>,
+    loose: Vec<&'d Operation>,
+}
+
+impl<'d> Additions<'d> {
+    /// Writes additions, and behind each those that are anchored to it.
+    fn put(&mut self, mut open: Vec<&'d Operation>, eol: Eol, out: &mut Vec<Node<'_>>) {
+        open.reverse();
+        while let Some(op) = open.pop() {
+            for mut node in blocks::nodes(op, eol) {
+                node.gap = Cow::Borrowed("");
+                out.push(node);
+            }
+            if let Some(below) = self.anchored.remove(&words::fold(&op.name)) {
+                open.extend(below.into_iter().rev());
+            }
+        }
+    }
+
+    fn put_loose(&mut self, eol: Eol, out: &mut Vec<Node<'_>>) {
+        let loose = std::mem::take(&mut self.loose);
+        self.put(loose, eol, out);
+    }
+
+    /// Takes out those whose anchor was not written, in the order of the delta.
+    fn waiting(&mut self) -> Vec<&'d Operation> {
+        let mut rest: Vec<&Operation> = self.anchored.drain().flat_map(|(_, ops)| ops).collect();
+        rest.sort_by_key(|op| op.line);
+        rest
+    }
+}
+
 impl<'d> Hand<'d> {
     /// A spec that did not exist before.
     pub(crate) fn create(&mut self, root: &mut Node<'_>) {
@@ -302,36 +394,28 @@ impl<'d> Hand<'d> {
     }
 
     fn operate(&mut self, root: &mut Node<'_>) {
-        let places: Vec<(usize, usize, String, Option<String>)> = root
-            .requirements()
-            .map(|(s, at, n)| (s, at, n.key.clone(), n.id.as_deref().map(str::to_owned)))
-            .collect();
-        let names: Vec<String> = root
-            .requirements()
-            .map(|(_, _, n)| n.name.to_string())
-            .collect();
-        let mut by_name: HashMap<&str, (usize, usize)> = HashMap::new();
-        let mut by_id: HashMap<&str, (usize, usize)> = HashMap::new();
-        for (section, at, key, id) in &places {
-            by_name.entry(key).or_insert((*section, *at));
-            if let Some(id) = id {
-                by_id.insert(id, (*section, *at));
-            }
-        }
-        let mut fates: HashMap<(usize, usize), Fate<'d>> = HashMap::new();
-        let delta = self.delta;
-        let of = |kind: OpKind| delta.operations.iter().filter(move |op| op.kind == kind);
-        let mut new_names: HashMap<String, (usize, usize)> = HashMap::new();
-        let mut freed: HashSet<(usize, usize)> = HashSet::new();
-        for op in of(OpKind::Renamed) {
+        let index = Index::of(root);
+        let mut fates = Fates::default();
+        self.rename(&index, &mut fates);
+        self.remove(&index, &mut fates);
+        self.refuse_taken_names(&index, &fates);
+        self.modify(&index, &mut fates);
+        let added = self.additions(root, &index, &fates);
+        self.rebuild(root, &fates);
+        self.add(root, &added);
+        refresh_sections(root);
+    }
+
+    fn rename(&mut self, index: &Index, fates: &mut Fates<'d>) {
+        for op in self.delta.of_kind(OpKind::Renamed) {
             let to = op.to.as_deref().unwrap_or_default();
-            match by_name.get(words::fold(&op.name).as_str()) {
+            match index.named(&op.name) {
                 Some(place) => {
-                    fates.entry(*place).or_default().rename = Some(to);
-                    new_names.insert(words::fold(to), *place);
-                    freed.insert(*place);
+                    fates.of(place).rename = Some(to);
+                    fates.new_names.insert(words::fold(to), place);
+                    fates.freed.insert(place);
                 }
-                None if by_name.contains_key(words::fold(to).as_str()) => self.notes.warn(
+                None if index.named(to).is_some() => self.notes.warn(
                     "rename_done",
                     op.line,
                     format!(
@@ -340,69 +424,75 @@ impl<'d> Hand<'d> {
                     ),
                     "delete the entry, or record the base again",
                 ),
-                None => self.missing(op, &names),
+                None => self.missing(op, &index.names),
             }
         }
-        for op in of(OpKind::Removed) {
-            match by_name.get(words::fold(&op.name).as_str()) {
+    }
+
+    fn remove(&mut self, index: &Index, fates: &mut Fates<'d>) {
+        for op in self.delta.of_kind(OpKind::Removed) {
+            match index.named(&op.name) {
                 Some(place) => {
-                    fates.entry(*place).or_default().gone = true;
-                    freed.insert(*place);
+                    fates.of(place).gone = true;
+                    fates.freed.insert(place);
                 }
-                None => self.missing(op, &names),
+                None => self.missing(op, &index.names),
             }
         }
-        for op in of(OpKind::Renamed) {
+    }
+
+    /// A rename may take a name that the same delta frees, and no other.
+    fn refuse_taken_names(&mut self, index: &Index, fates: &Fates<'d>) {
+        for op in self.delta.of_kind(OpKind::Renamed) {
             let to = op.to.as_deref().unwrap_or_default();
-            let key = words::fold(to);
-            let from = words::fold(&op.name);
-            if let (Some(place), true) = (
-                by_name.get(key.as_str()),
-                by_name.contains_key(from.as_str()),
-            ) && !freed.contains(place)
-                && from != key
-            {
+            let is_other = words::fold(&op.name) != words::fold(to);
+            let holder = index.named(to).filter(|place| !fates.freed.contains(place));
+            if is_other && holder.is_some() && index.named(&op.name).is_some() {
                 self.exists(op, to);
             }
         }
-        for op in of(OpKind::Modified) {
-            let key = words::fold(&op.name);
-            let id = op.requirement.as_ref().and_then(|r| r.id.as_deref());
-            let place = id
-                .and_then(|id| by_id.get(id))
-                .or_else(|| new_names.get(&key))
-                .or_else(|| by_name.get(key.as_str()).filter(|p| !freed.contains(*p)));
-            match place {
-                Some(place) => fates.entry(*place).or_default().modify = Some(op),
-                None => self.missing(op, &names),
-            }
-        }
-        let mut added: Vec<&Operation> = Vec::new();
-        for op in of(OpKind::Added) {
-            let place = by_name.get(words::fold(&op.name).as_str());
-            match place.filter(|place| !freed.contains(*place)) {
-                Some((section, at)) => {
-                    let old = root
-                        .children
-                        .get(*section)
-                        .and_then(|s| s.children.get(*at));
-                    let new = blocks::nodes(op, Eol::Lf);
-                    let same = old
-                        .zip(new.first())
-                        .is_some_and(|(old, new)| same_content(below(&old.raw), below(&new.raw)));
-                    if !same {
-                        self.exists(op, &op.name);
-                    }
-                }
-                None => added.push(op),
-            }
-        }
-        self.rebuild(root, &fates);
-        self.add(root, &added);
-        refresh_sections(root);
     }
 
-    fn rebuild(&mut self, root: &mut Node<'_>, fates: &HashMap<(usize, usize), Fate<'d>>) {
+    fn modify(&mut self, index: &Index, fates: &mut Fates<'d>) {
+        for op in self.delta.of_kind(OpKind::Modified) {
+            let id = op.requirement.as_ref().and_then(|r| r.id.as_deref());
+            let place = id
+                .and_then(|id| index.by_id.get(id).copied())
+                .or_else(|| fates.new_names.get(&words::fold(&op.name)).copied())
+                .or_else(|| fates.standing(index, &op.name));
+            match place {
+                Some(place) => fates.of(place).modify = Some(op),
+                None => self.missing(op, &index.names),
+            }
+        }
+    }
+
+    /// The additions that are not there yet.
+    fn additions(
+        &mut self,
+        root: &Node<'_>,
+        index: &Index,
+        fates: &Fates<'d>,
+    ) -> Vec<&'d Operation> {
+        let mut added = Vec::new();
+        for op in self.delta.of_kind(OpKind::Added) {
+            let Some(place) = fates.standing(index, &op.name) else {
+                added.push(op);
+                continue;
+            };
+            let new = blocks::nodes(op, Eol::Lf);
+            let same = root
+                .at(place)
+                .zip(new.first())
+                .is_some_and(|(old, new)| same_content(below(&old.raw), below(&new.raw)));
+            if !same {
+                self.exists(op, &op.name);
+            }
+        }
+        added
+    }
+
+    fn rebuild(&mut self, root: &mut Node<'_>, fates: &Fates<'d>) {
         let eol = self.eol;
         for (number, section) in root.children.iter_mut().enumerate() {
             if section.kind != Kind::Requirements {
@@ -413,7 +503,7 @@ impl<'d> Hand<'d> {
                 .into_iter()
                 .enumerate()
             {
-                let fate = fates.get(&(number, at));
+                let fate = fates.by_place.get(&(number, at));
                 if fate.is_some_and(|fate| fate.gone) {
                     continue;
                 }
@@ -432,92 +522,91 @@ impl<'d> Hand<'d> {
     }
 
     /// Puts the additions in their places, in one pass over each section.
-    fn add(&mut self, root: &mut Node<'_>, added: &[&Operation]) {
+    fn add(&mut self, root: &mut Node<'_>, added: &[&'d Operation]) {
         if added.is_empty() {
             return;
         }
-        let blank = blocks::blank(self.eol);
         let first = requirements_section(root, self.eol, self.behind);
         let last = root
             .requirements()
             .map(|(section, _, _)| section)
             .last()
             .unwrap_or(first);
-        // Those that name an anchor, by its name; an addition can be the anchor of another.
-        let mut anchored: HashMap<String, Vec<&Operation>> = HashMap::new();
+        let mut open = self.places(root, added);
+        for (number, section) in root.children.iter_mut().enumerate() {
+            if section.kind == Kind::Requirements {
+                self.fill(section, number == last, &mut open);
+            }
+        }
+    }
+
+    /// Parts the additions that name an anchor from the others; an addition can be the anchor of another.
+    fn places(&mut self, root: &Node<'_>, added: &[&'d Operation]) -> Additions<'d> {
         let mut known: HashSet<String> =
             root.requirements().map(|(_, _, n)| n.key.clone()).collect();
         known.extend(added.iter().map(|op| words::fold(&op.name)));
-        let mut loose: Vec<&Operation> = Vec::new();
+        let mut open = Additions::default();
         for op in added {
             match op.after.as_deref().map(words::fold) {
-                Some(key) if known.contains(&key) => anchored.entry(key).or_default().push(op),
+                Some(key) if known.contains(&key) => {
+                    open.anchored.entry(key).or_default().push(op);
+                }
                 Some(_) => {
                     self.no_anchor(op);
-                    loose.push(op);
+                    open.loose.push(op);
                 }
-                None => loose.push(op),
+                None => open.loose.push(op),
             }
         }
-        for (number, section) in root.children.iter_mut().enumerate() {
-            if section.kind != Kind::Requirements {
-                continue;
+        open
+    }
+
+    /// Puts into a section the additions that belong behind one of its requirements; into the last also the rest.
+    fn fill(&mut self, section: &mut Node<'_>, is_last: bool, open: &mut Additions<'d>) {
+        let blank = blocks::blank(self.eol);
+        let mut gaps = section.children.iter().map(|child| child.gap.clone());
+        let usual = gaps
+            .rfind(|gap| tree::has_empty_line(gap))
+            .unwrap_or(Cow::Borrowed(blank));
+        let end = is_last.then(|| last_requirement(section)).flatten();
+        let followed = section.children.len().saturating_sub(1);
+        let mut out = Vec::with_capacity(section.children.len());
+        // Nodes that still stand before what stood behind them: the space between is theirs.
+        let mut settled = HashSet::new();
+        for (at, node) in std::mem::take(&mut section.children)
+            .into_iter()
+            .enumerate()
+        {
+            let key = (node.kind == Kind::Requirement).then(|| node.key.clone());
+            let before = out.len();
+            out.push(node);
+            if let Some(of_key) = key.and_then(|key| open.anchored.remove(&key)) {
+                open.put(of_key, self.eol, &mut out);
             }
-            let usual = section
-                .children
-                .iter()
-                .map(|child| child.gap.clone())
-                .rfind(|gap| tree::has_empty_line(gap))
-                .unwrap_or(Cow::Borrowed(blank));
-            let end = (number == last)
-                .then(|| last_requirement(section))
-                .flatten();
-            let followed = section.children.len().saturating_sub(1);
-            let mut out = Vec::with_capacity(section.children.len());
-            // Nodes that still stand before what stood behind them: the space between is theirs.
-            let mut settled = HashSet::new();
-            let mut late = if number == last {
-                std::mem::take(&mut loose)
-            } else {
-                Vec::new()
-            };
-            for (at, node) in std::mem::take(&mut section.children)
-                .into_iter()
-                .enumerate()
-            {
-                let key = (node.kind == Kind::Requirement).then(|| node.key.clone());
-                let before = out.len();
-                out.push(node);
-                if let Some(of_key) = key.and_then(|key| anchored.remove(&key)) {
-                    self.put(of_key, &mut anchored, &mut out);
-                }
-                if end == Some(at) {
-                    self.put(std::mem::take(&mut late), &mut anchored, &mut out);
-                }
-                if at < followed && out.len() == before + 1 {
-                    settled.insert(before);
-                }
+            if end == Some(at) {
+                open.put_loose(self.eol, &mut out);
             }
-            self.put(late, &mut anchored, &mut out);
-            if number == last && !anchored.is_empty() {
-                // Anchors that wait for each other.
-                let mut rest: Vec<&Operation> = anchored.drain().flat_map(|(_, ops)| ops).collect();
-                rest.sort_by_key(|op| op.line);
-                rest.iter().for_each(|op| self.no_anchor(op));
-                self.put(rest, &mut anchored, &mut out);
+            if at < followed && out.len() == before + 1 {
+                settled.insert(before);
             }
-            let count = out.len();
-            let inner = out.iter_mut().take(count.saturating_sub(1));
-            for (at, node) in inner.enumerate() {
-                if !settled.contains(&at) && !node.gap.contains('\n') {
-                    node.gap = usual.clone();
-                }
-            }
-            if count > 0 && section.head_gap.is_empty() {
-                section.head_gap = Cow::Borrowed(blank);
-            }
-            section.children = out;
         }
+        if is_last {
+            open.put_loose(self.eol, &mut out);
+            // Anchors that wait for each other.
+            let rest = open.waiting();
+            rest.iter().for_each(|op| self.no_anchor(op));
+            open.put(rest, self.eol, &mut out);
+        }
+        let inner = out.len().saturating_sub(1);
+        for (at, node) in out.iter_mut().take(inner).enumerate() {
+            if !settled.contains(&at) && !node.gap.contains('\n') {
+                node.gap = usual.clone();
+            }
+        }
+        if !out.is_empty() && section.head_gap.is_empty() {
+            section.head_gap = Cow::Borrowed(blank);
+        }
+        section.children = out;
     }
 
     fn no_anchor(&mut self, op: &Operation) {
@@ -530,25 +619,6 @@ impl<'d> Hand<'d> {
             ),
             "name one that there is; without it the requirement goes to the end",
         );
-    }
-
-    /// Writes additions, and behind each those that are anchored to it.
-    fn put<'o>(
-        &self,
-        mut open: Vec<&'o Operation>,
-        anchored: &mut HashMap<String, Vec<&'o Operation>>,
-        out: &mut Vec<Node<'_>>,
-    ) {
-        open.reverse();
-        while let Some(op) = open.pop() {
-            for mut node in blocks::nodes(op, self.eol) {
-                node.gap = Cow::Borrowed("");
-                out.push(node);
-            }
-            if let Some(below) = anchored.remove(&words::fold(&op.name)) {
-                open.extend(below.into_iter().rev());
-            }
-        }
     }
 
     fn missing(&mut self, op: &Operation, names: &[String]) {

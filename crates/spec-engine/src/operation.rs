@@ -109,6 +109,11 @@ impl Delta {
 }
 
 impl DomainDelta {
+    /// The operations of one kind.
+    pub(crate) fn of_kind(&self, kind: OpKind) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(move |op| op.kind == kind)
+    }
+
     /// Operations of one delta that contradict each other.
     pub fn clashes(&self, notes: &mut Notes<'_>) {
         let mut from: HashMap<String, usize> = HashMap::new();
@@ -122,7 +127,7 @@ impl DomainDelta {
                 "say in one operation what happens to it",
             );
         };
-        for op in self.operations.iter().filter(|o| o.kind == OpKind::Renamed) {
+        for op in self.of_kind(OpKind::Renamed) {
             let new = op.to.as_deref().unwrap_or_default();
             for (map, name) in [(&mut from, op.name.as_str()), (&mut to, new)] {
                 if let Some(first) = map.insert(words::fold(name), op.line) {
