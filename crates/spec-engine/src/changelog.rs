@@ -157,20 +157,7 @@ pub fn insert(changelog: &str, entries: &Entries) -> String {
     };
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     if unreleased(&text).is_none() {
-        let at = lines(&text)
-            .find(|range| text[range.clone()].starts_with("## "))
-            .map_or(text.len(), |range| range.start);
-        let before = if text[..at].ends_with('\n') {
-            end
-        } else {
-            "\n\n"
-        };
-        let (lead, tail) = if at == text.len() {
-            (before, "")
-        } else {
-            ("", end)
-        };
-        text.insert_str(at, &format!("{lead}## [Unreleased]{end}{tail}"));
+        begin_unreleased(&mut text, end);
     }
     for (heading, list) in entries.sections() {
         let Some(body) = unreleased(&text) else { break };
@@ -209,6 +196,24 @@ pub fn insert(changelog: &str, entries: &Entries) -> String {
         text.insert_str(at, &format!("{lead}{said}"));
     }
     text
+}
+
+/// Puts an empty `## [Unreleased]` in front of the first release.
+fn begin_unreleased(text: &mut String, end: &str) {
+    let at = lines(text)
+        .find(|range| text[range.clone()].starts_with("## "))
+        .map_or(text.len(), |range| range.start);
+    let before = if text[..at].ends_with('\n') {
+        end
+    } else {
+        "\n\n"
+    };
+    let (lead, tail) = if at == text.len() {
+        (before, "")
+    } else {
+        ("", end)
+    };
+    text.insert_str(at, &format!("{lead}## [Unreleased]{end}{tail}"));
 }
 
 fn has(body: &str, entry: &str) -> bool {

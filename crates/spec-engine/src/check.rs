@@ -3,7 +3,7 @@
 //! Checks that need the other texts (base, target) are those of `apply`: one verdict for validate and archive.
 
 use super::layout::{ItemKind, Layout};
-use super::model::{Requirement, Spec};
+use super::model::{Requirement, Scenario, Spec, Step};
 use super::words::{self, SectionWord, StepWord};
 use loopx_base::findings::Notes;
 use std::collections::HashMap;
@@ -227,53 +227,14 @@ pub(crate) fn requirement(one: &Requirement, patch: bool, notes: &mut Notes<'_>)
         );
     }
     if !patch {
-        if one.body.is_empty() {
-            notes.error(
-                "no_text",
-                line,
-                format!("requirement `{name}` has no text"),
-                "say below its heading what SHALL hold",
-            );
-        }
-        if one.scenarios.is_empty() {
-            notes.error(
-                "no_scenario",
-                line,
-                format!("requirement `{name}` has no scenario"),
-                "add `#### Scenario: NAME` with WHEN and THEN steps",
-            );
-        }
+        complete(one, notes);
     }
     if !one.body.is_empty() && one.level.is_none() {
-        if words::lower_case_level(&one.body) {
-            notes.warn(
-                "lower_case_keyword",
-                line,
-                format!(
-                    "requirement `{name}` is not binding: only upper-case words are (RFC 8174)"
-                ),
-                "write SHALL or MUST in upper case",
-            );
-        } else {
-            notes.warn(
-                "no_keyword",
-                line,
-                format!("requirement `{name}` has no SHALL, MUST, SHOULD or MAY in its text"),
-                "say how binding it is; words in code and quotes do not count",
-            );
-        }
+        binding(one, notes);
     }
     let mut seen: HashMap<String, usize> = HashMap::new();
     for scenario in &one.scenarios {
         let line = scenario.span.line;
-        if scenario.name.is_empty() {
-            notes.error(
-                "empty_name",
-                line,
-                format!("a scenario of `{name}` has no name"),
-                "write `#### Scenario: NAME`",
-            );
-        }
         if let Some(first) = seen.insert(words::fold(&scenario.name), line) {
             notes.error(
                 "duplicate_scenario",
@@ -285,24 +246,75 @@ pub(crate) fn requirement(one: &Requirement, patch: bool, notes: &mut Notes<'_>)
                 "scenario names are keys: give one of them another name",
             );
         }
-        if scenario.body.is_empty() {
-            notes.error(
-                "empty_scenario",
-                line,
-                format!("scenario `{}` of `{name}` is empty", scenario.name),
-                "add WHEN and THEN steps",
-            );
-        } else if !scenario
-            .steps
-            .iter()
-            .any(|step| step.word == Some(StepWord::Then))
-        {
-            notes.warn(
-                "no_then",
-                line,
-                format!("scenario `{}` of `{name}` has no THEN step", scenario.name),
-                "say what is observed: `- **THEN** ...`",
-            );
-        }
+        self::scenario(scenario, name, notes);
+    }
+}
+
+/// A requirement that stands for itself has a text and a scenario.
+fn complete(one: &Requirement, notes: &mut Notes<'_>) {
+    let (name, line) = (&one.name, one.span.line);
+    if one.body.is_empty() {
+        notes.error(
+            "no_text",
+            line,
+            format!("requirement `{name}` has no text"),
+            "say below its heading what SHALL hold",
+        );
+    }
+    if one.scenarios.is_empty() {
+        notes.error(
+            "no_scenario",
+            line,
+            format!("requirement `{name}` has no scenario"),
+            "add `#### Scenario: NAME` with WHEN and THEN steps",
+        );
+    }
+}
+
+/// A text that does not say how binding it is.
+fn binding(one: &Requirement, notes: &mut Notes<'_>) {
+    let (name, line) = (&one.name, one.span.line);
+    if words::lower_case_level(&one.body) {
+        notes.warn(
+            "lower_case_keyword",
+            line,
+            format!("requirement `{name}` is not binding: only upper-case words are (RFC 8174)"),
+            "write SHALL or MUST in upper case",
+        );
+    } else {
+        notes.warn(
+            "no_keyword",
+            line,
+            format!("requirement `{name}` has no SHALL, MUST, SHOULD or MAY in its text"),
+            "say how binding it is; words in code and quotes do not count",
+        );
+    }
+}
+
+fn scenario(one: &Scenario, requirement: &str, notes: &mut Notes<'_>) {
+    let (name, line) = (&one.name, one.span.line);
+    if name.is_empty() {
+        notes.error(
+            "empty_name",
+            line,
+            format!("a scenario of `{requirement}` has no name"),
+            "write `#### Scenario: NAME`",
+        );
+    }
+    let observes = |step: &Step| step.word == Some(StepWord::Then);
+    if one.body.is_empty() {
+        notes.error(
+            "empty_scenario",
+            line,
+            format!("scenario `{name}` of `{requirement}` is empty"),
+            "add WHEN and THEN steps",
+        );
+    } else if !one.steps.iter().any(observes) {
+        notes.warn(
+            "no_then",
+            line,
+            format!("scenario `{name}` of `{requirement}` has no THEN step"),
+            "say what is observed: `- **THEN** ...`",
+        );
     }
 }

@@ -48,6 +48,17 @@ pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
         sections,
         ..
     } = reader;
+    says_something(&delta, sections, &mut notes);
+    for domain in &delta.domains {
+        domain.clashes(&mut notes);
+    }
+    delta.findings = notes.list;
+    findings::sort(&mut delta.findings);
+    delta
+}
+
+/// A delta changes something, or says that it changes nothing.
+fn says_something(delta: &Delta, sections: usize, notes: &mut Notes<'_>) {
     let said = |d: &DomainDelta| !d.operations.is_empty() || d.purpose.is_some();
     let says_nothing = !delta.domains.iter().any(said);
     if delta.unchanged.is_some() && !says_nothing {
@@ -72,12 +83,6 @@ pub fn read_delta(bytes: &[u8], file: &str) -> Delta {
              changes, begin with `---`, `behaviour: unchanged`, `reason: WHY`, `---`",
         );
     }
-    for domain in &delta.domains {
-        domain.clashes(&mut notes);
-    }
-    delta.findings = notes.list;
-    findings::sort(&mut delta.findings);
-    delta
 }
 
 struct Reader<'l, 't, 'f> {
@@ -365,61 +370,96 @@ impl Reader<'_, '_, '_> {
         kind: OpKind,
         mut requirement: Requirement,
     ) -> Option<Operation> {
-        let line = requirement.span.line;
         let scenarios = self.scenario_operations(item, kind);
-        let plain = scenarios.iter().any(|s| s.op.is_none());
-        let marked = scenarios
-            .iter()
-            .find(|s| matches!(s.op, Some(OpKind::Added | OpKind::Modified)));
-        if let (true, Some(mark)) = (plain, marked) {
-            self.notes.error(
-                "mixed_scenarios",
-                mark.line,
-                format!(
-                    "`{}` replaces the whole requirement, as it has plain scenarios; \
-                     ADDED and MODIFIED scenarios are for a requirement that keeps the rest",
-                    requirement.name
-                ),
-                "mark every scenario, or none but the REMOVED and RENAMED ones",
-            );
+        if self.mixes(&requirement, &scenarios) {
             return None;
         }
-        let patch = kind == OpKind::Modified && !plain;
-        let mut text = split_gap(self.layout.slice(&item.range)).0.to_owned();
-        // A comment behind an added requirement comes along; a rule only parts it from the next.
-        let notes = below.iter().take_while(|note| note.heading.is_none());
-        if let (OpKind::Added, Some(last)) = (kind, notes.last()) {
-            let whole = item.range.start..last.range.end;
-            let blocks = &self.layout.outline.blocks;
-            let first = blocks.partition_point(|(at, _)| *at < item.range.end);
-            let rule = blocks
-                .iter()
-                .skip(first)
-                .take_while(|(at, _)| *at < whole.end)
-                .any(|(_, block)| *block == Block::Rule);
-            if !rule {
-                text = split_gap(self.layout.slice(&whole)).0.to_owned();
-            }
-        }
+        let patch = kind == OpKind::Modified && scenarios.iter().all(|s| s.op.is_some());
+        let mut text = self.source(item, below, kind);
         let mut after = None;
         if kind == OpKind::Added
             && let Some((name, rest)) = position_hint(self.layout.slice(&item.body))
         {
             after = Some(name.to_owned());
             requirement.body = rest.trim().to_owned();
-            let body = self.layout.slice(&item.body).trim_end();
-            if let Some(at) = text.find(body) {
-                // The line goes; what parts the heading from the rest stays.
-                let lead = if rest.trim().is_empty() {
-                    0
-                } else {
-                    body.len() - body.trim_start().len()
-                };
-                let rest = without_blank_lines(rest).trim_end();
-                text.replace_range(at + lead..at + body.len(), rest);
+            self.cut_hint(item, rest, &mut text);
+        }
+        self.judge(&requirement, &scenarios, patch);
+        Some(Operation {
+            kind,
+            name: requirement.name.clone(),
+            to: None,
+            line: requirement.span.line,
+            reason: None,
+            migration: None,
+            after,
+            patch,
+            scenarios,
+            requirement: Some(requirement),
+            text,
+        })
+    }
+
+    /// Refuses scenarios of which some replace the whole requirement and some keep the rest of it.
+    fn mixes(&mut self, requirement: &Requirement, scenarios: &[ScenarioOperation]) -> bool {
+        let plain = scenarios.iter().any(|s| s.op.is_none());
+        let marked = scenarios
+            .iter()
+            .find(|s| matches!(s.op, Some(OpKind::Added | OpKind::Modified)));
+        let (true, Some(mark)) = (plain, marked) else {
+            return false;
+        };
+        self.notes.error(
+            "mixed_scenarios",
+            mark.line,
+            format!(
+                "`{}` replaces the whole requirement, as it has plain scenarios; \
+                 ADDED and MODIFIED scenarios are for a requirement that keeps the rest",
+                requirement.name
+            ),
+            "mark every scenario, or none but the REMOVED and RENAMED ones",
+        );
+        true
+    }
+
+    /// The source of a block. A comment behind an added requirement comes along; a rule only parts it from the next.
+    fn source(&self, item: &Item, below: &[Item], kind: OpKind) -> String {
+        let mut whole = item.range.clone();
+        let notes = below.iter().take_while(|note| note.heading.is_none());
+        if let (OpKind::Added, Some(last)) = (kind, notes.last()) {
+            let blocks = &self.layout.outline.blocks;
+            let first = blocks.partition_point(|(at, _)| *at < item.range.end);
+            let rule = blocks
+                .iter()
+                .skip(first)
+                .take_while(|(at, _)| *at < last.range.end)
+                .any(|(_, block)| *block == Block::Rule);
+            if !rule {
+                whole.end = last.range.end;
             }
         }
-        // What a mark says is judged with the base at hand; a removal has no body to judge.
+        split_gap(self.layout.slice(&whole)).0.to_owned()
+    }
+
+    /// Takes the line that says where an addition stands out of its source; `rest` is its body without it.
+    fn cut_hint(&self, item: &Item, rest: &str, text: &mut String) {
+        let body = self.layout.slice(&item.body).trim_end();
+        let Some(at) = text.find(body) else {
+            return;
+        };
+        // The line goes; what parts the heading from the rest stays.
+        let lead = if rest.trim().is_empty() {
+            0
+        } else {
+            body.len() - body.trim_start().len()
+        };
+        let rest = without_blank_lines(rest).trim_end();
+        text.replace_range(at + lead..at + body.len(), rest);
+    }
+
+    /// What is wrong with a block by itself. What a mark says is judged with the base at hand; a removal has no body
+    /// to judge.
+    fn judge(&mut self, requirement: &Requirement, scenarios: &[ScenarioOperation], patch: bool) {
         let mut judged = requirement.clone();
         let kept: HashSet<usize> = scenarios
             .iter()
@@ -433,24 +473,11 @@ impl Reader<'_, '_, '_> {
         if patch && scenarios.is_empty() && requirement.body.is_empty() {
             self.notes.error(
                 "no_text",
-                line,
+                requirement.span.line,
                 format!("requirement `{}` says nothing", requirement.name),
                 "write its new text, its scenarios, or operations on its scenarios",
             );
         }
-        Some(Operation {
-            kind,
-            name: requirement.name.clone(),
-            to: None,
-            line,
-            reason: None,
-            migration: None,
-            after,
-            patch,
-            scenarios,
-            requirement: Some(requirement),
-            text,
-        })
     }
 
     fn scenario_operations(&mut self, item: &Item, kind: OpKind) -> Vec<ScenarioOperation> {

@@ -199,97 +199,105 @@ impl FrontMatter {
 }
 
 fn fields(yaml: &str) -> Result<BTreeMap<String, Field>, Fault> {
-    // The block begins on the file's second line.
-    let fault = |line: usize, message: String| Fault {
-        line: line + 1,
-        field: None,
-        message,
-        missing: false,
-    };
-    let mut found: BTreeMap<String, Field> = BTreeMap::new();
-    let mut key: Option<(String, usize)> = None;
-    let mut list: Option<Vec<String>> = None;
-    let mut depth = 0_usize;
-    let mut documents = 0_usize;
+    let mut mapping = Mapping::default();
     for event in Parser::new_from_str(yaml) {
         let (event, span) = event.map_err(|error| {
-            fault(
-                error.marker().line(),
-                format!("not readable as YAML: {}", error.info()),
-            )
+            let why = format!("not readable as YAML: {}", error.info());
+            fault_in_block(error.marker().line(), why)
         })?;
-        let line = span.start.line();
-        let put =
-            |found: &mut BTreeMap<String, Field>, (name, at): (String, usize), value: Value| {
-                if found.contains_key(&name) {
-                    return Err(fault(at, format!("the field `{name}` stands here twice")));
-                }
-                found.insert(
-                    name,
-                    Field {
-                        value,
-                        line: at + 1,
-                    },
-                );
-                Ok(())
-            };
+        mapping.take(event, span.start.line())?;
+    }
+    Ok(mapping.fields)
+}
+
+/// A fault in a line of the block, which begins on the file's second line.
+fn fault_in_block(line: usize, message: impl Into<String>) -> Fault {
+    Fault {
+        line: line + 1,
+        field: None,
+        message: message.into(),
+        missing: false,
+    }
+}
+
+/// The one mapping that a block may hold, as far as it is read.
+#[derive(Default)]
+struct Mapping {
+    fields: BTreeMap<String, Field>,
+    /// The field whose value comes next, and its line.
+    key: Option<(String, usize)>,
+    list: Option<Vec<String>>,
+    is_open: bool,
+    documents: usize,
+}
+
+impl Mapping {
+    fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), Fault> {
+        let refused = |message: &str| Err(fault_in_block(line, message));
         match event {
-            Event::Scalar(_, _, anchor, ref tag) if anchor != 0 || tag.is_some() => {
-                return Err(fault(line, "anchors and tags are not allowed here".into()));
-            }
-            Event::Scalar(text, style, _, _) => {
-                let text = text.into_owned();
-                if let Some(items) = &mut list {
-                    items.push(text);
-                } else if depth == 0 {
-                    return Err(fault(
-                        line,
-                        format!("expected `field: value` lines, found `{text}`"),
-                    ));
-                } else if let Some(name) = key.take() {
-                    let plain = style == ScalarStyle::Plain;
-                    let text = if plain && matches!(text.as_str(), "~" | "null") {
-                        String::new()
-                    } else {
-                        text
-                    };
-                    put(&mut found, name, Value::Scalar { text, plain })?;
-                } else {
-                    key = Some((text, line));
-                }
-            }
-            Event::SequenceStart(anchor, ref tag) | Event::MappingStart(anchor, ref tag)
+            Event::Scalar(_, _, anchor, ref tag)
+            | Event::SequenceStart(anchor, ref tag)
+            | Event::MappingStart(anchor, ref tag)
                 if anchor != 0 || tag.is_some() =>
             {
-                return Err(fault(line, "anchors and tags are not allowed here".into()));
+                return refused("anchors and tags are not allowed here");
             }
-            Event::MappingStart(..) if depth == 0 => depth = 1,
-            Event::SequenceStart(..) if depth == 1 && key.is_some() && list.is_none() => {
-                list = Some(Vec::new())
+            Event::Scalar(text, style, _, _) => {
+                self.scalar(text.into_owned(), style == ScalarStyle::Plain, line)?;
+            }
+            Event::MappingStart(..) if !self.is_open => self.is_open = true,
+            Event::SequenceStart(..)
+                if self.is_open && self.key.is_some() && self.list.is_none() =>
+            {
+                self.list = Some(Vec::new());
             }
             Event::SequenceEnd => {
-                if let (Some(items), Some(name)) = (list.take(), key.take()) {
-                    put(&mut found, name, Value::List(items))?;
+                if let (Some(items), Some(name)) = (self.list.take(), self.key.take()) {
+                    self.put(name, Value::List(items))?;
                 }
             }
-            Event::MappingEnd => depth = 0,
+            Event::MappingEnd => self.is_open = false,
             Event::MappingStart(..) | Event::SequenceStart(..) => {
-                return Err(fault(
-                    line,
-                    "expected a value or a list of values, found something nested".into(),
-                ));
+                return refused("expected a value or a list of values, found something nested");
             }
-            Event::Alias(_) => return Err(fault(line, "aliases are not allowed here".into())),
+            Event::Alias(_) => return refused("aliases are not allowed here"),
             Event::DocumentStart(_) => {
-                documents += 1;
-                if documents > 1 {
-                    return Err(fault(line, "a second document begins here".into()));
+                self.documents += 1;
+                if self.documents > 1 {
+                    return refused("a second document begins here");
                 }
             }
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
         }
+        Ok(())
     }
-    Ok(found)
+
+    /// A scalar is an item of the list that is open, the value of the field before it, or the name of a field.
+    fn scalar(&mut self, text: String, plain: bool, line: usize) -> Result<(), Fault> {
+        if let Some(items) = &mut self.list {
+            items.push(text);
+        } else if !self.is_open {
+            let message = format!("expected `field: value` lines, found `{text}`");
+            return Err(fault_in_block(line, message));
+        } else if let Some(name) = self.key.take() {
+            let is_null = plain && matches!(text.as_str(), "~" | "null");
+            let text = if is_null { String::new() } else { text };
+            self.put(name, Value::Scalar { text, plain })?;
+        } else {
+            self.key = Some((text, line));
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, (name, line): (String, usize), value: Value) -> Result<(), Fault> {
+        if self.fields.contains_key(&name) {
+            let message = format!("the field `{name}` stands here twice");
+            return Err(fault_in_block(line, message));
+        }
+        let line = line + 1;
+        self.fields.insert(name, Field { value, line });
+        Ok(())
+    }
 }
 
 /// `text` with one field of its front matter set to a scalar, every other byte kept. A field that is
