@@ -75,6 +75,7 @@ pub fn check(folder: &Folder<'_>) -> Vec<Finding> {
         body_links(folder, record, &mut notes);
     }
     numbers(folder, &mut notes);
+    ids(folder, &mut notes);
     unread(folder, &mut notes);
     let mut found = notes.found;
     found.sort_by(|a, b| (&a.file, a.line, a.id).cmp(&(&b.file, b.line, b.id)));
@@ -133,8 +134,23 @@ fn unread(folder: &Folder<'_>, notes: &mut Notes<'_>) {
 }
 
 fn form(record: &Record, notes: &mut Notes<'_>) {
+    title(record, notes);
+    status(record, notes);
+    for section in record.needed().iter().filter(|s| !s.is_empty()) {
+        if !record.sections.contains(&section.to_lowercase()) {
+            notes.add(
+                Severity::Warning,
+                "section_missing",
+                (&record.file, record.title_line),
+                format!("expected a section `## {section}`, found none"),
+                format!("add `## {section}`"),
+            );
+        }
+    }
+}
+
+fn title(record: &Record, notes: &mut Notes<'_>) {
     let file = record.file.as_str();
-    let title = (file, record.title_line);
     if record.title.is_empty() {
         let expected = record.number.map_or_else(
             || "`# Title`".to_owned(),
@@ -151,7 +167,7 @@ fn form(record: &Record, notes: &mut Notes<'_>) {
         notes.add(
             Severity::Warning,
             "title_mismatch",
-            title,
+            (file, record.title_line),
             format!(
                 "the file is named `{}`, the title is `{}`",
                 record.slug(),
@@ -171,33 +187,26 @@ fn form(record: &Record, notes: &mut Notes<'_>) {
             format!("write {number} here"),
         );
     }
+}
+
+fn status(record: &Record, notes: &mut Notes<'_>) {
     let is_optional = record.status_text.is_empty() && record.has_madr_sections();
-    if record.status.is_none() && !is_optional {
-        let found = if record.status_text.is_empty() {
-            "none".to_owned()
-        } else {
-            format!("`{}`", record.status_text)
-        };
-        let known: Vec<&str> = Status::ALL.iter().map(|status| status.name()).collect();
-        notes.add(
-            Severity::Error,
-            "status_unknown",
-            (file, record.status_line),
-            format!("expected a status of {}, found {found}", known.join(", ")),
-            "write one of them here",
-        );
+    if record.status.is_some() || is_optional {
+        return;
     }
-    for section in record.needed().iter().filter(|s| !s.is_empty()) {
-        if !record.sections.contains(&section.to_lowercase()) {
-            notes.add(
-                Severity::Warning,
-                "section_missing",
-                title,
-                format!("expected a section `## {section}`, found none"),
-                format!("add `## {section}`"),
-            );
-        }
-    }
+    let found = if record.status_text.is_empty() {
+        "none".to_owned()
+    } else {
+        format!("`{}`", record.status_text)
+    };
+    let known: Vec<&str> = Status::ALL.iter().map(|status| status.name()).collect();
+    notes.add(
+        Severity::Error,
+        "status_unknown",
+        (&record.file, record.status_line),
+        format!("expected a status of {}, found {found}", known.join(", ")),
+        "write one of them here",
+    );
 }
 
 /// Whether file name and title say the same: by our rule, or by the letters that any tool keeps.
@@ -259,76 +268,76 @@ fn pin(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
 }
 
 fn links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
-    let says = |record: &Record, verb: &str, of: &Record| {
-        record
-            .links
-            .iter()
-            .any(|link| link.key() == verb_key(verb) && link.names(of))
-    };
     for link in &record.links {
-        let at = (record.file.as_str(), link.line);
-        let target = folder.records.iter().find(|other| link.names(other));
-        let Some(target) = target else {
-            notes.add(
+        match folder.records.iter().find(|other| link.names(other)) {
+            None => notes.add(
                 Severity::Error,
                 "link_broken",
-                at,
+                (&record.file, link.line),
                 format!("{} {}: there is no such record", link.verb, named(link)),
                 hint![
                     "mend the link, or remove it: ",
                     command!("adr list"),
                     " shows what is there"
                 ],
-            );
-            continue;
-        };
-        // A draft's links are wishes: promotion writes the other side.
-        if record.is_draft() {
-            continue;
-        }
-        let Some(other) = reverse(&link.verb) else {
-            continue;
-        };
-        if !says(target, other, record) {
-            let is_supersede = verb_key(&link.verb).starts_with("supersede");
-            let (old, new) = match verb_key(&link.verb).as_str() {
-                "supersededby" => (record, target),
-                _ => (target, record),
-            };
-            // What a record supersedes stands until the record is accepted.
-            let is_open = matches!(new.status, None | Some(Status::Proposed | Status::Draft));
-            if is_supersede && is_open && new.file == record.file {
-                continue;
-            }
-            let fix = if is_supersede {
-                command!("adr supersede {} {}", old.word(), new.word())
-            } else {
-                command!(
-                    "adr link {} \"{}\" {}",
-                    record.label(),
-                    link.verb,
-                    target.label()
-                )
-            };
-            notes.add(
-                if is_supersede {
-                    Severity::Error
-                } else {
-                    Severity::Warning
-                },
-                "link_one_sided",
-                at,
-                format!(
-                    "{} {}, but {} does not say `{other} {}`",
-                    link.verb,
-                    target.label(),
-                    target.file,
-                    record.label()
-                ),
-                fix,
-            );
+            ),
+            // A draft's links are wishes: promotion writes the other side.
+            Some(_) if record.is_draft() => {}
+            Some(target) => other_side(record, link, target, notes),
         }
     }
+    superseded(record, notes);
+}
+
+/// A link is said by both of its records.
+fn other_side(record: &Record, link: &Link, target: &Record, notes: &mut Notes<'_>) {
+    let Some(other) = reverse(&link.verb) else {
+        return;
+    };
+    let key = verb_key(other);
+    let says = |back: &Link| back.key() == key && back.names(record);
+    if target.links.iter().any(says) {
+        return;
+    }
+    let is_supersede = verb_key(&link.verb).starts_with("supersede");
+    let (old, new) = match verb_key(&link.verb).as_str() {
+        "supersededby" => (record, target),
+        _ => (target, record),
+    };
+    // What a record supersedes stands until the record is accepted.
+    let is_open = matches!(new.status, None | Some(Status::Proposed | Status::Draft));
+    if is_supersede && is_open && new.file == record.file {
+        return;
+    }
+    let (severity, fix) = if is_supersede {
+        let fix = command!("adr supersede {} {}", old.word(), new.word());
+        (Severity::Error, fix)
+    } else {
+        let fix = command!(
+            "adr link {} \"{}\" {}",
+            record.label(),
+            link.verb,
+            target.label()
+        );
+        (Severity::Warning, fix)
+    };
+    notes.add(
+        severity,
+        "link_one_sided",
+        (&record.file, link.line),
+        format!(
+            "{} {}, but {} does not say `{other} {}`",
+            link.verb,
+            target.label(),
+            target.file,
+            record.label()
+        ),
+        fix,
+    );
+}
+
+/// Status and links say the same of whether a record is superseded.
+fn superseded(record: &Record, notes: &mut Notes<'_>) {
     let superseded_by = record.links.iter().any(|l| l.key() == "supersededby");
     let is_superseded = record.status == Some(Status::Superseded);
     if superseded_by && !is_superseded {
@@ -387,15 +396,14 @@ fn body_links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
     }
 }
 
+/// The records of a folder by their numbers.
+type Numbers<'a> = BTreeMap<u32, Vec<&'a Record>>;
+
 fn numbers(folder: &Folder<'_>, notes: &mut Notes<'_>) {
-    let mut by_number: BTreeMap<u32, Vec<&Record>> = BTreeMap::new();
-    let mut by_id: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+    let mut by_number = Numbers::new();
     for record in folder.records {
         if let Some(number) = record.number {
             by_number.entry(number).or_default().push(record);
-        }
-        if let Some(id) = &record.id {
-            by_id.entry(id).or_default().push(record);
         }
     }
     for (number, records) in &by_number {
@@ -409,23 +417,12 @@ fn numbers(folder: &Folder<'_>, notes: &mut Notes<'_>) {
             );
         }
     }
-    for records in by_id.values() {
-        for record in records.iter().skip(1) {
-            let (severity, fix) = if record.is_draft() {
-                let fix = format!("promoted already: git rm '{}/{}'", folder.path, record.file);
-                (Severity::Warning, fix)
-            } else {
-                (Severity::Error, "remove one of the two".to_owned())
-            };
-            notes.add(
-                severity,
-                "id_taken",
-                (&record.file, 1),
-                format!("{} has the same id: it is the same record", records[0].file),
-                fix,
-            );
-        }
-    }
+    taken_elsewhere(folder, &by_number, notes);
+    gaps(&by_number, notes);
+}
+
+/// Numbers that a new record of this side and one of another branch have both.
+fn taken_elsewhere(folder: &Folder<'_>, by_number: &Numbers<'_>, notes: &mut Notes<'_>) {
     for other in folder.elsewhere {
         let ours = by_number.get(&other.number).into_iter().flatten();
         for record in ours {
@@ -451,8 +448,11 @@ fn numbers(folder: &Folder<'_>, notes: &mut Notes<'_>) {
             }
         }
     }
+}
+
+fn gaps(by_number: &Numbers<'_>, notes: &mut Notes<'_>) {
     let mut expected = by_number.keys().next().copied().unwrap_or(1).min(1);
-    for (number, records) in &by_number {
+    for (number, records) in by_number {
         if *number > expected {
             let missing = if *number - expected == 1 {
                 format!("{expected} is")
@@ -468,6 +468,32 @@ fn numbers(folder: &Folder<'_>, notes: &mut Notes<'_>) {
             );
         }
         expected = number.saturating_add(1);
+    }
+}
+
+fn ids(folder: &Folder<'_>, notes: &mut Notes<'_>) {
+    let mut by_id: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+    for record in folder.records {
+        if let Some(id) = &record.id {
+            by_id.entry(id).or_default().push(record);
+        }
+    }
+    for records in by_id.values() {
+        for record in records.iter().skip(1) {
+            let (severity, fix) = if record.is_draft() {
+                let fix = format!("promoted already: git rm '{}/{}'", folder.path, record.file);
+                (Severity::Warning, fix)
+            } else {
+                (Severity::Error, "remove one of the two".to_owned())
+            };
+            notes.add(
+                severity,
+                "id_taken",
+                (&record.file, 1),
+                format!("{} has the same id: it is the same record", records[0].file),
+                fix,
+            );
+        }
     }
 }
 

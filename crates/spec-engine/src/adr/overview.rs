@@ -226,32 +226,7 @@ pub fn write_index(text: &str, file: &str, records: &[Record]) -> Result<String>
 /// The records and their links as a Mermaid graph. A link that both sides write is one arrow.
 pub fn graph(records: &[Record]) -> String {
     let mut out = String::from("graph TD\n");
-    let name = |record: &Record| match record.number {
-        Some(number) => format!("adr{number}"),
-        None if !record.is_draft() => {
-            format!(
-                "adr_{}",
-                record.file.trim_end_matches(".md").replace('-', "_")
-            )
-        }
-        None => format!("draft_{}", record.slug().replace('-', "_")),
-    };
-    let mut seen = BTreeSet::new();
-    let mut repeated = BTreeSet::new();
-    for record in records {
-        if !seen.insert(name(record)) {
-            repeated.insert(name(record));
-        }
-    }
-    // Two records under one number are two nodes: the file tells them apart.
-    let node = |record: &Record| {
-        let name = name(record);
-        if repeated.contains(&name) {
-            format!("{name}_{}", record.slug().replace('-', "_"))
-        } else {
-            name
-        }
-    };
+    let nodes = Nodes::of(records);
     for record in records {
         let title = record
             .title
@@ -263,34 +238,74 @@ pub fn graph(records: &[Record]) -> String {
         let _ = writeln!(
             out,
             "  {}[\"{} {title}\"]:::{}",
-            node(record),
+            nodes.name(record),
             record.label(),
             record.status.map_or("unknown", Status::name)
         );
     }
-    let mut edges = BTreeSet::new();
-    for record in records {
-        for link in &record.links {
-            let Some(target) = records.iter().find(|other| link.names(other)) else {
-                continue;
-            };
-            let (from, to, verb) = match reverse(&link.verb) {
-                Some(forward) if is_reverse(&link.verb) => (target, record, forward),
-                Some(same) if verb_key(same) == link.key() && node(target) < node(record) => {
-                    (target, record, same)
-                }
-                _ => (record, target, link.verb.as_str()),
-            };
-            edges.insert((node(from), verb.to_owned(), node(to)));
-        }
-    }
-    for (from, verb, to) in edges {
+    for (from, verb, to) in edges(records, &nodes) {
         let _ = writeln!(out, "  {from} -->|{verb}| {to}");
     }
     out.push_str("  classDef accepted stroke:#2da44e\n");
     out.push_str("  classDef superseded stroke-dasharray:4\n");
     out.push_str("  classDef deprecated stroke-dasharray:4\n");
     out
+}
+
+/// The names of the graph's nodes. Two records under one number are two nodes: the file tells them apart.
+struct Nodes {
+    repeated: BTreeSet<String>,
+}
+
+impl Nodes {
+    fn of(records: &[Record]) -> Self {
+        let mut seen = BTreeSet::new();
+        let names = records.iter().map(usual_name);
+        Nodes {
+            repeated: names.filter(|name| !seen.insert(name.clone())).collect(),
+        }
+    }
+
+    fn name(&self, record: &Record) -> String {
+        let name = usual_name(record);
+        if self.repeated.contains(&name) {
+            format!("{name}_{}", record.slug().replace('-', "_"))
+        } else {
+            name
+        }
+    }
+}
+
+/// What a node is called where no other is called so.
+fn usual_name(record: &Record) -> String {
+    match record.number {
+        Some(number) => format!("adr{number}"),
+        None if !record.is_draft() => {
+            let file = record.file.trim_end_matches(".md");
+            format!("adr_{}", file.replace('-', "_"))
+        }
+        None => format!("draft_{}", record.slug().replace('-', "_")),
+    }
+}
+
+/// The arrows of the graph: from node, verb, to node.
+fn edges(records: &[Record], nodes: &Nodes) -> BTreeSet<(String, String, String)> {
+    let mut edges = BTreeSet::new();
+    for record in records {
+        for link in &record.links {
+            let Some(target) = records.iter().find(|other| link.names(other)) else {
+                continue;
+            };
+            let is_later = || nodes.name(target) < nodes.name(record);
+            let (from, to, verb) = match reverse(&link.verb) {
+                Some(forward) if is_reverse(&link.verb) => (target, record, forward),
+                Some(same) if verb_key(same) == link.key() && is_later() => (target, record, same),
+                _ => (record, target, link.verb.as_str()),
+            };
+            edges.insert((nodes.name(from), verb.to_owned(), nodes.name(to)));
+        }
+    }
+    edges
 }
 
 #[cfg(test)]

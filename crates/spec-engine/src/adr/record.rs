@@ -235,6 +235,12 @@ impl Parts {
         sections.any(|h| MADR_SECTIONS.contains(&h.text.to_lowercase().as_str()))
     }
 
+    /// A field of the front matter, with its line.
+    fn field(&self, text: &str, key: &str) -> Option<(String, usize)> {
+        let field = self.front.as_ref()?.field(key)?;
+        Some((field.value.clone(), text::line_of(text, field.span.start)))
+    }
+
     pub(super) fn title(&self) -> Option<&Heading> {
         self.headings.iter().find(|h| h.level == 1)
     }
@@ -362,95 +368,141 @@ pub(super) fn numbered(title: &str) -> Option<(u32, usize)> {
     Some((number, start + digits + skip))
 }
 
+/// What a record calls itself.
+struct Title {
+    text: String,
+    line: usize,
+    /// Its number there, with the line of it.
+    number: Option<(u32, usize)>,
+}
+
+impl Title {
+    /// The first heading; where there is none, the front matter.
+    fn of(text: &str, parts: &Parts) -> Self {
+        let number = parts.field(text, "number");
+        let number = number.and_then(|(n, line)| Some((n.parse().ok()?, line)));
+        let Some(heading) = parts.title() else {
+            let title = parts.field(text, "title");
+            let (text, line) = title.unwrap_or((String::new(), 1));
+            return Title { text, line, number };
+        };
+        let line = text::line_of(text, heading.span.start);
+        match numbered(&heading.text) {
+            Some((number, rest)) => Title {
+                text: heading.text[rest..].trim().to_owned(),
+                line,
+                number: Some((number, line)),
+            },
+            None => Title {
+                text: heading.text.clone(),
+                line,
+                number,
+            },
+        }
+    }
+}
+
+/// Where a record stands and what it refers to.
+struct Standing {
+    status: Option<Status>,
+    /// The status as it was typed.
+    text: String,
+    line: usize,
+    links: Vec<Link>,
+}
+
+impl Standing {
+    fn of(text: &str, parts: &Parts, layout: Layout, title_line: usize) -> Self {
+        let front = parts.front.as_ref();
+        let (status, line) = parts
+            .field(text, "status")
+            .unwrap_or((String::new(), title_line));
+        let mut standing = Standing {
+            status: None,
+            text: status,
+            line,
+            links: front
+                .map(|front| front_links(text, front))
+                .unwrap_or_default(),
+        };
+        standing.read_lines(text, parts, layout);
+        standing.take_link_of_status();
+        let superseded = standing.links.iter().any(|l| l.key() == "supersededby");
+        standing.status = Status::parse(&standing.text);
+        let is_unsaid = standing.text.is_empty();
+        // adr-tools takes the status line away and leaves the link.
+        if superseded && (is_unsaid || layout == Layout::Nygard) {
+            standing.status = Some(Status::Superseded);
+            if is_unsaid {
+                standing.text = "superseded".into();
+            }
+        }
+        standing
+    }
+
+    /// Reads the lines below `## Status`, or those above the first section.
+    fn read_lines(&mut self, text: &str, parts: &Parts, layout: Layout) {
+        let region = match (&parts.status_section, layout) {
+            (Some(section), _) => section.clone(),
+            (None, Layout::Bullet) => parts.head.clone(),
+            _ => return,
+        };
+        for (span, line) in text::lines(text, region) {
+            let at = text::line_of(text, span.start);
+            if let Some(value) = bullet_status(line).filter(|_| layout == Layout::Bullet) {
+                (self.text, self.line) = (value.to_owned(), at);
+            } else if let Some(link) = link_line(line) {
+                self.links.push(Link { line: at, ..link });
+            } else if layout == Layout::Nygard && self.text.is_empty() && !line.trim().is_empty() {
+                (self.text, self.line) = (line.trim().to_owned(), at);
+            }
+        }
+    }
+
+    fn take_link_of_status(&mut self) {
+        let Some(link) = link_in_status(&self.text) else {
+            return;
+        };
+        let is_same = |known: &Link| known.key() == link.key() && known.number == link.number;
+        if !self.links.iter().any(is_same) {
+            let line = self.line;
+            self.links.push(Link { line, ..link });
+        }
+    }
+}
+
+/// The date in the front matter, or on a line above the first section.
+fn date(text: &str, parts: &Parts) -> Option<String> {
+    let in_front = parts.field(text, "date").map(|(value, _)| value);
+    let in_head = || {
+        text::lines(text, parts.head.clone()).find_map(|(_, line)| {
+            let bare = line.trim().trim_start_matches(['*', '-', '+']).trim_start();
+            let (key, value) = bare.split_once(':')?;
+            key.eq_ignore_ascii_case("date")
+                .then(|| value.trim().to_owned())
+        })
+    };
+    in_front.or_else(in_head).filter(|date| !date.is_empty())
+}
+
 impl Record {
     /// Reads a file of the folder.
     pub fn read(file: &str, text: &str) -> Self {
         let parts = Parts::of(text);
         let layout = parts.layout(text);
-        let front = |key: &str| {
-            let field = parts.front.as_ref()?.field(key)?;
-            Some((field.value.clone(), text::line_of(text, field.span.start)))
-        };
         let comment = text::comment_fields(text);
         let meta = |key: &str| {
-            front(key)
-                .map(|(value, _)| value)
-                .or_else(|| {
-                    let pair = comment.iter().find(|(name, _)| name == key)?;
-                    Some(pair.1.clone())
-                })
+            let in_front = parts.field(text, key).map(|(value, _)| value);
+            let in_comment = || {
+                let pair = comment.iter().find(|(name, _)| name == key)?;
+                Some(pair.1.clone())
+            };
+            in_front
+                .or_else(in_comment)
                 .filter(|value| !value.is_empty())
         };
-        let mut inner_number = front("number").and_then(|(n, line)| Some((n.parse().ok()?, line)));
-        let (title, title_line) = match parts.title() {
-            Some(heading) => {
-                let line = text::line_of(text, heading.span.start);
-                match numbered(&heading.text) {
-                    Some((number, rest)) => {
-                        inner_number = Some((number, line));
-                        (heading.text[rest..].trim().to_owned(), line)
-                    }
-                    None => (heading.text.clone(), line),
-                }
-            }
-            None => front("title").unwrap_or((String::new(), 1)),
-        };
-        let mut links = parts
-            .front
-            .as_ref()
-            .map(|front| front_links(text, front))
-            .unwrap_or_default();
-        let mut status_text = String::new();
-        let mut status_line = title_line;
-        if let Some((value, line)) = front("status") {
-            (status_text, status_line) = (value, line);
-        }
-        let regions = match (&parts.status_section, layout) {
-            (Some(section), _) => Some(section.clone()),
-            (None, Layout::Bullet) => Some(parts.head.clone()),
-            _ => None,
-        };
-        for (span, line) in regions
-            .into_iter()
-            .flat_map(|region| text::lines(text, region))
-        {
-            let at = text::line_of(text, span.start);
-            if let Some(value) = bullet_status(line).filter(|_| layout == Layout::Bullet) {
-                (status_text, status_line) = (value.to_owned(), at);
-            } else if let Some(link) = link_line(line) {
-                links.push(Link { line: at, ..link });
-            } else if layout == Layout::Nygard && status_text.is_empty() && !line.trim().is_empty()
-            {
-                (status_text, status_line) = (line.trim().to_owned(), at);
-            }
-        }
-        if let Some(link) = link_in_status(&status_text)
-            && !links
-                .iter()
-                .any(|known| known.key() == link.key() && known.number == link.number)
-        {
-            links.push(Link {
-                line: status_line,
-                ..link
-            });
-        }
-        let superseded = links.iter().any(|link| link.key() == "supersededby");
-        let mut status = Status::parse(&status_text);
-        // adr-tools takes the status line away and leaves the link.
-        if superseded && (status.is_none() && status_text.is_empty() || layout == Layout::Nygard) {
-            status = Some(Status::Superseded);
-            if status_text.is_empty() {
-                status_text = "superseded".into();
-            }
-        }
-        let date = front("date").map(|(value, _)| value).or_else(|| {
-            text::lines(text, parts.head.clone()).find_map(|(_, line)| {
-                let bare = line.trim().trim_start_matches(['*', '-', '+']).trim_start();
-                let (key, value) = bare.split_once(':')?;
-                key.eq_ignore_ascii_case("date")
-                    .then(|| value.trim().to_owned())
-            })
-        });
+        let title = Title::of(text, &parts);
+        let standing = Standing::of(text, &parts, layout, title.line);
         let sections = parts
             .headings
             .iter()
@@ -461,17 +513,17 @@ impl Record {
             file: file.to_owned(),
             number: number_of(file),
             id: meta("id"),
-            title,
+            title: title.text,
             layout,
-            status,
-            status_text,
-            date: date.filter(|date| !date.is_empty()),
+            status: standing.status,
+            status_text: standing.text,
+            date: date(text, &parts),
             session: meta("session"),
-            links,
+            links: standing.links,
             frozen: meta("frozen"),
-            status_line,
-            title_line,
-            inner_number,
+            status_line: standing.line,
+            title_line: title.line,
+            inner_number: title.number,
             sections,
             text: text.to_owned(),
         }
