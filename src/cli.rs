@@ -16,6 +16,7 @@ pub(crate) use task::TaskCommand;
 
 use crate::cmd;
 use crate::flow::amend::as_policy_wants;
+use crate::flow::begin;
 use crate::flow::{Context, pager};
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::error::ErrorKind;
@@ -589,6 +590,13 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
             for blocker in &mut failure.blockers {
                 blocker.help = wanted(std::mem::take(&mut blocker.help));
             }
+        }
+        // What begins is no way for somebody without a name.
+        if failure.code == Code::NotInitialised
+            && let Ok(ctx) = open()
+            && ctx.reader().is_none()
+        {
+            failure.help = Some(begin::nobody());
         }
         failure
     })

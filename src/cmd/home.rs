@@ -1,41 +1,53 @@
-//! `git loopx` alone: where am I. The session of this branch, else the sessions, else how to begin.
+//! `git loopx` alone: where am I. The session that `status` shows where whoever asks is in it, else the sessions and what
+//! `next` says, else how to begin.
 
 use crate::cli::Exit;
+use crate::flow;
 use crate::flow::Context;
 use crate::ui::{Ui, style};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::command;
+use loopx_rules::next::Advised;
 use serde_json::json;
 
 pub(crate) fn home(ctx: Result<Context>, ui: &mut Ui) -> Result<Exit> {
     let ctx = match ctx {
         Ok(ctx) => ctx,
         Err(failure) if failure.code == Code::RepositoryMissing => {
-            begin(&Hint::git("init"), ui);
+            begin(&flow::begin::outside(), ui);
             return Ok(Exit::Done);
         }
         Err(failure) => return Err(failure),
     };
-    match ctx.is_in_session() {
-        Ok(true) => super::status::status(&ctx, ui),
-        Ok(false) => super::list::list(super::list::ListArgs::default(), &ctx, ui),
-        Err(Failure {
-            code: Code::NotInitialised,
-            ..
-        }) => {
-            begin(&command!("init"), ui);
-            Ok(Exit::Done)
-        }
-        Err(failure) => Err(failure),
-    }
+    let advised = match flow::next::is_here(&ctx) {
+        Ok(true) => return super::status::status(&ctx, ui),
+        Ok(false) => flow::next::of(&ctx)?.advised,
+        Err(failure) => match failure.code {
+            Code::NotInitialised => {
+                begin(&flow::begin::begin(&ctx)?, ui);
+                return Ok(Exit::Done);
+            }
+            Code::NoActiveSession => flow::begin::begin(&ctx)?,
+            Code::SessionAmbiguous if ctx.wanted().is_none() => choose(failure),
+            _ => return Err(failure),
+        },
+    };
+    super::list::board(&ctx, &advised, ui)
+}
+
+/// One of several sessions is chosen as the refusal of a command says.
+fn choose(failure: Failure) -> Advised {
+    Advised::write(failure.help.unwrap_or_default())
 }
 
 /// Three lines that begin.
-fn begin(first: &Hint, ui: &mut Ui) {
+fn begin(first: &Advised, ui: &mut Ui) {
     let demo = command!("demo");
-    ui.json("home", &json!({ "next_action": first, "demo": demo }));
+    let mut body = json!({ "demo": demo });
+    super::tell_next(&mut body, first);
+    ui.json("home", &body);
     ui.out("git loopx keeps a change's workflow inside the repository that it changes");
-    ui.hint(first);
+    ui.next(first);
     let demo = ui.paint(style::HEAD, &ui.command(&demo));
     ui.out(format!(
         "to see all of it in a temporary repository: {demo}"

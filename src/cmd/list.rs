@@ -1,6 +1,7 @@
 //! `list`: the sessions as a board.
 
 use crate::cli::Exit;
+use crate::flow;
 use crate::flow::Context;
 use crate::flow::list;
 use crate::flow::list::{Board, Listed, Request};
@@ -10,6 +11,7 @@ use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
 use loopx_rules::lease::seconds_of;
+use loopx_rules::next::Advised;
 use loopx_rules::session::Ending;
 use loopx_rules::stage::Stage;
 use serde_json::json;
@@ -52,15 +54,39 @@ pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         text,
     };
     let board = list::list(ctx, &request)?;
+    let next = match (&board.sessions, request.is_filter()) {
+        (none, true) if none.is_empty() => Some(command!("list").into()),
+        (none, false) if none.is_empty() => Some(flow::begin::begin(ctx)?),
+        _ => None,
+    };
     ui.json(
         "list",
         &json!({ "sessions": board.sessions, "left_out": board.left_out }),
     );
+    show(&board, ctx, ui);
+    if let Some(next) = next {
+        ui.next(&next);
+    }
+    Ok(Exit::Done)
+}
+
+/// The sessions that go on, and what is next for somebody who is in none of them.
+pub(crate) fn board(ctx: &Context, next: &Advised, ui: &mut Ui) -> Result<Exit> {
+    let board = list::list(ctx, &Request::default())?;
+    let mut body = json!({ "sessions": board.sessions, "left_out": board.left_out });
+    super::tell_next(&mut body, next);
+    ui.json("list", &body);
+    show(&board, ctx, ui);
+    ui.next(next);
+    Ok(Exit::Done)
+}
+
+fn show(board: &Board, ctx: &Context, ui: &mut Ui) {
     if ui.is_json() {
-        return Ok(Exit::Done);
+        return;
     }
     if board.sessions.is_empty() {
-        nothing(&board, ui)
+        nothing(board, ui)
     } else {
         table(&board.sessions, ctx.repo.now(), ui)
     }
@@ -80,7 +106,6 @@ pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let repair = command!("fsck --repair");
         ui.warn(format!("some sessions are damaged; `{repair}` mends them"));
     }
-    Ok(Exit::Done)
 }
 
 fn nothing(board: &Board, ui: &mut Ui) {
@@ -98,7 +123,6 @@ fn nothing(board: &Board, ui: &mut Ui) {
             counted(left, "session")
         )),
     }
-    ui.hint(command!("start \"Fix the timeout\""));
 }
 
 /// One session as cells: marker, id, stage, who is waited for, what is next, age, title.

@@ -3,13 +3,14 @@
 use crate::cli::Exit;
 use crate::flow;
 use crate::flow::Context;
+use crate::flow::next::Asked;
 use crate::ui::Ui;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_rules::next::{Next, Waits};
 use serde_json::json;
 
 pub(crate) fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let (id, advised) = flow::next::of(ctx)?;
+    let Asked { id, advised } = flow::next::of(ctx)?;
     let failure = match &advised.next {
         Next::Command(command) => {
             ui.json("next", &json!({ "session": id, "next_action": command }));
@@ -19,15 +20,14 @@ pub(crate) fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         Next::Nothing => Failure::nothing(
             Code::NothingNext,
             format!("session {id} has ended: nothing is left to do"),
-        )
-        .help(flow::begin::way(ctx)?),
+        ),
         Next::Waits(Waits { who, what }) => Failure::waiting(
             Code::NextWaits,
             format!("session {id} waits for {who}, for {what}; no command is next"),
         ),
         Next::Write => Failure::waiting(
             Code::NextWaits,
-            format!("session {id} waits for something that you write; no command is next"),
+            format!("session {id} waits for something that no command of git loopx does"),
         ),
     };
     Err(if advised.advice.is_empty() {

@@ -1,36 +1,62 @@
-//! The command that begins a session where HEAD is. None can begin on a branch that policy protects, and in a
-//! repository without a commit the policy that lies in the worktree is the one to come.
+//! What begins a session where HEAD is: the facts of [`loopx_rules::next::begin`]. None can begin on a branch that
+//! policy protects, and in a repository without a commit the policy that lies in the worktree is the one to come.
 
 use super::context::Context;
 use super::files;
 use super::verify::policy_at;
 use loopx_base::failure::Result;
-use loopx_base::hint::{Hint, command, hint};
+use loopx_base::hint::Hint;
+use loopx_rules::next;
+use loopx_rules::next::{Advised, Ground};
 use loopx_rules::policy::{FILE, Policy};
-use loopx_rules::setup;
 
 /// The largest policy that is read.
 const LARGEST: u64 = 1 << 20;
 
-/// The command.
+/// What leads on for somebody who is in no session.
+pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
+    let is_nobody = ctx.reader().is_none();
+    let has_worktree = ctx.repo.work_dir().is_some();
+    Ok(next::begin(ground(ctx)?, is_nobody, has_worktree))
+}
+
+/// The same as a hint.
 pub(crate) fn way(ctx: &Context) -> Result<Hint> {
-    let start = command!("start \"Fix the timeout\"");
+    Ok(begin(ctx)?.into_hint())
+}
+
+/// What somebody does first whom git has no name for.
+pub(crate) fn nobody() -> Hint {
+    next::nobody().into_hint()
+}
+
+/// What leads on where there is no repository.
+pub(crate) fn outside() -> Advised {
+    next::begin(Ground::NoRepository, false, true)
+}
+
+/// Whether no session can begin on, or be bound to, the branch that is checked out.
+pub(crate) fn is_protected(ctx: &Context) -> Result<bool> {
+    Ok(matches!(
+        ground(ctx)?,
+        Ground::Protected | Ground::ProtectedUnborn
+    ))
+}
+
+fn ground(ctx: &Context) -> Result<Ground> {
+    if ctx.store()?.tip()?.is_none() {
+        return Ok(Ground::NotInitialised);
+    }
     let head = ctx.repo.head()?;
     let Some(branch) = head.branch else {
-        return Ok(start);
+        return Ok(Ground::Open);
     };
     // A policy that cannot be read is said by whoever judges by it.
     let protects = |policy: Result<Policy>| policy.is_ok_and(|policy| policy.protects(&branch));
     Ok(match &head.commit {
-        Some(_) if protects(policy_at(ctx, head.commit.as_ref())) => match ctx.repo.work_dir() {
-            Some(_) => hint!["git switch -c change, then: ", start],
-            None => hint![
-                "git branch change, then: ",
-                command!("start --branch change \"Fix the timeout\"")
-            ],
-        },
-        None if protects(to_come(ctx)) => setup::commit_of(&[FILE.to_owned()]),
-        _ => start,
+        Some(_) if protects(policy_at(ctx, head.commit.as_ref())) => Ground::Protected,
+        None if protects(to_come(ctx)) => Ground::ProtectedUnborn,
+        _ => Ground::Open,
     })
 }
 

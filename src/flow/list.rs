@@ -29,7 +29,8 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    fn is_filter(&self) -> bool {
+    /// Whether only some of the sessions are wanted.
+    pub(crate) fn is_filter(&self) -> bool {
         self.mine || self.waiting || self.stage.is_some() || self.text.is_some()
     }
 }

@@ -8,7 +8,8 @@ use super::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
-use loopx_base::prefix::{Meant, meant};
+use loopx_base::prefix;
+use loopx_rules::next::{Around, Meant, meant};
 use loopx_rules::session::Ending;
 use loopx_store::{Session, Snapshot};
 
@@ -72,6 +73,55 @@ impl Context {
         load(snapshot, &self.session_id_to_change(snapshot)?)
     }
 
+    /// The session that `git loopx`, `status` and `next` speak of, and whether whoever asks is in it.
+    pub(crate) fn asked(&self, snapshot: &Snapshot<'_>) -> Result<(Session, bool)> {
+        match meant(self.around(snapshot)?) {
+            Meant::Here(id) => Ok((load(snapshot, &id)?, true)),
+            Meant::Elsewhere(id) => {
+                *self.aside.borrow_mut() = Some(id.clone());
+                Ok((load(snapshot, &id)?, false))
+            }
+            Meant::Several(many) => Err(self.several(snapshot, &many)?),
+            Meant::Nothing => Err(self.nothing(snapshot)?),
+        }
+    }
+
+    /// The sessions around whoever asks.
+    fn around(&self, snapshot: &Snapshot<'_>) -> Result<Around> {
+        let mut around = Around {
+            called: self.called(snapshot)?,
+            ..Around::default()
+        };
+        if around.called.is_some() {
+            return Ok(around);
+        }
+        around.active = self.active(snapshot)?;
+        match around.active.as_slice() {
+            [] => {
+                let ended = self.last_ended(snapshot)?;
+                around.ended = ended.map(|session| session.state.id);
+            }
+            [only] => {
+                // One that cannot be read is refused by whoever reads it.
+                let only = snapshot.session(only).ok().flatten();
+                let bound = only.and_then(|only| only.state.branch);
+                around.is_elsewhere = bound.is_some() && bound != self.head()?.branch;
+            }
+            _ => {}
+        }
+        Ok(around)
+    }
+
+    /// The sessions that go on.
+    fn active(&self, snapshot: &Snapshot<'_>) -> Result<Vec<SessionId>> {
+        let active = snapshot.active_ids()?;
+        if active.len() > 1 {
+            unfinished(snapshot, active)
+        } else {
+            Ok(active)
+        }
+    }
+
     /// The session that is named, or bound to this branch.
     fn called(&self, snapshot: &Snapshot<'_>) -> Result<Option<SessionId>> {
         if let Some(name) = self.wanted() {
@@ -101,34 +151,38 @@ impl Context {
 
     /// The only active session.
     fn only(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
-        let mut active = snapshot.active_ids()?;
-        if active.len() > 1 {
-            active = unfinished(snapshot, active)?;
-        }
-        match active.as_slice() {
+        match self.active(snapshot)?.as_slice() {
             [only] => Ok(only.clone()),
-            [] => Err(
-                Failure::not_found(Code::NoActiveSession, self.none_is_active(snapshot)?)
-                    .help(super::begin::way(self)?),
-            ),
-            many => Err(Failure::usage(
-                Code::SessionAmbiguous,
-                format!(
-                    "{} sessions are active and none is bound to this branch: {}",
-                    many.len(),
-                    listed(many)
-                ),
-            )
-            .help(match self.head()?.branch {
-                Some(_) => hint![
-                    command!("use {}", many[0]),
-                    "  or  ",
-                    command!("status").session(&many[0])
-                ],
-                // There is no branch to bind.
-                None => command!("status").session(&many[0]),
-            })),
+            [] => Err(self.nothing(snapshot)?),
+            many => Err(self.several(snapshot, many)?),
         }
+    }
+
+    fn nothing(&self, snapshot: &Snapshot<'_>) -> Result<Failure> {
+        let said = self.none_is_active(snapshot)?;
+        Ok(Failure::not_found(Code::NoActiveSession, said).help(super::begin::way(self)?))
+    }
+
+    fn several(&self, snapshot: &Snapshot<'_>, many: &[SessionId]) -> Result<Failure> {
+        let said = format!(
+            "{} sessions are active and none is bound to this branch: {}",
+            many.len(),
+            listed(many)
+        );
+        let failure = Failure::usage(Code::SessionAmbiguous, said);
+        let Some(first) = many.first() else {
+            return Ok(failure);
+        };
+        let named = command!("status").session(first);
+        let bound = snapshot.session(first).ok().flatten();
+        Ok(
+            failure.help(match bound.and_then(|first| first.state.branch) {
+                Some(branch) => hint![self.to_branch(first, &branch)?, "  or  ", named],
+                // There is no branch to bind, or none that a session may have.
+                None if self.head()?.branch.is_none() || super::begin::is_protected(self)? => named,
+                None => hint![command!("use {first}"), "  or  ", named],
+            }),
+        )
     }
 
     /// The session that ended last on this branch.
@@ -220,9 +274,9 @@ pub(crate) fn find(snapshot: &Snapshot<'_>, name: &str) -> Result<SessionId> {
             .filter_map(|name| SessionId::parse(&name).ok())
             .collect();
     }
-    match meant(&begin, &ids, |id| id.as_str()) {
-        Meant::One(id) => Ok(id.clone()),
-        Meant::Several(many) => {
+    match prefix::meant(&begin, &ids, |id| id.as_str()) {
+        prefix::Meant::One(id) => Ok(id.clone()),
+        prefix::Meant::Several(many) => {
             let many: Vec<SessionId> = many.into_iter().cloned().collect();
             Err(Failure::usage(
                 Code::SessionAmbiguous,
@@ -234,7 +288,7 @@ pub(crate) fn find(snapshot: &Snapshot<'_>, name: &str) -> Result<SessionId> {
             )
             .help(command!("list")))
         }
-        Meant::None => Err(unknown(snapshot, &folded?)),
+        prefix::Meant::None => Err(unknown(snapshot, &folded?)),
     }
 }
 

@@ -37,19 +37,38 @@ pub(super) struct Look {
     pub(super) advised: Advised,
 }
 
+/// What `git loopx`, `status` and `next` say of where somebody is.
+pub(crate) struct Asked {
+    pub(crate) id: SessionId,
+    pub(crate) advised: Advised,
+}
+
 /// What is next in the session that is meant.
-pub(crate) fn of(ctx: &Context) -> Result<(SessionId, Advised)> {
+pub(crate) fn of(ctx: &Context) -> Result<Asked> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = match ctx.session(&snapshot) {
-        // The session of this branch has ended, and no other began.
-        Err(failure) if failure.code == Code::NoActiveSession => {
-            ctx.last_ended(&snapshot)?.ok_or(failure)?
-        }
-        meant => meant?,
-    };
-    let advised = look(ctx, &snapshot, &session)?.advised;
-    Ok((session.state.id, advised))
+    let (session, _) = ctx.asked(&snapshot)?;
+    let look = asked(ctx, &snapshot, &session)?;
+    Ok(Asked {
+        id: session.state.id,
+        advised: look.advised,
+    })
+}
+
+/// Whether whoever asks is in a session; refused where none is meant.
+pub(crate) fn is_here(ctx: &Context) -> Result<bool> {
+    let store = ctx.store()?;
+    Ok(ctx.asked(&store.snapshot()?)?.1)
+}
+
+/// Looks at the session that is meant. Behind its end another one begins.
+pub(super) fn asked(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Look> {
+    let mut look = look(ctx, snapshot, session)?;
+    let advised = &mut look.advised;
+    if advised.next == Next::Nothing && advised.advice.is_empty() {
+        advised.advice = super::begin::way(ctx)?;
+    }
+    Ok(look)
 }
 
 /// What is next after a command that changed a session. The command is done: what keeps this from being known

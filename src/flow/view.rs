@@ -150,8 +150,9 @@ pub(crate) fn status(ctx: &Context) -> Result<Status> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
-    let mut status = status_of(ctx, &snapshot, &session)?;
+    let (session, _) = ctx.asked(&snapshot)?;
+    let look = next::asked(ctx, &snapshot, &session)?;
+    let mut status = seen(ctx, &snapshot, &session, look)?;
     // A reader takes a state at its word; of one that came past this program it is looked at.
     if let Some(what) = store.fault_since_known(&snapshot, &session)? {
         let mend = command!("fsck --repair");
@@ -167,6 +168,11 @@ pub(super) fn status_of(
     snapshot: &Snapshot<'_>,
     session: &Session,
 ) -> Result<Status> {
+    let look = next::look(ctx, snapshot, session)?;
+    seen(ctx, snapshot, session, look)
+}
+
+fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -> Result<Status> {
     let Look {
         facts,
         peek,
@@ -176,7 +182,7 @@ pub(super) fn status_of(
         behind,
         remote,
         advised,
-    } = next::look(ctx, snapshot, session)?;
+    } = look;
     let view = facts.view();
     let state = &facts.state;
     let gates = gate::gates(view);

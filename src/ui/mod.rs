@@ -332,6 +332,7 @@ impl Ui {
         let advice = line(&self.command(&advised.advice));
         match &advised.next {
             Next::Write => self.wrapped("now:", &advice),
+            Next::Nothing if advised.advice.lead().is_some() => self.hint(advised.advice.clone()),
             _ if advice.is_empty() => {}
             _ => self.wrapped("", &advice),
         }

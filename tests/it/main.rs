@@ -111,6 +111,7 @@ mod next_walk;
 mod note;
 mod note_bus;
 mod note_import;
+mod one_answer;
 mod output;
 mod pager;
 mod pipeline;

@@ -11,6 +11,8 @@ use std::fmt;
 
 /// How the program is called.
 const PROGRAM: &str = "git loopx";
+/// What tells git who somebody is, which each record needs.
+pub const IDENTITY: &str = "git config --global user.name \"Your Name\" && git config --global user.email \"you@example.com\"";
 /// The place for a reason in a template: [`Hint::because`] fills it with what is known, else [`general_reason`] does.
 const REASON: &str = " --reason WHY";
 /// The one key of a hint in a document that is not printed yet.

@@ -10,6 +10,7 @@ use super::refs::Swap;
 use super::repo::{Head, Identity};
 use super::run::{Captured, Run};
 use loopx_base::failure::{Code, Failure, Kind, Result};
+use loopx_base::hint::IDENTITY;
 use loopx_base::id::Oid;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -180,10 +181,9 @@ pub(super) fn identity_unknown(said: &str) -> Failure {
         Code::IdentityUnknown,
         format!("git does not know who you are: {said}"),
     )
-    .help(
-        "git config --global user.name \"Your Name\" && git config --global user.email \"you@example.com\" \
-         (omit --global to set the identity only in this repository)",
-    )
+    .help(format!(
+        "{IDENTITY} (omit --global to set the identity only in this repository)"
+    ))
 }
 
 /// The worktree whose `HEAD` file, in one of git's own folders, is on a branch.

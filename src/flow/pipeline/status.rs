@@ -116,8 +116,8 @@ pub(crate) fn status(ctx: &Context) -> Result<StatusView> {
     }
     let mut status = of(&view, &rows);
     if status.complete {
-        let (_, advised) = crate::flow::next::of(ctx)?;
-        status.next_action = Some(advised.into_hint());
+        let asked = crate::flow::next::of(ctx)?;
+        status.next_action = Some(asked.advised.into_hint());
     }
     Ok(status)
 }

@@ -4,10 +4,12 @@
 //! nor the worktree, the branch or policy would have it refused. Where no command of ours is next, it is said
 //! who writes what, or who is waited for. What a person should know besides is advice, and no command.
 
+mod begin;
 mod build;
 mod completion;
 mod review;
 
+pub use begin::{Around, Ground, Meant, begin, meant, nobody};
 pub use completion::{Completion, Of, completion};
 pub use loopx_base::working_tree::Sequence;
 
@@ -240,11 +242,8 @@ pub fn next_action(view: View<'_>) -> Hint {
 /// What is next.
 pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
     let found = completion::led(view, here, chosen(view, here));
-    // A record has a name under it.
-    if here.is_nobody && view.state.is_active() && !matches!(found.next, Next::Waits(_)) {
-        return Advised::write(
-            "git does not know who you are: set user.name and user.email with git config",
-        );
+    if here.is_nobody {
+        return named_first(view.state, found);
     }
     match (&found.next, &here.remote) {
         // Whoever is waited for has to see what was done here.
@@ -253,6 +252,18 @@ pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
             Advised::from(command!("sync {}", remote.remote)).advice(advice)
         }
         _ => found,
+    }
+}
+
+/// What leads on for somebody whom git has no name for: a record has one under it.
+fn named_first(state: &State, found: Advised) -> Advised {
+    match &found.next {
+        Next::Waits(_) => found,
+        // What was recorded already is pushed without a name.
+        Next::Command(command) if !state.is_active() && command.command().is_none() => found,
+        Next::Nothing if found.advice.is_empty() => found,
+        Next::Nothing => Advised::nothing().advice(nobody().advice),
+        Next::Command(_) | Next::Write => nobody(),
     }
 }
 
