@@ -52,7 +52,7 @@ fn a_kept_file_that_is_torn_or_of_another_form_changes_nothing() {
         whole[..whole.len() - 1].to_vec(),
         text.replacen("\"format\":2", "\"format\":1", 1)
             .into_bytes(),
-        text.replacen("\"fold\":1", "\"fold\":9", 1).into_bytes(),
+        text.replacen("\"fold\":", "\"fold\":9", 1).into_bytes(),
         text.replacen("Part 7", "Forged", 1).into_bytes(),
     ];
     for at in (0..whole.len()).step_by(whole.len() / 12) {

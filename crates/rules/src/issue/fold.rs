@@ -6,6 +6,7 @@
 //! took away. Lines of the description merge three ways.
 
 mod brought;
+mod permitted;
 
 use super::event::{Change, IssueEvent};
 use super::limits::can_be;
@@ -123,7 +124,7 @@ struct Folding<'o> {
     /// Every text that the description had, with the place of its record.
     descriptions: Vec<(usize, String)>,
     claim: Option<(usize, Stamped<Claim>)>,
-    /// Claims that somebody made without knowing of one that came before.
+    /// Claims of somebody who knew nothing of the one that came before, or did not name it.
     beside: Vec<(usize, Stamped<Claim>)>,
     comments: Vec<Comment>,
     solutions: Vec<(usize, Proposal)>,
@@ -228,8 +229,10 @@ fn taken_back<'o>(words: impl Iterator<Item = &'o Word>) -> BTreeSet<&'o OpId> {
 
 impl Folding<'_> {
     fn event(&mut self, id: &IssueId, at: usize, event: &IssueEvent) {
-        let changes = event.changes().iter();
-        for change in changes.filter(|change| can_be(id, change)) {
+        for change in event.changes() {
+            if !can_be(id, change) || !self.is_permitted(at, event, change) {
+                continue;
+            }
             match Effect::of(change) {
                 Effect::Write(field) => self.write(at, field, change.clone()),
                 Effect::Put(member) => self.members.entry(member).or_default().push(at),
@@ -260,7 +263,12 @@ impl Folding<'_> {
     }
 
     fn claimed(&mut self, at: usize, claim: &Claim) {
+        let passes_over = self.passes_over(at, claim);
         let claim = recorded(self.ops[at], claim.clone());
+        if passes_over {
+            self.beside.push((at, claim));
+            return;
+        }
         self.beside.retain(|(other, _)| !self.cause.saw(at, *other));
         match &self.claim {
             // Of two that knew nothing of each other the earlier one has it.

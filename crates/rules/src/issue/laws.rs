@@ -45,7 +45,12 @@ impl Knows {
         newest.map(|op| op.op.clone()).collect()
     }
 
+    /// Whoever writes gives a reason, as everybody does who ends an issue.
     fn write(&mut self, who: usize, body: impl Into<Body>) {
+        self.write_for(who, Some("as agreed"), body);
+    }
+
+    fn write_for(&mut self, who: usize, reason: Option<&str>, body: impl Into<Body>) {
         let seq = self.ops.iter().map(|op| op.seq).max().unwrap_or(0) + 1;
         let draft = Draft {
             seq,
@@ -55,7 +60,7 @@ impl Knows {
             at: "2026-01-01T00:00:00Z".to_owned(),
             by: Person::parse(&format!("P{who} <p{who}@x>")),
             committer: None,
-            reason: None,
+            reason: reason.map(str::to_owned),
             writes: BTreeMap::new(),
             others: BTreeMap::new(),
             body: body.into(),
@@ -328,4 +333,88 @@ fn what_no_command_could_have_written_changes_nothing() {
     let read = fold(&id(), &ada.ops).expect("an issue");
     assert_eq!(read.texts.solutions.len(), 1);
     assert_eq!(read.texts.solutions[0].scored, None);
+}
+
+fn claim(who: &str, over: Option<&str>) -> IssueEvent {
+    use crate::lease::{Claim, Over};
+    let by = Person::parse("P <p@x>");
+    IssueEvent::Claimed {
+        claim: Claim {
+            owner: who.to_owned(),
+            agent: None,
+            seconds: 60,
+            over: over.map(|owner| Over {
+                owner: owner.to_owned(),
+                agent: None,
+                signed: crate::session::Signed {
+                    by,
+                    at: "2026-01-01T00:00:00Z".to_owned(),
+                },
+                alive: false,
+            }),
+        },
+    }
+}
+
+fn holder(issue: &Issue) -> Option<&str> {
+    (issue.claim.as_ref()).map(|claim| claim.value.owner.as_str())
+}
+
+#[test]
+fn e5_an_issue_ends_for_a_reason_alone() {
+    for reason in [None, Some(" ")] {
+        let mut ada = play(&[]).swap_remove(0);
+        ada.write_for(0, reason, change(Change::Status(Status::Resolved)));
+        assert_eq!(ada.issue().status, Status::Open);
+        ada.write(0, change(Change::Status(Status::Resolved)));
+        assert_eq!(ada.issue().status, Status::Resolved);
+    }
+}
+
+#[test]
+fn e5_an_issue_is_in_progress_by_a_claim_or_a_session_alone() {
+    let mut ada = play(&[]).swap_remove(0);
+    ada.write(0, change(Change::Status(Status::InProgress)));
+    assert_eq!(ada.issue().status, Status::Open);
+    ada.write(0, claim("ada", None));
+    assert_eq!(ada.issue().status, Status::InProgress);
+}
+
+#[test]
+fn e5_a_claim_that_names_nobody_does_not_take_over_from_whom_its_writer_knew() {
+    let mut ada = play(&[]).swap_remove(0);
+    ada.write(0, claim("ada", None));
+    let before = ada.clone();
+    ada.write(1, claim("bob", None));
+    assert_eq!(holder(&ada.issue()), Some("ada"));
+    assert!(ada.issue().apart_in("claim").is_some());
+    // It is settled as two claims are that were made apart.
+    ada.write(2, claim("eve", Some("ada")));
+    assert_eq!(holder(&ada.issue()), Some("eve"));
+    assert!(ada.issue().apart_in("claim").is_none());
+    let mut renewed = before;
+    renewed.write(0, claim("ada", None));
+    assert!(renewed.issue().apart_in("claim").is_none());
+}
+
+#[test]
+fn e5_what_is_said_of_an_unknown_solution_changes_nothing() {
+    let unknown = OpId::parse(blob(b"nothing").expect("an id").as_str()).expect("an id");
+    let mut ada = play(&[]).swap_remove(0);
+    let before = ada.issue();
+    for said in [
+        Change::Bind(Some(unknown.clone())),
+        Change::Fail(unknown.clone()),
+        Change::Reject {
+            solution: unknown,
+            rejected: true,
+        },
+    ] {
+        ada.write(0, change(said));
+    }
+    let after = ada.read();
+    assert_eq!((after.issue.bound, after.texts.failures.len()), (None, 0));
+    ada.write(0, claim("ada", None));
+    ada.write(0, IssueEvent::Released {});
+    assert_eq!(ada.issue().status, before.status);
 }

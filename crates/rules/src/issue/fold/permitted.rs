@@ -1,0 +1,54 @@
+//! Which changes some command could have written, given the records that their writer had. Plain git can push any record:
+//! one that no command writes changes nothing. It must not know what the change would do.
+
+use super::Folding;
+use crate::issue::Status;
+use crate::issue::event::{Change, IssueEvent};
+use crate::lease::Claim;
+use loopx_base::id::OpId;
+
+impl Folding<'_> {
+    /// Whether some command could have written this change in the record at this place.
+    pub(super) fn is_permitted(&self, at: usize, event: &IssueEvent, change: &Change) -> bool {
+        match change {
+            Change::Status(status) => self.is_status_permitted(at, event, *status),
+            Change::Bind(Some(solution))
+            | Change::Score { solution, .. }
+            | Change::Reject { solution, .. }
+            | Change::Fail(solution) => self.knew_solution(at, solution),
+            _ => true,
+        }
+    }
+
+    /// An issue ends for a reason, and is in progress by a claim or by a session. An import makes it as it was elsewhere.
+    fn is_status_permitted(&self, at: usize, event: &IssueEvent, status: Status) -> bool {
+        if matches!(event, IssueEvent::Created { .. }) {
+            return true;
+        }
+        if status.is_final() {
+            let reason = self.ops[at].reason.as_deref();
+            return reason.is_some_and(|reason| !reason.trim().is_empty());
+        }
+        let begins = |change: &Change| matches!(change, Change::Session(_));
+        status != Status::InProgress || event.changes().iter().any(begins)
+    }
+
+    fn knew_solution(&self, at: usize, solution: &OpId) -> bool {
+        let mut known = self.solutions.iter();
+        known.any(|(other, _)| self.ops[*other].op == *solution && self.cause.saw(at, *other))
+    }
+
+    /// Whether a claim passes over one that its writer knew: `take` names the holder from whom it takes.
+    pub(super) fn passes_over(&self, at: usize, claim: &Claim) -> bool {
+        let Some((held, holder)) = &self.claim else {
+            return false;
+        };
+        let is_named = |token: &String| *token == holder.value.owner;
+        self.cause.saw(at, *held)
+            && !is_named(&claim.owner)
+            && !claim
+                .over
+                .as_ref()
+                .is_some_and(|over| is_named(&over.owner))
+    }
+}
