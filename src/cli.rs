@@ -12,7 +12,7 @@ pub use help::described;
 pub(crate) use issue::IssueCommand;
 pub(crate) use issue_more::{QueueCommand, SolutionCommand};
 pub(crate) use roadmap::RoadmapCommand;
-pub(crate) use task::TaskCommand;
+pub(crate) use task::{TaskCommand, TaskDomainCommand};
 
 use crate::cmd;
 use crate::flow::amend::as_policy_wants;

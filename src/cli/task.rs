@@ -2,6 +2,7 @@
 
 use crate::cmd;
 use clap::Subcommand;
+use cmd::task::domain;
 
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
@@ -27,6 +28,17 @@ pub enum TaskCommand {
     Edit(Box<cmd::task::edit::EditArgs>),
     Move(cmd::task::place::MoveArgs),
     Check(cmd::task::check::CheckArgs),
+    Conflicts(cmd::task::conflicts::ConflictsArgs),
+    /// Parts of the list that people own, each with the numbers of its tasks
+    #[command(subcommand)]
+    Domain(TaskDomainCommand),
     Import(cmd::task::import::ImportArgs),
     Export(cmd::task::export::ExportArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TaskDomainCommand {
+    Add(domain::AddArgs),
+    #[command(visible_alias = "ls")]
+    List(domain::ListArgs),
 }

@@ -89,6 +89,9 @@ fn tell(ui: &mut Ui, impact: &Impact) {
         let title = line(&one.title);
         ui.out(format!("falls    {} ({})  {title}", one.task, one.status));
     }
+    for name in &impact.domains {
+        ui.out(format!("domain   {}", line(name)));
+    }
     for one in &impact.kept {
         ui.out(format!("stays    {}, and {} appears", one.goal, one.anew));
     }

@@ -24,6 +24,7 @@ pub(crate) mod coverage;
 pub(crate) mod delta;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod domains;
 pub(crate) mod drift;
 pub mod driver;
 pub(crate) mod effective_target;

@@ -2,6 +2,7 @@
 //! that every artifact takes; what becomes of a task is the business of its records.
 
 use super::context::Context;
+use super::domains;
 use super::transaction::texts_here;
 use super::working::{self, Put};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
@@ -108,7 +109,7 @@ pub(crate) fn add(
         require_place(file, place)?;
         let id = match &id {
             Some(id) => id.clone(),
-            None => free_id(file)?,
+            None => domains::free_id(file, changes)?,
         };
         if let Some(known) = file.node(&id) {
             return Err(Failure::usage(
@@ -120,7 +121,9 @@ pub(crate) fn add(
         let [name, title] = [id.as_str(), title].map(serde_json::Value::from);
         let line = format!("{{\"id\":{name},\"title\":{title}}}");
         let line = edit::with(&line, changes).map_err(odd)?;
-        Ok((edit::add(text, file, &line, place), id))
+        let text = edit::add(text, file, &line, place);
+        require_placed(&text, &id)?;
+        Ok((text, id))
     })
 }
 
@@ -134,8 +137,18 @@ pub(crate) fn set(
     rewrite(ctx, reason, |text, file| {
         let node = find(file, id)?;
         let text = edit::set(text, node, changes).map_err(odd)?;
+        if changes.iter().any(|change| change.field == "domain") {
+            require_placed(&text, &node.id)?;
+        }
         Ok((text, node.id.clone()))
     })
+}
+
+/// Refuses a task that would not stand in the domain that it names.
+fn require_placed(text: &str, id: &TaskId) -> Result<()> {
+    let file = file::read_anyway(text);
+    file.node(id)
+        .map_or(Ok(()), |node| domains::require_placed(&file, node))
 }
 
 /// Puts a task into another place.
@@ -234,7 +247,7 @@ fn behind(text: &str, lines: &[String]) -> String {
 
 /// Changes the list, and saves it. A list that would be none is not written; one that is none already has to be mended
 /// by hand first.
-fn rewrite<T>(
+pub(super) fn rewrite<T>(
     ctx: &Context,
     reason: Option<String>,
     change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
@@ -334,12 +347,12 @@ pub(super) fn invalid(findings: &[Finding], verb: &str) -> Failure {
     .blockers(blockers)
 }
 
-fn odd(message: String) -> Failure {
+pub(super) fn odd(message: String) -> Failure {
     Failure::refused(Code::TaskListInvalid, message)
         .help(command!("edit {}", Artifact::TaskList.path()))
 }
 
-fn find<'f>(file: &'f TaskFile, id: &TaskId) -> Result<&'f Node> {
+pub(super) fn find<'f>(file: &'f TaskFile, id: &TaskId) -> Result<&'f Node> {
     file.node(id).ok_or_else(|| {
         let ids = file.nodes.iter().map(|node| node.id.as_str());
         let near = loopx_base::nearest(id.as_str(), ids.take(2_000));
@@ -359,11 +372,4 @@ fn require_place(file: &TaskFile, place: &Place) -> Result<()> {
         Place::Before(id) | Place::After(id) => find(file, id).map(drop),
         Place::First | Place::End => Ok(()),
     }
-}
-
-fn free_id(file: &TaskFile) -> Result<TaskId> {
-    let ids = (1..).filter_map(|number: u32| TaskId::parse(&format!("TASK-{number:03}")));
-    let mut free = ids.filter(|id| file.place(id).is_none());
-    free.next()
-        .ok_or_else(|| Failure::internal(Code::TaskListInvalid, "no id is free"))
 }

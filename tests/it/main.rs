@@ -183,6 +183,7 @@ mod task;
 mod task_amend;
 mod task_cases;
 mod task_decide;
+mod task_domains;
 mod task_list;
 mod task_outputs;
 mod task_races;

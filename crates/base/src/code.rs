@@ -1176,6 +1176,12 @@ codes! {
         "Sessions that are archived together are bound to different branches.";
     TaskCapReached "task_cap_reached" [Refused]
         "A task failed as often as it may be tried.";
+    TaskConflictUnknown "task_conflict_unknown" [Nothing]
+        "Two tasks have no conflict that somebody could accept.";
+    TaskDomainFull "task_domain_full" [Refused]
+        "Every id of a domain of tasks is taken.";
+    TaskDomainsMany "task_domains_many" [Refused]
+        "The list has as many domains as it may have.";
     TaskHeld "task_held" [Waiting]
         "Somebody has the task.";
     TaskListEmpty "task_list_empty" [Refused]

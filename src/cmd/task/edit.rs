@@ -11,19 +11,23 @@ use loopx_rules::task::file::edit::Change;
 use serde_json::json;
 
 /// Fields that can be taken out of a task.
-const OPTIONAL: [&str; 16] = [
+const OPTIONAL: [&str; 20] = [
     "description",
     "kind",
     "type",
     "priority",
     "effort",
     "role",
+    "domain",
+    "conflict_risk",
+    "accepts",
     "skill",
     "stage",
     "parent",
     "depends_on",
     "waits",
     "files",
+    "exclusive",
     "outputs",
     "scenarios",
     "convergence.criteria",

@@ -4,7 +4,7 @@ use clap::builder::PossibleValuesParser;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_rules::task::file::edit::{Change, Place};
 use loopx_rules::task::file::{EFFORTS, STAGES, TYPES, priorities};
-use loopx_rules::task::node::{NodeKind, TaskId};
+use loopx_rules::task::node::{NodeKind, Risk, TaskId};
 use serde_json::{Value, json};
 
 /// The fields of a task. An option that can be given several times replaces the whole list.
@@ -28,6 +28,12 @@ pub(crate) struct FieldArgs {
     /// Who does it, where only some may
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
+    /// The part of the work that it belongs to; see `task domain`
+    #[arg(long, value_name = "DOMAIN")]
+    domain: Option<String>,
+    /// How likely others change the same files
+    #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(Risk::WORDS))]
+    conflict_risk: Option<String>,
     /// The stage that waits for it (default: build)
     #[arg(long, value_name = "STAGE", value_parser = PossibleValuesParser::new(STAGES))]
     stage: Option<String>,
@@ -61,6 +67,9 @@ pub(crate) struct FieldArgs {
     /// A file that it has to leave
     #[arg(long, value_name = "PATH")]
     output: Vec<String>,
+    /// Something that only one task can have at a time
+    #[arg(long, value_name = "NAME")]
+    exclusive: Vec<String>,
     /// A file that it touches
     #[arg(long, value_name = "PATH")]
     file: Vec<String>,
@@ -90,19 +99,22 @@ impl FieldArgs {
             Some(what) => Some(json!({"manual": what})),
             None => list(&self.command).map(|argv| json!({"cmd": argv})),
         };
-        let given: [(&'static str, Option<Value>); 16] = [
+        let given: [(&'static str, Option<Value>); 19] = [
             ("description", text(&self.description)),
             ("kind", text(&self.kind)),
             ("type", text(&self.work)),
             ("priority", text(&self.priority)),
             ("effort", text(&self.effort)),
             ("role", text(&self.role)),
+            ("domain", text(&self.domain)),
+            ("conflict_risk", text(&self.conflict_risk)),
             ("skill", text(&self.skill)),
             ("stage", text(&self.stage)),
             ("parent", text(&self.parent)),
             ("depends_on", list(&self.depends_on)),
             ("waits", self.waits()),
             ("files", list(&self.file)),
+            ("exclusive", list(&self.exclusive)),
             ("outputs", list(&self.output)),
             ("scenarios", list(&self.scenario)),
             ("convergence.criteria", list(&self.criterion)),
@@ -144,10 +156,10 @@ impl FieldArgs {
 
 /// Two words with a colon between them.
 #[derive(Clone, Debug)]
-struct Pair(String, String);
+pub(super) struct Pair(pub(super) String, pub(super) String);
 
 /// Reads two words; no branch and no session has a colon in its name.
-fn pair(text: &str) -> std::result::Result<Pair, String> {
+pub(super) fn pair(text: &str) -> std::result::Result<Pair, String> {
     match text.split_once(':') {
         Some((first, second)) if !first.is_empty() && !second.is_empty() => {
             Ok(Pair(first.to_owned(), second.to_owned()))

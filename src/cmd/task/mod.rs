@@ -2,7 +2,9 @@
 
 pub(crate) mod add;
 pub(crate) mod check;
+pub(crate) mod conflicts;
 pub(crate) mod decide;
+pub(crate) mod domain;
 pub(crate) mod done;
 pub(crate) mod edit;
 pub(crate) mod export;
@@ -46,6 +48,8 @@ pub(crate) fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Ex
         TaskCommand::Edit(args) => edit::run(*args, ctx, ui),
         TaskCommand::Move(args) => place::run(args, ctx, ui),
         TaskCommand::Check(args) => check::run(&args, ctx, ui),
+        TaskCommand::Conflicts(args) => conflicts::run(args, ctx, ui),
+        TaskCommand::Domain(command) => domain::run(command, ctx, ui),
         TaskCommand::Import(args) => import::run(args, ctx, ui),
         TaskCommand::Export(args) => export::run(&args, ctx, ui),
     }

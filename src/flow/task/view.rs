@@ -17,7 +17,7 @@ use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait};
-use loopx_rules::task::node::{Node, OnComplete, TaskId};
+use loopx_rules::task::node::{Node, OnComplete, Risk, TaskId};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::{Aside, Status, Step, TaskFacts};
 use serde::Serialize;
@@ -45,6 +45,11 @@ pub(crate) struct Row {
     pub title: String,
     pub kind: &'static str,
     pub role: Option<String>,
+    /// The part of the work that it belongs to, and how likely others change the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub domain: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conflict_risk: Option<Risk>,
     pub priority: u32,
     pub status: Status,
     /// No record speaks of it: it is done by what passed on this code.
@@ -390,6 +395,8 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
         title: node.title.clone(),
         kind: node.kind.as_str(),
         role: node.role.clone(),
+        domain: node.domain().map(str::to_owned),
+        conflict_risk: node.shared.as_ref().and_then(|shared| shared.risk),
         priority: node.priority,
         by_evidence: node.gate.is_none()
             && status == Status::Completed

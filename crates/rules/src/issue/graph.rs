@@ -309,6 +309,7 @@ fn node(
         waits: Vec::new(),
         parent: parent.map(TaskId::of_issue),
         files: Vec::new(),
+        shared: None,
         scenarios: Vec::new(),
         criteria: Vec::new(),
         verification: None,

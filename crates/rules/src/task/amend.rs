@@ -10,6 +10,7 @@ use crate::session::{Approval, State};
 use loopx_base::id::Oid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an amendment did to the list, as its record says it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +129,9 @@ pub struct Impact {
     pub dropped: Vec<Fallen>,
     pub kept: Vec<Kept>,
     pub barred: Vec<Barred>,
+    /// Domains that appear, change or fall.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub domains: Vec<String>,
 }
 
 impl Impact {
@@ -171,7 +175,10 @@ pub fn weigh(
 ) -> Result<(Impact, String), String> {
     let old = read_anyway(before);
     let new = readable(after)?;
-    let mut impact = Impact::default();
+    let mut impact = Impact {
+        domains: domains(&old, &new),
+        ..Impact::default()
+    };
     let mut kept = Vec::new();
     for (at, node) in new.nodes.iter().enumerate() {
         let Some(place) = old.place(&node.id) else {
@@ -242,6 +249,18 @@ fn readable(text: &str) -> Result<TaskFile, String> {
             .map(|one| format!("{}: {}", one.line, one.message));
         said.next().unwrap_or_default()
     })
+}
+
+/// The domains that one of two lists does not have as the other has them.
+fn domains(old: &TaskFile, new: &TaskFile) -> Vec<String> {
+    let said = |file: &TaskFile| -> BTreeMap<String, String> {
+        let all = file.domains.iter();
+        all.map(|one| (one.name.clone(), one.text())).collect()
+    };
+    let [before, after] = [said(old), said(new)];
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let differs = |name: &&String| before.get(*name) != after.get(*name);
+    names.into_iter().filter(differs).cloned().collect()
 }
 
 /// The fields that two lines of one task have otherwise.
@@ -326,6 +345,7 @@ mod tests {
         said.extend(impact.dropped.iter().map(|one| format!("-{}", one.task)));
         said.extend(impact.kept.iter().map(|one| format!("={}", one.anew)));
         said.extend(impact.barred.iter().map(|one| format!("!{}", one.task)));
+        said.extend(impact.domains.iter().map(|one| format!("/{one}")));
         said.join(" ")
     }
 
@@ -348,6 +368,13 @@ mod tests {
                 "!A",
             ),
             (("{\"id\":\"C\",\"title\":\"c\"}\n", ""), "-C"),
+            (
+                (
+                    "{\"id\":\"A\"",
+                    "{\"domain\":\"d\",\"from\":1,\"to\":2}\n{\"id\":\"A\"",
+                ),
+                "/d",
+            ),
             (("{\"id\":\"C\"", "{\"id\":\"D\""), "+D -C"),
             (("{\"id\":\"G\"", "{\"id\":\"H\""), "+H !G"),
         ];

@@ -149,6 +149,34 @@ pub struct NodeFile {
     /// From the top of the repository.
     pub path: String,
     pub action: Option<String>,
+    pub risk: Option<Risk>,
+}
+
+vocabulary!(
+    /// How likely others change the same at the same time.
+    Risk {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+    }
+);
+
+/// What a node is among those of other people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shared {
+    /// The part of the work that it belongs to.
+    pub domain: Option<String>,
+    pub risk: Option<Risk>,
+    /// Conflicts that somebody accepted.
+    pub accepts: Vec<Accepted>,
+}
+
+/// A conflict that somebody accepted: both change these files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    pub task: TaskId,
+    pub files: Vec<String>,
+    pub reason: String,
 }
 
 vocabulary!(
@@ -229,6 +257,8 @@ pub struct Node {
     /// The node that it is a part of.
     pub parent: Option<TaskId>,
     pub files: Vec<NodeFile>,
+    /// Whose it is, where the list has domains, and what it may meet.
+    pub shared: Option<Box<Shared>>,
     /// `domain/requirement/scenario` of the delta that it proves.
     pub scenarios: Vec<String>,
     pub criteria: Vec<String>,
@@ -269,6 +299,18 @@ impl Node {
     pub const CAP: u32 = 3;
     /// The priority of a node that says nothing of it.
     pub const PRIORITY: u32 = 2;
+
+    /// The part of the work that it belongs to.
+    pub fn domain(&self) -> Option<&str> {
+        self.shared.as_ref()?.domain.as_deref()
+    }
+
+    /// How likely others change a file of it: as the file says, else as the node does.
+    pub fn risk(&self, path: &str) -> Option<Risk> {
+        let file = self.files.iter().find(|file| file.path == path);
+        let own = file.and_then(|file| file.risk);
+        own.or_else(|| self.shared.as_ref()?.risk)
+    }
 
     /// The files that it changes, as they were planned. A file that it only reads is not its own.
     pub fn own_files(&self) -> impl Iterator<Item = &str> + Clone {

@@ -106,8 +106,13 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         files: slice
             .files
             .into_iter()
-            .map(|path| NodeFile { path, action: None })
+            .map(|path| NodeFile {
+                path,
+                action: None,
+                risk: None,
+            })
             .collect(),
+        shared: None,
         scenarios: slice.scenarios,
         criteria: slice.acceptance_criteria,
         verification: Some(verification),

@@ -1,10 +1,12 @@
 //! Whether a list is a good plan: what can be tested, words that say nothing, files that two tasks touch at once.
 
 use super::TaskFile;
-use super::fields::{FORMS, OF_CONVERGENCE, OWN};
+use super::domain;
+use super::fields::{self, FORMS, OF_CONVERGENCE, OWN};
 use super::finding::found;
-use super::row::{Row, misspelt};
-use crate::task::node::{Node, NodeFile, NodeKind, Verification};
+use super::row::{Fields, Row, misspelt};
+use crate::task::conflict::{Kind, conflicts};
+use crate::task::node::{Node, NodeFile, NodeKind, Risk, Verification};
 use loopx_spec::Finding;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +30,6 @@ pub const TYPES: [&str; 8] = [
 /// The words of `effort`.
 pub const EFFORTS: [&str; 3] = ["small", "medium", "large"];
 const ACTIONS: [&str; 5] = ["create", "modify", "delete", "rename", "read"];
-const RISKS: [&str; 3] = ["low", "medium", "high"];
 
 /// Words that praise and say nothing.
 const VAGUE: [&str; 18] = [
@@ -143,6 +144,7 @@ pub fn check(file: &TaskFile, exists: Option<&dyn Fn(&str) -> bool>) -> Vec<Find
             found: &mut findings,
         };
         words_of(file, at, &mut row);
+        domain::check(file, node, &mut row);
         proof(node, &mut row);
         repairs(node, &mut row);
         if let Some(exists) = exists {
@@ -150,6 +152,7 @@ pub fn check(file: &TaskFile, exists: Option<&dyn Fn(&str) -> bool>) -> Vec<Find
         }
     }
     overlaps(file, &mut findings);
+    between_domains(file, &mut findings);
     findings.sort_by_key(|finding| finding.line);
     findings
 }
@@ -170,10 +173,11 @@ fn words_of(file: &TaskFile, at: usize, row: &mut Row<'_>) {
         row.word("files.action", &ACTIONS, present(entry, "action"));
         row.word(
             "files.conflict_risk",
-            &RISKS,
+            Risk::WORDS,
             present(entry, "conflict_risk"),
         );
     }
+    shared(fields, row);
     let done = fields
         .get("convergence")
         .and_then(|said| said.get("definition_of_done"));
@@ -193,6 +197,35 @@ fn words_of(file: &TaskFile, at: usize, row: &mut Row<'_>) {
                 tools.join("`, `")
             ),
         );
+    }
+}
+
+/// The domain, the risk, and the conflicts that somebody accepted.
+fn shared(fields: &Fields, row: &mut Row<'_>) {
+    row.text("domain", fields.get("domain"));
+    row.word("conflict_risk", Risk::WORDS, fields.get("conflict_risk"));
+    let expected = "a list of objects with `task`, `files` and `reason`";
+    let accepts = row.items("accepts", expected, fields.get("accepts"));
+    let odd = accepts.into_iter().flatten();
+    if odd.filter(|one| fields::accepted(one).is_none()).count() > 0 {
+        row.say(
+            "task_field_type",
+            format!("expected `accepts` as {expected}"),
+        );
+    }
+}
+
+/// Conflicts between the domains of a list. A cycle is said where the list is read.
+fn between_domains(file: &TaskFile, findings: &mut Vec<Finding>) {
+    for conflict in conflicts(file) {
+        let id = match conflict.kind {
+            Kind::Strategy => "task_conflict_strategy",
+            Kind::File if conflict.accepted.is_none() => "task_conflict_file",
+            Kind::File | Kind::Cycle => continue,
+        };
+        let mut said = found(id, conflict.line, conflict.words());
+        said.fix = conflict.help;
+        findings.push(said);
     }
 }
 
@@ -280,14 +313,15 @@ fn files(file: &TaskFile, at: usize, exists: &dyn Fn(&str) -> bool, row: &mut Ro
             .any(|one| one.path == path && one.action.as_deref() == Some("create"))
     };
     let own = file.nodes.get(at).map_or(&[][..], |node| &node.files);
-    for NodeFile { path, action } in own {
+    for NodeFile { path, action, .. } in own {
         match action.as_deref() {
             Some("create") if exists(path) => row.say(
                 "task_file_exists",
                 format!("it creates `{path}`, which is there already"),
             ),
             Some("modify" | "delete" | "rename" | "read") if !exists(path) => {
-                let is_made = ancestors(file, at)
+                let is_made = file
+                    .ancestors(at)
                     .into_iter()
                     .any(|other| creates(other, path));
                 if !is_made {
@@ -302,25 +336,11 @@ fn files(file: &TaskFile, at: usize, exists: &dyn Fn(&str) -> bool, row: &mut Ro
     }
 }
 
-/// Every node that comes before this one.
-fn ancestors(file: &TaskFile, at: usize) -> BTreeSet<usize> {
-    let mut found = BTreeSet::new();
-    let mut open = vec![at];
-    while let Some(node) = open.pop() {
-        for before in file.before(node) {
-            if found.insert(before) {
-                open.push(before);
-            }
-        }
-    }
-    found
-}
-
 /// Tasks that touch one file, and could run at the same time.
 fn overlaps(file: &TaskFile, findings: &mut Vec<Finding>) {
     let mut by_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, node) in file.nodes.iter().enumerate() {
-        for NodeFile { path, action } in &node.files {
+        for NodeFile { path, action, .. } in &node.files {
             let touching = by_path.entry(path).or_default();
             if action.as_deref() != Some("read") && touching.last() != Some(&at) {
                 touching.push(at);
@@ -358,12 +378,17 @@ fn overlaps(file: &TaskFile, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether nothing keeps two nodes, the first of which is earlier in the order, from running at once.
+/// Whether nothing keeps two nodes, the first of which is earlier in the order, from running at once. Of two domains
+/// it is a conflict of those.
 fn could_meet(file: &TaskFile, one: usize, other: usize) -> bool {
     let [a, b] = [&file.nodes[one], &file.nodes[other]];
-    let is_apart =
-        !a.parallel || !b.parallel || a.exclusive.iter().any(|name| b.exclusive.contains(name));
-    !is_apart && !ancestors(file, other).contains(&one)
+    let is_of_two_domains =
+        a.domain().is_some() && b.domain().is_some() && a.domain() != b.domain();
+    let is_apart = is_of_two_domains
+        || !a.parallel
+        || !b.parallel
+        || a.exclusive.iter().any(|name| b.exclusive.contains(name));
+    !is_apart && !file.ancestors(other).contains(&one)
 }
 
 /// The place of each node in an order in which every one stands behind those that it waits for, and otherwise as in

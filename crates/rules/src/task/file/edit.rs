@@ -36,6 +36,27 @@ pub fn add(text: &str, file: &TaskFile, line: &str, place: &Place) -> String {
     rows.concat()
 }
 
+/// The text with a line that is no task behind another one; above all others behind line 0.
+pub fn insert(text: &str, line: &str, behind: usize) -> String {
+    let mut rows = rows(text);
+    let ending = ending(text);
+    if let Some(last) = rows.last_mut()
+        && !last.ends_with('\n')
+    {
+        last.push_str(ending);
+    }
+    let mut line = format!("{line}{ending}");
+    if behind == 0
+        && let Some(first) = rows.first_mut()
+        && let Some(rest) = first.strip_prefix('\u{feff}')
+    {
+        line.insert(0, '\u{feff}');
+        *first = rest.to_owned();
+    }
+    rows.insert(behind.min(rows.len()), line);
+    rows.concat()
+}
+
 /// The text with a line in another place.
 pub fn relocate(text: &str, file: &TaskFile, node: &Node, place: &Place) -> String {
     let mut rows = rows(text);

@@ -7,13 +7,14 @@ use crate::lease::MAX_LEASE;
 use crate::policy::is_inside;
 use crate::stage::Stage;
 use crate::task::node::{
-    Edge, Node, NodeFile, NodeKind, OnComplete, OnFailed, Part, Skilled, TaskId, Turn, Verification,
+    Accepted, Edge, Node, NodeFile, NodeKind, OnComplete, OnFailed, Part, Risk, Shared, Skilled,
+    TaskId, Turn, Verification,
 };
 use loopx_spec::Finding;
 use serde_json::Value;
 
 /// Fields that this program reads.
-pub(super) const OWN: [&str; 34] = [
+pub(super) const OWN: [&str; 37] = [
     "id",
     "title",
     "description",
@@ -48,6 +49,9 @@ pub(super) const OWN: [&str; 34] = [
     "grace",
     "on_failed",
     "on_complete",
+    "domain",
+    "conflict_risk",
+    "accepts",
 ];
 
 /// Fields of other tools' lists. They stay, and mean nothing here.
@@ -144,6 +148,7 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
         waits: waits::of(fields.get("waits"), row),
         parent: other("parent", fields.get("parent"), row),
         files: files(fields.get("files"), row),
+        shared: shared(fields),
         scenarios: row.texts("scenarios", fields.get("scenarios")),
         criteria,
         verification,
@@ -322,26 +327,58 @@ fn files(value: Option<&Value>, row: &mut Row<'_>) -> Vec<NodeFile> {
     };
     let mut files = Vec::new();
     for item in items {
-        let (path, action) = match item {
-            Value::String(path) => (Some(path.clone()), None),
+        let (path, action, risk) = match item {
+            Value::String(path) => (Some(path.clone()), None, None),
             Value::Object(file) => {
                 row.names("files.", file.keys(), &OF_FILE);
                 let action = row.text("files.action", file.get("action"));
                 if !file.contains_key("path") {
                     row.say("task_field_missing", "a file of `files` has no `path`");
                 }
-                (row.text("files.path", file.get("path")), action)
+                let risk = file.get("conflict_risk").and_then(risk_of);
+                (row.text("files.path", file.get("path")), action, risk)
             }
             other => {
                 row.items("files", expected, Some(other));
-                (None, None)
+                (None, None, None)
             }
         };
         let Some(path) = path else { continue };
         inside(&path, row);
-        files.push(NodeFile { path, action });
+        files.push(NodeFile { path, action, risk });
     }
     files
+}
+
+/// The risk that a value says; what is no word of it is said by [`super::check`].
+pub(super) fn risk_of(value: &Value) -> Option<Risk> {
+    value.as_str()?.parse().ok()
+}
+
+/// The domain, the risk and the accepted conflicts. A list that was approved before they meant anything stays readable:
+/// what is wrong with them is said by [`super::check`].
+fn shared(fields: &Fields) -> Option<Box<Shared>> {
+    let domain = fields.get("domain").and_then(Value::as_str);
+    let accepts = fields.get("accepts").and_then(Value::as_array);
+    let shared = Shared {
+        domain: domain.map(str::to_owned),
+        risk: fields.get("conflict_risk").and_then(risk_of),
+        accepts: accepts.into_iter().flatten().filter_map(accepted).collect(),
+    };
+    (shared != Shared::default()).then(|| Box::new(shared))
+}
+
+/// A conflict that somebody accepted; nothing where it does not say which, in what, and why.
+pub(super) fn accepted(value: &Value) -> Option<Accepted> {
+    let text = |field: &str| value.get(field).and_then(Value::as_str);
+    let files = value.get("files").and_then(Value::as_array)?;
+    let files = files.iter().map(|file| file.as_str().map(str::to_owned));
+    let reason = text("reason").filter(|reason| !reason.trim().is_empty())?;
+    Some(Accepted {
+        task: text("task").and_then(TaskId::parse)?,
+        files: files.collect::<Option<_>>()?,
+        reason: reason.to_owned(),
+    })
 }
 
 fn paths(field: &str, value: Option<&Value>, row: &mut Row<'_>) -> Vec<String> {

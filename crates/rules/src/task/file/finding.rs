@@ -19,6 +19,18 @@ pub const FINDINGS: &[Known] = &[
         "name the thing to look at, and what has to be seen there",
     ),
     Known::new(
+        "task_conflict_file",
+        Known::ERROR,
+        "tasks of two domains change one file, and neither waits for the other",
+        "let one depend on the other, or accept it with a reason",
+    ),
+    Known::new(
+        "task_conflict_strategy",
+        Known::WARNING,
+        "tasks of several domains change one file, each with a risk of its own",
+        "agree on one way to change it",
+    ),
+    Known::new(
         "task_criteria_many",
         Known::ERROR,
         "a task has more than five criteria",
@@ -46,6 +58,30 @@ pub const FINDINGS: &[Known] = &[
         "task_dependency_unknown",
         Known::ERROR,
         "a task names another one that is not in the list",
+        "name one that is there, or add it",
+    ),
+    Known::new(
+        "task_domain_invalid",
+        Known::ERROR,
+        "a domain has no name or no range, or meets another one",
+        "write the domain as the message says",
+    ),
+    Known::new(
+        "task_domain_missing",
+        Known::WARNING,
+        "the number of a task belongs to a domain, and the task names none",
+        "name the domain, or give the task another id",
+    ),
+    Known::new(
+        "task_domain_outside",
+        Known::ERROR,
+        "the number of a task is not in the range of its domain",
+        "give the task an id of its domain",
+    ),
+    Known::new(
+        "task_domain_unknown",
+        Known::ERROR,
+        "a task names a domain that is not in the list",
         "name one that is there, or add it",
     ),
     Known::new(
@@ -170,7 +206,6 @@ pub const FINDINGS: &[Known] = &[
     ),
 ];
 
-/// A finding on a line of the list.
 /// A finding about a line of the list.
 pub fn found(id: &'static str, line: usize, message: impl Into<String>) -> Finding {
     let path = Artifact::TaskList.path();

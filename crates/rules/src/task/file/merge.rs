@@ -2,7 +2,7 @@
 //! different fields of one, never meet.
 
 use super::edit::set_field;
-use loopx_base::json_text::{Kind, Member, parse};
+use loopx_base::json_text::{Kind, Member, Node as Json, parse};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The names that stand at markers.
@@ -73,8 +73,7 @@ fn rows(text: &str) -> Option<Vec<Row<'_>>> {
     let mut keys = BTreeSet::new();
     for (_, text) in super::lines(text) {
         let root = parse(text).ok()?;
-        let id = root.get("id")?.value(text).as_str()?.to_owned();
-        let key = id.to_ascii_lowercase();
+        let (id, key) = named(&root, text)?;
         let Kind::Object(members) = &root.kind else {
             return None;
         };
@@ -95,6 +94,22 @@ fn rows(text: &str) -> Option<Vec<Row<'_>>> {
         });
     }
     Some(found)
+}
+
+/// How a line is named, and what it is looked up by: a domain has no id, and meets none.
+fn named(root: &Json, text: &str) -> Option<(String, String)> {
+    let field = |name: &str| Some(root.get(name)?.value(text).as_str()?.to_owned());
+    match (root.get("id"), field("domain")) {
+        (None, Some(name)) => {
+            let key = format!("domain {}", name.to_ascii_lowercase());
+            Some((format!("domain {name}"), key))
+        }
+        _ => {
+            let id = field("id")?;
+            let key = id.to_ascii_lowercase();
+            Some((id, key))
+        }
+    }
 }
 
 /// A field, or the parts of one that is merged part by part.

@@ -6,6 +6,7 @@
 //! on. [`check`] asks further whether it is a good plan.
 
 mod check;
+pub mod domain;
 pub mod edit;
 mod fields;
 mod finding;
@@ -24,10 +25,11 @@ pub use row::Fields;
 pub use show::{Form, markdown, values};
 pub use waits::{conditions, of_own_session};
 
+use self::domain::Domain;
 use super::node::{Node, TaskId};
 use loopx_spec::{Finding, has_errors};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 /// A line like those of the file, for messages.
 pub const EXAMPLE: &str = r#"{"id":"TASK-001","title":"...","convergence":{"criteria":["..."],"verification":{"cmd":["cargo","test"]}}}"#;
@@ -39,6 +41,8 @@ pub struct TaskFile {
     pub nodes: Vec<Node>,
     /// The fields of each node as they are written, those that nobody here knows among them.
     pub fields: Vec<Fields>,
+    /// Parts of the work, in the order of the file.
+    pub domains: Vec<Domain>,
     /// Oddities that stop nobody from reading it.
     pub warnings: Vec<Finding>,
     places: HashMap<String, usize>,
@@ -76,6 +80,25 @@ impl TaskFile {
     pub fn before(&self, at: usize) -> impl Iterator<Item = usize> {
         let edges = self.nodes.get(at).map_or(&[][..], |node| &node.depends_on);
         edges.iter().filter_map(|edge| self.place(&edge.on))
+    }
+
+    /// The places of every node that comes before this one.
+    pub fn ancestors(&self, at: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![at];
+        while let Some(node) = open.pop() {
+            for before in self.before(node) {
+                if found.insert(before) {
+                    open.push(before);
+                }
+            }
+        }
+        found
+    }
+
+    /// The places of nodes that wait for each other, the first one of each ring repeated at its end.
+    pub fn cycles(&self) -> Vec<Vec<usize>> {
+        cycles(self.nodes.len(), |at| self.before(at).collect())
     }
 }
 
@@ -117,6 +140,11 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
                 continue;
             }
         };
+        if domain::is_one(&fields) {
+            file.domains
+                .extend(domain::of(&fields, line, &mut findings));
+            continue;
+        }
         let Some(node) = fields::node(&fields, line, &mut findings) else {
             continue;
         };
@@ -125,6 +153,7 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
             file.fields.push(fields);
         }
     }
+    domain::wiring(&file, &mut findings);
     edges(&file, &mut findings);
     gate::ids(&file, &mut findings);
     waits::wiring(&file, &mut findings);
@@ -153,7 +182,10 @@ pub fn read_anyway(text: &str) -> TaskFile {
         let Ok(fields) = serde_json::from_str::<Fields>(text) else {
             continue;
         };
-        if let Some(node) = fields::node(&fields, line, &mut Vec::new()) {
+        if domain::is_one(&fields) {
+            file.domains
+                .extend(domain::of(&fields, line, &mut Vec::new()));
+        } else if let Some(node) = fields::node(&fields, line, &mut Vec::new()) {
             let place = file.nodes.len();
             file.places.entry(node.id.key()).or_insert(place);
             file.nodes.push(node);
@@ -185,7 +217,6 @@ fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
             }
         }
     }
-    let waits = |at: usize| file.before(at).collect();
     let is_part = |at: usize| {
         let parent = file.nodes.get(at).and_then(|node| node.parent.as_ref());
         parent
@@ -194,7 +225,7 @@ fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
             .collect()
     };
     let all: [(&str, Vec<Vec<usize>>); 2] = [
-        ("depend on", cycles(file.nodes.len(), waits)),
+        ("depend on", file.cycles()),
         ("are parts of", cycles(file.nodes.len(), is_part)),
     ];
     for (how, cycles) in all {

@@ -2,10 +2,10 @@
 //! line that has more than stands here, or of which anything is to be said, is read again by that module, which owns
 //! the rules and says what is wrong. So this one may only be narrower, and a test holds the two together.
 
-use super::fields::{PRIORITIES, STAGES};
+use super::fields::{PRIORITIES, STAGES, risk_of};
 use crate::policy::is_inside;
 use crate::stage::Stage;
-use crate::task::node::{Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
+use crate::task::node::{Edge, Node, NodeFile, NodeKind, OnFailed, Risk, TaskId, Verification};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
@@ -168,6 +168,14 @@ impl<'de> Deserialize<'de> for Priority {
 struct File<'t> {
     path: Cow<'t, str>,
     action: Option<Cow<'t, str>>,
+    risk: Option<Risk>,
+}
+
+impl<'t> File<'t> {
+    fn of(path: Cow<'t, str>) -> Self {
+        let (action, risk) = (None, None);
+        File { path, action, risk }
+    }
 }
 
 /// The fields of such an object.
@@ -182,8 +190,8 @@ struct FileFields<'t> {
     _changes: Option<Value>,
     #[serde(default, rename = "change")]
     _change: Option<Value>,
-    #[serde(default, rename = "conflict_risk")]
-    _conflict_risk: Option<Value>,
+    #[serde(default)]
+    conflict_risk: Option<Value>,
     #[serde(default, rename = "target")]
     _target: Option<Value>,
     #[serde(default, rename = "description")]
@@ -200,11 +208,11 @@ impl<'de: 't, 't> Deserialize<'de> for File<'t> {
             }
             fn visit_borrowed_str<E: Error>(self, path: &'de str) -> Result<File<'t>, E> {
                 let path = Cow::Borrowed(path);
-                Ok(File { path, action: None })
+                Ok(File::of(path))
             }
             fn visit_str<E: Error>(self, path: &str) -> Result<File<'t>, E> {
                 let path = Cow::Owned(path.to_owned());
-                Ok(File { path, action: None })
+                Ok(File::of(path))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<File<'t>, A::Error> {
                 let from = MapAccessDeserializer::new(map);
@@ -212,6 +220,7 @@ impl<'de: 't, 't> Deserialize<'de> for File<'t> {
                 Ok(File {
                     path: file.path.0,
                     action: file.action.0.map(|action| action.0),
+                    risk: file.conflict_risk.as_ref().and_then(risk_of),
                 })
             }
         }
@@ -238,6 +247,7 @@ pub(super) fn node(text: &str, line: usize) -> Option<Node> {
         Some(NodeFile {
             path: file.path.into_owned(),
             action: file.action.map(Cow::into_owned),
+            risk: file.risk,
         })
     })?;
     if !inside(&outputs) || !files.iter().all(|file| is_inside(&file.path)) {
@@ -262,6 +272,7 @@ pub(super) fn node(text: &str, line: usize) -> Option<Node> {
             None => None,
         },
         files,
+        shared: None,
         scenarios: owned(said.scenarios),
         criteria: owned(criteria),
         verification,

@@ -23,6 +23,7 @@ fn node(id: &str, on: &[&str]) -> Node {
         waits: Vec::new(),
         parent: None,
         files: Vec::new(),
+        shared: None,
         scenarios: Vec::new(),
         criteria: Vec::new(),
         verification: None,
@@ -57,6 +58,7 @@ fn touching(id: &str, path: &str) -> Node {
         files: vec![NodeFile {
             path: path.to_owned(),
             action: None,
+            risk: None,
         }],
         ..node(id, &[])
     }

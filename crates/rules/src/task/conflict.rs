@@ -1,0 +1,323 @@
+//! Conflicts between the domains of a list: computed from what its tasks say that they touch, and never stored. This
+//! module says what is one, how much it matters, and what leads on. It knows nothing of what happened to a task.
+
+use super::file::TaskFile;
+use super::node::{Node, Risk, TaskId};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::vocabulary::vocabulary;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+vocabulary!(
+    /// What is in conflict.
+    Kind {
+        /// Tasks of several domains wait for each other.
+        Cycle = "dependency_cycle",
+        /// Tasks of two domains change one file, and nothing says which comes first.
+        File = "file_conflict",
+        /// Tasks of several domains change one file, each with a risk of its own.
+        Strategy = "strategy_conflict",
+    }
+);
+
+vocabulary!(
+    /// How much a conflict matters.
+    Severity {
+        /// Nothing goes on.
+        Critical = "critical",
+        /// The plan is held until somebody orders the tasks, or accepts it.
+        High = "high",
+        /// It is shown.
+        Medium = "medium",
+    }
+);
+
+/// One conflict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Conflict {
+    pub kind: Kind,
+    pub severity: Severity,
+    /// Of a cycle the way round, its first one at both ends.
+    pub tasks: Vec<TaskId>,
+    pub domains: Vec<String>,
+    pub files: Vec<String>,
+    /// Why somebody accepted it.
+    pub accepted: Option<String>,
+    pub help: Hint,
+    #[serde(skip)]
+    pub line: usize,
+}
+
+/// So many tasks of one file are held against each other.
+const COMPARED: usize = 200;
+
+impl Conflict {
+    /// Whether it holds the plan.
+    pub fn holds(&self) -> bool {
+        match self.severity {
+            Severity::Critical => true,
+            Severity::High => self.accepted.is_none(),
+            Severity::Medium => false,
+        }
+    }
+
+    pub fn words(&self) -> String {
+        let ids: Vec<&str> = self.tasks.iter().map(TaskId::as_str).collect();
+        let files = self.files.join("`, `");
+        match self.kind {
+            Kind::Cycle => format!("tasks depend on each other: {}", ids.join(" -> ")),
+            Kind::File => format!(
+                "{} ({}) both change `{files}`, and neither waits for the other",
+                ids.join(" and "),
+                self.domains.join(", ")
+            ),
+            Kind::Strategy => format!(
+                "{} ({}) change `{files}`, each with a medium or high conflict risk",
+                ids.join(", "),
+                self.domains.join(", ")
+            ),
+        }
+    }
+}
+
+/// Every conflict of a list, the worst first. The list may be one that cannot be worked off.
+pub fn conflicts(file: &TaskFile) -> Vec<Conflict> {
+    let mut found = cycles(file);
+    let by_path = by_path(file);
+    found.extend(files(file, &by_path));
+    found.extend(strategies(file, &by_path));
+    found.sort_by_key(|one| (one.severity, one.kind, one.line));
+    found
+}
+
+fn domains<'f>(file: &'f TaskFile, places: &[usize]) -> BTreeSet<&'f str> {
+    let nodes = places.iter().filter_map(|at| file.nodes.get(*at));
+    nodes.filter_map(Node::domain).collect()
+}
+
+fn ids(file: &TaskFile, places: &[usize]) -> Vec<TaskId> {
+    let nodes = places.iter().filter_map(|at| file.nodes.get(*at));
+    nodes.map(|node| node.id.clone()).collect()
+}
+
+fn made(file: &TaskFile, kind: Kind, places: &[usize], help: Hint) -> Conflict {
+    let last = places.iter().max().and_then(|at| file.nodes.get(*at));
+    Conflict {
+        kind,
+        severity: match kind {
+            Kind::Cycle => Severity::Critical,
+            Kind::File => Severity::High,
+            Kind::Strategy => Severity::Medium,
+        },
+        tasks: ids(file, places),
+        domains: domains(file, places)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        files: Vec::new(),
+        accepted: None,
+        help,
+        line: last.map_or(1, |node| node.line),
+    }
+}
+
+fn cycles(file: &TaskFile) -> Vec<Conflict> {
+    let rings = file.cycles().into_iter();
+    let rings = rings.filter(|ring| domains(file, ring).len() > 1);
+    let made = |ring: Vec<usize>| {
+        let help = hint!["take one of the edges out: ", command!("edit tasks.jsonl")];
+        made(file, Kind::Cycle, &ring, help)
+    };
+    rings.map(made).collect()
+}
+
+/// The tasks with a domain that change each file, where those are of several domains.
+fn by_path(file: &TaskFile) -> BTreeMap<&str, Vec<usize>> {
+    let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let nodes = file.nodes.iter().enumerate();
+    for (at, node) in nodes.filter(|(_, node)| node.domain().is_some()) {
+        for path in node.own_files() {
+            let touching = found.entry(path).or_default();
+            if touching.last() != Some(&at) {
+                touching.push(at);
+            }
+        }
+    }
+    found.retain(|_, places| domains(file, places).len() > 1);
+    found
+}
+
+/// Two tasks, the reason why their conflict is accepted, and the files that it is about.
+type Pairs<'f> = BTreeMap<(usize, usize, Option<&'f str>), Vec<&'f str>>;
+
+fn files<'f>(file: &'f TaskFile, by_path: &BTreeMap<&'f str, Vec<usize>>) -> Vec<Conflict> {
+    let mut pairs: Pairs<'f> = BTreeMap::new();
+    for (path, places) in by_path {
+        let places = &places[..places.len().min(COMPARED)];
+        let before: HashMap<usize, BTreeSet<usize>> =
+            places.iter().map(|at| (*at, file.ancestors(*at))).collect();
+        let is_ordered = |one: usize, other: usize| {
+            before[&one].contains(&other) || before[&other].contains(&one)
+        };
+        for (later, at) in places.iter().enumerate() {
+            for other in &places[..later] {
+                let [a, b] = [&file.nodes[*other], &file.nodes[*at]];
+                if a.domain() != b.domain() && !is_ordered(*other, *at) {
+                    let accepted = accepted(a, b, path);
+                    pairs.entry((*other, *at, accepted)).or_default().push(path);
+                }
+            }
+        }
+    }
+    let conflict = |((one, other, accepted), files): ((usize, usize, Option<&str>), Vec<&str>)| {
+        let [a, b] = [&file.nodes[one], &file.nodes[other]];
+        Conflict {
+            files: files.into_iter().map(str::to_owned).collect(),
+            accepted: accepted.map(str::to_owned),
+            ..made(file, Kind::File, &[one, other], lead(a, b))
+        }
+    };
+    pairs.into_iter().map(conflict).collect()
+}
+
+/// Why somebody accepted that two tasks change a file.
+fn accepted<'f>(one: &'f Node, other: &'f Node, path: &str) -> Option<&'f str> {
+    let said = |node: &'f Node, beside: &Node| {
+        let all = node
+            .shared
+            .as_ref()
+            .map_or(&[][..], |shared| &shared.accepts);
+        let is_it = |said: &&super::node::Accepted| {
+            said.task.key() == beside.id.key() && said.files.iter().any(|file| file == path)
+        };
+        all.iter().find(is_it).map(|said| said.reason.as_str())
+    };
+    said(one, other).or_else(|| said(other, one))
+}
+
+/// The second of two tasks waits for the first, or somebody accepts that neither does.
+fn lead(one: &Node, other: &Node) -> Hint {
+    let accept = command!(
+        "task conflicts --accept {}:{} --reason WHY",
+        one.id,
+        other.id
+    );
+    if other.depends_on.iter().any(|edge| edge.optional) {
+        return hint!["let one depend on the other, or: ", accept];
+    }
+    let edges = other
+        .depends_on
+        .iter()
+        .map(|edge| &edge.on)
+        .chain([&one.id]);
+    let edges: Vec<String> = edges.map(|id| format!("--depends-on {id}")).collect();
+    let edges = edges.join(" ");
+    hint![command!("task edit {} {edges}", other.id), "  or: ", accept]
+}
+
+fn strategies(file: &TaskFile, by_path: &BTreeMap<&str, Vec<usize>>) -> Vec<Conflict> {
+    let at_risk = |at: &usize, path: &str| {
+        let node = &file.nodes[*at];
+        node.risk(path).is_some_and(|risk| risk > Risk::Low)
+    };
+    let mut found = Vec::new();
+    for (path, places) in by_path {
+        let risky = places.iter().copied().filter(|at| at_risk(at, path));
+        let risky: Vec<usize> = risky.collect();
+        if domains(file, &risky).len() > 1 {
+            let help = "agree on one way to change it, or let one task make all changes of it";
+            found.push(Conflict {
+                files: vec![(*path).to_owned()],
+                ..made(file, Kind::Strategy, &risky, help.into())
+            });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::conflicts;
+    use crate::task::file::read_anyway;
+
+    fn said(lines: &[&str]) -> Vec<String> {
+        let file = read_anyway(&lines.join("\n"));
+        let all = conflicts(&file).into_iter();
+        all.map(|one| {
+            let ids: Vec<String> = one.tasks.iter().map(ToString::to_string).collect();
+            let open = if one.holds() { "holds" } else { "shown" };
+            format!(
+                "{} {} {open} {} {}",
+                one.severity,
+                one.kind,
+                ids.join(","),
+                one.files.join(",")
+            )
+        })
+        .collect()
+    }
+
+    const A: &str = r#"{"id":"TASK-001","title":"A","domain":"auth","files":["a.rs"]}"#;
+    const B: &str = r#"{"id":"TASK-101","title":"B","domain":"ui","files":["a.rs","b.rs"]}"#;
+
+    #[test]
+    fn team_k2_a_file_of_two_domains_is_a_conflict_unless_one_waits_for_the_other() {
+        let conflict = ["high file_conflict holds TASK-001,TASK-101 a.rs"];
+        assert_eq!(said(&[A, B]), conflict);
+        let none: [&str; 0] = [];
+        for (from, to) in [
+            ("\"ui\"", "\"auth\""),
+            (",\"domain\":\"ui\"", ""),
+            (
+                "[\"a.rs\",\"b.rs\"]",
+                "[{\"path\":\"a.rs\",\"action\":\"read\"}]",
+            ),
+            (
+                "\"title\":\"B\"",
+                "\"title\":\"B\",\"depends_on\":[\"TASK-001\"]",
+            ),
+        ] {
+            assert_eq!(said(&[A, &B.replace(from, to)]), none, "{to}");
+        }
+        // One that stands between them orders them, too.
+        let between = r#"{"id":"X","title":"X","depends_on":["TASK-001"]}"#;
+        let behind = B.replace("\"title\":\"B\"", "\"title\":\"B\",\"depends_on\":[\"X\"]");
+        assert_eq!(said(&[A, between, &behind]), none);
+        // Who accepts it says so for these files.
+        let accepts = r#""title":"B","accepts":[{"task":"task-001","files":["a.rs"],"reason":"one line each"}]"#;
+        let accepted = B.replace("\"title\":\"B\"", accepts);
+        let shown = ["high file_conflict shown TASK-001,TASK-101 a.rs"];
+        assert_eq!(said(&[A, &accepted]), shown);
+        let more = A.replace("[\"a.rs\"]", "[\"a.rs\",\"b.rs\"]");
+        assert_eq!(
+            said(&[&more, &accepted])[0],
+            "high file_conflict holds TASK-001,TASK-101 b.rs"
+        );
+    }
+
+    #[test]
+    fn team_k2_a_cycle_across_domains_is_critical_and_two_risks_on_one_file_are_a_strategy() {
+        let a = A.replace("\"files\"", "\"depends_on\":[\"TASK-101\"],\"files\"");
+        let b = B.replace("\"files\"", "\"depends_on\":[\"TASK-001\"],\"files\"");
+        let all = said(&[&a, &b]);
+        assert!(
+            all[0].starts_with("critical dependency_cycle holds TASK-"),
+            "{all:?}"
+        );
+        assert_eq!(all.len(), 1);
+        let one_domain = b.replace("\"ui\"", "\"auth\"");
+        assert!(said(&[&a, &one_domain]).is_empty());
+        let high = A.replace("\"title\"", "\"conflict_risk\":\"high\",\"title\"");
+        let file = r#"[{"path":"a.rs","conflict_risk":"medium"}]"#;
+        let medium = B.replace(r#"["a.rs","b.rs"]"#, file);
+        assert_eq!(
+            said(&[&high, &medium]),
+            [
+                "high file_conflict holds TASK-001,TASK-101 a.rs",
+                "medium strategy_conflict shown TASK-001,TASK-101 a.rs"
+            ]
+        );
+        let low = medium.replace("medium", "low");
+        assert_eq!(said(&[&high, &low]).len(), 1);
+    }
+}

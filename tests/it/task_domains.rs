@@ -1,0 +1,202 @@
+//! Domains of a list: parts of the work with ids of their own, what several of them touch, and the plan that waits for
+//! it.
+
+use crate::support::Output;
+use crate::support::Sandbox;
+use crate::support::tasks::{planning, task, with};
+use serde_json::{Value, json};
+
+fn words(s: &Sandbox, line: &str) -> Output {
+    s.loopx(&line.split(' ').collect::<Vec<_>>())
+}
+
+const FILE: &str = ".loopx/demo/tasks.jsonl";
+
+fn tip(s: &Sandbox) -> (String, String) {
+    (s.read(FILE), s.git(&["rev-parse", "loopx"]).ok())
+}
+
+#[test]
+fn team_k1_each_domain_has_a_range_and_gives_out_its_own_ids() {
+    let s = planning(&[]);
+    for (name, range) in [("auth", "001-100"), ("ui", "101-200"), ("ops", "201-300")] {
+        words(&s, &format!("task domain add {name} --owner Rita"))
+            .says(&format!("the domain {name} has the numbers {range}"))
+            .ok();
+    }
+    words(&s, "task add One --domain ui --criterion Always -- true")
+        .says("TASK-101 added")
+        .ok();
+    words(&s, "task add Two --domain UI --criterion Always -- true")
+        .says("TASK-102 added")
+        .ok();
+    words(&s, "task add Three --criterion Always -- true")
+        .says("TASK-301 added")
+        .ok();
+    words(&s, "task domain list")
+        .says("ui  101-200  2 tasks, next TASK-103  Rita")
+        .ok();
+    let listed = words(&s, "task list --json").json();
+    assert_eq!(listed["tasks"][0]["domain"], "ui");
+    let exported = words(&s, "task export --json").json();
+    assert_eq!(exported["domains"][2]["from"], 201);
+
+    // What is no range, or no place in one, is refused, and nothing changes.
+    let before = tip(&s);
+    for (line, code, said) in [
+        (
+            "task add Four --id TASK-250 --domain ui",
+            1,
+            "numbers 101-200",
+        ),
+        (
+            "task add Four --id REVIEW --domain ui",
+            1,
+            "git loopx task domain list",
+        ),
+        (
+            "task add Four --domain api",
+            1,
+            "git loopx task domain add api",
+        ),
+        (
+            "task edit TASK-301 --domain ui",
+            1,
+            "TASK-301 is none of the domain `ui`",
+        ),
+        (
+            "task domain add api --from 150 --to 160",
+            1,
+            "`ui` has 101-200",
+        ),
+        ("task domain add UI", 1, "stands there twice"),
+        ("task domain add api --from 20 --to 10", 1, "found 20 to 10"),
+        ("task domain add api --from 20", 2, "--to"),
+    ] {
+        words(&s, line).says(said).fails_with(code);
+    }
+    assert_eq!(tip(&s), before);
+    words(&s, "task domain add d4").says("401-500").ok();
+    words(&s, "task domain add d5").ok();
+    words(&s, "task domain add d6")
+        .says("5 are the most")
+        .says("git loopx task domain add d6 --most 6")
+        .fails_with(1);
+    words(&s, "task domain add d6 --from 601 --to 601 --most 6").ok();
+    words(&s, "task add Full --domain d6").says("TASK-601").ok();
+    words(&s, "task add More --domain d6")
+        .says("601-601, is taken")
+        .says("git loopx task domain add d6-2")
+        .fails_with(1);
+}
+
+/// The plan of two domains that meet in one file.
+fn meeting() -> Sandbox {
+    let mut one = task("TASK-001", &[], Some(&["true"]));
+    let mut two = task("TASK-101", &[], Some(&["true"]));
+    for (line, domain, risk) in [(&mut one, "auth", "high"), (&mut two, "ui", "medium")] {
+        let line = line.as_object_mut().expect("a line");
+        line.insert("domain".to_owned(), json!(domain));
+        line.insert("conflict_risk".to_owned(), json!(risk));
+        line.insert("files".to_owned(), json!(["code.txt"]));
+    }
+    let auth = json!({ "domain": "auth", "from": 1, "to": 100 });
+    let ui = json!({ "domain": "ui", "from": 101, "to": 200 });
+    planning(&[auth, ui, one, two])
+}
+
+fn kinds(all: &Value) -> Vec<String> {
+    let all = all["conflicts"].as_array().expect("conflicts").iter();
+    let kind = |one: &Value| format!("{} {}", one["severity"], one["kind"]).replace('"', "");
+    all.map(kind).collect()
+}
+
+#[test]
+fn team_k2_conflicts_of_domains_hold_the_plan_until_somebody_orders_or_accepts_them() {
+    let s = meeting();
+    let found = words(&s, "task conflicts --json").fails_with(1).json();
+    assert_eq!(
+        kinds(&found),
+        ["high file_conflict", "medium strategy_conflict"]
+    );
+    words(&s, "task conflicts")
+        .says("TASK-001 and TASK-101 (auth, ui) both change `code.txt`")
+        .says("git loopx task edit TASK-101 --depends-on TASK-001")
+        .fails_with(1);
+    words(&s, "task check")
+        .says("error task_conflict_file")
+        .says("warning task_conflict_strategy")
+        .fails_with(1);
+    s.loopx(&["approve", "--enter", "--reason", "agreed"])
+        .says("neither waits for the other")
+        .fails_with(1);
+    words(&s, "task conflicts --accept TASK-101:TASK-001").fails_with(2);
+    let accept = [
+        "task",
+        "conflicts",
+        "--accept",
+        "TASK-101:TASK-001",
+        "--reason",
+        "one line each",
+    ];
+    s.loopx(&accept).says("may both change code.txt").ok();
+    s.loopx(&accept).fails_with(5);
+    words(&s, "task conflicts")
+        .says("accepted: one line each")
+        .ok();
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+
+    // Ordered they are none; a cycle is critical, and nothing goes on.
+    let s = meeting();
+    words(
+        &s,
+        "task edit TASK-101 --depends-on TASK-001 --conflict-risk low",
+    )
+    .ok();
+    words(&s, "task conflicts").says("0 conflicts").ok();
+    let ring = s
+        .read(FILE)
+        .replacen("\"depends_on\":[]", "\"depends_on\":[\"TASK-101\"]", 1);
+    s.write(FILE, ring);
+    let found = words(&s, "task conflicts --json").fails_with(1).json();
+    assert_eq!(kinds(&found), ["critical dependency_cycle"]);
+    words(&s, "task conflicts")
+        .says("TASK-001 -> TASK-101")
+        .fails_with(1);
+    s.loopx(&["approve", "--enter", "--reason", "agreed"])
+        .fails_with(1);
+}
+
+#[test]
+fn domains_of_several_clones_merge_and_are_amended_with_the_list() {
+    let names = loopx_rules::task::file::Names {
+        base: "base",
+        ours: "ours",
+        theirs: "theirs",
+    };
+    let auth = "{\"domain\":\"auth\",\"from\":1,\"to\":100}\n";
+    let ui = "{\"domain\":\"ui\",\"from\":101,\"to\":200}\n";
+    let merged = loopx_rules::task::file::merge("", auth, ui, names).expect("lists");
+    assert!(merged.clashes.is_empty());
+    assert!(
+        merged.text.contains("auth") && merged.text.contains("ui"),
+        "{}",
+        merged.text
+    );
+
+    let s = planning(&[with(
+        "A",
+        &[],
+        json!({ "convergence": { "criteria": ["it is 1"], "verification": { "cmd": ["true"] } } }),
+    )]);
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    words(&s, "task domain add auth")
+        .says("it is what was approved")
+        .fails_with(1);
+    let list = s.read(FILE);
+    s.write(FILE, format!("{auth}{list}"));
+    s.loopx(&["amend", "--reason", "two of us"])
+        .says("domain   auth")
+        .ok();
+    assert!(words(&s, "cat tasks.jsonl").ok().starts_with(auth));
+}
