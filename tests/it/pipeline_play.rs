@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 
-const MODES: [(&str, u64); 8] = [
+const MODES: [(&str, u64); 11] = [
     ("spec-only", 6),
     ("impl-only", 4),
     ("fe-only", 3),
@@ -18,6 +18,9 @@ const MODES: [(&str, u64); 8] = [
     ("chain", 8),
     // In its full form, which has the audit.
     ("issue", 5),
+    ("patch", 2),
+    ("sprint", 4),
+    ("multi-sprint", 5),
 ];
 
 /// The pipelines that are played in one way: all where the run is long, else those of these names.
@@ -43,6 +46,10 @@ struct Play {
 
 fn has_views(mode: &str) -> bool {
     mode.starts_with("spec") || mode.starts_with("full-")
+}
+
+fn is_sprint(mode: &str) -> bool {
+    mode == "patch" || mode.ends_with("sprint")
 }
 
 fn has_front(mode: &str) -> bool {
@@ -236,13 +243,23 @@ fn a_pipeline_where_all_is_well_has_no_task_more() {
 
 #[test]
 fn a_pipeline_with_one_revision_ends() {
-    for (mode, count) in modes(&["spec-only", "fe-only", "impl-only", "chain", "issue"]) {
+    for (mode, count) in modes(&[
+        "spec-only",
+        "fe-only",
+        "impl-only",
+        "chain",
+        "issue",
+        "multi-sprint",
+    ]) {
         let play = Play::of(mode);
         let (gate, more) = match (has_views(mode), has_front(mode)) {
             (true, _) => ("DISCUSS-001", 1),
             (_, true) => ("GATE-FE", 2),
             _ if mode == "chain" => ("post-verify", 4),
             _ if mode == "issue" => ("GATE-AUDIT", 2),
+            // Another sprint is made when it is needed.
+            _ if mode == "multi-sprint" => ("GATE-SPRINT", 5),
+            _ if is_sprint(mode) => ("GATE-VERIFY", 2),
             _ => ("GATE-TEST", 2),
         };
         play.play(|id, values| {
@@ -252,7 +269,7 @@ fn a_pipeline_with_one_revision_ends() {
             match gate {
                 "DISCUSS-001" => high(values),
                 "GATE-FE" => scored(values, Some("7.9")),
-                "post-verify" => fix(),
+                "post-verify" | "GATE-SPRINT" => fix(),
                 "GATE-AUDIT" => scored(values, Some("59")),
                 _ => scored(values, Some("94.9")),
             }
@@ -264,13 +281,14 @@ fn a_pipeline_with_one_revision_ends() {
 
 #[test]
 fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
-    for (mode, count) in modes(&["spec-only", "fe-only"]) {
+    for (mode, count) in modes(&["spec-only", "fe-only", "patch"]) {
         let play = Play::of(mode);
         let (gate, more) = match (has_views(mode), has_front(mode)) {
             (true, _) => ("DISCUSS-001", 1),
             (_, true) => ("GATE-FE", 2),
             _ if mode == "chain" => ("post-verify", 8),
             _ if mode == "issue" => ("GATE-AUDIT", 4),
+            _ if is_sprint(mode) => ("GATE-VERIFY", 10),
             _ => ("GATE-REVIEW", 0),
         };
         let mut asked = 0;
@@ -284,6 +302,7 @@ fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
                 "GATE-FE" => scored(values, Some("5")),
                 "post-verify" => fix(),
                 "GATE-AUDIT" => scored(values, Some("59")),
+                "GATE-VERIFY" => scored(values, Some("94.9")),
                 _ => ["--verdict", "proceed", "--critical", "1"]
                     .map(str::to_owned)
                     .into(),
@@ -291,6 +310,7 @@ fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
         });
         let wanted = match gate {
             "GATE-REVIEW" => 1,
+            "GATE-VERIFY" => 6,
             "post-verify" | "GATE-AUDIT" => 3,
             _ => 2,
         };
@@ -301,12 +321,14 @@ fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
 
 #[test]
 fn a_pipeline_whose_loop_comes_to_its_cap_ends() {
-    for (mode, count) in modes(&["spec-only", "fullstack", "issue"]) {
+    for (mode, count) in modes(&["spec-only", "fullstack", "issue", "sprint"]) {
         let play = Play::of(mode);
         let (gate, score, more) = match mode {
             "spec-only" => ("GATE-SPEC", "69", 0),
             "chain" => ("post-test", "0", 16),
             "issue" => ("GATE-AUDIT", "59", 4),
+            "patch" => ("GATE-VERIFY", "94", 10),
+            "sprint" | "multi-sprint" => ("GATE-REVIEW", "6.9", 6),
             _ if has_front(mode) => ("GATE-FE", "7.9", 2),
             _ => ("GATE-TEST", "94", 20),
         };
@@ -328,7 +350,10 @@ fn a_pipeline_whose_loop_comes_to_its_cap_ends() {
         let status = play.ends(mode, count + more);
         // Accepted with a warning, but for the tests: there a person decided.
         let notes = status["notes"].as_array().map(Vec::len);
-        let is_accepted = !matches!(gate, "GATE-TEST" | "GATE-AUDIT" | "post-test");
+        let is_accepted = !matches!(
+            gate,
+            "GATE-TEST" | "GATE-VERIFY" | "GATE-AUDIT" | "post-test"
+        );
         assert_eq!(notes, Some(usize::from(is_accepted)), "{mode}: {status:#}");
         let rounds = if mode == "chain" { 2 } else { more / 2 };
         assert_eq!(asked, rounds + 1, "{mode}");

@@ -23,7 +23,8 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::pipeline::{
     Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, Team, builtin,
-    choose, expand, lint, positions, skill_findings, skill_names, team, team_words, values,
+    choose, expand, lint, of_issues, positions, skill_findings, skill_names, team, team_words,
+    values,
 };
 use loopx_rules::policy::Paths;
 use loopx_rules::session::State;
@@ -459,7 +460,8 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         phase: one.phase.as_deref(),
         milestone: one.milestone.as_deref(),
     });
-    let positions = positions(&pipeline, &request.params, &has, of_roadmap);
+    let mut positions = positions(&pipeline, &request.params, &has, of_roadmap);
+    positions.extend(of_issues(&pipeline, &request.params, &state.issues));
     let found = positions.iter();
     let found = found.map(|one| (one.param.clone(), one.value.clone()));
     let params: Vec<(String, String)> = request.params.iter().cloned().chain(found).collect();

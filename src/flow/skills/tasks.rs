@@ -134,6 +134,7 @@ struct Around {
     left: Vec<Folder>,
     behind: Option<Folder>,
     gap: Option<String>,
+    issue: Option<String>,
 }
 
 impl Around {
@@ -180,6 +181,7 @@ impl Around {
             left,
             behind,
             gap: failed.or_else(decided),
+            issue: state.issues.first().map(ToString::to_string),
         }
     }
 
@@ -189,6 +191,7 @@ impl Around {
             intent,
             part: node.part.as_ref().and_then(|part| part.phase.as_deref()),
             gap: self.gap.as_deref(),
+            issue: self.issue.as_deref(),
             left: &self.left,
             behind: self.behind.as_ref(),
         }

@@ -1,7 +1,7 @@
 //! The pipelines that the program brings, as files. Nothing of them stands anywhere else.
 
 /// All of them, in the order in which they are listed.
-const ALL: [(&str, &str); 8] = [
+const ALL: [(&str, &str); 11] = [
     ("spec-only", include_str!("builtin/spec-only.toml")),
     ("impl-only", include_str!("builtin/impl-only.toml")),
     ("fe-only", include_str!("builtin/fe-only.toml")),
@@ -16,6 +16,9 @@ const ALL: [(&str, &str); 8] = [
     ),
     ("chain", include_str!("builtin/chain.toml")),
     ("issue", include_str!("builtin/issue.toml")),
+    ("patch", include_str!("builtin/patch.toml")),
+    ("sprint", include_str!("builtin/sprint.toml")),
+    ("multi-sprint", include_str!("builtin/multi-sprint.toml")),
 ];
 
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -57,6 +57,9 @@ pub struct Param {
     /// Where none is given it is that of the roadmap that the session is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roadmap: Option<OfRoadmap>,
+    /// Where none is given it is the issue that the session was started for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub issue: bool,
 }
 
 /// What a parameter takes from the roadmap that a session is in.

@@ -25,7 +25,7 @@ pub use expand::{Expanded, Ground, Line, expand};
 pub use finding::{FINDINGS, Findings, Place};
 pub use lint::lint;
 pub use params::{Given, values};
-pub use position::{InRoadmap, Position, Result as HasResult, positions};
+pub use position::{InRoadmap, Position, Result as HasResult, of_issues, positions};
 pub use show::{View, view};
 pub use skills::{skill_findings, skill_names};
 pub use team::{Member, Size, Team, team, vocabulary as team_words};

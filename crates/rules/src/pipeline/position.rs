@@ -3,6 +3,7 @@
 
 use super::Pipeline;
 use super::definition::OfRoadmap;
+use crate::issue::IssueId;
 use serde::Serialize;
 
 /// A value that was found, and by what.
@@ -75,6 +76,31 @@ impl Result<'_> {
     }
 }
 
+/// The values of the parameters that stand for the issues that a session was started for.
+pub fn of_issues(
+    pipeline: &Pipeline,
+    given: &[(String, String)],
+    issues: &[IssueId],
+) -> Vec<Position> {
+    if issues.is_empty() {
+        return Vec::new();
+    }
+    let ids: Vec<String> = issues.iter().map(ToString::to_string).collect();
+    let ids = ids.join(", ");
+    let params = pipeline
+        .whole
+        .params
+        .iter()
+        .filter(|(_, param)| param.issue);
+    let open = params.filter(|(name, _)| !given.iter().any(|(given, _)| given == *name));
+    let position = |name: &String| Position {
+        param: name.clone(),
+        value: ids.clone(),
+        found: format!("the session, which is for {ids}"),
+    };
+    open.map(|(name, _)| position(name)).collect()
+}
+
 /// The values of the parameters that follow from what the session has. `given` are those that somebody gave.
 pub fn positions(
     pipeline: &Pipeline,
@@ -115,7 +141,7 @@ pub fn positions(
 
 #[cfg(test)]
 mod tests {
-    use super::{InRoadmap, Result, positions};
+    use super::{InRoadmap, Result, of_issues, positions};
     use crate::pipeline::Pipeline;
 
     fn start(has: &[Result<'_>]) -> Option<String> {
@@ -125,6 +151,23 @@ mod tests {
         found
             .first()
             .map(|one| format!("{} by {}", one.value, one.found))
+    }
+
+    #[test]
+    fn the_issue_of_a_session_is_a_parameter_where_nobody_gives_another() {
+        let issue = crate::issue::IssueId::parse("lx-000000007k").expect("an id");
+        let sprint = Pipeline::built_in("sprint").expect("it is known");
+        let sprint = sprint.expect("it can be read");
+        let of =
+            |given: &[(String, String)]| of_issues(&sprint, given, std::slice::from_ref(&issue));
+        let found = of(&[]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].param.as_str(), found[0].value.as_str()),
+            ("issue_id", "lx-000000007k")
+        );
+        assert!(of(&[("issue_id".to_owned(), "lx-2".to_owned())]).is_empty());
+        assert!(of_issues(&sprint, &[], &[]).is_empty());
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Ground<'g> {
     pub part: Option<&'g str>,
     /// Why the last attempt failed, or what the gate before it asks to be mended.
     pub gap: Option<&'g str>,
+    /// The issue that the session was started for.
+    pub issue: Option<&'g str>,
     /// What the tasks before it left, the nearest first.
     pub left: &'g [Folder],
     /// The task right before it, and its words.
@@ -155,6 +157,7 @@ fn placeholders(said: &str, ground: &Ground<'_>) -> Filled {
         "id" => Some(ground.id.to_owned()),
         "intent" | "description" => Some(ground.intent.to_owned()),
         "phase" => phase(ground),
+        "issue_id" => ground.issue.map(str::to_owned),
         "scratch_dir" => folder(&[]),
         "analysis_dir" => folder(&ANALYSIS),
         "plan_dir" => folder(&PLAN),
