@@ -24,6 +24,7 @@ pub enum TaskCommand {
     Waves(cmd::task::graph::WavesArgs),
     Log(cmd::task::log::LogArgs),
     Outputs(cmd::task::outputs::OutputsArgs),
+    Resources(cmd::task::resources::ResourcesArgs),
     Add(Box<cmd::task::add::AddArgs>),
     Edit(Box<cmd::task::edit::EditArgs>),
     Move(cmd::task::place::MoveArgs),

@@ -185,6 +185,7 @@ mod task_cases;
 mod task_decide;
 mod task_domains;
 mod task_list;
+mod task_locks;
 mod task_outputs;
 mod task_races;
 mod task_remote;

@@ -138,6 +138,7 @@ const STORY: &[Step] = &[
     Call("task graph", 0),
     Call("task waves", 0),
     Call("task outputs VS-1", 0),
+    Call("task resources", 0),
     Call("task retry VS-1", 0),
     Call("take", 0),
     Call("task done --trust", 0),

@@ -128,6 +128,14 @@ fn warn(ui: &mut Ui, finished: &Finished, touched: &Touched) {
             names(&touched.untouched)
         ));
     }
+    for other in touched.overlaps.iter().filter(|other| other.at_once) {
+        ui.warn(format!(
+            "{} ({}) changes the same, and neither waited for the other: {}",
+            other.task,
+            other.status,
+            names(&other.files)
+        ));
+    }
     if !touched.reads_changed.is_empty() {
         ui.warn(format!(
             "what had to be read for {} has changed since it was taken: {}",

@@ -16,6 +16,7 @@ pub(crate) mod log;
 pub(crate) mod moves;
 pub(crate) mod outputs;
 pub(crate) mod place;
+pub(crate) mod resources;
 pub(crate) mod show;
 pub(crate) mod take;
 
@@ -44,6 +45,7 @@ pub(crate) fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Ex
         TaskCommand::Waves(args) => graph::waves(&args, ctx, ui),
         TaskCommand::Log(args) => log::run(&args, ctx, ui),
         TaskCommand::Outputs(args) => outputs::run(&args, ctx, ui),
+        TaskCommand::Resources(args) => resources::run(args, ctx, ui),
         TaskCommand::Add(args) => add::run(*args, ctx, ui),
         TaskCommand::Edit(args) => edit::run(*args, ctx, ui),
         TaskCommand::Move(args) => place::run(args, ctx, ui),

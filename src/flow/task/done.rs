@@ -113,7 +113,7 @@ pub(crate) fn done(
         let left = outputs::collect(ctx, facts, &plan.nodes[at])?;
         let after = outputs::with(&facts.state, &left);
         outputs::require(ctx, facts, &plan.nodes[at], &after)?;
-        let touched = touched(ctx, facts, &plan.nodes[at], &claim.value)?;
+        let touched = touched(ctx, facts, (&plan, &graph, at), claim)?;
         let known = touched.clone().unwrap_or_default();
         let completion = Completion {
             tree: facts.code.as_ref().map(|code| code.tree.clone()),

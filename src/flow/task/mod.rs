@@ -25,7 +25,7 @@ pub(crate) use take::{TakeRequest, peek, take};
 pub(crate) use touched::Touched;
 pub(crate) use view::{
     ClaimView, GraphView, Row, TaskApart, TaskTaken, TaskView, TurnView, apart, claimed, graph_of,
-    list, log, show,
+    list, log, resources, show,
 };
 
 use super::context::Context;

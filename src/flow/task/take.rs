@@ -354,10 +354,42 @@ fn named<'p>(
         };
     }
     let waits = graph.waits(at, plan.now());
-    if waits.is_empty() {
-        return Ok((at, None));
+    match waits.first() {
+        None => Ok((at, None)),
+        Some(Wait::Resource { resource, task }) => {
+            Err(locked(plan, graph, (id, resource, task), moment)
+                .unwrap_or_else(|| not_ready(facts, id, &waits)))
+        }
+        Some(_) => Err(not_ready(facts, id, &waits)),
     }
-    Err(not_ready(facts, id, &waits))
+}
+
+/// A task wants something for itself that another one has: who has that, and until when.
+fn locked(
+    plan: &Plan<'_>,
+    graph: &Graph<'_>,
+    (id, resource, task): (&TaskId, &str, &TaskId),
+    moment: i64,
+) -> Option<Failure> {
+    let claim = plan.facts(graph.find(task)?).and_then(TaskFacts::holder)?;
+    let (who, until) = (holder(claim), plan.lasting(claim));
+    let message = format!("{id} is not ready: {who} has {resource} with {task} {until}");
+    // A lock that nobody renewed goes with its task to whoever asks.
+    let lead = if plan.until(claim) <= moment {
+        command!("take {task}")
+    } else {
+        command!("task resources")
+    };
+    let blocker = Blocker::new(
+        Code::TaskNotReady,
+        format!("{resource}, which {task} has"),
+        lead.clone(),
+    );
+    Some(
+        Failure::refused(Code::TaskNotReady, message)
+            .help(lead)
+            .blockers(vec![blocker]),
+    )
 }
 
 /// What a task would wait for if nobody had it: whoever had it may have begun before the work in front of it was asked

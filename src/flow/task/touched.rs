@@ -1,14 +1,16 @@
 //! What somebody who had a task touched, beside what the plan said that they would: a warning, never a refusal.
 
-use super::{blob_of, own_paths};
+use super::{Plan, blob_of, own_paths};
 use crate::flow::context::Context;
 use crate::flow::rules::Applying;
 use crate::flow::skills::Skills;
 use crate::flow::transaction::Facts;
 use loopx_base::failure::Result;
-use loopx_rules::session::State;
+use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::event::Claim;
-use loopx_rules::task::node::Node;
+use loopx_rules::task::graph::Graph;
+use loopx_rules::task::node::{Node, TaskId, is_below};
+use loopx_rules::task::overlap::{Overlap, overlaps};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -30,15 +32,19 @@ pub(crate) struct Touched {
     pub untouched: Vec<String>,
     /// What had to be read and has another content than when the task was taken.
     pub reads_changed: Vec<String>,
+    /// Other tasks that changed the same, or may.
+    pub overlaps: Vec<Overlap>,
 }
 
 /// What changed since a claim. Nothing where the commit that was checked out then is not known here.
 pub(super) fn touched(
     ctx: &Context,
     facts: &Facts<'_>,
-    node: &Node,
-    claim: &Claim,
+    (plan, graph, at): (&Plan<'_>, &Graph<'_>, usize),
+    claim: &Stamped<Claim>,
 ) -> Result<Option<Touched>> {
+    let node = &plan.nodes[at];
+    let (claim, since) = (&claim.value, claim.seq);
     let (Some(head), Some(code)) = (&claim.head, &facts.code) else {
         return Ok(None);
     };
@@ -49,21 +55,20 @@ pub(super) fn touched(
     let mut files = ctx.repo.changed_paths(Some(&then), &code.tree)?;
     files.sort();
     files.dedup();
+    let known = |id: &TaskId| plan.state.task(id);
+    let overlaps = overlaps(graph, at, &plan.statuses, (&files, since), known);
     let reads = reads(ctx, &facts.state, node);
     let mut touched = split(node, files);
     let changed = claim.reads.iter();
     let changed = changed.filter(|(path, blob)| reads.get(*path) != Some(*blob));
+    touched.overlaps = overlaps;
     touched.reads_changed = changed.map(|(path, _)| path.clone()).collect();
     Ok(Some(touched))
 }
 
 /// The files of a task against the files that changed.
 fn split(node: &Node, files: Vec<String>) -> Touched {
-    let is_below = |path: &str, above: &str| {
-        let rest = path.strip_prefix(above.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let is_planned = |path: &String| node.own_files().any(|file| is_below(path, file));
+    let is_planned = |path: &String| node.is_about(path);
     let is_touched = |file: &&str| files.iter().any(|path| is_below(path, file));
     let owned = |path: &String| path.clone();
     let declared = files.iter().filter(|path| is_planned(path)).map(owned);
@@ -74,6 +79,7 @@ fn split(node: &Node, files: Vec<String>) -> Touched {
         undeclared: undeclared.take(KEPT).collect(),
         untouched: untouched.map(str::to_owned).collect(),
         reads_changed: Vec::new(),
+        overlaps: Vec::new(),
         count: files.len(),
         files: files.iter().take(KEPT).map(owned).collect(),
     }

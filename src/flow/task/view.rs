@@ -21,6 +21,7 @@ use loopx_rules::task::node::{Node, OnComplete, Risk, TaskId};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::{Aside, Status, Step, TaskFacts};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// Who has a task.
 #[derive(Clone, Debug, Serialize)]
@@ -203,6 +204,44 @@ pub(crate) struct GraphView {
     pub stalled: bool,
     /// Tasks that wait for each other, as only a merge makes them.
     pub cycle: Option<Vec<TaskId>>,
+}
+
+/// Something that only one task can have at a time.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Resource {
+    pub resource: String,
+    /// Who has it; several only where clones took their tasks apart.
+    pub held: Vec<TaskTaken>,
+    /// The tasks that want it next and are not done.
+    pub wanted: Vec<TaskId>,
+}
+
+/// What the tasks of the session have for themselves, and who has it.
+pub(crate) fn resources(ctx: &Context) -> Result<(SessionId, Vec<Resource>)> {
+    read(ctx, None, |_, plan, _| {
+        let mut found: BTreeMap<&str, Resource> = BTreeMap::new();
+        for (at, node) in plan.nodes.iter().enumerate() {
+            for name in &node.exclusive {
+                let row = found.entry(name).or_insert_with(|| Resource {
+                    resource: name.clone(),
+                    held: Vec::new(),
+                    wanted: Vec::new(),
+                });
+                match (
+                    plan.statuses[at],
+                    plan.facts(at).and_then(TaskFacts::holder),
+                ) {
+                    (Status::Claimed, Some(claim)) => row.held.push(TaskTaken {
+                        task: node.id.clone(),
+                        claim: view(ctx, claim, plan.watched),
+                    }),
+                    (Status::Pending | Status::Failed, _) => row.wanted.push(node.id.clone()),
+                    _ => {}
+                }
+            }
+        }
+        Ok((named(plan.state), found.into_values().collect()))
+    })
 }
 
 /// Reads the session that is meant, and judges its checks on the code here or of a branch.

@@ -16,6 +16,7 @@ pub mod import;
 mod laws;
 pub mod node;
 pub mod outputs;
+pub mod overlap;
 pub mod plan;
 pub mod prompt;
 pub mod slices;

@@ -236,6 +236,12 @@ pub struct Skilled {
     pub args: String,
 }
 
+/// Whether a path is this one, or lies below it.
+pub fn is_below(path: &str, above: &str) -> bool {
+    let rest = path.strip_prefix(above.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// One node of the graph, as it was planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -310,6 +316,11 @@ impl Node {
         let file = self.files.iter().find(|file| file.path == path);
         let own = file.and_then(|file| file.risk);
         own.or_else(|| self.shared.as_ref()?.risk)
+    }
+
+    /// Whether a path is one of its own files, or lies in a folder that is one.
+    pub fn is_about(&self, path: &str) -> bool {
+        self.own_files().any(|file| is_below(path, file))
     }
 
     /// The files that it changes, as they were planned. A file that it only reads is not its own.
