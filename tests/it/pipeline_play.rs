@@ -279,6 +279,61 @@ fn a_pipeline_with_one_revision_ends() {
     }
 }
 
+/// S37: what a sprint took, and what it came to.
+#[test]
+fn s37_each_sprint_has_its_ledger_and_its_retro() {
+    let play = Play::of("multi-sprint");
+    let mut seen = Vec::new();
+    play.play(|id, gate| {
+        let is_new = !seen.contains(&id.to_owned());
+        seen.push(id.to_owned());
+        match id {
+            "GATE-VERIFY" => scored(gate, Some("50")),
+            "GATE-SPRINT" if is_new => fix(),
+            _ => well(gate),
+        }
+    });
+    play.call(&["note", "ask first", "--kind", "learning"]).ok();
+    let ledger = play.json(&["pipeline", "ledger"]);
+    let sprints = ledger["sprints"].as_array().expect("sprints");
+    let names: Vec<String> = sprints.iter().map(|one| text(&one["sprint"])).collect();
+    assert_eq!(names, ["S1", "S2"]);
+    let of = |at: usize| sprints[at]["metrics"].clone();
+    // Seven: a repair of the tests is two tasks more.
+    assert_eq!((&of(0)["total"], &of(1)["total"]), (&7.into(), &5.into()));
+    assert_eq!(
+        (&of(0)["reworks"], &of(1)["reworks"]),
+        (&1.into(), &0.into())
+    );
+    assert_eq!(of(0)["velocity"], 100);
+    assert!(of(0)["longest_seconds"].as_i64() > Some(0), "{ledger:#}");
+    let verify = sprints[0]["tasks"].as_array().expect("tasks").iter();
+    let mut verify = verify.filter(|one| one["task"] == "VERIFY-001");
+    let verify = verify.next().expect("the task");
+    assert_eq!(verify["scores"]["GATE-VERIFY"], "pass-rate 50");
+    assert_eq!(
+        (&verify["rounds"], &verify["attempts"]),
+        (&1.into(), &1.into())
+    );
+    let retro = play.json(&["pipeline", "retro"]);
+    assert_eq!(retro["learned"][0], "ask first");
+    assert_eq!(retro["sprints"][0]["failed"][0]["task"], "VERIFY-001");
+    play.call(&["pipeline", "retro"])
+        .says("S1  multi-sprint  7 of 7 done (100%)")
+        .says("not well  VERIFY-001: sent back")
+        .says("learned   ask first")
+        .ok();
+    play.call(&["pipeline", "ledger"]).says("sent back: 1").ok();
+    // Both clones see the same.
+    for at in [0, 1, 0] {
+        play.all.sync(at).ok();
+    }
+    let there = play
+        .all
+        .loopx(1, &["-s", DEMO, "--json", "pipeline", "ledger"]);
+    assert_eq!(there.json()["sprints"], ledger["sprints"]);
+}
+
 #[test]
 fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
     for (mode, count) in modes(&["spec-only", "fe-only", "patch"]) {

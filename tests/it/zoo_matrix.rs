@@ -109,6 +109,8 @@ const STORY: &[Step] = &[
     Call("pipeline check", 0),
     Call("-s second pipeline start spec-only", 1),
     Call("pipeline status", 4),
+    Call("pipeline ledger", 4),
+    Call("pipeline retro", 4),
     Call("-s second amend --reason later", 1),
     Call("-s second abandon", 0),
     Call("use demo", 5),

@@ -1,6 +1,7 @@
 //! `pipeline`: one file per word. No rule lives here.
 
 pub(crate) mod check;
+pub(crate) mod ledger;
 pub(crate) mod list;
 pub(crate) mod show;
 pub(crate) mod start;
@@ -20,6 +21,8 @@ pub enum PipelineCommand {
     Check(check::CheckArgs),
     Start(start::StartArgs),
     Status(status::StatusArgs),
+    Ledger(ledger::LedgerArgs),
+    Retro(ledger::RetroArgs),
 }
 
 pub(crate) fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -29,6 +32,8 @@ pub(crate) fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Resul
         PipelineCommand::Check(args) => check::run(&args, ctx, ui),
         PipelineCommand::Start(args) => start::run(args, ctx, ui),
         PipelineCommand::Status(args) => status::run(&args, ctx, ui),
+        PipelineCommand::Ledger(args) => ledger::ledger(args, ctx, ui),
+        PipelineCommand::Retro(args) => ledger::retro(args, ctx, ui),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod graph;
 pub mod import;
 #[cfg(test)]
 mod laws;
+pub mod ledger;
 pub mod node;
 pub mod outputs;
 pub mod overlap;

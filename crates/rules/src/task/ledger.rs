@@ -1,0 +1,461 @@
+//! The ledger of sprints: what each task of a pipeline took, and what a sprint came to. A function of the list, of how
+//! far each task is, and of records; the times are those that the records say. Nothing is stored, and no clock is read.
+//!
+//! A sprint is what one start of a pipeline made, and each round that [`SPRINT_GATE`] inserted behind it.
+
+use super::event::{Claim, TaskEvent};
+use super::graph::Graph;
+use super::node::{Key, Node, NodeKind, TaskId};
+use super::overlap::line;
+use super::status::Status;
+use crate::lease::seconds_of;
+use loopx_base::id::OpId;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// The gate behind which another sprint is inserted.
+pub const SPRINT_GATE: &str = "GATE-SPRINT";
+/// A sprint of which less is done than this many of 100 is slow.
+const SLOW: usize = 50;
+
+/// One record of a task that counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'o> {
+    pub op: &'o OpId,
+    pub seq: u64,
+    /// When, as the record says it.
+    pub at: &'o str,
+    /// Who.
+    pub by: &'o str,
+    pub reason: Option<&'o str>,
+    pub event: &'o TaskEvent,
+}
+
+/// One sprint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Sprint {
+    /// `S1`, `S2`, ...
+    pub sprint: String,
+    pub pipeline: String,
+    pub metrics: Metrics,
+    pub tasks: Vec<Entry>,
+}
+
+/// How far a sprint is, and what it took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Metrics {
+    pub total: usize,
+    pub completed: usize,
+    pub in_progress: usize,
+    /// Failed, or waiting for one that failed.
+    pub blocked: usize,
+    /// Completed of 100.
+    pub velocity: usize,
+    /// Everything that could be done is, and less than half of it was completed.
+    pub slow: bool,
+    /// Attempts that failed, results that were asked for anew, and repairs that gates inserted.
+    pub reworks: usize,
+    /// Repairs that gates inserted.
+    pub rounds: usize,
+    /// Pairs of tasks that changed one file at once.
+    pub conflicts: usize,
+    /// From the claim to the completion, in seconds: the middle one and the longest.
+    pub median_seconds: Option<i64>,
+    pub longest_seconds: Option<i64>,
+}
+
+/// One task of a sprint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    pub task: TaskId,
+    pub title: String,
+    pub role: Option<String>,
+    pub status: Status,
+    /// Who completed it, or has it.
+    pub by: Option<String>,
+    /// How often somebody took it.
+    pub attempts: usize,
+    pub failures: usize,
+    pub retries: usize,
+    /// How many gates sent its result back, and inserted a repair.
+    pub rounds: usize,
+    /// The newest score of each gate that judges it.
+    pub scores: BTreeMap<TaskId, String>,
+    /// From the claim to the completion, in seconds.
+    pub seconds: Option<i64>,
+    /// Other tasks that changed one of its files at the same time.
+    pub conflicts: Vec<TaskId>,
+    /// Why attempts failed, and why it was asked for anew.
+    pub reasons: Vec<String>,
+}
+
+/// What records say of one node.
+#[derive(Debug, Default)]
+struct Told<'o> {
+    by: Option<&'o str>,
+    attempts: usize,
+    failures: usize,
+    retries: usize,
+    /// The claim under which it was completed, and the completion.
+    span: Option<(u64, u64)>,
+    seconds: Option<i64>,
+    files: &'o [String],
+    score: Option<String>,
+    reasons: Vec<String>,
+}
+
+/// The sprints of a list, in its order. `statuses` has one for each node.
+pub fn ledger(nodes: &[Node], statuses: &[Status], records: &[Record<'_>]) -> Vec<Sprint> {
+    let graph = Graph::of(nodes);
+    let told = told(records);
+    let conflicts = conflicts(&graph, &told);
+    let mut sprints: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    let starts = starts(&graph);
+    let work = |at: &usize| nodes[*at].kind == NodeKind::Work && nodes[*at].part.is_some();
+    for at in (0..nodes.len()).filter(work) {
+        let place = (starts[at], round_of(&nodes[at].id));
+        sprints.entry(place).or_default().push(at);
+    }
+    let made = |(number, places): (usize, Vec<usize>)| {
+        let entry = |at: &usize| entry(&graph, *at, statuses, &told, &conflicts);
+        let tasks: Vec<Entry> = places.iter().map(entry).collect();
+        let part = nodes[places[0]].part.as_ref();
+        Sprint {
+            sprint: format!("S{number}"),
+            pipeline: part.map_or_else(String::new, |part| part.pipeline.clone()),
+            metrics: metrics(&graph, &places, statuses, &tasks),
+            tasks,
+        }
+    };
+    (1..).zip(sprints.into_values()).map(made).collect()
+}
+
+/// For each node the first one of those that it hangs together with: what one start of a pipeline made.
+fn starts(graph: &Graph<'_>) -> Vec<usize> {
+    let mut first = vec![usize::MAX; graph.nodes.len()];
+    let of = |at: usize| graph.nodes[at].part.as_ref().map(|part| &part.pipeline);
+    for start in 0..graph.nodes.len() {
+        let mut open = vec![start];
+        while let Some(at) = open.pop() {
+            if first[at] != usize::MAX {
+                continue;
+            }
+            first[at] = start;
+            let near = graph.needs(at).map(|(to, _)| to);
+            let near = near.chain(graph.dependents(at).iter().copied());
+            open.extend(near.filter(|to| of(*to) == of(start)));
+        }
+    }
+    first
+}
+
+/// How many sprints were inserted before the one of a node: 0 for what was planned.
+fn round_of(id: &TaskId) -> usize {
+    let text = id.as_str();
+    let behind = text
+        .find(SPRINT_GATE)
+        .map(|at| &text[at + SPRINT_GATE.len()..]);
+    let number = behind.and_then(|rest| rest.strip_prefix('.')?.split('.').next());
+    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// What the records say of each node.
+fn told<'o>(records: &[Record<'o>]) -> HashMap<Key<'o>, Told<'o>> {
+    let mut claims: HashMap<&OpId, (&Record<'_>, &Claim)> = HashMap::new();
+    let mut found: HashMap<Key<'o>, Told<'o>> = HashMap::new();
+    for record in records {
+        let told = found.entry(Key::of(record.event.task())).or_default();
+        match record.event {
+            TaskEvent::Claimed { claim, .. } => {
+                let over = claim.over.as_ref().and_then(|op| claims.get(op).copied());
+                let renewed = over.filter(|(_, before)| before.owner == claim.owner && !claim.late);
+                match renewed {
+                    // The first claim says since when somebody has it.
+                    Some(first) => claims.insert(record.op, first),
+                    None => {
+                        told.attempts += 1;
+                        claims.insert(record.op, (record, claim))
+                    }
+                };
+                told.failures += usize::from(claim.late);
+                told.by = Some(record.by);
+            }
+            TaskEvent::Completed { claim, done, .. } => {
+                let since = claims.get(claim).map(|(record, _)| *record);
+                told.span = since.map(|since| (since.seq, record.seq));
+                let began = since.and_then(|since| seconds_of(since.at));
+                let ended = seconds_of(record.at);
+                told.seconds = began
+                    .zip(ended)
+                    .map(|(began, ended)| (ended - began).max(0));
+                told.files = &done.files;
+                told.by = Some(record.by);
+            }
+            TaskEvent::Failed { .. } => {
+                told.failures += 1;
+                told.reasons.extend(record.reason.map(str::to_owned));
+            }
+            TaskEvent::Retried { .. } => {
+                // What failed was counted by then.
+                told.retries += usize::from(told.span.take().is_some());
+                (told.seconds, told.files) = (None, &[]);
+                told.reasons.extend(record.reason.map(str::to_owned));
+            }
+            TaskEvent::Decided { decision, .. } => {
+                let score = decision.score.or(decision.mean);
+                told.score = score.map(|score| score.to_string()).or_else(|| {
+                    let scores = decision.scores.iter();
+                    let scores = scores.map(|(name, score)| format!("{name} {score}"));
+                    let scores: Vec<String> = scores.collect();
+                    (!scores.is_empty()).then(|| scores.join(", "))
+                });
+            }
+            TaskEvent::Released { .. }
+            | TaskEvent::Skipped { .. }
+            | TaskEvent::Allowed { .. }
+            | TaskEvent::Opened { .. } => {}
+        }
+    }
+    found
+}
+
+/// A node that changed a file, and the numbers of its claim and its completion.
+type Touch = (usize, (u64, u64));
+
+/// For each node those that changed one of its files at the same time, with nothing to order them.
+fn conflicts(
+    graph: &Graph<'_>,
+    told: &HashMap<Key<'_>, Told<'_>>,
+) -> BTreeMap<usize, BTreeSet<usize>> {
+    let mut by_path: BTreeMap<&str, Vec<Touch>> = BTreeMap::new();
+    for (at, node) in graph.nodes.iter().enumerate() {
+        let Some(told) = told.get(&Key::of(&node.id)) else {
+            continue;
+        };
+        let Some(span) = told.span else { continue };
+        for path in told.files {
+            by_path.entry(path).or_default().push((at, span));
+        }
+    }
+    let mut found: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for touching in by_path.values().filter(|touching| touching.len() > 1) {
+        for (at, (one, span)) in touching.iter().enumerate() {
+            let met = touching[at + 1..].iter();
+            let met = met.filter(|(_, other)| span.0 < other.1 && other.0 < span.1);
+            let met: Vec<usize> = met.map(|(other, _)| *other).collect();
+            let near = if met.is_empty() {
+                BTreeSet::new()
+            } else {
+                line(graph, *one)
+            };
+            for other in met.into_iter().filter(|other| !near.contains(other)) {
+                found.entry(*one).or_default().insert(other);
+                found.entry(other).or_default().insert(*one);
+            }
+        }
+    }
+    found
+}
+
+fn entry(
+    graph: &Graph<'_>,
+    at: usize,
+    statuses: &[Status],
+    told: &HashMap<Key<'_>, Told<'_>>,
+    conflicts: &BTreeMap<usize, BTreeSet<usize>>,
+) -> Entry {
+    let node = &graph.nodes[at];
+    let own = told.get(&Key::of(&node.id));
+    let gates = gates_of(graph, at);
+    let score = |gate: &usize| {
+        let id = &graph.nodes[*gate].id;
+        let score = told.get(&Key::of(id))?.score.clone()?;
+        Some((id.clone(), score))
+    };
+    let ids = conflicts.get(&at).into_iter().flatten();
+    let count = |of: fn(&Told<'_>) -> usize| own.map_or(0, of);
+    Entry {
+        task: node.id.clone(),
+        title: node.title.clone(),
+        role: node.role.clone(),
+        status: statuses.get(at).copied().unwrap_or(Status::Pending),
+        by: own.and_then(|own| own.by).map(str::to_owned),
+        attempts: count(|own| own.attempts),
+        failures: count(|own| own.failures),
+        retries: count(|own| own.retries),
+        rounds: rounds(graph, &gates),
+        scores: gates.iter().filter_map(score).collect(),
+        seconds: own.and_then(|own| own.seconds),
+        conflicts: ids.map(|at| graph.nodes[*at].id.clone()).collect(),
+        reasons: own.map_or_else(Vec::new, |own| own.reasons.clone()),
+    }
+}
+
+/// The gates that judge a node by name, as they were planned.
+fn gates_of(graph: &Graph<'_>, at: usize) -> Vec<usize> {
+    let id = graph.nodes[at].id.key();
+    let judges = |gate: &usize| {
+        let node = &graph.nodes[*gate];
+        let gate = node.gate.as_deref();
+        let is_next = node.id.as_str().contains(SPRINT_GATE) && round_of(&node.id) == 0;
+        !is_next && gate.is_some_and(|gate| gate.judges.iter().any(|judged| judged.key() == id))
+    };
+    let behind = graph.dependents(at).iter().copied();
+    behind.filter(judges).collect()
+}
+
+/// How many of these gates inserted a repair: another one is decided in their place.
+fn rounds(graph: &Graph<'_>, gates: &[usize]) -> usize {
+    let gates = gates
+        .iter()
+        .filter_map(|at| graph.nodes[*at].gate.as_deref());
+    gates.filter(|gate| gate.superseded.is_some()).count()
+}
+
+fn metrics(graph: &Graph<'_>, places: &[usize], statuses: &[Status], tasks: &[Entry]) -> Metrics {
+    let is = |status: Status| tasks.iter().filter(|task| task.status == status).count();
+    let (total, completed) = (tasks.len(), is(Status::Completed));
+    let blocked: BTreeSet<usize> = graph
+        .blocked(statuses)
+        .iter()
+        .map(|chain| chain[0])
+        .collect();
+    let held = places.iter().filter(|at| blocked.contains(at)).count();
+    let mut seconds: Vec<i64> = tasks.iter().filter_map(|task| task.seconds).collect();
+    seconds.sort_unstable();
+    let rounds = tasks.iter().map(|task| task.rounds).sum();
+    let failed: usize = tasks.iter().map(|task| task.failures + task.retries).sum();
+    let velocity = completed * 100 / total.max(1);
+    let open = is(Status::Pending) + is(Status::Claimed) - held;
+    let pairs: usize = tasks.iter().map(|task| task.conflicts.len()).sum();
+    Metrics {
+        total,
+        completed,
+        in_progress: is(Status::Claimed),
+        blocked: is(Status::Failed) + held,
+        velocity,
+        slow: open == 0 && velocity < SLOW,
+        reworks: failed + rounds,
+        rounds,
+        conflicts: pairs.div_ceil(2),
+        median_seconds: seconds.get(seconds.len() / 2).copied(),
+        longest_seconds: seconds.last().copied(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, ledger, round_of};
+    use crate::task::event::{Claim, Completion, TaskEvent};
+    use crate::task::file::nodes;
+    use crate::task::node::TaskId;
+    use crate::task::status::Status;
+    use loopx_base::id::OpId;
+
+    const LIST: &str = r#"{"id":"DEV","title":"D","pipeline":"sprint"}
+{"id":"VERIFY","title":"V","pipeline":"sprint","depends_on":["DEV"]}
+{"id":"REVIEW","title":"R","pipeline":"sprint","depends_on":["DEV"]}
+{"id":"LATER","title":"L","pipeline":"sprint"}
+{"id":"LOOSE","title":"N"}"#;
+
+    fn id(text: &str) -> TaskId {
+        TaskId::parse(text).expect("an id")
+    }
+
+    fn op(number: u64) -> OpId {
+        OpId::parse(&format!("{number:040x}")).expect("an op")
+    }
+
+    fn claim(task: &str, over: Option<u64>) -> TaskEvent {
+        let claim = Claim {
+            owner: "w".to_owned(),
+            over: over.map(op),
+            ..Claim::default()
+        };
+        TaskEvent::Claimed {
+            task: id(task),
+            claim,
+        }
+    }
+
+    fn done(task: &str, under: u64, file: &str) -> TaskEvent {
+        let done = Completion {
+            files: vec![file.to_owned()],
+            ..Completion::default()
+        };
+        TaskEvent::Completed {
+            task: id(task),
+            claim: op(under),
+            done,
+        }
+    }
+
+    #[test]
+    fn a_sprint_says_what_each_task_took_and_what_met() {
+        let events = [
+            claim("DEV", None),
+            claim("DEV", Some(1)),
+            done("DEV", 2, "a"),
+            claim("VERIFY", None),
+            claim("REVIEW", None),
+            done("VERIFY", 4, "b"),
+            done("REVIEW", 5, "b"),
+            TaskEvent::Retried { task: id("REVIEW") },
+        ];
+        let ops: Vec<OpId> = (1..=8).map(op).collect();
+        let times: Vec<String> = (1..=8)
+            .map(|at| format!("2026-01-01T00:00:{:02}Z", at * 5))
+            .collect();
+        let records: Vec<Record<'_>> = (0..events.len())
+            .map(|at| Record {
+                op: &ops[at],
+                seq: u64::try_from(at + 1).expect("a number"),
+                at: &times[at],
+                by: "Ada",
+                reason: Some("why"),
+                event: &events[at],
+            })
+            .collect();
+        let nodes = nodes(LIST).expect("a list");
+        use Status::{Completed, Pending};
+        let now = [Completed, Completed, Completed, Pending, Pending];
+        let found = ledger(&nodes, &now, &records[..7]);
+        assert_eq!(
+            found.len(),
+            2,
+            "what hangs together is one sprint: {found:#?}"
+        );
+        let first = &found[0];
+        assert_eq!((first.sprint.as_str(), first.metrics.total), ("S1", 3));
+        assert_eq!(first.metrics.velocity, 100);
+        assert_eq!(
+            first.tasks[0].attempts, 1,
+            "a claim that was renewed is one"
+        );
+        assert_eq!(first.tasks[0].seconds, Some(10), "from the first claim");
+        assert_eq!(first.tasks[1].conflicts, [id("REVIEW")]);
+        assert_eq!(first.metrics.conflicts, 1);
+        assert_eq!(first.metrics.longest_seconds, Some(10));
+        // What is asked for anew has no time and no files, and is a rework.
+        let now = [Completed, Completed, Pending, Pending, Pending];
+        let found = ledger(&nodes, &now, &records);
+        assert_eq!(found[0].metrics.reworks, 1);
+        assert_eq!(found[0].metrics.conflicts, 0);
+        assert_eq!(found[0].tasks[2].reasons, ["why"]);
+        assert_eq!(found[0].metrics.velocity, 66);
+        assert!(!found[0].metrics.slow, "something can be done");
+    }
+
+    #[test]
+    fn each_round_of_the_gate_of_sprints_is_a_sprint_of_its_own() {
+        for (text, round) in [
+            ("DEV-001", 0),
+            ("GATE-SPRINT", 0),
+            ("GATE-SPRINT.1.DEV", 1),
+            ("b-GATE-SPRINT.3.GATE-VERIFY.1.FIX", 3),
+            ("GATE-VERIFY.2.FIX", 0),
+        ] {
+            assert_eq!(round_of(&id(text)), round, "{text}");
+        }
+    }
+}

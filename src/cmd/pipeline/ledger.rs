@@ -1,0 +1,161 @@
+//! `pipeline ledger`, `pipeline retro`: two views of the same sprints.
+
+use crate::cli::Exit;
+use crate::flow::Context;
+use crate::flow::note::filter::Filter;
+use crate::flow::note::list::{Listed, list};
+use crate::flow::task::sprints;
+use crate::ui::{Ui, line, style};
+use loopx_base::failure::Result;
+use loopx_rules::task::ledger::{Entry, Metrics, Sprint};
+use loopx_rules::task::status::Status;
+use serde_json::{Value, json};
+
+/// Show what each task of a sprint took: who did it, how often it was tried, how it was judged, and how long it took
+///
+/// Computed from the list and its records. A sprint is what one start of a pipeline made, and each that GATE-SPRINT
+/// inserted behind it.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct LedgerArgs {}
+
+/// Look back at the sprints: how much was done, what was done again, how long it took, what met, and what was learned
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct RetroArgs {}
+
+pub(crate) fn ledger(_: LedgerArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (session, sprints) = sprints(ctx)?;
+    for sprint in &sprints {
+        head(sprint, ui);
+        for entry in &sprint.tasks {
+            row(entry, ui);
+        }
+    }
+    ui.json(
+        "pipeline ledger",
+        &json!({ "session": session, "sprints": sprints }),
+    );
+    Ok(Exit::Done)
+}
+
+pub(crate) fn retro(_: RetroArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let (session, sprints) = sprints(ctx)?;
+    let filter = Filter {
+        kind: Some("learning".to_owned()),
+        ..Filter::default()
+    };
+    let learned = list(ctx, &filter)?.notes;
+    for sprint in &sprints {
+        head(sprint, ui);
+        look_back(sprint, ui);
+    }
+    for note in &learned {
+        ui.out(format!("learned   {}", line(said(note))));
+    }
+    let rows: Vec<Value> = sprints.iter().map(document).collect();
+    let learned: Vec<&str> = learned.iter().map(said).collect();
+    let body = json!({ "session": session, "sprints": rows, "learned": learned });
+    ui.json("pipeline retro", &body);
+    Ok(Exit::Done)
+}
+
+fn said(note: &Listed) -> &str {
+    &note.text
+}
+
+fn head(sprint: &Sprint, ui: &mut Ui) {
+    let Metrics {
+        completed,
+        total,
+        velocity,
+        ..
+    } = sprint.metrics;
+    let name = ui.paint(style::NAME, &sprint.sprint);
+    let pipeline = line(&sprint.pipeline);
+    ui.out(format!(
+        "{name}  {pipeline}  {completed} of {total} done ({velocity}%)"
+    ));
+    if sprint.metrics.slow {
+        ui.warn(format!("less than half of {} was completed", sprint.sprint));
+    }
+}
+
+fn row(entry: &Entry, ui: &mut Ui) {
+    let mut said = Vec::new();
+    said.extend(entry.role.as_deref().map(line));
+    said.extend(entry.by.as_deref().map(line));
+    said.extend(entry.seconds.map(|seconds| format!("{seconds} s")));
+    for (count, what) in [
+        (entry.attempts.saturating_sub(1), "more attempts"),
+        (entry.failures, "failed"),
+        (entry.retries, "done again"),
+        (entry.rounds, "sent back"),
+    ] {
+        if count > 0 {
+            said.push(format!("{what}: {count}"));
+        }
+    }
+    said.extend(
+        entry
+            .scores
+            .iter()
+            .map(|(gate, score)| format!("{gate}: {}", line(score))),
+    );
+    if !entry.conflicts.is_empty() {
+        let ids: Vec<&str> = entry.conflicts.iter().map(|id| id.as_str()).collect();
+        said.push(format!("met {}", ids.join(", ")));
+    }
+    let status = format!("{:<9}", entry.status.as_str());
+    let id = ui.paint(style::NAME, entry.task.as_str());
+    ui.out(format!("  {status}  {id}  {}", said.join(", ")));
+}
+
+fn look_back(sprint: &Sprint, ui: &mut Ui) {
+    let metrics = &sprint.metrics;
+    if let (Some(median), Some(longest)) = (metrics.median_seconds, metrics.longest_seconds) {
+        ui.out(format!(
+            "time      {median} s in the middle, {longest} s at most"
+        ));
+    }
+    let rounds = metrics.rounds;
+    ui.out(format!(
+        "reworks   {}, {rounds} of them repairs that gates inserted",
+        metrics.reworks
+    ));
+    ui.out(format!("conflicts {}", metrics.conflicts));
+    let well = well(sprint);
+    if !well.is_empty() {
+        ui.out(format!("well      {}", well.join(", ")));
+    }
+    for entry in sprint.tasks.iter().filter(|entry| is_rework(entry)) {
+        let reasons: Vec<String> = entry.reasons.iter().map(|reason| line(reason)).collect();
+        let why = if reasons.is_empty() {
+            "sent back".to_owned()
+        } else {
+            reasons.join("; ")
+        };
+        ui.out(format!("not well  {}: {why}", entry.task));
+    }
+}
+
+/// The tasks that were completed at the first attempt, and stayed so.
+fn well(sprint: &Sprint) -> Vec<&str> {
+    let tasks = sprint.tasks.iter();
+    let well = tasks.filter(|entry| entry.status == Status::Completed && !is_rework(entry));
+    well.map(|entry| entry.task.as_str()).collect()
+}
+
+fn is_rework(entry: &Entry) -> bool {
+    entry.failures + entry.retries + entry.rounds > 0
+}
+
+fn document(sprint: &Sprint) -> Value {
+    let failed = sprint.tasks.iter().filter(|entry| is_rework(entry));
+    let failed = failed.map(|entry| json!({ "task": entry.task, "reasons": entry.reasons }));
+    json!({
+        "sprint": sprint.sprint,
+        "pipeline": sprint.pipeline,
+        "metrics": sprint.metrics,
+        "worked": well(sprint),
+        "failed": failed.collect::<Vec<Value>>(),
+    })
+}

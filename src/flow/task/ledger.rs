@@ -1,0 +1,47 @@
+//! The ledger of the session that is meant: its list and its records, given to the rules. Nothing here writes.
+
+use super::Plan;
+use crate::flow::context::Context;
+use crate::flow::transaction::{Needs, gather_here};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_base::id::SessionId;
+use loopx_rules::op::{Body, Operation};
+use loopx_rules::replay::undone;
+use loopx_rules::task::ledger::{Record, Sprint, ledger};
+
+/// The sprints of a session. Refused where no pipeline made a task of it.
+pub(crate) fn sprints(ctx: &Context) -> Result<(SessionId, Vec<Sprint>)> {
+    ctx.only_reads();
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = ctx.session(&snapshot)?;
+    let operations = snapshot.operations(&session)?;
+    let undone = undone(&operations);
+    let counting = operations.iter().filter(|op| !undone.contains(&op.op));
+    let records: Vec<Record<'_>> = counting.filter_map(record).collect();
+    let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
+    let plan = Plan::of(&facts)?;
+    let sprints = ledger(&plan.nodes, &plan.statuses, &records);
+    if sprints.is_empty() {
+        let message = format!("no task of session {} comes from a pipeline", plan.state.id);
+        let failure = Failure::not_found(Code::PipelineUnknown, message);
+        return Err(failure.help(command!("task list")));
+    }
+    Ok((plan.state.id.clone(), sprints))
+}
+
+/// A record of a task; nothing of another topic.
+fn record(op: &Operation) -> Option<Record<'_>> {
+    match &op.body {
+        Body::Task(event) => Some(Record {
+            op: &op.op,
+            seq: op.seq,
+            at: &op.at,
+            by: &op.by.name,
+            reason: op.reason.as_deref(),
+            event,
+        }),
+        _ => None,
+    }
+}
