@@ -193,6 +193,9 @@ pub enum Command {
     /// Start a whole plan from a pipeline: list, show, check and start those that there are
     #[command(subcommand)]
     Pipeline(cmd::pipeline::PipelineCommand),
+    /// Name a commit and the state of the session, and go back to both
+    #[command(subcommand)]
+    Point(cmd::point::PointCommand),
     /// Former spelling of `agent block`
     #[command(hide = true)]
     Block {
@@ -671,6 +674,7 @@ fn dispatch(
         Command::Issue(command) => cmd::issue::run(command, &open()?, ui),
         Command::Roadmap(command) => cmd::roadmap::run(command, &open()?, ui),
         Command::Pipeline(command) => cmd::pipeline::run(command, &open()?, ui),
+        Command::Point(command) => cmd::point::run(command, &open()?, ui),
         Command::Review(args) if !args.show => {
             let ctx = open()?;
             let review = |ui: &mut Ui| cmd::review::review(args, &ctx, ui);

@@ -30,6 +30,7 @@ pub(crate) mod note;
 pub(crate) mod outline;
 pub(crate) mod pause;
 pub(crate) mod pipeline;
+pub(crate) mod point;
 pub(crate) mod preview;
 pub(crate) mod project_history;
 pub(crate) mod redact;

@@ -34,6 +34,10 @@ pub(crate) enum Kind {
     Remote,
     /// A domain of the specs.
     Domain,
+    /// A domain of the session's tasks.
+    TaskDomain,
+    /// A point of the session.
+    Point,
     /// A name of the person's own for a command.
     Alias,
 }
@@ -80,6 +84,22 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
         let value = |one: super::pipeline::Listed| Value {
             text: one.name,
             about: one.title,
+        };
+        return Ok(all.map(value).collect());
+    }
+    if kind == Kind::TaskDomain {
+        let all = super::domains::list(ctx)?.1.into_iter();
+        let value = |row: super::domains::DomainRow| Value {
+            about: row.domain.range(),
+            text: row.domain.name,
+        };
+        return Ok(all.map(value).collect());
+    }
+    if kind == Kind::Point {
+        let all = super::point::list(ctx)?.1.into_iter();
+        let value = |point: super::point::Point| Value {
+            about: point.at,
+            text: point.name,
         };
         return Ok(all.map(value).collect());
     }

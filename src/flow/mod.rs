@@ -58,6 +58,7 @@ pub(crate) mod operation;
 pub(crate) mod outline;
 pub(crate) mod pager;
 pub(crate) mod pipeline;
+pub(crate) mod point;
 mod policy_checks;
 pub(crate) mod policy_moved;
 pub(crate) mod preview;

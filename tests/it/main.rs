@@ -117,6 +117,7 @@ mod pager;
 mod pipeline;
 mod pipeline_play;
 mod pipeline_team;
+mod point;
 mod policy_checks;
 mod policy_moved;
 mod pre_receive;

@@ -776,10 +776,18 @@ codes! {
         "The scope of plan.md has what is no path pattern.";
     PointAmbiguous "point_ambiguous" [Usage]
         "Several operations have the id or the prefix that was given.";
+    PointElsewhere "point_elsewhere" [Refused]
+        "A rollback point is of another stage, or on a commit that the branch does not have.";
+    PointInvalid "point_invalid" [Usage, Internal]
+        "The name of a rollback point has other characters than it can have.";
+    PointNotCommitted "point_not_committed" [Refused]
+        "The code of a rollback point could not be committed, and everything stayed as it was.";
+    PointTaken "point_taken" [Refused]
+        "The session has a rollback point of this name already.";
     PointUndone "point_undone" [Refused]
         "The operation that was named was taken back since.";
     PointUnknown "point_unknown" [NotFound]
-        "The session has no such operation.";
+        "The session has no such operation, or no rollback point of this name.";
     PolicyInvalid "policy_invalid" [Refused, Usage]
         "The policy file loopx.toml is wrong.";
     ProfileForbidden "profile_forbidden" [Refused, Usage]

@@ -90,6 +90,7 @@ verbs! {
     Next "next" Session,
     Note "note" Session,
     Pipeline "pipeline" Session,
+    Point "point" Session,
     Plan "plan" Session,
     Profile "profile" Session,
     Put "put" Session,

@@ -2,6 +2,7 @@
 //! that it works only its writer knows: that place stays empty, and holds the gate.
 
 use super::change_pack::{Slice, SliceKind};
+use super::task::file::{lines, read_anyway};
 use serde_json::json;
 
 /// One task or slice to come.
@@ -17,11 +18,13 @@ struct Proposed<'a> {
 fn missing<'a>(
     text: &str,
     scenarios: &'a [String],
-    id: impl Fn(usize) -> String,
+    id: impl Fn(u32) -> Option<String>,
 ) -> Vec<Proposed<'a>> {
     let known = text.to_lowercase();
     let is_named = |scenario: &str| known.contains(&json!(scenario).to_string().to_lowercase());
-    let mut ids = (1..).map(id).filter(|id| !text.contains(id.as_str()));
+    let mut ids = (1..)
+        .filter_map(id)
+        .filter(|id| !text.contains(id.as_str()));
     let new = scenarios.iter().filter(|scenario| !is_named(scenario));
     new.filter_map(|scenario| {
         Some(Proposed {
@@ -44,9 +47,18 @@ pub struct Proposal {
 /// A list of one task, the request itself: for a change that no scenario describes. Nothing where there is a task.
 pub fn request(text: &str, title: &str) -> Option<Proposal> {
     let title = json!(title);
-    text.trim().is_empty().then(|| Proposal {
+    let file = read_anyway(text);
+    // Domains are no tasks.
+    let is_empty = lines(text).count() == file.domains.len();
+    let id = file.free_id(None).filter(|_| is_empty)?;
+    let text = if text.is_empty() || text.ends_with('\n') {
+        text.to_owned()
+    } else {
+        format!("{text}\n")
+    };
+    Some(Proposal {
         text: format!(
-            "{{\"id\":\"TASK-001\",\"title\":{title},\"convergence\":{{\"criteria\":[{title}],\"verification\":{{\"cmd\":[]}}}}}}\n"
+            "{text}{{\"id\":\"{id}\",\"title\":{title},\"convergence\":{{\"criteria\":[{title}],\"verification\":{{\"cmd\":[]}}}}}}\n"
         ),
         count: 1,
     })
@@ -54,7 +66,11 @@ pub fn request(text: &str, title: &str) -> Option<Proposal> {
 
 /// The list of tasks with those that are missing; nothing where none is.
 pub fn tasks(text: &str, scenarios: &[String]) -> Option<Proposal> {
-    let new = missing(text, scenarios, |number| format!("TASK-{number:03}"));
+    let domains = read_anyway(text).domains;
+    let new = missing(text, scenarios, |number| {
+        let is_taken = domains.iter().any(|domain| domain.holds(number));
+        (!is_taken).then(|| format!("TASK-{number:03}"))
+    });
     let mut out = text.to_owned();
     if !out.is_empty() && !out.ends_with('\n') {
         out.push('\n');
@@ -76,7 +92,7 @@ pub fn slices(text: &str, scenarios: &[String]) -> Option<Proposal> {
     if !matches!(text.trim(), "" | "[]") {
         return None;
     }
-    let new = missing(text, scenarios, |number| format!("VS-{number}"));
+    let new = missing(text, scenarios, |number| Some(format!("VS-{number}")));
     let slices: Vec<Slice> = new
         .iter()
         .map(|one| Slice {
@@ -100,7 +116,7 @@ pub fn slices(text: &str, scenarios: &[String]) -> Option<Proposal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{slices, tasks};
+    use super::{request, slices, tasks};
     use crate::change_pack;
     use crate::task::slices::{good_plan, slices as read_tasks};
 
@@ -144,5 +160,15 @@ mod tests {
         // What somebody wrote stays.
         assert_eq!(slices(&filled, &["a/R/New".to_owned()]), None);
         assert_eq!(slices("[]", &[]), None);
+    }
+
+    #[test]
+    fn what_is_proposed_has_no_number_of_a_domain() {
+        let domain = "{\"domain\":\"a\",\"from\":1,\"to\":2}\n";
+        let one = request(domain, "T").expect("a task");
+        assert!(one.text.starts_with(domain) && one.text.contains("TASK-003"));
+        assert_eq!(request(&one.text, "T"), None);
+        let all = tasks(domain, &["a/R/S".to_owned()]).expect("a task");
+        assert!(all.text.contains("TASK-003"), "{}", all.text);
     }
 }

@@ -207,6 +207,8 @@ fn of_value(path: &str, id: &str, name: &str) -> Vec<Offer> {
             vec![Offer::Of(Kind::Pipeline)]
         }
         ("sync", "remote", _) => vec![Offer::Of(Kind::Remote)],
+        ("task add" | "task edit", "domain", _) => vec![Offer::Of(Kind::TaskDomain)],
+        ("point back", "name", _) => vec![Offer::Of(Kind::Point)],
         (_, _, "DOMAIN") => vec![Offer::Of(Kind::Domain)],
         ("approve", "to", _) => vec![Offer::Of(Kind::NextStage)],
         ("plan", "architect", _) => words(&["approve", "iterate"]),

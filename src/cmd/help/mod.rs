@@ -38,7 +38,7 @@ pub const GROUPS: [(&str, &[&str]); 9] = [
         "move",
         &[
             "clarify", "plan", "approve", "build", "run", "review", "finish", "archive", "reopen",
-            "undo", "redo", "abandon",
+            "undo", "redo", "point", "abandon",
         ],
     ),
     ("tasks", &["take", "amend", "task", "pipeline"]),

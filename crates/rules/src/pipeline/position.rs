@@ -96,7 +96,7 @@ pub fn of_issues(
     let position = |name: &String| Position {
         param: name.clone(),
         value: ids.clone(),
-        found: format!("the session, which is for {ids}"),
+        found: "the issue of the session".to_owned(),
     };
     open.map(|(name, _)| position(name)).collect()
 }

@@ -1,0 +1,301 @@
+//! `point`: a code commit and a state of the session under one name, and the way back to both. A point is a note, so it
+//! is synced and merged as notes are, and no `undo` takes it away. Going back loses nothing: the code gets a new commit
+//! with the tree of then on top of what is there, and the session an undo, which `redo` takes back.
+
+use super::bound_here::require_branch;
+use super::context::Context;
+use super::note::filter::Filter;
+use super::note::list::{Listed, list as notes};
+use super::note::{Where, note};
+use super::transaction::require_active;
+use super::undo::{self, Back};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_git::run::Run;
+use loopx_rules::note::{NoteKind, Said};
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+use loopx_rules::task::node::TaskId;
+use serde::{Deserialize, Serialize};
+
+/// The sort of the note that is a point, and of the one that says that somebody went back to one.
+const POINT: &str = "rollback_point";
+const BACK: &str = "rollback";
+
+/// What the note of a point says beside its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Data {
+    /// The last operation of the session then.
+    op: OpId,
+    /// The commit that was checked out then.
+    commit: Oid,
+    stage: Stage,
+}
+
+/// A point.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Point {
+    pub name: String,
+    pub op: OpId,
+    pub commit: Oid,
+    pub stage: Stage,
+    pub at: String,
+    pub by: String,
+    /// Whether what is checked out here has that commit.
+    pub here: bool,
+    /// Whether the tree of that commit is what is checked out here.
+    pub same: bool,
+}
+
+/// Going back.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct WentBack {
+    pub session: SessionId,
+    pub point: String,
+    /// The commit of before; nothing of it is lost.
+    pub from: Oid,
+    /// The commit with the code of then; nothing where the code was the same.
+    pub commit: Option<Oid>,
+    /// What was taken back of the session, by word, the newest first.
+    pub undone: Vec<String>,
+}
+
+/// Names the commit that is checked out and the state that the session has.
+pub(crate) fn add(ctx: &Context, name: &str, reason: Option<&str>) -> Result<(SessionId, Point)> {
+    if TaskId::parse(name).is_none() {
+        return Err(Failure::usage(
+            Code::PointInvalid,
+            format!("expected a name of letters, digits, `-`, `_`, `.`, found `{name}`"),
+        )
+        .help(command!("point add before-the-move")));
+    }
+    let (state, head) = standing(ctx)?;
+    if let Some(known) = points(ctx)?.into_iter().find(|point| point.name == name) {
+        return Err(Failure::refused(
+            Code::PointTaken,
+            format!(
+                "the point {name} is there already, on {}",
+                known.commit.short()
+            ),
+        )
+        .help(command!("point list")));
+    }
+    let data = Data {
+        op: state.last.clone(),
+        commit: head.clone(),
+        stage: state.stage,
+    };
+    let text = match reason {
+        Some(reason) => format!("point {name}: {reason}"),
+        None => format!("point {name}"),
+    };
+    keep(ctx, POINT, name, text, &data)?;
+    let found = points(ctx)?.into_iter().find(|point| point.name == name);
+    let point = found.ok_or_else(|| unknown(ctx, name))?;
+    Ok((state.id, point))
+}
+
+/// The points of the session that is meant, oldest first.
+pub(crate) fn list(ctx: &Context) -> Result<(SessionId, Vec<Point>)> {
+    ctx.only_reads();
+    let store = ctx.store()?;
+    let session = ctx.session(&store.snapshot()?)?;
+    Ok((session.state.id, points(ctx)?))
+}
+
+/// Goes back to a point: code and session. Everything that can be refused is refused before anything changes.
+pub(crate) fn back(ctx: &Context, name: &str, reason: Option<String>) -> Result<WentBack> {
+    let (state, head) = standing(ctx)?;
+    let found = points(ctx)?.into_iter().find(|point| point.name == name);
+    let point = found.ok_or_else(|| unknown(ctx, name))?;
+    require_way(&state, &point)?;
+    let [from, to] = [&head, &point.commit].map(|commit| ctx.repo.commit_info(commit));
+    let (from, to) = (from?.tree, to?.tree);
+    let told = match undo::undo(ctx, &Back::To(point.op.to_string()), reason, false) {
+        Ok(told) => told.moved,
+        Err(failure) if failure.code == Code::NothingToUndo => Vec::new(),
+        Err(failure) => return Err(failure),
+    };
+    let commit = if from == to {
+        None
+    } else {
+        match commit(ctx, name, (&from, &to)) {
+            Ok(commit) => commit,
+            Err(failure) => return Err(beside(ctx, failure, told.len())),
+        }
+    };
+    let went = WentBack {
+        session: state.id.clone(),
+        point: name.to_owned(),
+        from: head,
+        commit,
+        undone: told.iter().map(|one| one.event.clone()).collect(),
+    };
+    let text = format!("went back to {name}");
+    keep(ctx, BACK, name, text, &went)?;
+    Ok(went)
+}
+
+/// What takes going back back.
+pub(crate) fn forth(went: &WentBack) -> Hint {
+    let revert = went.commit.as_ref();
+    let revert = revert.map(|commit| Hint::git(format!("revert --no-edit {}", commit.short())));
+    match (revert, went.undone.len()) {
+        (Some(revert), 0) => revert,
+        (Some(revert), count) => hint![&revert, ", then: ", command!("redo {count}")],
+        (None, 0) => command!("status"),
+        (None, count) => command!("redo {count}"),
+    }
+}
+
+/// The session that is meant and the commit that is checked out, where that is its branch and nothing is edited.
+fn standing(ctx: &Context) -> Result<(State, Oid)> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = require_active(ctx.session_to_change(&snapshot)?)?;
+    require_branch(ctx, &session.state)?;
+    let code = ctx.code()?.ok_or_else(super::working::no_worktree)?;
+    let head = code.head.ok_or_else(|| {
+        Failure::not_found(Code::NoCommit, "the repository has no commit yet")
+            .help(Hint::git("commit"))
+    })?;
+    match code.uncommitted.first() {
+        None => Ok((session.state, head)),
+        Some(one) => Err(Failure::refused(
+            Code::WorktreeDirty,
+            format!("{} is not committed, and a point is a commit", one.path),
+        )
+        .help(Hint::git("commit"))),
+    }
+}
+
+fn require_way(state: &State, point: &Point) -> Result<()> {
+    let name = &point.name;
+    if point.stage != state.stage {
+        return Err(Failure::refused(
+            Code::PointElsewhere,
+            format!(
+                "the point {name} is of stage {}, and the session is in stage {}",
+                point.stage, state.stage
+            ),
+        )
+        .help(command!("undo --to {}", point.op)));
+    }
+    if !point.here {
+        return Err(Failure::refused(
+            Code::PointElsewhere,
+            format!(
+                "the point {name} is on {}, which the branch here does not have",
+                point.commit.short()
+            ),
+        )
+        .help(Hint::git(format!("log {}", point.commit.short()))));
+    }
+    Ok(())
+}
+
+/// Commits the tree of then on top of what is there, made by git itself, so that its hooks judge it like every other.
+fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Result<Option<Oid>> {
+    let Some(top) = ctx.repo.work_dir() else {
+        return Ok(None);
+    };
+    let git = |words: &[&str]| Run::git(words).cwd(top).capture();
+    let refused = |why: &str| {
+        Failure::refused(
+            Code::PointNotCommitted,
+            format!("the code of {name} was not committed: {why}"),
+        )
+        .help(Hint::git("status"))
+    };
+    // Two trees and the index are compared: what stands in the way is refused, and nothing is written.
+    let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
+    if !read.ended.success() {
+        return Err(refused(&read.complaint()));
+    }
+    let subject = format!("Go back to {name}");
+    let trailer = format!("Loopx-Point: {name}");
+    let made = git(&["commit", "--quiet", "-m", &subject, "--trailer", &trailer])?;
+    if !made.ended.success() {
+        let why = made.complaint();
+        drop(git(&["read-tree", "-m", "-u", to.as_str(), from.as_str()])?);
+        return Err(refused(&why));
+    }
+    Ok(ctx.repo.head()?.commit)
+}
+
+/// The code could not go back: the session is as it was again.
+fn beside(ctx: &Context, mut failure: Failure, count: usize) -> Failure {
+    if count > 0 && undo::redo(ctx, count, None, false).is_err() {
+        failure = failure.help(command!("redo {count}"));
+    }
+    failure
+}
+
+fn keep(ctx: &Context, sort: &str, name: &str, text: String, data: &impl Serialize) -> Result<()> {
+    let data = serde_json::to_string(data)
+        .map_err(|error| Failure::internal(Code::PointInvalid, error.to_string()))?;
+    let said = Said {
+        sort: Some(sort.to_owned()),
+        about: Some(name.to_owned()),
+        data: Some(data),
+        ..Said::new(NoteKind::Message, text)
+    };
+    note(ctx, &said, &Where::default(), None).map(drop)
+}
+
+fn points(ctx: &Context) -> Result<Vec<Point>> {
+    let filter = Filter {
+        sort: Some(POINT.to_owned()),
+        ..Filter::default()
+    };
+    let head = ctx.repo.head()?.commit;
+    let mut found: Vec<Point> = Vec::new();
+    for listed in notes(ctx, &filter)?.notes {
+        let Some(point) = point(ctx, head.as_ref(), listed)? else {
+            continue;
+        };
+        // Of two that clones named apart the first by number has the name.
+        if !found.iter().any(|known| known.name == point.name) {
+            found.push(point);
+        }
+    }
+    Ok(found)
+}
+
+/// The point that a note is; nothing where somebody wrote something else under that sort.
+fn point(ctx: &Context, head: Option<&Oid>, listed: Listed) -> Result<Option<Point>> {
+    let data = listed
+        .data
+        .and_then(|data| serde_json::from_value::<Data>(data).ok());
+    let (Some(name), Some(Data { op, commit, stage })) = (listed.about, data) else {
+        return Ok(None);
+    };
+    let repo = &ctx.repo;
+    let is_there = repo.contains(&commit)?;
+    let (mut here, mut same) = (false, false);
+    if let Some(head) = head.filter(|_| is_there) {
+        here = *head == commit || repo.is_ancestor(&commit, head)?;
+        same = repo.commit_info(head)?.tree == repo.commit_info(&commit)?.tree;
+    }
+    Ok(Some(Point {
+        name,
+        op,
+        commit,
+        stage,
+        at: listed.at,
+        by: listed.by.name,
+        here,
+        same,
+    }))
+}
+
+fn unknown(ctx: &Context, name: &str) -> Failure {
+    let failure = Failure::not_found(Code::PointUnknown, format!("there is no point `{name}`"));
+    let names = points(ctx).unwrap_or_default();
+    let near = loopx_base::nearest(name, names.iter().map(|point| point.name.as_str()));
+    match near {
+        Some(near) => failure.help(command!("point back {near}")),
+        None => failure.help(command!("point list")),
+    }
+}
