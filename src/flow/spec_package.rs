@@ -104,10 +104,18 @@ fn of_folder(dir: &Path) -> Result<Vec<Source>> {
         let message = format!("there is no folder `{}`", dir.display());
         return Err(Failure::not_found(Code::FolderMissing, message));
     }
-    let mut found = Vec::new();
+    let mut names = files::entries(dir);
     for document in Document::ALL {
-        let path = dir.join(document.file_name());
-        let max = Policy::default().artifacts.max_bytes;
+        let items = files::entries(&dir.join(document.as_str()));
+        names.extend(items.iter().map(|name| format!("{document}/{name}")));
+    }
+    let max = Policy::default().artifacts.max_bytes;
+    let mut found = Vec::new();
+    for name in names
+        .iter()
+        .filter(|name| Document::of_path(name).is_some())
+    {
+        let path = dir.join(name);
         if let Some(bytes) = files::read(&path, max)? {
             found.push(text(&path.to_string_lossy(), bytes)?);
         }

@@ -9,7 +9,7 @@ use super::{files, sessions, view};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_rules::session::State;
-use loopx_rules::spec_package::Document;
+use loopx_rules::spec_package::{Document, Part};
 use loopx_rules::task::{outputs, plan};
 use std::collections::BTreeMap;
 
@@ -70,7 +70,10 @@ pub(crate) fn edit(ctx: &Context, path: &str) -> Result<bool> {
             let stored = state.output(path).map(|blob| ctx.repo.read_blob(blob));
             let stored = stored.transpose()?;
             laid_out = stored.is_none();
-            let template = || Document::of_path(path).map_or("", Document::template);
+            let template = || match Document::of_path(path) {
+                Some((document, Part::Whole)) => document.template(),
+                _ => "",
+            };
             let text = stored.unwrap_or_else(|| template().as_bytes().to_vec());
             files::write(&file, &text)?;
         }

@@ -33,7 +33,7 @@ pub fn check(package: &Package) -> Vec<Finding> {
 
 fn documents(package: &Package, found: &mut Findings) {
     for document in Document::ALL {
-        if package.sources.contains_key(&document) {
+        if package.sources.whole.contains_key(&document) {
             continue;
         }
         let id = match document {
@@ -41,13 +41,13 @@ fn documents(package: &Package, found: &mut Findings) {
             Document::Architecture | Document::Epics => "package_document_expected",
             Document::ReadinessReport => "package_document_later",
         };
-        let name = document.file_name();
+        let name = package.sources.file_name(document);
         found.say(id, &name, 0, format!("there is no {name}"));
     }
 }
 
 fn brief(package: &Package, found: &mut Findings) {
-    let Some(source) = package.sources.get(&Document::ProductBrief) else {
+    let Some(source) = package.sources.whole.get(&Document::ProductBrief) else {
         return;
     };
     let label = &source.label;
@@ -109,7 +109,8 @@ fn brief(package: &Package, found: &mut Findings) {
 }
 
 fn requirements(package: &Package, found: &mut Findings) {
-    if !package.sources.contains_key(&Document::Requirements) {
+    let sources = &package.sources;
+    if !sources.whole.contains_key(&Document::Requirements) && package.requirements.is_empty() {
         return;
     }
     let label = package.label(Document::Requirements);
@@ -126,16 +127,16 @@ fn requirements(package: &Package, found: &mut Findings) {
     }
     let mut titles: BTreeSet<(String, String)> = BTreeSet::new();
     for one in &package.requirements {
-        requirement(one, &label, found);
+        requirement(one, found);
         if !titles.insert((one.domain.clone(), fold(&one.title))) {
             let message = format!("{}: `{}` is there already", one.id, one.title);
-            found.say("package_title_repeated", &label, one.line, message);
+            found.say("package_title_repeated", &one.file, one.line, message);
         }
     }
 }
 
-fn requirement(one: &Requirement, label: &str, found: &mut Findings) {
-    let id = &one.id;
+fn requirement(one: &Requirement, found: &mut Findings) {
+    let (id, label) = (&one.id, one.file.as_str());
     let mut say = |what: &'static str, message: String| found.say(what, label, one.line, message);
     if one.statement.is_empty() {
         say("package_statement_missing", format!("{id} says nothing"));
@@ -182,21 +183,27 @@ pub(super) fn binds(statement: &str) -> bool {
             .any(|word| statement.contains(word))
 }
 
-/// A place in the package that names ids: its document, its line, its own id, and what it names.
-type Names<'p> = (Document, usize, &'p str, &'p [String]);
+/// The file and the line of an item.
+type Place<'p> = (&'p str, usize);
+/// An item that names ids: its place, its own id, and what it names.
+type Names<'p> = (Place<'p>, &'p str, &'p [String]);
+
+fn place(file: &str, line: usize) -> Place<'_> {
+    (file, line)
+}
 
 pub(super) fn references(package: &Package) -> Vec<Names<'_>> {
     let of_requirements = package.requirements.iter().map(|one| {
         let goals = one.goals.as_slice();
-        (Document::Requirements, one.line, one.id.as_str(), goals)
+        (place(&one.file, one.line), one.id.as_str(), goals)
     });
     let of_decisions = package.decisions.iter().map(|one| {
         let named = one.requirements.as_slice();
-        (Document::Architecture, one.line, one.id.as_str(), named)
+        (place(&one.file, one.line), one.id.as_str(), named)
     });
     let of_stories = package.stories.iter().map(|one| {
         let named = one.serves.as_slice();
-        (Document::Epics, one.line, one.id.as_str(), named)
+        (place(&one.file, one.line), one.id.as_str(), named)
     });
     of_requirements
         .chain(of_decisions)
@@ -205,14 +212,14 @@ pub(super) fn references(package: &Package) -> Vec<Names<'_>> {
 }
 
 /// Every id of the package, with its places.
-pub(super) fn known(package: &Package) -> BTreeMap<&str, Vec<(Document, usize)>> {
-    let mut all: BTreeMap<&str, Vec<(Document, usize)>> = BTreeMap::new();
+pub(super) fn known(package: &Package) -> BTreeMap<&str, Vec<Place<'_>>> {
+    let mut all: BTreeMap<&str, Vec<Place<'_>>> = BTreeMap::new();
     for goal in &package.goals {
-        let place = (Document::ProductBrief, goal.line);
+        let place = place(&goal.file, goal.line);
         all.entry(&goal.id).or_default().push(place);
     }
-    for (document, line, id, _) in references(package) {
-        all.entry(id).or_default().push((document, line));
+    for (place, id, _) in references(package) {
+        all.entry(id).or_default().push(place);
     }
     all
 }
@@ -220,17 +227,12 @@ pub(super) fn known(package: &Package) -> BTreeMap<&str, Vec<(Document, usize)>>
 fn ids(package: &Package, found: &mut Findings) {
     let known = known(package);
     for (id, places) in &known {
-        for (document, line) in places.iter().skip(1) {
+        for (file, line) in places.iter().skip(1) {
             let message = format!("{id} is there already");
-            found.say(
-                "package_id_repeated",
-                &package.label(*document),
-                *line,
-                message,
-            );
+            found.say("package_id_repeated", file, *line, message);
         }
     }
-    for (document, line, id, named) in references(package) {
+    for ((file, line), id, named) in references(package) {
         for name in named
             .iter()
             .filter(|name| !known.contains_key(name.as_str()))
@@ -238,41 +240,33 @@ fn ids(package: &Package, found: &mut Findings) {
             let near = loopx_base::nearest(name, known.keys().copied());
             let near = near.map_or_else(String::new, |near| format!("; there is {near}"));
             let message = format!("{id} names {name}, which is not there{near}");
-            found.say(
-                "package_reference_unknown",
-                &package.label(document),
-                line,
-                message,
-            );
+            found.say("package_reference_unknown", file, line, message);
         }
     }
 }
 
 fn decisions(package: &Package, found: &mut Findings) {
-    let Some(source) = package.sources.get(&Document::Architecture) else {
-        return;
-    };
     let mut titles = BTreeSet::new();
     for one in &package.decisions {
         if !titles.insert(fold(&one.title)) {
             let message = format!("{}: `{}` is there already", one.id, one.title);
-            found.say("package_title_repeated", &source.label, one.line, message);
+            found.say("package_title_repeated", &one.file, one.line, message);
         }
         if one.outcome.is_empty() {
             let message = format!("{} does not say what was decided", one.id);
-            found.say(
-                "package_decision_incomplete",
-                &source.label,
-                one.line,
-                message,
-            );
+            found.say("package_decision_incomplete", &one.file, one.line, message);
         }
         if one.considered < 2 {
             let message = format!("{} names {} of two options", one.id, one.considered);
-            found.say("package_option_alone", &source.label, one.line, message);
+            found.say("package_option_alone", &one.file, one.line, message);
         }
     }
-    let said = markdown::without_asides(&source.text);
+    let Some(source) = package.sources.whole.get(&Document::Architecture) else {
+        return;
+    };
+    let items = package.sources.items_of(Document::Architecture);
+    let texts = items.chain([source]).map(|one| one.text.as_str());
+    let said = markdown::without_asides(&texts.collect::<Vec<_>>().join("\n"));
     let words: BTreeSet<&str> = said
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '.')
         .map(|word| word.trim_matches(['.', '-']))
@@ -287,14 +281,13 @@ fn decisions(package: &Package, found: &mut Findings) {
 }
 
 fn stories(package: &Package, found: &mut Findings) {
-    let Some(source) = package.sources.get(&Document::Epics) else {
+    if package.stories.is_empty() && !package.sources.whole.contains_key(&Document::Epics) {
         return;
-    };
+    }
     for story in package.stories.iter().filter(|one| one.serves.is_empty()) {
         let message = format!("{} names no requirement", story.id);
-        found.say("package_story_idle", &source.label, story.line, message);
+        found.say("package_story_idle", &story.file, story.line, message);
     }
-    let label = package.label(Document::Requirements);
     for one in package.brought() {
         if !package
             .stories
@@ -302,13 +295,13 @@ fn stories(package: &Package, found: &mut Findings) {
             .any(|story| story.serves.contains(&one.id))
         {
             let message = format!("no story serves {}", one.id);
-            found.say("package_requirement_unserved", &label, one.line, message);
+            found.say("package_requirement_unserved", &one.file, one.line, message);
         }
     }
 }
 
 fn report(package: &Package, found: &mut Findings) {
-    let Some(source) = package.sources.get(&Document::ReadinessReport) else {
+    let Some(source) = package.sources.whole.get(&Document::ReadinessReport) else {
         return;
     };
     let front = FrontMatter::parse(&source.text).unwrap_or_default();

@@ -145,7 +145,7 @@ fn without_place(package: &Package) -> impl Iterator<Item = LeftOut> {
         (Document::ReadinessReport, "it stays with its task"),
     ];
     kept.into_iter()
-        .filter(|(document, _)| package.sources.contains_key(document))
+        .filter(|(document, _)| package.sources.whole.contains_key(document))
         .map(|(document, why)| LeftOut {
             id: document.to_string(),
             what: document.file_name(),

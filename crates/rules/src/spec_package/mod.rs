@@ -1,5 +1,6 @@
 //! The specification package: a product brief, requirements, an architecture, stories and a readiness report, as
-//! documents that are read, checked, traced and made into a delta.
+//! documents that are read, checked, traced and made into a delta. A document stands in one file, or its items (a
+//! requirement, a decision, an epic) have files of their own in a folder of its name.
 //!
 //! This module owns how the documents are written and what they come to. It knows no session and no files: texts with
 //! their labels go in.
@@ -48,10 +49,30 @@ impl Document {
         Document::ReadinessReport,
     ];
 
-    /// The document that a path names.
-    pub fn of_path(path: &str) -> Option<Self> {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        name.strip_suffix(".md")?.parse().ok()
+    /// The document that a path belongs to, and which part of it stands there.
+    pub fn of_path(path: &str) -> Option<(Self, Part)> {
+        let mut names = path.rsplit('/');
+        let name = names.next()?.strip_suffix(".md")?;
+        if let Ok(document) = name.parse() {
+            return Some((document, Part::Whole));
+        }
+        let document: Document = names.next()?.parse().ok()?;
+        if INDEXES.contains(&name) {
+            return Some((document, Part::Whole));
+        }
+        let mut beginnings = document.beginnings().iter();
+        let is_item = beginnings.any(|beginning| name.starts_with(beginning));
+        is_item.then_some((document, Part::Item))
+    }
+
+    /// How the ids begin of items that may have files of their own.
+    fn beginnings(self) -> &'static [&'static str] {
+        match self {
+            Document::Requirements => &["REQ-", "NFR-"],
+            Document::Architecture => &["ADR-"],
+            Document::Epics => &["EPIC-"],
+            Document::ProductBrief | Document::ReadinessReport => &[],
+        }
     }
 
     pub fn file_name(self) -> String {
@@ -88,6 +109,18 @@ impl Document {
     }
 }
 
+/// The names of a file that has what stands above the items of its folder.
+const INDEXES: [&str; 3] = ["index", "_index", "README"];
+
+/// Which part of a document a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it, or what stands above its items: `requirements.md`, `requirements/index.md`.
+    Whole,
+    /// One item: `requirements/REQ-001-idle-timeout.md`.
+    Item,
+}
+
 vocabulary!(
     /// How much a requirement matters, by MoSCoW.
     Priority {
@@ -108,30 +141,59 @@ pub struct Source {
 
 /// The documents among some files, by their names. Of two of one name nobody says which is meant: that is a finding.
 pub fn gather(files: impl IntoIterator<Item = Source>) -> (Sources, Vec<Finding>) {
-    let mut sources = Sources::new();
+    let mut sources = Sources::default();
     let mut findings = finding::Findings::default();
     for source in files {
-        let Some(document) = Document::of_path(&source.label) else {
-            continue;
-        };
-        if let Some(known) = sources.get(&document) {
-            let message = format!("{} is there already", known.label);
-            findings.say("package_document_repeated", &source.label, 0, message);
-            continue;
+        match Document::of_path(&source.label) {
+            Some((document, Part::Item)) => sources.items.push((document, source)),
+            Some((document, Part::Whole)) => match sources.whole.get(&document) {
+                Some(known) => {
+                    let message = format!("{} is there already", known.label);
+                    findings.say("package_document_repeated", &source.label, 0, message);
+                }
+                None => drop(sources.whole.insert(document, source)),
+            },
+            None => {}
         }
-        sources.insert(document, source);
     }
+    sources.items.sort_by(|a, b| a.1.label.cmp(&b.1.label));
     (sources, findings.0)
 }
 
-/// The documents that are there.
-pub type Sources = BTreeMap<Document, Source>;
+/// The documents that are there, and the items that have files of their own, by their labels.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    pub whole: BTreeMap<Document, Source>,
+    pub items: Vec<(Document, Source)>,
+}
+
+impl Sources {
+    pub fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.items.is_empty()
+    }
+
+    pub(crate) fn items_of(&self, document: Document) -> impl Iterator<Item = &Source> {
+        let own = self.items.iter().filter(move |(of, _)| *of == document);
+        own.map(|(_, source)| source)
+    }
+
+    /// The name of the file that has a document, or what stands above its items.
+    pub(crate) fn file_name(&self, document: Document) -> String {
+        if self.items_of(document).next().is_some() {
+            format!("{document}/index.md")
+        } else {
+            document.file_name()
+        }
+    }
+}
 
 /// An item with an id: a goal, a story.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Named {
     pub id: String,
     pub title: String,
+    /// The file that it stands in, as findings name it.
+    pub file: String,
     pub line: usize,
     /// The ids that it names.
     pub serves: Vec<String>,
@@ -142,6 +204,7 @@ pub struct Named {
 pub struct Requirement {
     pub id: String,
     pub title: String,
+    pub file: String,
     pub line: usize,
     pub priority: Option<Priority>,
     /// The domain of its spec; empty where nothing names it.
@@ -169,6 +232,7 @@ impl Requirement {
 pub struct Decision {
     pub id: String,
     pub title: String,
+    pub file: String,
     pub line: usize,
     pub requirements: Vec<String>,
     pub context: String,
@@ -204,8 +268,26 @@ impl Package {
         self.requirements.iter().filter(|one| !one.is_left())
     }
 
+    /// Whether a section has items that stand in files of their own.
+    pub(crate) fn holds_items(&self, document: Document, title: &str) -> bool {
+        let beginning = match title {
+            "Functional requirements" => "REQ-",
+            "Quality requirements" => "NFR-",
+            "Decisions" => "ADR-",
+            _ => return false,
+        };
+        let mut names = self.sources.items_of(document);
+        names.any(|source| {
+            let name = source.label.rsplit('/').next();
+            name.is_some_and(|name| name.starts_with(beginning))
+        })
+    }
+
     pub(crate) fn label(&self, document: Document) -> String {
-        let found = self.sources.get(&document);
-        found.map_or_else(|| document.file_name(), |source| source.label.clone())
+        let found = self.sources.whole.get(&document);
+        found.map_or_else(
+            || self.sources.file_name(document),
+            |source| source.label.clone(),
+        )
     }
 }

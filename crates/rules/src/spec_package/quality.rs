@@ -134,8 +134,9 @@ fn completeness(package: &Package) -> u32 {
             .map(ToString::to_string)
             .collect();
         asked += wanted.len() + 1;
-        if let Some(source) = package.sources.get(&document) {
-            let empty = markdown::empty_sections(&source.text, &wanted, Language::Off);
+        if let Some(source) = package.sources.whole.get(&document) {
+            let mut empty = markdown::empty_sections(&source.text, &wanted, Language::Off);
+            empty.retain(|title| !package.holds_items(document, title));
             filled += wanted.len() + 1 - empty.len();
         }
     }
@@ -150,7 +151,7 @@ fn consistency(package: &Package) -> u32 {
         all += places.len();
         good += usize::from(places.len() == 1);
     }
-    for (_, _, _, named) in references(package) {
+    for (_, _, named) in references(package) {
         all += named.len();
         let resolved = named
             .iter()

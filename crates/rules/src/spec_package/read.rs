@@ -3,17 +3,18 @@
 use super::block::{Block, blocks};
 use super::criterion::Criterion;
 use super::finding::Findings;
-use super::{Decision, Document, Named, Package, Priority, Requirement, Sources};
+use super::{Decision, Document, Named, Package, Priority, Requirement, Source, Sources};
 use crate::headings::is_same;
 use loopx_spec::front::FrontMatter;
 
 const CRITERIA: &str = "Acceptance criteria";
+const FRONT: &str = "package_front_matter_invalid";
 
 /// Reads the package.
 pub fn read(sources: Sources) -> Package {
     let mut package = Package::default();
     let mut findings = Findings::default();
-    for (document, source) in &sources {
+    for (document, source) in &sources.whole {
         let (label, text) = (source.label.as_str(), source.text.as_str());
         let front = front(*document, label, text, &mut findings);
         let blocks = blocks(text, front.body_offset());
@@ -31,7 +32,10 @@ pub fn read(sources: Sources) -> Package {
                 let domain = package.domain.as_deref().unwrap_or_default();
                 package.requirements = reader.requirements(domain);
             }
-            Document::Architecture => package.decisions = reader.decisions(),
+            Document::Architecture => {
+                reader.narrow("Decisions");
+                package.decisions = reader.decisions();
+            }
             Document::Epics => package.stories = reader.stories(),
             Document::ReadinessReport => {
                 if let Some(word) = field(&front, "verdict") {
@@ -39,12 +43,7 @@ pub fn read(sources: Sources) -> Package {
                         Ok(verdict) => package.verdict = Some(verdict),
                         Err(failure) => {
                             let line = front.line_of("verdict");
-                            findings.say(
-                                "package_front_matter_invalid",
-                                label,
-                                line,
-                                failure.message,
-                            );
+                            findings.say(FRONT, label, line, failure.message);
                         }
                     }
                 }
@@ -54,15 +53,53 @@ pub fn read(sources: Sources) -> Package {
                         let message =
                             format!("depth: expected a number from 0 to 100, found `{text}`");
                         let line = front.line_of("depth");
-                        findings.say("package_front_matter_invalid", label, line, message);
+                        findings.say(FRONT, label, line, message);
                     }
                 }
             }
         }
     }
+    for (document, source) in &sources.items {
+        item(&mut package, *document, source, &mut findings);
+    }
     package.sources = sources;
     package.findings = findings.0;
     package
+}
+
+/// Reads an item that has a file of its own: what is a heading of level 3 within a document is the first one here, and
+/// an epic, which is of level 2 there, likewise.
+fn item(package: &mut Package, document: Document, source: &Source, findings: &mut Findings) {
+    let (label, text) = (source.label.as_str(), source.text.as_str());
+    let front = FrontMatter::parse(text).unwrap_or_else(|fault| {
+        findings.say(FRONT, label, fault.line, fault.message);
+        FrontMatter::default()
+    });
+    let deeper = if document == Document::Epics { 1 } else { 2 };
+    let mut blocks = blocks(text, front.body_offset());
+    for block in &mut blocks {
+        block.level += deeper;
+    }
+    if !blocks.iter().any(|block| block.level == deeper + 1) {
+        let beginning = document.beginnings().first().unwrap_or(&"");
+        let message = format!("expected a heading like `# {beginning}001: NAME`, found none");
+        findings.say("package_id_invalid", label, 0, message);
+    }
+    let mut reader = Reader {
+        label,
+        text,
+        blocks: &blocks,
+        findings,
+    };
+    match document {
+        Document::Requirements => {
+            let domain = package.domain.clone().unwrap_or_default();
+            package.requirements.extend(reader.requirements(&domain));
+        }
+        Document::Architecture => package.decisions.extend(reader.decisions()),
+        Document::Epics => package.stories.extend(reader.stories()),
+        Document::ProductBrief | Document::ReadinessReport => {}
+    }
 }
 
 /// A field of front matter that says something.
@@ -73,18 +110,17 @@ pub(super) fn field(front: &FrontMatter, key: &'static str) -> Option<String> {
 }
 
 fn front(document: Document, label: &str, text: &str, findings: &mut Findings) -> FrontMatter {
-    const ID: &str = "package_front_matter_invalid";
     let front = match FrontMatter::parse(text) {
         Ok(front) => front,
         Err(fault) => {
-            findings.say(ID, label, fault.line, fault.message);
+            findings.say(FRONT, label, fault.line, fault.message);
             return FrontMatter::default();
         }
     };
     if field(&front, "document").as_deref() != Some(document.as_str()) {
         let line = front.line_of("document");
         let message = format!("expected front matter with `document: {document}`");
-        findings.say(ID, label, line, message);
+        findings.say(FRONT, label, line, message);
     }
     front
 }
@@ -136,6 +172,7 @@ impl<'r> Reader<'r> {
                 Some(id) => goals.push(Named {
                     id: id.id,
                     title: id.title,
+                    file: self.label.to_owned(),
                     line: *line,
                     serves: Vec::new(),
                 }),
@@ -181,6 +218,7 @@ impl<'r> Reader<'r> {
                     .map(|(text, line)| Criterion::read(text, *line))
                     .collect(),
                 others: others.into_iter().map(|one| one.title.clone()).collect(),
+                file: self.label.to_owned(),
                 id: id.id,
                 title: id.title,
             });
@@ -190,7 +228,6 @@ impl<'r> Reader<'r> {
 
     fn decisions(&mut self) -> Vec<Decision> {
         let mut all = Vec::new();
-        self.narrow("Decisions");
         for (id, block, below) in self.items(3, &["ADR-"]) {
             let part = |title: &str| below.iter().find(|one| is_same(&one.title, title));
             let said = |title: &str| {
@@ -203,6 +240,7 @@ impl<'r> Reader<'r> {
                 considered: part("Options considered").map_or(0, |one| one.items().count()),
                 outcome: said("Decision"),
                 consequences: said("Consequences"),
+                file: self.label.to_owned(),
                 line: block.line,
                 id: id.id,
                 title: id.title,
@@ -227,6 +265,7 @@ impl<'r> Reader<'r> {
         self.items(2, &["EPIC-"]);
         let stories = self.items(3, &["STORY-"]);
         let named = stories.into_iter().map(|(id, block, _)| Named {
+            file: self.label.to_owned(),
             line: block.line,
             serves: self.ids(block, "Requirements"),
             id: id.id,

@@ -1,6 +1,9 @@
 //! Rules of the package, by its smallest parts.
 
-use super::{Criterion, Document, FINDINGS, Package, Source, Verdict, check, quality, read};
+use super::{
+    Criterion, Document, FINDINGS, Package, Part, Source, Sources, Verdict, check, gather, quality,
+    read,
+};
 use std::collections::BTreeMap;
 
 fn package(texts: &[(Document, &str)]) -> Package {
@@ -11,7 +14,10 @@ fn package(texts: &[(Document, &str)]) -> Package {
         };
         (*document, source)
     });
-    read(sources.collect())
+    read(Sources {
+        whole: sources.collect(),
+        items: Vec::new(),
+    })
 }
 
 #[test]
@@ -170,4 +176,117 @@ fn the_figures_come_to_the_verdict_of_the_rubric() {
     assert_eq!(none.why, ["nobody gave depth"]);
     let all: BTreeMap<_, _> = none.dimensions;
     assert_eq!(all["coverage"], Some(0));
+}
+
+fn source(label: &str, text: &str) -> Source {
+    Source {
+        label: label.to_owned(),
+        text: text.to_owned(),
+    }
+}
+
+#[test]
+fn a_path_says_which_part_of_which_document_it_has() {
+    use Document::{Architecture, Epics, Requirements};
+    for (path, expected) in [
+        ("requirements.md", Some((Requirements, Part::Whole))),
+        ("p/requirements/index.md", Some((Requirements, Part::Whole))),
+        ("requirements/_index.md", Some((Requirements, Part::Whole))),
+        (
+            "requirements/REQ-001-idle.md",
+            Some((Requirements, Part::Item)),
+        ),
+        ("requirements/NFR-001.md", Some((Requirements, Part::Item))),
+        (
+            "architecture/ADR-001-store.md",
+            Some((Architecture, Part::Item)),
+        ),
+        ("epics/EPIC-001-end.md", Some((Epics, Part::Item))),
+        ("requirements/ADR-001.md", None),
+        ("requirements/notes.md", None),
+        ("REQ-001-idle.md", None),
+        ("index.md", None),
+        ("requirements/REQ-001.txt", None),
+    ] {
+        assert_eq!(Document::of_path(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn items_in_files_of_their_own_are_what_they_are_in_one_file() {
+    let index = "---\ndocument: requirements\ndomain: auth\n---\n# R\n\n## Functional requirements\n\n## Quality requirements\n";
+    let idle = "# REQ-001: Idle\n- Priority: must\n- Goals: GOAL-1\n\nIt SHALL end.\n\n## Acceptance criteria\n- Ends: WHEN idle, THEN it ends\n";
+    let time = "---\nid: NFR-001\n---\n# NFR-001: Time\n- Priority: could\n\nIt SHALL be quick.\n\n## Acceptance criteria\n- Q: WHEN asked, THEN 1 s\n\n## Notes\n\nx\n";
+    let record = "# ADR-001: Store\n- Requirements: REQ-001\n\n## Context\n\nc\n\n## Options considered\n- a\n- b\n\n## Decision\n\na\n";
+    let epic = "# EPIC-001: End\n\n## STORY-001: End it\n- Requirements: REQ-001\n";
+    let (sources, repeated) = gather([
+        source("p/epics/EPIC-001-end.md", epic),
+        source("p/requirements/index.md", index),
+        source("p/requirements/REQ-001-idle.md", idle),
+        source("p/requirements/NFR-001.md", time),
+        source("p/architecture/ADR-001-store.md", record),
+    ]);
+    assert_eq!(repeated, []);
+    let package = read(sources);
+    assert_eq!(package.findings, []);
+    let said: Vec<_> = (package.requirements.iter())
+        .map(|one| {
+            (
+                one.id.as_str(),
+                one.domain.as_str(),
+                one.criteria.len(),
+                one.line,
+            )
+        })
+        .collect();
+    assert_eq!(said, [("NFR-001", "auth", 1, 4), ("REQ-001", "auth", 1, 1)]);
+    assert_eq!(package.requirements[0].others, ["Notes"]);
+    assert_eq!(
+        package.requirements[1].file,
+        "p/requirements/REQ-001-idle.md"
+    );
+    assert_eq!(package.decisions[0].considered, 2);
+    assert_eq!(package.decisions[0].outcome, "a");
+    assert_eq!(package.stories[0].serves, ["REQ-001"]);
+    // The sections of the index that the items fill count as filled, and what is not there is named by its file.
+    let of_index = |one: &&loopx_spec::Finding| one.file == "architecture/index.md";
+    let found = check(&package);
+    let missing: Vec<_> = found.iter().filter(of_index).map(|one| one.id).collect();
+    assert_eq!(missing, ["package_document_expected"]);
+    let unserved = found
+        .iter()
+        .find(|one| one.id == "package_requirement_unserved");
+    assert_eq!(
+        unserved.map(|one| one.file.as_str()),
+        Some("p/requirements/NFR-001.md")
+    );
+    // The requirements alone: three of eighteen places.
+    assert_eq!(quality(&package).dimensions["completeness"], Some(20));
+}
+
+#[test]
+fn an_item_without_its_heading_or_with_an_id_of_another_file_is_a_finding() {
+    let (sources, _) = gather([
+        source("requirements/REQ-001.md", "Just words.\n"),
+        source("requirements/REQ-002.md", "# Idle\n"),
+        source("requirements/REQ-003.md", "# REQ-1: A\n"),
+        source("requirements/REQ-004.md", "# REQ-1: B\n"),
+    ]);
+    let package = read(sources);
+    let found: Vec<_> = (package.findings.iter())
+        .map(|one| (one.id, one.file.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("package_id_invalid", "requirements/REQ-001.md"),
+            ("package_id_invalid", "requirements/REQ-002.md")
+        ]
+    );
+    let found = check(&package);
+    let repeated = found.iter().find(|one| one.id == "package_id_repeated");
+    assert_eq!(
+        repeated.map(|one| one.file.as_str()),
+        Some("requirements/REQ-004.md")
+    );
 }
