@@ -24,6 +24,7 @@ use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::spec_package as rules;
 use loopx_rules::spec_package::{Decision, Document, Made, Package, Row, Source, SpecKnown};
+use loopx_rules::task::decide::Points;
 use loopx_rules::texts::Texts;
 use loopx_spec::adr::overview::DraftParts;
 use loopx_spec::{Finding, Severity, Spec, fold, read_delta, read_spec};
@@ -73,6 +74,18 @@ pub(crate) fn check(place: &Place, open: impl Fn() -> Result<Context>) -> Result
     findings.extend(repeated);
     loopx_base::findings::sort(&mut findings);
     Ok(Checked { package, findings })
+}
+
+/// The figures of the package of the session that is meant, by the dimensions of the rubric: those that can be computed,
+/// and what the readiness report says of the depth.
+pub(crate) fn figures(ctx: &Context) -> Result<BTreeMap<String, Points>> {
+    let (sources, _) = rules::gather(of_session(ctx, &Place::Meant)?);
+    if sources.is_empty() {
+        return Err(nothing_there(&Place::Meant));
+    }
+    let figures = rules::quality(&rules::read(sources)).dimensions.into_iter();
+    let known = figures.filter_map(|(name, figure)| Some((name, Points::whole(figure?))));
+    Ok(known.collect())
 }
 
 fn nothing_there(place: &Place) -> Failure {

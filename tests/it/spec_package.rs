@@ -1,6 +1,6 @@
 //! `spec package`: the documents of a specification, checked, traced, and made into a delta and drafts.
 
-use crate::support::tasks::{DEMO, planning_with, take, task};
+use crate::support::tasks::{DEMO, planning_with, take, task, with};
 use crate::support::{Sandbox, changes};
 use serde_json::{Value, json};
 
@@ -397,6 +397,163 @@ fn documents_of_tasks_are_found_edits_among_them_and_two_of_one_name_are_refused
     assert!(
         s.read(".loopx/other/change/spec-delta.md")
             .contains("other.REQ-001")
+    );
+}
+
+/// The items of the documents of [`ALL`] in files of their own.
+fn in_folders() -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for (name, text) in ALL {
+        let Some(document) = name
+            .strip_suffix(".md")
+            .filter(|name| matches!(*name, "requirements" | "architecture" | "epics"))
+        else {
+            files.push((name.to_owned(), text.to_owned()));
+            continue;
+        };
+        let (mark, deeper) = if document == "epics" {
+            ("## ", 1)
+        } else {
+            ("### ", 2)
+        };
+        let (mut index, mut items) = (String::new(), Vec::<(String, String)>::new());
+        for line in text.lines() {
+            let item = line
+                .strip_prefix(mark)
+                .and_then(|title| title.split_once(':'));
+            if let Some((id, _)) = item {
+                items.push((format!("{document}/{id}-item.md"), String::new()));
+            } else if line.starts_with("## ") {
+                index.push_str(&format!("{line}\n"));
+                items.push((String::new(), String::new()));
+                continue;
+            }
+            match items.last_mut() {
+                Some((name, text)) if !name.is_empty() => {
+                    let line = if line.starts_with('#') {
+                        &line[deeper..]
+                    } else {
+                        line
+                    };
+                    text.push_str(&format!("{line}\n"));
+                }
+                _ => index.push_str(&format!("{line}\n")),
+            }
+        }
+        files.push((format!("{document}/index.md"), index));
+        files.extend(items.into_iter().filter(|(name, _)| !name.is_empty()));
+    }
+    files
+}
+
+#[test]
+fn a_package_of_folders_comes_to_what_its_documents_come_to() {
+    let s = planned();
+    for (name, text) in in_folders() {
+        s.write(format!("folders/{name}"), text);
+    }
+    let parts = [
+        "requirements/REQ-001-item.md",
+        "requirements/NFR-001-item.md",
+        "architecture/ADR-001-item.md",
+        "epics/EPIC-001-item.md",
+    ];
+    for part in parts {
+        assert!(s.exists(format!("folders/{part}")), "{part}");
+    }
+    let whole = s.document(0, &["spec", "package", "check", "the package"]);
+    let apart = s.document(0, &["spec", "package", "check", "folders"]);
+    assert_eq!(apart["quality"], whole["quality"]);
+    assert_eq!(ids(&apart), ids(&whole));
+    assert_eq!(
+        apart["findings"][0]["file"],
+        "folders/requirements/NFR-001-item.md"
+    );
+    let made = |folder: &str| {
+        let apply = ["spec", "package", "apply", folder, "--replace", "--dry-run"];
+        s.document(0, &apply)
+    };
+    let (whole, apart) = (made("the package"), made("folders"));
+    assert_eq!(sorted(&apart["added"]), sorted(&whole["added"]));
+    assert_eq!(sorted(&apart["modified"]), sorted(&whole["modified"]));
+    // As outputs of a task, too.
+    s.loopx(&["save"]).ok();
+    for (name, _) in in_folders() {
+        let to = format!("tasks/DRAFT-002/{name}");
+        s.loopx(&["put", &to, &format!("folders/{name}")]).ok();
+    }
+    let of_tasks = s.document(0, &["spec", "package", "check"]);
+    assert_eq!(of_tasks["requirements"].as_array().map(Vec::len), Some(4));
+    assert_eq!(ids(&of_tasks), ["package_measure_missing"]);
+}
+
+fn sorted(list: &Value) -> Vec<String> {
+    let mut all: Vec<String> = (list.as_array().into_iter().flatten())
+        .map(ToString::to_string)
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn the_figures_of_a_package_are_the_scores_of_its_gate() {
+    let names = [
+        "completeness",
+        "consistency",
+        "traceability",
+        "depth",
+        "coverage",
+    ];
+    let gate = |id: &str, scale: u32| {
+        let dimensions: Vec<Value> = names.map(|name| json!({"name": name, "weight": 20})).into();
+        let pass = scale * 8 / 10;
+        let rubric = json!({"pass": pass, "scale": scale, "dimensions": dimensions});
+        with(
+            id,
+            &["DRAFT-002"],
+            json!({"kind": "decision", "gate": {"rubric": rubric}}),
+        )
+    };
+    let s = planning_with(
+        &[],
+        &[
+            task("DRAFT-002", &[], Some(&["true"])),
+            gate("GATE", 100),
+            gate("TEN", 10),
+        ],
+    );
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    assert_eq!(take(&s), "DRAFT-002");
+    let decide = ["task", "decide", "GATE", "--figures"];
+    let refused = s.error(4, &decide);
+    assert_eq!(refused["code"], "package_missing");
+    for (name, text) in ALL {
+        s.write(format!("p/{name}"), text);
+        let to = format!("tasks/DRAFT-002/{name}");
+        s.loopx(&["put", &to, &format!("p/{name}")]).ok();
+    }
+    s.loopx(&["task", "done"]).ok();
+    let checked = s.document(0, &["spec", "package", "check"]);
+    assert_eq!(checked["quality"]["dimensions"]["traceability"], 88);
+    // The figures are of a hundred, and nobody says otherwise of what is computed.
+    let refused = s.error(2, &["task", "decide", "TEN", "--figures"]);
+    assert!(
+        refused["message"].to_string().contains("a scale of 10"),
+        "{refused}"
+    );
+    let refused = s.error(
+        2,
+        &[&decide[..], &["--scores", "traceability=100"]].concat(),
+    );
+    assert!(
+        refused["message"].to_string().contains("`traceability`"),
+        "{refused}"
+    );
+    let decided = s.document(0, &decide);
+    // 100, 100, 88, 80 and 100 in equal parts.
+    assert_eq!(
+        (&decided["verdict"], &decided["score"]),
+        (&json!("proceed"), &json!("93.6"))
     );
 }
 

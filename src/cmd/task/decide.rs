@@ -4,6 +4,7 @@ use crate::cli::Exit;
 use crate::cmd::artifacts::read_text;
 use crate::cmd::report;
 use crate::flow::Context;
+use crate::flow::spec_package as package;
 use crate::flow::task as flow;
 use crate::flow::task::{DecideRequest, Decided, DecisionRow};
 use crate::ui::{Ui, line, style};
@@ -13,6 +14,7 @@ use loopx_base::hint::command;
 use loopx_rules::task::decide::{Confidence, Decision, Points, Rating, Said, Verdict, read_blocks};
 use loopx_rules::task::status::Status;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 /// Decide about what a decision or a goal judges: give values, and see what follows
@@ -51,6 +53,9 @@ pub struct DecideArgs {
     /// Read the values from a text with a VERDICT, DISCUSS_RESULT or TASK_COMPLETE block (`-` for stdin)
     #[arg(long, value_name = "FILE")]
     from: Option<String>,
+    /// Take the scores that the session's specification package comes to, as `spec package check` shows them
+    #[arg(long)]
+    figures: bool,
     /// Why, for the record
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -68,7 +73,12 @@ pub struct OpenArgs {
 }
 
 pub(crate) fn decide(args: DecideArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let request = request(args)?;
+    let figures = if args.figures {
+        package::figures(ctx)?
+    } else {
+        BTreeMap::new()
+    };
+    let request = request(args, figures)?;
     let done = flow::decide(ctx, &request)?;
     let decided = &done.value;
     for said in words(decided) {
@@ -122,7 +132,7 @@ fn words(decided: &Decided) -> Vec<String> {
     words
 }
 
-fn request(args: DecideArgs) -> Result<DecideRequest> {
+fn request(args: DecideArgs, figures: BTreeMap<String, Points>) -> Result<DecideRequest> {
     let task = args.task.clone();
     let wrong =
         |why: String| Failure::usage(Code::DecisionValues, why).help(command!("task show {task}"));
@@ -137,12 +147,18 @@ fn request(args: DecideArgs) -> Result<DecideRequest> {
     let mut decision: Decision = said
         .as_ref()
         .map_or_else(Decision::default, |said| said.decision.clone());
-    // What is typed adds to the text, and stands against nothing that the text says.
+    // What is typed adds to the text and to the figures, and stands against nothing that they say.
     let twice = |what: &str| {
         wrong(format!(
-            "the text and the command line give different values of {what}; expected one of them"
+            "expected one value of {what}, found two that differ"
         ))
     };
+    for (name, score) in figures {
+        let said = decision.scores.insert(name.clone(), score);
+        if said.is_some_and(|said| said != score) {
+            return Err(twice(&format!("`{name}`")));
+        }
+    }
     if decision.verdict.is_some() && args.verdict.is_some() && decision.verdict != args.verdict {
         return Err(twice("the verdict"));
     }
@@ -193,6 +209,7 @@ fn request(args: DecideArgs) -> Result<DecideRequest> {
         evidence: args.evidence,
         reason: args.reason.or(reason),
         said,
+        has_figures: args.figures,
     })
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct DecideRequest {
     pub reason: Option<String>,
     /// What a text said, where the values came from one.
     pub said: Option<Said>,
+    /// Some scores are figures of a specification package, which are of a hundred.
+    pub has_figures: bool,
 }
 
 /// A decision, and what follows from it.
@@ -57,6 +59,17 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         require_free(ctx, facts, &plan, at)?;
         require_judged(facts, &plan, &graph, at)?;
         let mut decision = request.decision.clone();
+        if request.has_figures && gate.rubric.scale != Rubric::SCALE {
+            let why = format!(
+                "{} is judged on a scale of {}, and the figures of a package are of {}",
+                node.id,
+                gate.rubric.scale,
+                Rubric::SCALE
+            );
+            return Err(
+                Failure::usage(Code::DecisionValues, why).help(command!("task show {}", node.id))
+            );
+        }
         if let Some(said) = &request.said {
             require_own(node, gate, said)?;
             // A score of a hundred says nothing on another scale.
