@@ -4,13 +4,13 @@
 use super::ccw_session::{self, ACTIVE, ARCHIVES, PROJECT};
 use super::json::{Object, at, machine_free, parse};
 use super::messages::{self, WISDOM};
-use super::{Fault, Files, Found, Taken, Tool, counted_remark, day, intent, text};
+use super::{Fault, Files, Found, Taken, Tool, counted_remark, day, intent, no_counterpart, text};
 use crate::artifact::Artifact;
 use crate::role::lint;
 use crate::task::import::{Draft, no_check};
 use loopx_base::failure::Code;
 use loopx_spec::Severity;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const FOLDERS: [&str; 4] = [".team", ACTIVE, ARCHIVES, PROJECT];
@@ -119,45 +119,14 @@ fn finish(
     faults: &mut Vec<Fault>,
 ) -> Option<Taken> {
     let mut taken = begin(files, id);
-    let path = state.file.to_owned();
-    // What waits for a task with a checkpoint behind it waits for the checkpoint.
-    let gate = |on: &String| {
-        let held = tasks.iter().any(|task| task.checkpoint && task.id == on);
-        if held {
-            format!("CHECKPOINT-{on}")
-        } else {
-            on.clone()
-        }
-    };
-    let mut lines = Vec::new();
-    let mut places = Vec::new();
+    let (mut lines, mut places) = (Vec::new(), Vec::new());
     for task in tasks {
-        let mut draft = Draft::default();
-        draft.put("id", &json!(task.id));
-        draft.put("title", &json!(task.title));
-        draft.some("description", task.description.map(Value::from).as_ref());
-        draft.some("role", task.role.map(Value::from).as_ref());
-        let on: Vec<String> = task.on.iter().map(gate).collect();
-        draft.some("depends_on", Some(&json!(on)));
-        draft.some("revision_of", task.revision_of.map(Value::from).as_ref());
-        draft.put(
-            "convergence",
-            &json!({"criteria": [], "verification": no_check()}),
-        );
-        draft.put("status", &json!(task.status));
-        draft.put(
-            "source",
-            &json!({"tool": "ccw", "session_id": id, "original_id": task.id, "task": machine_free(&task.whole)}),
-        );
-        lines.push(draft.line());
-        places.push(task.at.clone());
-        if task.checkpoint {
-            let mut draft = Draft::default();
-            draft.put("id", &json!(format!("CHECKPOINT-{}", task.id)));
-            draft.put("title", &json!(format!("Go on after {}", task.id)));
-            draft.put("kind", &json!("checkpoint"));
-            draft.put("depends_on", &json!([task.id]));
-            lines.push(draft.line());
+        let checkpoint = task.checkpoint.then(|| task.checkpoint_line());
+        for line in [Some(task.line(id, tasks)), checkpoint]
+            .into_iter()
+            .flatten()
+        {
+            lines.push(line);
             places.push(task.at.clone());
         }
     }
@@ -167,24 +136,7 @@ fn finish(
         faults.iter_mut().for_each(|fault| fault.code = ANALYSIS);
         return None;
     }
-    let done = tasks
-        .iter()
-        .filter(|task| task.status == "completed")
-        .count();
-    let status = state.text("status").unwrap_or("active");
-    taken.stood = format!("{status}, {done} of {} tasks done", tasks.len());
-    counted_remark(
-        &mut taken,
-        &path,
-        done,
-        tasks.len(),
-        "tasks were called done there; here each is done when its check has passed, or is skipped with a reason",
-    );
-    taken.created = day(state.text("created_at").or(state.text("started_at")));
-    if status == "completed" {
-        let end = state.text("completed_at").or(state.text("updated_at"));
-        taken.ended = Some(day(end));
-    }
+    progress(state, tasks, &mut taken);
     taken.title = request
         .trim()
         .lines()
@@ -195,6 +147,77 @@ fn finish(
         .collect();
     let text = intent(Tool::Ccw, request, &taken.folder, &[]);
     taken.artifacts.insert(Artifact::Intent, text);
+    lost(state, tasks, &mut taken);
+    wisdom(files, id, &mut taken, faults);
+    messages(files, id, &mut taken, faults);
+    Some(taken)
+}
+
+impl Task<'_> {
+    /// The task as a line of the list. What waits for a task with a checkpoint behind it waits for the checkpoint.
+    fn line(&self, session: &str, all: &[Task<'_>]) -> String {
+        let gate = |on: &String| {
+            let held = all.iter().any(|task| task.checkpoint && task.id == on);
+            if held {
+                format!("CHECKPOINT-{on}")
+            } else {
+                on.clone()
+            }
+        };
+        let mut draft = Draft::default();
+        draft.put("id", &json!(self.id));
+        draft.put("title", &json!(self.title));
+        draft.some("description", self.description.map(Value::from).as_ref());
+        draft.some("role", self.role.map(Value::from).as_ref());
+        let on: Vec<String> = self.on.iter().map(gate).collect();
+        draft.some("depends_on", Some(&json!(on)));
+        draft.some("revision_of", self.revision_of.map(Value::from).as_ref());
+        draft.put(
+            "convergence",
+            &json!({"criteria": [], "verification": no_check()}),
+        );
+        draft.put("status", &json!(self.status));
+        draft.put(
+            "source",
+            &json!({"tool": "ccw", "session_id": session, "original_id": self.id, "task": machine_free(&self.whole)}),
+        );
+        draft.line()
+    }
+
+    fn checkpoint_line(&self) -> String {
+        let mut draft = Draft::default();
+        draft.put("id", &json!(format!("CHECKPOINT-{}", self.id)));
+        draft.put("title", &json!(format!("Go on after {}", self.id)));
+        draft.put("kind", &json!("checkpoint"));
+        draft.put("depends_on", &json!([self.id]));
+        draft.line()
+    }
+}
+
+/// How far the session had come there, and when.
+fn progress(state: Object<'_>, tasks: &[Task<'_>], taken: &mut Taken) {
+    let done = tasks
+        .iter()
+        .filter(|task| task.status == "completed")
+        .count();
+    let status = state.text("status").unwrap_or("active");
+    taken.stood = format!("{status}, {done} of {} tasks done", tasks.len());
+    counted_remark(
+        taken,
+        state.file,
+        done,
+        tasks.len(),
+        "tasks were called done there; here each is done when its check has passed, or is skipped with a reason",
+    );
+    taken.created = day(state.text("created_at").or(state.text("started_at")));
+    if status == "completed" {
+        let end = state.text("completed_at").or(state.text("updated_at"));
+        taken.ended = Some(day(end));
+    }
+}
+
+/// Names what a session there has and a session here has not.
+fn lost(state: Object<'_>, tasks: &[Task<'_>], taken: &mut Taken) {
     for agents in ["active_agents", "active_workers"] {
         let all = match state.get(agents) {
             Some(Value::Array(items)) => items.len(),
@@ -202,8 +225,8 @@ fn finish(
             _ => 0,
         };
         counted_remark(
-            &mut taken,
-            &path,
+            taken,
+            state.file,
             all,
             all,
             "workers hold nothing here: take the task anew",
@@ -218,29 +241,19 @@ fn finish(
         "completed_waves",
         "completion_action",
     ];
-    for field in fields {
-        if let Some(value) = state.get(field) {
-            taken.remark(
-                at(&path, field),
-                format!("{value} has no counterpart in a session, and is kept in imported/"),
-            );
-        }
-    }
+    no_counterpart(taken, state, &fields);
     let judged = tasks.iter().filter(|task| {
         let has = |field: &str| task.whole.get(field).is_some_and(|value| !value.is_null());
         has("discuss_verdict") || has("supervision_verdict")
     });
     let judged = judged.count();
     counted_remark(
-        &mut taken,
-        &path,
+        taken,
+        state.file,
         judged,
         tasks.len(),
         "tasks have a verdict, which counts for nothing here",
     );
-    wisdom(files, id, &mut taken, faults);
-    messages(files, id, &mut taken, faults);
-    Some(taken)
 }
 
 fn wisdom(files: &Files, id: &str, taken: &mut Taken, faults: &mut Vec<Fault>) {
@@ -282,35 +295,10 @@ fn lifecycle(files: &Files, id: &str, faults: &mut Vec<Fault>) -> Option<Taken> 
     state.need("mode", "", faults);
     let all = state.need_list("pipeline", "", faults);
     let all = all.filter(|_| faults.is_empty())?;
-    let mut tasks = Vec::new();
-    for (number, value) in all.iter().enumerate() {
-        let place = format!("pipeline[{number}]");
-        let Some(task) = Object::of(value, &path, &place, ANALYSIS, faults) else {
-            continue;
-        };
-        let (Some(own), Some(owner), Some(status)) = (
-            task.need("id", &place, faults),
-            task.need("owner", &place, faults),
-            task.need_word("status", &STATUS, &place, faults),
-        ) else {
-            continue;
-        };
-        tasks.push(Task {
-            id: own,
-            title: task
-                .text("description")
-                .and_then(|text| text.lines().next())
-                .unwrap_or(own),
-            description: task.text("description"),
-            role: Some(owner),
-            on: task.texts("blocked_by"),
-            status,
-            revision_of: task.text("revision_of"),
-            checkpoint: task.get("is_checkpoint_after").and_then(Value::as_bool) == Some(true),
-            whole: value.clone(),
-            at: at(&path, &place),
-        });
-    }
+    let numbered = all.iter().enumerate();
+    let tasks: Vec<Task<'_>> = numbered
+        .filter_map(|(number, value)| in_pipeline(value, number, &path, faults))
+        .collect();
     counted(state, "tasks_total", tasks.len(), faults);
     if !faults.is_empty() {
         return None;
@@ -320,6 +308,35 @@ fn lifecycle(files: &Files, id: &str, faults: &mut Vec<Fault>) -> Option<Taken> 
         .or(state.text("scope"))
         .unwrap_or(id);
     finish(files, id, state, request, &tasks, faults)
+}
+
+/// A task of a pipeline.
+fn in_pipeline<'v>(
+    value: &'v Value,
+    number: usize,
+    path: &'v str,
+    faults: &mut Vec<Fault>,
+) -> Option<Task<'v>> {
+    let place = format!("pipeline[{number}]");
+    let task = Object::of(value, path, &place, ANALYSIS, faults)?;
+    let id = task.need("id", &place, faults);
+    let role = task.need("owner", &place, faults);
+    let status = task.need_word("status", &STATUS, &place, faults);
+    let (id, role, status) = (id?, Some(role?), status?);
+    let description = task.text("description");
+    let title = description.and_then(|text| text.lines().next());
+    Some(Task {
+        id,
+        title: title.unwrap_or(id),
+        description,
+        role,
+        on: task.texts("blocked_by"),
+        status,
+        revision_of: task.text("revision_of"),
+        checkpoint: task.get("is_checkpoint_after").and_then(Value::as_bool) == Some(true),
+        whole: value.clone(),
+        at: at(path, &place),
+    })
 }
 
 /// A number that says how many tasks there are.
@@ -352,92 +369,98 @@ fn fourth(files: &Files, id: &str, faults: &mut Vec<Fault>) -> Option<Taken> {
         });
     }
     let all = all.filter(|_| faults.is_empty())?;
-    let mut tasks = Vec::new();
-    let wave = |value: &Value| value.get("wave").and_then(Value::as_u64).unwrap_or(0);
-    for (own, value) in all {
-        let place = format!("tasks.{own}");
-        let Some(task) = Object::of(value, &path, &place, ANALYSIS, faults) else {
-            continue;
-        };
-        let (Some(title), Some(status)) = (
-            task.need("title", &place, faults),
-            task.need_word("status", &STATUS, &place, faults),
-        ) else {
-            continue;
-        };
-        let on = task.texts("deps");
-        for other in on.iter().chain(&task.texts("context_from")) {
-            if !all.contains_key(other) {
-                let message = format!("it names `{other}`, which does not exist");
-                faults.push(Fault {
-                    code: ANALYSIS,
-                    at: at(&path, &place),
-                    message,
-                });
-            }
-        }
-        for other in &on {
-            if all
-                .get(other)
-                .is_some_and(|other| wave(other) >= wave(value))
-            {
-                let message = format!(
-                    "expected a wave after that of `{other}`, found {}",
-                    wave(value)
-                );
-                faults.push(Fault {
-                    code: ANALYSIS,
-                    at: at(&path, &place),
-                    message,
-                });
-            }
-        }
-        tasks.push(Task {
-            id: own,
-            title,
-            description: task.text("description"),
-            role: task.text("role"),
-            on,
-            status,
-            revision_of: None,
-            checkpoint: false,
-            whole: value.clone(),
-            at: at(&path, &place),
-        });
+    let mut tasks: Vec<Task<'_>> = all
+        .iter()
+        .filter_map(|(own, value)| in_wave(own, value, all, &path, faults))
+        .collect();
+    if !faults.is_empty() {
+        return None;
+    }
+    for task in &tasks {
+        let fields = Object::of(&task.whole, &path, "", ROLE, faults)?;
+        fields.need("role", &format!("tasks.{}", task.id), faults);
     }
     if !faults.is_empty() {
         return None;
     }
     for task in &tasks {
-        let task_of = Object::of(&task.whole, &path, "", ROLE, faults)?;
-        let place = format!("tasks.{}", task.id);
-        task_of.need("role", &place, faults);
-    }
-    if !faults.is_empty() {
-        return None;
-    }
-    for task in &tasks {
-        let task_of = Object::of(&task.whole, &path, "", SESSION, faults)?;
-        let place = format!("tasks.{}", task.id);
-        match task.status {
-            "completed" => {
-                task_of.need("findings", &place, faults);
-                document(
-                    files,
-                    &format!(".team/{id}/discoveries/{}.json", task.id),
-                    SESSION,
-                    faults,
-                );
-            }
-            "failed" | "skipped" => drop(task_of.need("error", &place, faults)),
-            _ => {}
-        }
+        outcome(files, id, &path, task, faults);
     }
     if !faults.is_empty() {
         return None;
     }
     tasks.sort_by_key(|task| (wave(&task.whole), task.id));
     finish(files, id, state, request?, &tasks, faults)
+}
+
+fn wave(task: &Value) -> u64 {
+    task.get("wave").and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// A task of `tasks.json`. What it waits for is there, and is done in an earlier wave.
+fn in_wave<'v>(
+    id: &'v str,
+    value: &'v Value,
+    all: &Map<String, Value>,
+    path: &'v str,
+    faults: &mut Vec<Fault>,
+) -> Option<Task<'v>> {
+    let place = format!("tasks.{id}");
+    let here = at(path, &place);
+    let task = Object::of(value, path, &place, ANALYSIS, faults)?;
+    let title = task.need("title", &place, faults);
+    let status = task.need_word("status", &STATUS, &place, faults);
+    let (title, status) = title.zip(status)?;
+    let on = task.texts("deps");
+    let mut wrong = |message: String| {
+        faults.push(Fault {
+            code: ANALYSIS,
+            at: here.clone(),
+            message,
+        });
+    };
+    for other in on.iter().chain(&task.texts("context_from")) {
+        if !all.contains_key(other) {
+            wrong(format!("it names `{other}`, which does not exist"));
+        }
+    }
+    let own = wave(value);
+    for other in &on {
+        if all.get(other).is_some_and(|other| wave(other) >= own) {
+            wrong(format!(
+                "expected a wave after that of `{other}`, found {own}"
+            ));
+        }
+    }
+    Some(Task {
+        id,
+        title,
+        description: task.text("description"),
+        role: task.text("role"),
+        on,
+        status,
+        revision_of: None,
+        checkpoint: false,
+        whole: value.clone(),
+        at: here,
+    })
+}
+
+/// Who is done says what was found; who failed or was skipped says why.
+fn outcome(files: &Files, id: &str, path: &str, task: &Task<'_>, faults: &mut Vec<Fault>) {
+    let Some(fields) = Object::of(&task.whole, path, "", SESSION, faults) else {
+        return;
+    };
+    let place = format!("tasks.{}", task.id);
+    match task.status {
+        "completed" => {
+            fields.need("findings", &place, faults);
+            let discovery = format!(".team/{id}/discoveries/{}.json", task.id);
+            document(files, &discovery, SESSION, faults);
+        }
+        "failed" | "skipped" => drop(fields.need("error", &place, faults)),
+        _ => {}
+    }
 }
 
 /// TC: roles of their own.
@@ -449,28 +472,7 @@ fn roles(files: &Files, id: &str, faults: &mut Vec<Fault>) -> Option<Taken> {
     let request = state.need("task_description", "", faults);
     state.need_word("status", &["active", "paused", "completed"], "", faults);
     state.need("team_name", "", faults);
-    let all = state.need_list("roles", "", faults).unwrap_or_default();
-    if all.is_empty() && faults.is_empty() {
-        faults.push(Fault {
-            code: SESSION,
-            at: at(&path, "roles"),
-            message: "expected a role, found none".to_owned(),
-        });
-    }
-    let mut specs = Vec::new();
-    for (number, value) in all.iter().enumerate() {
-        let place = format!("roles[{number}]");
-        let Some(role) = Object::of(value, &path, &place, SESSION, faults) else {
-            continue;
-        };
-        let name = role.need("name", &place, faults);
-        role.need("prefix", &place, faults);
-        let spec = role.need("role_spec", &place, faults);
-        specs.extend(
-            name.zip(spec)
-                .map(|(name, spec)| (name, spec, at(&path, &place))),
-        );
-    }
+    let specs = role_specs(state, faults);
     if !faults.is_empty() {
         return None;
     }
@@ -488,98 +490,154 @@ fn roles(files: &Files, id: &str, faults: &mut Vec<Fault>) -> Option<Taken> {
         });
     }
     let graph = graph.filter(|_| faults.is_empty())?;
+    role_files(files, id, &specs, faults);
+    if !faults.is_empty() {
+        return None;
+    }
+    let team = Team::of(state, analysis);
+    let tasks: Vec<Task<'_>> = graph
+        .iter()
+        .map(|(own, value)| team.task(own, value))
+        .collect();
+    finish(files, id, state, request?, &tasks, faults)
+}
+
+/// A role that a session names, and where its text is.
+struct RoleSpec<'v> {
+    name: &'v str,
+    file: &'v str,
+    at: String,
+}
+
+fn role_specs<'v>(state: Object<'v>, faults: &mut Vec<Fault>) -> Vec<RoleSpec<'v>> {
+    let all = state.need_list("roles", "", faults).unwrap_or_default();
+    if all.is_empty() && faults.is_empty() {
+        faults.push(Fault {
+            code: SESSION,
+            at: at(state.file, "roles"),
+            message: "expected a role, found none".to_owned(),
+        });
+    }
+    let mut specs = Vec::new();
+    for (number, value) in all.iter().enumerate() {
+        let place = format!("roles[{number}]");
+        let Some(role) = Object::of(value, state.file, &place, SESSION, faults) else {
+            continue;
+        };
+        let name = role.need("name", &place, faults);
+        role.need("prefix", &place, faults);
+        let file = role.need("role_spec", &place, faults);
+        specs.extend(name.zip(file).map(|(name, file)| RoleSpec {
+            name,
+            file,
+            at: at(state.file, &place),
+        }));
+    }
+    specs
+}
+
+/// Every role has its file, and the file is a sound role.
+fn role_files(files: &Files, id: &str, specs: &[RoleSpec<'_>], faults: &mut Vec<Fault>) {
     let folder = format!(".team/{id}/role-specs");
     let in_folder = format!("{folder}/");
     if !files.keys().any(|path| path.starts_with(&in_folder)) {
-        let message = "expected a file for each role, found none".to_owned();
         faults.push(Fault {
             code: ROLE,
             at: folder,
-            message,
+            message: "expected a file for each role, found none".to_owned(),
         });
-        return None;
+        return;
     }
-    let file_of = |spec: &str| {
-        format!(
-            "{in_folder}{}",
-            spec.rsplit(['/', '\\']).next().unwrap_or(spec)
-        )
+    let file_of = |spec: &RoleSpec<'_>| {
+        let name = spec.file.rsplit(['/', '\\']).next();
+        format!("{in_folder}{}", name.unwrap_or(spec.file))
     };
-    for (name, spec, place) in &specs {
+    for spec in specs {
         let file = file_of(spec);
         if !files.contains_key(&file) {
-            let message = format!("expected the role `{name}` in {file}, found no file");
             faults.push(Fault {
                 code: ROLE,
-                at: place.clone(),
-                message,
+                at: spec.at.clone(),
+                message: format!("expected the role `{}` in {file}, found no file", spec.name),
             });
         }
     }
     if !faults.is_empty() {
-        return None;
+        return;
     }
-    for (name, spec, _) in &specs {
+    for spec in specs {
         let file = file_of(spec);
         let Some(text) = text(files, &file, faults) else {
             continue;
         };
-        for one in lint(name, &file, text) {
-            if one.severity == Severity::Error {
-                let at = format!("{file}:{}", one.line);
-                faults.push(Fault {
-                    code: ROLE,
-                    at,
-                    message: one.message,
-                });
-            }
+        let found = lint(spec.name, &file, text);
+        let errors = found
+            .into_iter()
+            .filter(|one| one.severity == Severity::Error);
+        faults.extend(errors.map(|one| Fault {
+            code: ROLE,
+            at: format!("{file}:{}", one.line),
+            message: one.message,
+        }));
+    }
+}
+
+/// What is known of the tasks of a team beside the graph.
+struct Team<'v> {
+    roles: &'v [Value],
+    /// The tasks of the analysis, by id.
+    listed: BTreeMap<&'v str, &'v Value>,
+    ended: Vec<String>,
+    /// The file of the analysis.
+    file: &'v str,
+}
+
+impl<'v> Team<'v> {
+    fn of(state: Object<'v>, analysis: Object<'v>) -> Self {
+        let listed = analysis.list("tasks").iter();
+        Team {
+            roles: state.list("roles"),
+            listed: listed
+                .filter_map(|task| Some((task.get("id")?.as_str()?, task)))
+                .collect(),
+            ended: state.texts("completed_tasks"),
+            file: analysis.file,
         }
     }
-    if !faults.is_empty() {
-        return None;
-    }
-    let ended = state.texts("completed_tasks");
-    let listed: BTreeMap<&str, &Value> = analysis
-        .list("tasks")
-        .iter()
-        .filter_map(|task| Some((task.get("id")?.as_str()?, task)))
-        .collect();
-    let mut tasks = Vec::new();
-    for (own, value) in graph {
-        let on = value.get("depends_on").unwrap_or(value).as_array();
+
+    /// A node of the graph as a task; who does it is said there, by the analysis, or by the prefix of its id.
+    fn task(&self, own: &'v String, node: &'v Value) -> Task<'v> {
+        let on = node.get("depends_on").unwrap_or(node).as_array();
         let on = on.map(Vec::as_slice).unwrap_or_default();
-        let listed = listed.get(own.as_str());
+        let listed = self.listed.get(own.as_str()).copied();
         let of = |field: &str| listed.and_then(|task| task.get(field)?.as_str());
-        let prefix = own
-            .rsplit_once('-')
-            .map_or(own.as_str(), |(prefix, _)| prefix);
-        let by_prefix = all
-            .iter()
-            .find(|role| role.get("prefix").and_then(Value::as_str) == Some(prefix));
-        let role = value.get("role").and_then(Value::as_str);
-        let role = role
-            .or(of("owner"))
-            .or(by_prefix.and_then(|role| role.get("name")?.as_str()));
-        tasks.push(Task {
+        let role = node.get("role").and_then(Value::as_str);
+        let status = if self.ended.contains(own) {
+            "completed"
+        } else {
+            "pending"
+        };
+        Task {
             id: own,
             title: of("subject").unwrap_or(own),
             description: None,
-            role,
+            role: role.or(of("owner")).or_else(|| self.role_by_prefix(own)),
             on: on
                 .iter()
                 .filter_map(Value::as_str)
                 .map(str::to_owned)
                 .collect(),
-            status: if ended.contains(own) {
-                "completed"
-            } else {
-                "pending"
-            },
+            status,
             revision_of: None,
             checkpoint: false,
-            whole: json!({"graph": value, "task": listed}),
-            at: at(&analysis_at, &format!("dependency_graph.{own}")),
-        });
+            whole: json!({"graph": node, "task": listed}),
+            at: at(self.file, &format!("dependency_graph.{own}")),
+        }
     }
-    finish(files, id, state, request?, &tasks, faults)
+
+    fn role_by_prefix(&self, task: &str) -> Option<&'v str> {
+        let prefix = task.rsplit_once('-').map_or(task, |(prefix, _)| prefix);
+        let is_it = |role: &&Value| role.get("prefix").and_then(Value::as_str) == Some(prefix);
+        self.roles.iter().find(is_it)?.get("name")?.as_str()
+    }
 }

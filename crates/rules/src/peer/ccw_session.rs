@@ -67,71 +67,36 @@ pub(super) fn sessions(
 }
 
 fn session(files: &Files, root: &str, id: &str, faults: &mut Vec<Fault>) -> Option<Taken> {
-    let folder = format!("{root}/{id}");
-    let path = format!("{folder}/{STATE}");
+    let path = format!("{root}/{id}/{STATE}");
     let value = parse(text(files, &path, faults)?, &path, CODE, faults)?;
     let state = Object::of(&value, &path, "", CODE, faults)?;
-    let kind = match state.get("type") {
-        None => None,
-        Some(_) => {
-            let words: Vec<&str> = TYPES.iter().map(|(word, _)| *word).collect();
-            state.need_word("type", &words, "", faults)
-        }
-    };
+    let kind = kind(state, faults);
     if !faults.is_empty() {
         return None;
     }
-    let mut taken = Taken {
-        folder: folder.clone(),
-        name: id.to_owned(),
-        created: day(state.text("created_at").or(state.text("created"))),
-        ..Taken::default()
-    };
-    let inside = format!("{folder}/");
-    for (path, bytes) in files.iter().filter(|(path, _)| path.starts_with(&inside)) {
-        taken.keep(path, bytes);
-    }
-    match kind {
-        None => taken.remark(&path, "it names no type: it is taken as a workflow"),
-        Some(kind) => {
-            let here = TYPES.iter().find(|(word, _)| *word == kind);
-            let here = here.map_or("", |(_, here)| here);
-            taken.remark(
-                at(&path, "type"),
-                format!("`{kind}` has its counterpart in {here}"),
-            );
-        }
-    }
-    if files.contains_key(&format!("{folder}/{MARKER}")) {
-        let place = format!("{folder}/{MARKER}");
+    let mut taken = begin(files, format!("{root}/{id}"), id);
+    taken.created = day(state.text("created_at").or(state.text("created")));
+    taken.remarks.extend(counterpart(kind, &path));
+    let marker = format!("{}/{MARKER}", taken.folder);
+    if files.contains_key(&marker) {
         taken.remark(
-            place,
+            marker,
             "an archive was begun there and not ended: it goes on here",
         );
     }
     let request = ["description", "project", "title"];
-    let request = request
-        .iter()
-        .find_map(|field| state.text(field))
-        .unwrap_or(id);
-    taken.title = request
-        .lines()
-        .next()
-        .unwrap_or(id)
-        .chars()
-        .take(120)
-        .collect();
+    let request = request.iter().find_map(|field| state.text(field));
+    let request = request.unwrap_or(id);
+    let title = request.lines().next().unwrap_or(id);
+    taken.title = title.chars().take(120).collect();
     let done = tasks(files, &mut taken, faults);
     if !faults.is_empty() {
         return None;
     }
     let status = state.text("status").unwrap_or("active");
-    taken.stood = format!(
-        "{}, {status}, {done} of {} tasks done",
-        kind.unwrap_or("workflow"),
-        taken.tasks
-    );
+    let kind = kind.unwrap_or("workflow");
     let all = taken.tasks;
+    taken.stood = format!("{kind}, {status}, {done} of {all} tasks done");
     counted_remark(
         &mut taken,
         &path,
@@ -143,6 +108,49 @@ fn session(files: &Files, root: &str, id: &str, faults: &mut Vec<Fault>) -> Opti
         let end = ["archived_at", "completed_at", "updated_at"];
         taken.ended = Some(day(end.iter().find_map(|field| state.text(field))));
     }
+    strange_fields(state, &mut taken);
+    let words = intent(Tool::Ccw, request, &taken.folder, &[]);
+    taken.artifacts.insert(Artifact::Intent, words);
+    Some(taken)
+}
+
+/// The type of a session, where it names one.
+fn kind<'v>(state: Object<'v>, faults: &mut Vec<Fault>) -> Option<&'v str> {
+    state.get("type")?;
+    let words: Vec<&str> = TYPES.iter().map(|(word, _)| *word).collect();
+    state.need_word("type", &words, "", faults)
+}
+
+fn begin(files: &Files, folder: String, id: &str) -> Taken {
+    let inside = format!("{folder}/");
+    let mut taken = Taken {
+        folder,
+        name: id.to_owned(),
+        ..Taken::default()
+    };
+    for (path, bytes) in files.iter().filter(|(path, _)| path.starts_with(&inside)) {
+        taken.keep(path, bytes);
+    }
+    taken
+}
+
+/// What a session of this type is here.
+fn counterpart(kind: Option<&str>, path: &str) -> Option<Remark> {
+    let Some(kind) = kind else {
+        return Some(Remark {
+            at: path.to_owned(),
+            message: "it names no type: it is taken as a workflow".to_owned(),
+        });
+    };
+    let (_, here) = TYPES.iter().find(|(word, _)| *word == kind)?;
+    Some(Remark {
+        at: at(path, "type"),
+        message: format!("`{kind}` has its counterpart in {here}"),
+    })
+}
+
+/// Names the fields that nothing is made of.
+fn strange_fields(state: Object<'_>, taken: &mut Taken) {
     let known = [
         "session_id",
         "type",
@@ -161,14 +169,11 @@ fn session(files: &Files, root: &str, id: &str, faults: &mut Vec<Fault>) -> Opti
     for (field, value) in state.fields {
         if !known.contains(&field.as_str()) && !value.is_null() {
             taken.remark(
-                at(&path, field),
+                at(state.file, field),
                 "it has no counterpart in a session, and is kept in imported/",
             );
         }
     }
-    let words = intent(Tool::Ccw, request, &folder, &[]);
-    taken.artifacts.insert(Artifact::Intent, words);
-    Some(taken)
 }
 
 /// The tasks of a session: those that its plan names first. Gives how many were called done.

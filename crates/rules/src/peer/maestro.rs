@@ -2,7 +2,7 @@
 //! reference/task-chains.md, 2 and 10.
 
 use super::json::{Object, at, machine_free, parse};
-use super::{Fault, Files, Found, Taken, Tool, counted_remark, day, intent, text};
+use super::{Fault, Files, Found, Taken, Tool, counted_remark, day, intent, no_counterpart, text};
 use crate::artifact::Artifact;
 use crate::note::NoteKind;
 use crate::task::import::{Draft, no_check};
@@ -70,9 +70,21 @@ struct Plan {
 }
 
 impl Plan {
+    fn of(steps: &[Value]) -> Self {
+        Plan {
+            all: steps.len(),
+            ..Plan::default()
+        }
+    }
+
     fn push(&mut self, draft: Draft, place: String) {
         self.lines.push(draft.line());
         self.places.push(place);
+    }
+
+    /// What the last node waits for, as the field of the next one.
+    fn depends_on(&self) -> Value {
+        json!(self.last.iter().collect::<Vec<_>>())
     }
 }
 
@@ -84,30 +96,18 @@ fn chain(files: &Files, path: &str, id: &str, faults: &mut Vec<Fault>) -> Option
     let words = ["running", "paused", "completed", "failed"];
     let status = state.need_word("status", &words, "", faults);
     let steps = state.need_list("steps", "", faults)?;
-    let mut taken = begin(files, path, id);
-    let mut plan = Plan {
-        all: steps.len(),
-        ..Plan::default()
+    let mut reading = Reading {
+        session,
+        taken: begin(files, path, id),
+        plan: Plan::of(steps),
+        faults,
     };
     for (number, value) in steps.iter().enumerate() {
-        let place = format!("steps[{number}]");
-        if let Some(step) = Object::of(value, path, &place, INVALID, faults) {
-            self::step(step, number, session, &mut plan, &mut taken, faults);
-        }
+        reading.step(value, number, path);
     }
-    let active = state.get("active_step_index").and_then(Value::as_u64);
-    if active.is_some_and(|active| usize::try_from(active).map_or(true, |at| at >= steps.len())) {
-        faults.push(Fault {
-            code: INVALID,
-            at: at(path, "active_step_index"),
-            message: format!(
-                "expected a step below {}, found {}",
-                steps.len(),
-                active.unwrap_or_default()
-            ),
-        });
-    }
-    goals(state, &mut plan, &mut taken, faults);
+    let active = active_step(state, steps.len(), reading.faults);
+    reading.goals(state);
+    let (mut taken, plan) = (reading.taken, reading.plan);
     taken.list(&plan.lines, &plan.places, faults);
     let status = status?;
     taken.stood = stood(state, status, active, &plan);
@@ -117,21 +117,7 @@ fn chain(files: &Files, path: &str, id: &str, faults: &mut Vec<Fault>) -> Option
     }
     let request = state.text("intent").unwrap_or(session);
     taken.title = first_line(request);
-    let boundary = state.get("boundary_contract").cloned().unwrap_or_default();
-    let none = json!({});
-    let boundary = if boundary.is_object() {
-        &boundary
-    } else {
-        &none
-    };
-    let boundary = Object::of(boundary, path, "boundary_contract", INVALID, faults)?;
-    let lists = [
-        ("In scope", boundary.texts("in_scope")),
-        ("Out of scope", boundary.texts("out_of_scope")),
-        ("Constraints", boundary.texts("constraints")),
-        ("Definition of done", boundary.texts("definition_of_done")),
-        ("Execution criteria", state.texts("execution_criteria")),
-    ];
+    let lists = boundary(state, faults)?;
     let intent = intent(Tool::Maestro, request, &taken.folder, &lists);
     taken.artifacts.insert(Artifact::Intent, intent);
     decision_log(files, &mut taken, faults);
@@ -151,139 +137,203 @@ fn chain(files: &Files, path: &str, id: &str, faults: &mut Vec<Fault>) -> Option
             &format!("`{field}` count for nothing here; they are kept in imported/"),
         );
     }
-    for field in [
+    let fields = [
         "quality_mode",
         "planning_mode",
         "milestone",
         "phase",
         "lease_id",
         "waves",
-    ] {
-        if let Some(value) = state.get(field) {
-            taken.remark(
-                at(path, field),
-                format!("{value} has no counterpart in a session, and is kept in imported/"),
-            );
-        }
-    }
+    ];
+    no_counterpart(&mut taken, state, &fields);
     Some(taken)
 }
 
-fn step(
-    step: Object<'_>,
-    number: usize,
-    session: &str,
-    plan: &mut Plan,
-    taken: &mut Taken,
-    faults: &mut Vec<Fault>,
-) {
-    let place = format!("steps[{number}]");
-    let here = at(step.file, &place);
-    let index = step.get("index").and_then(Value::as_u64);
-    if index.and_then(|index| usize::try_from(index).ok()) != Some(number) {
+/// The step that was active, which has to be one of the list.
+fn active_step(state: Object<'_>, steps: usize, faults: &mut Vec<Fault>) -> Option<u64> {
+    let active = state.get("active_step_index").and_then(Value::as_u64)?;
+    if usize::try_from(active).map_or(true, |at| at >= steps) {
         faults.push(Fault {
             code: INVALID,
-            at: here.clone(),
-            message: format!(
-                "expected `index` as {number}, its place in the list, found {}",
-                step.get("index")
-                    .map_or("nothing".to_owned(), Value::to_string)
-            ),
+            at: at(state.file, "active_step_index"),
+            message: format!("expected a step below {steps}, found {active}"),
         });
     }
-    let stage = step.need("stage", &place, faults).unwrap_or_default();
-    let status = step
-        .need_word("status", &STEP, &place, faults)
-        .unwrap_or_default();
-    if status == "skipped" {
-        taken.remark(here, "was skipped there, and is left out of the list");
-        return;
+    Some(active)
+}
+
+/// What was said of the boundary of the work, as the lists of an intent.
+fn boundary(
+    state: Object<'_>,
+    faults: &mut Vec<Fault>,
+) -> Option<[(&'static str, Vec<String>); 5]> {
+    let none = json!({});
+    let contract = state
+        .get("boundary_contract")
+        .filter(|value| value.is_object());
+    let contract = Object::of(
+        contract.unwrap_or(&none),
+        state.file,
+        "boundary_contract",
+        INVALID,
+        faults,
+    )?;
+    Some([
+        ("In scope", contract.texts("in_scope")),
+        ("Out of scope", contract.texts("out_of_scope")),
+        ("Constraints", contract.texts("constraints")),
+        ("Definition of done", contract.texts("definition_of_done")),
+        ("Execution criteria", state.texts("execution_criteria")),
+    ])
+}
+
+/// A session as it is read, and what its steps add to.
+struct Reading<'r> {
+    session: &'r str,
+    taken: Taken,
+    plan: Plan,
+    faults: &'r mut Vec<Fault>,
+}
+
+impl Reading<'_> {
+    /// A step of protocol 1 and 2: a skill that is run, or a gate that judges the step before it.
+    fn step(&mut self, value: &Value, number: usize, file: &str) {
+        let place = format!("steps[{number}]");
+        let here = at(file, &place);
+        let Some(step) = Object::of(value, file, &place, INVALID, self.faults) else {
+            return;
+        };
+        self.expect_index(step, number, &here);
+        let stage = step.need("stage", &place, self.faults).unwrap_or_default();
+        let Some(status) = self.status(step, &place) else {
+            return;
+        };
+        let decision = step.text("decision");
+        let id = match decision {
+            Some(_) => format!("gate-{number:02}"),
+            None => format!("step-{number:02}"),
+        };
+        let mut draft = Draft::default();
+        draft.put("id", &json!(id));
+        let title = decision.or(step.text("skill")).unwrap_or(stage);
+        draft.put("title", &json!(format!("{stage}: {title}")));
+        draft.some(
+            "description",
+            step.get("concerns").filter(|one| one.is_string()),
+        );
+        match decision {
+            Some(_) => self.gate(step, &here, &mut draft),
+            None => self.skill(step, &id, &mut draft),
+        }
+        draft.some("depends_on", Some(&self.plan.depends_on()));
+        draft.put("status", &json!(status));
+        let whole = machine_free(value);
+        draft.put("source", &json!({"tool": "maestro", "session_id": self.session, "original_id": number.to_string(), "step": whole}));
+        self.push_step(draft, id, status, here);
     }
-    let decision = step.text("decision");
-    let id = match decision {
-        Some(_) => format!("gate-{number:02}"),
-        None => format!("step-{number:02}"),
-    };
-    let mut draft = Draft::default();
-    draft.put("id", &json!(id));
-    let title = decision.or(step.text("skill")).unwrap_or(stage);
-    draft.put("title", &json!(format!("{stage}: {title}")));
-    draft.some(
-        "description",
-        step.get("concerns").filter(|one| one.is_string()),
-    );
-    if decision.is_some() {
+
+    /// A step knows its place in the list.
+    fn expect_index(&mut self, step: Object<'_>, number: usize, here: &str) {
+        let index = step.get("index").and_then(Value::as_u64);
+        if index.and_then(|index| usize::try_from(index).ok()) == Some(number) {
+            return;
+        }
+        let found = step.get("index");
+        let found = found.map_or("nothing".to_owned(), Value::to_string);
+        self.faults.push(Fault {
+            code: INVALID,
+            at: here.to_owned(),
+            message: format!("expected `index` as {number}, its place in the list, found {found}"),
+        });
+    }
+
+    /// The status of a step that becomes a task; one that was skipped becomes none.
+    fn status<'v>(&mut self, step: Object<'v>, place: &str) -> Option<&'v str> {
+        let status = step
+            .need_word("status", &STEP, place, self.faults)
+            .unwrap_or_default();
+        if status == "skipped" {
+            let here = at(step.file, place);
+            self.taken
+                .remark(here, "was skipped there, and is left out of the list");
+            return None;
+        }
+        Some(status)
+    }
+
+    fn gate(&mut self, step: Object<'_>, here: &str, draft: &mut Draft) {
         draft.put("kind", &json!("decision"));
-        if plan.last.is_none() {
-            faults.push(Fault {
+        if self.plan.last.is_none() {
+            self.faults.push(Fault {
                 code: INVALID,
-                at: here.clone(),
+                at: here.to_owned(),
                 message: "it judges the step before it, and there is none".to_owned(),
             });
         }
         let retries = step.get("retry_count").and_then(Value::as_u64).unwrap_or(0);
         if retries > 0 {
-            taken.remark(&here, format!("{retries} repairs were made there; this gate has no repairs, and a `fix` waits for a person"));
+            self.taken.remark(here, format!("{retries} repairs were made there; this gate has no repairs, and a `fix` waits for a person"));
         }
-    } else {
+    }
+
+    fn skill(&mut self, step: Object<'_>, id: &str, draft: &mut Draft) {
         draft.some("skill", step.get("skill").filter(|one| one.is_string()));
-        draft.some(
-            "args",
-            step.get("args")
-                .map(machine_free)
-                .as_ref()
-                .filter(|one| one.is_string()),
-        );
+        draft.some("args", args(step).as_ref());
         draft.put(
             "convergence",
             &json!({"criteria": [], "verification": no_check()}),
         );
         if let Some(goal) = step.text("goal_ref") {
-            plan.of_goal
-                .entry(goal.to_owned())
-                .or_default()
-                .push(id.clone());
+            let steps = self.plan.of_goal.entry(goal.to_owned());
+            steps.or_default().push(id.to_owned());
         }
     }
-    draft.some(
-        "depends_on",
-        Some(&json!(plan.last.iter().collect::<Vec<_>>())),
-    );
-    draft.put("status", &json!(status));
-    let whole = machine_free(&Value::Object(step.fields.clone()));
-    draft.put("source", &json!({"tool": "maestro", "session_id": session, "original_id": number.to_string(), "step": whole}));
-    if status == "completed" {
-        plan.completed += 1;
-    }
-    plan.last = Some(id);
-    plan.push(draft, here);
-}
 
-fn goals(state: Object<'_>, plan: &mut Plan, taken: &mut Taken, faults: &mut Vec<Fault>) {
-    let mut done = 0;
-    let goals = state.list("task_decomposition");
-    for (number, value) in goals.iter().enumerate() {
+    /// Adds a step, for which the next one waits.
+    fn push_step(&mut self, draft: Draft, id: String, status: &str, here: String) {
+        if status == "completed" {
+            self.plan.completed += 1;
+        }
+        self.plan.last = Some(id);
+        self.plan.push(draft, here);
+    }
+
+    fn goals(&mut self, state: Object<'_>) {
+        let goals = state.list("task_decomposition");
+        let mut done = 0;
+        for (number, value) in goals.iter().enumerate() {
+            done += usize::from(self.goal(value, number, state.file));
+        }
+        counted_remark(
+            &mut self.taken,
+            state.file,
+            done,
+            goals.len(),
+            "goals were called done there; a goal is met here by evidence alone",
+        );
+        self.count_steps(state.file);
+    }
+
+    /// Adds a goal, behind the steps that are for it. Says whether it was called done there.
+    fn goal(&mut self, value: &Value, number: usize, file: &str) -> bool {
         let place = format!("task_decomposition[{number}]");
-        let Some(goal) = Object::of(value, state.file, &place, INVALID, faults) else {
-            continue;
+        let Some(goal) = Object::of(value, file, &place, INVALID, self.faults) else {
+            return false;
         };
-        let here = at(state.file, &place);
+        let here = at(file, &place);
         let (Some(id), Some(text)) = (
-            goal.need("id", &place, faults),
-            goal.need("goal", &place, faults),
+            goal.need("id", &place, self.faults),
+            goal.need("goal", &place, self.faults),
         ) else {
-            continue;
+            return false;
         };
-        match goal.text("status") {
-            Some("superseded") => {
-                taken.remark(
-                    here,
-                    format!("the goal {id} was superseded there, and is left out of the list"),
-                );
-                continue;
-            }
-            Some("done") => done += 1,
-            _ => {}
+        let status = goal.text("status");
+        if status == Some("superseded") {
+            self.taken.remark(
+                here,
+                format!("the goal {id} was superseded there, and is left out of the list"),
+            );
+            return false;
         }
         let mut draft = Draft::default();
         draft.put("id", &json!(id));
@@ -297,29 +347,91 @@ fn goals(state: Object<'_>, plan: &mut Plan, taken: &mut Taken, faults: &mut Vec
             "done_when",
             goal.get("done_when").filter(|one| one.is_string()),
         );
-        let steps = plan.of_goal.remove(id).unwrap_or_default();
+        let steps = self.plan.of_goal.remove(id).unwrap_or_default();
         draft.some("depends_on", Some(&json!(steps)));
         draft.put(
             "source",
             &json!({"tool": "maestro", "original_id": id, "goal": machine_free(value)}),
         );
-        plan.push(draft, here);
+        self.plan.push(draft, here);
+        status == Some("done")
     }
-    let path = state.file.to_owned();
-    counted_remark(
-        taken,
-        &path,
-        done,
-        goals.len(),
-        "goals were called done there; a goal is met here by evidence alone",
-    );
-    counted_remark(
-        taken,
-        &path,
-        plan.completed,
-        plan.all,
-        "steps were called done there; here each is done when its check has passed, or is skipped with a reason",
-    );
+
+    fn count_steps(&mut self, file: &str) {
+        counted_remark(
+            &mut self.taken,
+            file,
+            self.plan.completed,
+            self.plan.all,
+            "steps were called done there; here each is done when its check has passed, or is skipped with a reason",
+        );
+    }
+
+    /// A step of session/3.0, with its runs.
+    fn link(&mut self, step: Object<'_>, id: &str, place: &str, runs: Option<&Vec<Value>>) {
+        let here = at(step.file, place);
+        let command = step.need("command", place, self.faults).unwrap_or_default();
+        let Some(status) = self.status(step, place) else {
+            return;
+        };
+        let mut draft = Draft::default();
+        draft.put("id", &json!(id));
+        draft.put("title", &json!(command));
+        draft.some("description", args(step).as_ref());
+        draft.some("depends_on", Some(&self.plan.depends_on()));
+        draft.put(
+            "convergence",
+            &json!({"criteria": [], "verification": no_check()}),
+        );
+        draft.put("status", &json!(status));
+        let whole = machine_free(&Value::Object(step.fields.clone()));
+        let made = runs.map_or_else(|| json!([]), |runs| machine_free(&json!(runs)));
+        draft.put("source", &json!({"tool": "maestro", "session_id": self.session, "original_id": id, "step": whole, "runs": made}));
+        self.push_step(draft, id.to_owned(), status, here);
+    }
+
+    /// A decision of session/3.0, behind the step that it judges.
+    fn decision(&mut self, gate: Object<'_>, number: usize) {
+        let here = at(gate.file, &format!("decisions[{number}]"));
+        let (Some(id), Some(status)) = (gate.text("decision_id"), gate.text("status")) else {
+            return;
+        };
+        let Some(last) = self.plan.last.clone() else {
+            self.taken.remark(
+                here,
+                "judges a step that was skipped there, and is left out of the list",
+            );
+            return;
+        };
+        let mut draft = Draft::default();
+        draft.put("id", &json!(id));
+        draft.put("title", &json!(format!("decision after {last}")));
+        draft.put("kind", &json!("decision"));
+        draft.put("depends_on", &json!([last]));
+        draft.put("status", &json!(status));
+        draft.put("source", &json!({"tool": "maestro", "original_id": id, "decision": machine_free(&Value::Object(gate.fields.clone()))}));
+        self.plan.last = Some(id.to_owned());
+        self.plan.push(draft, here.clone());
+        let evidence = gate.texts("evidence_refs");
+        let mut note = format!("The decision {id} of maestro, after {last}: {status}");
+        if !evidence.is_empty() {
+            note.push_str(&format!(
+                "\n\nIt names as evidence: {}",
+                machine_free(&json!(evidence))
+            ));
+        }
+        self.taken.note(NoteKind::Decision, note);
+        if status != "open" {
+            self.taken
+                .remark(here, format!("it is {status} there, and open here"));
+        }
+    }
+}
+
+/// What a step is called with, where it is a text.
+fn args(step: Object<'_>) -> Option<Value> {
+    let args = step.get("args").map(machine_free);
+    args.filter(Value::is_string)
 }
 
 fn stood(state: Object<'_>, status: &str, active: Option<u64>, plan: &Plan) -> String {
@@ -376,52 +488,36 @@ fn third(files: &Files, path: &str, id: &str, faults: &mut Vec<Fault>) -> Option
     let words = ["open", "completed", "archived", "failed"];
     let status = state.need_word("status", &words, "", faults);
     let steps = state.need_list("chain", "", faults)?;
-    let mut taken = begin(files, path, id);
-    let runs = runs(files, &taken.folder, faults);
-    let mut plan = Plan {
-        all: steps.len(),
-        ..Plan::default()
+    let mut reading = Reading {
+        session,
+        taken: begin(files, path, id),
+        plan: Plan::of(steps),
+        faults,
     };
-    let mut gates: BTreeMap<&str, Vec<(usize, Object<'_>)>> = BTreeMap::new();
-    for (number, value) in state.list("decisions").iter().enumerate() {
-        let place = format!("decisions[{number}]");
-        let Some(gate) = Object::of(value, path, &place, INVALID, faults) else {
-            continue;
-        };
-        gate.need("decision_id", &place, faults);
-        let open = ["open", "resolved", "escalated"];
-        gate.need_word("status", &open, &place, faults);
-        if let Some(after) = gate.need("after_step_id", &place, faults) {
-            gates.entry(after).or_default().push((number, gate));
-        }
-    }
+    let runs = runs(files, &reading.taken.folder, reading.faults);
+    let mut gates = decisions(state, reading.faults);
     for (number, value) in steps.iter().enumerate() {
         let place = format!("chain[{number}]");
-        let Some(step) = Object::of(value, path, &place, INVALID, faults) else {
+        let Some(step) = Object::of(value, path, &place, INVALID, reading.faults) else {
             continue;
         };
-        let Some(id) = step.need("step_id", &place, faults) else {
+        let Some(id) = step.need("step_id", &place, reading.faults) else {
             continue;
         };
-        link(
-            step, id, &place, session, &runs, &mut plan, &mut taken, faults,
-        );
+        reading.link(step, id, &place, runs.get(id));
         for (number, gate) in gates.remove(id).unwrap_or_default() {
-            decision(gate, number, &mut plan, &mut taken);
+            reading.decision(gate, number);
         }
     }
-    for (after, gates) in gates {
-        for (number, _) in gates {
-            faults.push(Fault {
-                code: INVALID,
-                at: at(path, &format!("decisions[{number}]")),
-                message: format!("expected `after_step_id` as a step of the chain, found {after}"),
-            });
-        }
-    }
-    taken.list(&plan.lines, &plan.places, faults);
+    refuse_stray(gates, path, reading.faults);
+    let plan = &reading.plan;
+    reading
+        .taken
+        .list(&plan.lines, &plan.places, reading.faults);
     let status = status?;
-    taken.stood = format!("{status}, {} of {} steps done", plan.completed, plan.all);
+    reading.taken.stood = format!("{status}, {} of {} steps done", plan.completed, plan.all);
+    reading.count_steps(path);
+    let mut taken = reading.taken;
     taken.created = day(state.text("created_at"));
     if ["completed", "archived"].contains(&status) {
         let end = ["archived_at", "completed_at", "updated_at"];
@@ -432,14 +528,6 @@ fn third(files: &Files, path: &str, id: &str, faults: &mut Vec<Fault>) -> Option
     let lists = [("Definition of done", state.texts("definition_of_done"))];
     let intent = intent(Tool::Maestro, request, &taken.folder, &lists);
     taken.artifacts.insert(Artifact::Intent, intent);
-    let (done, all) = (plan.completed, plan.all);
-    counted_remark(
-        &mut taken,
-        path,
-        done,
-        all,
-        "steps were called done there; here each is done when its check has passed, or is skipped with a reason",
-    );
     let active = state.list("active_run_ids").len();
     counted_remark(
         &mut taken,
@@ -457,6 +545,39 @@ fn third(files: &Files, path: &str, id: &str, faults: &mut Vec<Fault>) -> Option
         }
     }
     Some(taken)
+}
+
+/// Decisions with their places in the list, by the step that they judge.
+type Gates<'v> = BTreeMap<&'v str, Vec<(usize, Object<'v>)>>;
+
+fn decisions<'v>(state: Object<'v>, faults: &mut Vec<Fault>) -> Gates<'v> {
+    let mut gates = Gates::new();
+    for (number, value) in state.list("decisions").iter().enumerate() {
+        let place = format!("decisions[{number}]");
+        let Some(gate) = Object::of(value, state.file, &place, INVALID, faults) else {
+            continue;
+        };
+        gate.need("decision_id", &place, faults);
+        let open = ["open", "resolved", "escalated"];
+        gate.need_word("status", &open, &place, faults);
+        if let Some(after) = gate.need("after_step_id", &place, faults) {
+            gates.entry(after).or_default().push((number, gate));
+        }
+    }
+    gates
+}
+
+/// Refuses decisions that judge no step of the chain.
+fn refuse_stray(gates: Gates<'_>, path: &str, faults: &mut Vec<Fault>) {
+    for (after, gates) in gates {
+        for (number, _) in gates {
+            faults.push(Fault {
+                code: INVALID,
+                at: at(path, &format!("decisions[{number}]")),
+                message: format!("expected `after_step_id` as a step of the chain, found {after}"),
+            });
+        }
+    }
 }
 
 /// The runs of a session, by the step that they are of.
@@ -487,95 +608,6 @@ fn runs(files: &Files, folder: &str, faults: &mut Vec<Fault>) -> BTreeMap<String
         }
     }
     found
-}
-
-#[expect(
-    clippy::too_many_arguments,
-    reason = "a step is read beside everything that it adds to"
-)]
-fn link(
-    step: Object<'_>,
-    id: &str,
-    place: &str,
-    session: &str,
-    runs: &BTreeMap<String, Vec<Value>>,
-    plan: &mut Plan,
-    taken: &mut Taken,
-    faults: &mut Vec<Fault>,
-) {
-    let here = at(step.file, place);
-    let command = step.need("command", place, faults).unwrap_or_default();
-    let status = step
-        .need_word("status", &STEP, place, faults)
-        .unwrap_or_default();
-    if status == "skipped" {
-        taken.remark(here, "was skipped there, and is left out of the list");
-        return;
-    }
-    let mut draft = Draft::default();
-    draft.put("id", &json!(id));
-    draft.put("title", &json!(command));
-    draft.some(
-        "description",
-        step.get("args")
-            .map(machine_free)
-            .as_ref()
-            .filter(|one| one.is_string()),
-    );
-    draft.some(
-        "depends_on",
-        Some(&json!(plan.last.iter().collect::<Vec<_>>())),
-    );
-    draft.put(
-        "convergence",
-        &json!({"criteria": [], "verification": no_check()}),
-    );
-    draft.put("status", &json!(status));
-    let whole = machine_free(&Value::Object(step.fields.clone()));
-    let made = runs
-        .get(id)
-        .map_or_else(|| json!([]), |runs| machine_free(&json!(runs)));
-    draft.put("source", &json!({"tool": "maestro", "session_id": session, "original_id": id, "step": whole, "runs": made}));
-    if status == "completed" {
-        plan.completed += 1;
-    }
-    plan.last = Some(id.to_owned());
-    plan.push(draft, here);
-}
-
-fn decision(gate: Object<'_>, number: usize, plan: &mut Plan, taken: &mut Taken) {
-    let here = at(gate.file, &format!("decisions[{number}]"));
-    let (Some(id), Some(status)) = (gate.text("decision_id"), gate.text("status")) else {
-        return;
-    };
-    let Some(last) = plan.last.clone() else {
-        taken.remark(
-            here,
-            "judges a step that was skipped there, and is left out of the list",
-        );
-        return;
-    };
-    let mut draft = Draft::default();
-    draft.put("id", &json!(id));
-    draft.put("title", &json!(format!("decision after {last}")));
-    draft.put("kind", &json!("decision"));
-    draft.put("depends_on", &json!([last]));
-    draft.put("status", &json!(status));
-    draft.put("source", &json!({"tool": "maestro", "original_id": id, "decision": machine_free(&Value::Object(gate.fields.clone()))}));
-    plan.last = Some(id.to_owned());
-    plan.push(draft, here.clone());
-    let evidence = gate.texts("evidence_refs");
-    let mut note = format!("The decision {id} of maestro, after {last}: {status}");
-    if !evidence.is_empty() {
-        note.push_str(&format!(
-            "\n\nIt names as evidence: {}",
-            machine_free(&json!(evidence))
-        ));
-    }
-    taken.note(NoteKind::Decision, note);
-    if status != "open" {
-        taken.remark(here, format!("it is {status} there, and open here"));
-    }
 }
 
 fn first_line(text: &str) -> String {

@@ -18,7 +18,7 @@ use super::artifact::Artifact;
 use super::note::{NoteKind, Said};
 use super::openspec::is_day;
 use super::task::file;
-use json::machine_free;
+use json::{Object, at, machine_free};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::vocabulary::vocabulary;
@@ -314,6 +314,18 @@ fn intent(tool: Tool, request: &str, folder: &str, lists: &[(&str, Vec<String>)]
 fn counted_remark(taken: &mut Taken, at: &str, count: usize, all: usize, message: &str) {
     if count > 0 {
         taken.remark(at, format!("{count} of {all} {message}"));
+    }
+}
+
+/// Names the fields of a session that nothing is made of.
+fn no_counterpart(taken: &mut Taken, state: Object<'_>, fields: &[&str]) {
+    for field in fields {
+        if let Some(value) = state.get(field) {
+            taken.remark(
+                at(state.file, field),
+                format!("{value} has no counterpart in a session, and is kept in imported/"),
+            );
+        }
     }
 }
 
