@@ -91,11 +91,18 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         unknown: Vec::new(),
         joins: BTreeMap::new(),
     };
-    match stage {
+    begin_stage(&mut state)?;
+    Ok(state)
+}
+
+/// A session may begin in a later stage, as if the ones before it were behind it.
+fn begin_stage(state: &mut State) -> Result<()> {
+    match state.stage {
         Stage::Plan => state.begin_plan(),
         Stage::Build => state.build.iteration = 1,
         Stage::Clarify => {}
         Stage::Review | Stage::Done => {
+            let (id, stage) = (&state.id, state.stage);
             return Err(Failure::internal(
                 Code::OperationsIncomplete,
                 format!("session {id}: no session begins in stage {stage}"),
@@ -103,7 +110,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
             .help(command!("fsck --repair")));
         }
     }
-    Ok(state)
+    Ok(())
 }
 
 /// Replays operations in which nobody wrote an artifact apart from others.
@@ -133,83 +140,151 @@ pub fn walk(
         )
         .help(command!("fsck --repair"))
     })?;
-    let mut state = begin(id, first)?;
+    let state = begin(id, first)?;
     require_own(&state, &ops)?;
     let cause = Causality::of(&ops);
-    let places: BTreeMap<&OpId, usize> = ops
-        .iter()
-        .enumerate()
-        .map(|(at, op)| (&op.op, at))
-        .collect();
-    let mut counted = vec![0];
-    // Those of them that write, and in a line what stands after them.
-    let mut writing = vec![0];
-    let mut standing = state.artifacts.clone();
-    let mut writers = BTreeMap::new();
-    for (at, (op, fate)) in ops.iter().zip(fates(&ops, &cause)).enumerate().skip(1) {
-        let shows = op.body.is_judgement() || op.body.moves().is_some();
-        let conflict = match fate {
-            Fate::Out => continue,
-            Fate::Held { why, with } => Some((why, with)),
+    let mut walk = Walk::begin(state, &ops, &cause, joiner);
+    for (at, fate) in fates(&ops, &cause).into_iter().enumerate().skip(1) {
+        match fate {
+            Fate::Out => {}
+            Fate::Held { why, with } => walk.refuse(at, why, &with),
             Fate::Counts => {
-                if shows && cause.is_line() {
-                    state.artifacts.clone_from(&standing);
-                    take(&mut state.artifacts, op);
-                } else if shows {
-                    let seen = writing.iter().copied();
-                    let seen = seen.filter(|known| cause.saw(at, *known)).chain([at]);
-                    let seen: Vec<usize> = seen.collect();
-                    (state.artifacts, _) = artifacts(&ops, &seen, &cause, joiner)?;
+                if walk.take(at)? {
+                    moved(ops[at], &walk.state);
                 }
-                let unseen = |id: &OpId| places.get(id).is_some_and(|known| !cause.saw(at, *known));
-                let mut beside = Beside {
-                    unseen: Some(&unseen),
-                    writers: std::mem::take(&mut writers),
-                };
-                let applied = state.try_apply(op, &mut beside);
-                writers = beside.writers;
-                applied.err().map(|why| (why, Vec::new()))
             }
+        }
+    }
+    walk.end()
+}
+
+/// The replay of a session as far as it has come.
+struct Walk<'w> {
+    ops: &'w [&'w Operation],
+    cause: &'w Causality,
+    joiner: &'w dyn Joiner,
+    places: BTreeMap<&'w OpId, usize>,
+    state: State,
+    /// The operations that count.
+    counted: Vec<usize>,
+    /// Those of them that write, and in a line what stands after them.
+    writing: Vec<usize>,
+    standing: BTreeMap<Artifact, Oid>,
+    /// See [`Beside::writers`].
+    writers: BTreeMap<String, OpId>,
+}
+
+impl<'w> Walk<'w> {
+    fn begin(
+        state: State,
+        ops: &'w [&'w Operation],
+        cause: &'w Causality,
+        joiner: &'w dyn Joiner,
+    ) -> Self {
+        let places = ops.iter().enumerate();
+        Walk {
+            ops,
+            cause,
+            joiner,
+            places: places.map(|(at, op)| (&op.op, at)).collect(),
+            standing: state.artifacts.clone(),
+            state,
+            counted: vec![0],
+            writing: vec![0],
+            writers: BTreeMap::new(),
+        }
+    }
+
+    fn refuse(&mut self, at: usize, why: String, with: &[usize]) {
+        let name = |at: usize| self.ops[at].op.clone();
+        let conflict = OpConflict {
+            op: name(at),
+            why,
+            with: with.iter().map(|at| name(*at)).collect(),
         };
-        match conflict {
-            Some((why, with)) => state.conflicts.push(OpConflict {
-                op: op.op.clone(),
-                why,
-                with: with.into_iter().map(|at| ops[at].op.clone()).collect(),
-            }),
-            // The writes of an undo are for readers.
-            None if op.is_about_others() => {}
-            None => counted.push(at),
+        self.state.conflicts.push(conflict);
+    }
+
+    /// Takes an operation that stands, and says whether it is one to show.
+    fn take(&mut self, at: usize) -> Result<bool> {
+        let op = self.ops[at];
+        let shows = op.body.is_judgement() || op.body.moves().is_some();
+        if shows {
+            self.show_writer(at)?;
         }
-        if counted.last() != Some(&at) {
-            continue;
+        if let Err(why) = self.apply(at) {
+            self.refuse(at, why, &[]);
+            return Ok(false);
         }
+        // The writes of an undo are for readers.
+        if op.is_about_others() {
+            return Ok(false);
+        }
+        self.counted.push(at);
         if !op.writes.is_empty() {
-            writing.push(at);
+            self.writing.push(at);
         }
-        take(&mut standing, op);
-        state.seq = op.seq;
-        state.last = op.op.clone();
-        state.touched = signed(op);
-        let is_void = state.void.last().is_some_and(|void| void.op == op.op);
-        if shows && !is_void {
-            moved(op, &state);
+        take(&mut self.standing, op);
+        self.state.seq = op.seq;
+        self.state.last = op.op.clone();
+        self.state.touched = signed(op);
+        let is_void = self.state.void.last().is_some_and(|void| void.op == op.op);
+        Ok(shows && !is_void)
+    }
+
+    /// Gives the state the artifacts that the writer of an operation left behind.
+    fn show_writer(&mut self, at: usize) -> Result<()> {
+        if self.cause.is_line() {
+            self.state.artifacts.clone_from(&self.standing);
+            take(&mut self.state.artifacts, self.ops[at]);
+            return Ok(());
         }
+        let seen = self.writing.iter().copied();
+        let seen = seen.filter(|known| self.cause.saw(at, *known)).chain([at]);
+        let seen: Vec<usize> = seen.collect();
+        (self.state.artifacts, _) = artifacts(self.ops, &seen, self.cause, self.joiner)?;
+        Ok(())
     }
-    (state.artifacts, state.joins) = artifacts(&ops, &counted, &cause, joiner)?;
-    state.files = artifact_merge::files(&ops, &counted, &cause);
-    // What was undone still happened last.
-    if let Some(last) = ops.last() {
-        state.seq = last.seq;
-        state.last = last.op.clone();
-        state.touched = signed(last);
+
+    fn apply(&mut self, at: usize) -> Result<(), String> {
+        let unseen = |id: &OpId| {
+            let known = self.places.get(id);
+            known.is_some_and(|known| !self.cause.saw(at, *known))
+        };
+        let mut beside = Beside {
+            unseen: Some(&unseen),
+            writers: std::mem::take(&mut self.writers),
+        };
+        let applied = self.state.try_apply(self.ops[at], &mut beside);
+        self.writers = beside.writers;
+        applied
     }
-    let all: Vec<usize> = (0..ops.len()).collect();
-    state.frontier = match cause.newest(&all).as_slice() {
-        [_] => Vec::new(),
-        several => several.iter().map(|at| ops[*at].op.clone()).collect(),
-    };
-    Ok(state)
+
+    /// Brings the artifacts together, and says who wrote last.
+    fn end(self) -> Result<State> {
+        let Walk {
+            ops,
+            cause,
+            joiner,
+            mut state,
+            counted,
+            ..
+        } = self;
+        (state.artifacts, state.joins) = artifacts(ops, &counted, cause, joiner)?;
+        state.files = artifact_merge::files(ops, &counted, cause);
+        // What was undone still happened last.
+        if let Some(last) = ops.last() {
+            state.seq = last.seq;
+            state.last = last.op.clone();
+            state.touched = signed(last);
+        }
+        let all: Vec<usize> = (0..ops.len()).collect();
+        state.frontier = match cause.newest(&all).as_slice() {
+            [_] => Vec::new(),
+            several => several.iter().map(|at| ops[*at].op.clone()).collect(),
+        };
+        Ok(state)
+    }
 }
 
 /// Puts what an operation wrote for what stood there.

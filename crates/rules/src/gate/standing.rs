@@ -140,91 +140,113 @@ impl Credentials {
     }
 
     fn refusal(&self, policy: &Policy, transition: Transition, by: &ApprovedBy) -> Option<Blocker> {
-        let who = &by.signed.by;
-        let names = self.approver(by);
-        let no = |code: Code, message: String, help: Hint| Some(Blocker::new(code, message, help));
-        let again = command!("approve --to {} --sign", transition.to());
-        let somebody = hint![
-            "ask somebody else to run: ",
-            command!("approve --to {}", transition.to())
-        ];
-        if names.iter().any(|name| policy.denies(name)) {
-            return no(
-                Code::ApproverDenied,
-                format!("policy does not let {who} approve {transition}"),
-                somebody,
-            );
-        }
+        let case = Case {
+            policy,
+            transition,
+            by,
+            names: self.approver(by),
+        };
+        case.denied()
+            .or_else(|| self.taken_back(by))
+            .or_else(|| self.unproven(&case))
+            .or_else(|| case.without_role())
+            .or_else(|| self.dependent(&case))
+    }
+
+    fn taken_back(&self, by: &ApprovedBy) -> Option<Blocker> {
         let taken = self.taken.iter().find(|one| one.op == by.op);
-        if let Some(taken) = taken.filter(|one| one.holds && one.back) {
-            return Some(taken.blocker());
-        }
-        match self.signatures.get(&by.op) {
-            None if policy.asks_signature(transition) => {
-                return no(
-                    Code::ApprovalUnsigned,
-                    format!(
-                        "{who} approved {transition} without a signature, which policy asks for"
-                    ),
-                    again,
-                );
-            }
-            // What is not what it claims to be counts nowhere, asked for or not.
-            Some(checked)
-                if checked.flaw == Some(Flaw::Broken)
-                    || (!checked.holds() && policy.asks_signature(transition)) =>
-            {
-                return no(
-                    Code::ApprovalSignatureInvalid,
-                    format!(
-                        "the signature under {who}'s approval of {transition} does not count: {}",
-                        checked.reason()
-                    ),
-                    again,
-                );
-            }
-            Some(checked)
-                if policy.approve.touched.contains(&transition)
-                    && !checked.signer.as_ref().is_some_and(|signer| signer.touched) =>
-            {
-                return no(
-                    Code::ApprovalWithoutTouch,
-                    format!(
-                        "{who} approved {transition} with a key that nobody has to touch; policy asks for a security key"
-                    ),
-                    again,
-                );
-            }
-            _ => {}
-        }
-        if !policy.may_approve(transition, &names) {
-            return no(
-                Code::ApproverWithoutRole,
-                format!(
-                    "{who} has none of the roles that approve {transition}: {}",
-                    policy.approve.by[&transition].join(", ")
-                ),
-                somebody,
+        let taken = taken.filter(|one| one.holds && one.back)?;
+        Some(taken.blocker())
+    }
+
+    /// An approval that is not signed as policy asks.
+    fn unproven(&self, case: &Case<'_>) -> Option<Blocker> {
+        let (policy, transition, who) = (case.policy, case.transition, &case.by.signed.by);
+        let asks_signature = policy.asks_signature(transition);
+        let Some(checked) = self.signatures.get(&case.by.op) else {
+            let message =
+                format!("{who} approved {transition} without a signature, which policy asks for");
+            return asks_signature
+                .then(|| Blocker::new(Code::ApprovalUnsigned, message, case.sign()));
+        };
+        // What is not what it claims to be counts nowhere, asked for or not.
+        if checked.flaw == Some(Flaw::Broken) || (!checked.holds() && asks_signature) {
+            let message = format!(
+                "the signature under {who}'s approval of {transition} does not count: {}",
+                checked.reason()
             );
+            let code = Code::ApprovalSignatureInvalid;
+            return Some(Blocker::new(code, message, case.sign()));
         }
-        if policy.approve.independent.contains(&transition)
-            && let Some((role, person)) = self.part(&names)
-        {
-            return no(
-                Code::ApproverNotIndependent,
-                format!("{who} is {role} of what {transition} is about ({person})"),
-                somebody,
+        let touched = checked.signer.as_ref().is_some_and(|signer| signer.touched);
+        if policy.approve.touched.contains(&transition) && !touched {
+            let message = format!(
+                "{who} approved {transition} with a key that nobody has to touch; policy asks for a security key"
             );
-        }
-        if policy.approve.independent.contains(&transition)
-            && let Some(PartKey { role, person, .. }) = self.part_of_key(&by.op)
-        {
-            return no(
-                Code::ApproverNotIndependent,
-                format!("the key of {who} is that of the {role} {person}"),
-                somebody,
-            );
+            return Some(Blocker::new(
+                Code::ApprovalWithoutTouch,
+                message,
+                case.sign(),
+            ));
         }
         None
+    }
+
+    /// An approver who took part in what is judged, by name or by key.
+    fn dependent(&self, case: &Case<'_>) -> Option<Blocker> {
+        if !case.policy.approve.independent.contains(&case.transition) {
+            return None;
+        }
+        let (transition, who) = (case.transition, &case.by.signed.by);
+        let message = if let Some((role, person)) = self.part(&case.names) {
+            format!("{who} is {role} of what {transition} is about ({person})")
+        } else {
+            let PartKey { role, person, .. } = self.part_of_key(&case.by.op)?;
+            format!("the key of {who} is that of the {role} {person}")
+        };
+        let code = Code::ApproverNotIndependent;
+        Some(Blocker::new(code, message, case.ask_another()))
+    }
+}
+
+/// One approval that is weighed.
+struct Case<'c> {
+    policy: &'c Policy,
+    transition: Transition,
+    by: &'c ApprovedBy,
+    /// Every name of the approver.
+    names: Vec<Person>,
+}
+
+impl Case<'_> {
+    fn sign(&self) -> Hint {
+        command!("approve --to {} --sign", self.transition.to())
+    }
+
+    fn ask_another(&self) -> Hint {
+        hint![
+            "ask somebody else to run: ",
+            command!("approve --to {}", self.transition.to())
+        ]
+    }
+
+    fn denied(&self) -> Option<Blocker> {
+        let (transition, who) = (self.transition, &self.by.signed.by);
+        let is_denied = self.names.iter().any(|name| self.policy.denies(name));
+        let message = format!("policy does not let {who} approve {transition}");
+        is_denied.then(|| Blocker::new(Code::ApproverDenied, message, self.ask_another()))
+    }
+
+    fn without_role(&self) -> Option<Blocker> {
+        let (transition, who) = (self.transition, &self.by.signed.by);
+        if self.policy.may_approve(transition, &self.names) {
+            return None;
+        }
+        let message = format!(
+            "{who} has none of the roles that approve {transition}: {}",
+            self.policy.approve.by[&transition].join(", ")
+        );
+        let code = Code::ApproverWithoutRole;
+        Some(Blocker::new(code, message, self.ask_another()))
     }
 }

@@ -17,7 +17,7 @@ use super::template::TemplateInput;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::id::SessionId;
 use loopx_spec::front::{FrontMatter, set_field};
-use loopx_spec::{Delta, DeltaPart, Finding, check_domain, join_deltas, utf8};
+use loopx_spec::{Delta, DeltaPart, Finding, JoinedDelta, check_domain, join_deltas, utf8};
 use std::collections::BTreeMap;
 
 /// The file with a change's settings.
@@ -171,49 +171,21 @@ pub fn read_change(
     language: Language,
 ) -> Result<Change> {
     let here = format!("{label}/{}", folder.path);
-    let mut texts = BTreeMap::new();
-    let mut binary = Vec::new();
-    for (path, bytes) in &folder.files {
-        let needed = artifact_of(path).is_some() || domain_of(path).is_some() || path == SETTINGS;
-        match utf8(bytes, &format!("{here}/{path}")) {
-            Ok(text) => drop(texts.insert(path.as_str(), text)),
-            Err(finding) if needed => return Err(refuse(Code::ImportNotUtf8, &finding)),
-            Err(_) => binary.push(path.clone()),
-        }
-    }
+    let texts = Texts::of(folder, &here)?;
     let mut notes = Vec::new();
-    let settings = settings(texts.get(SETTINGS).copied(), &here, &mut notes);
-    let labels: Vec<(&str, String, &str)> = texts
-        .iter()
-        .filter_map(|(path, text)| Some((domain_of(path)?, format!("{here}/{path}"), *text)))
-        .collect();
-    let parts: Vec<DeltaPart<'_>> = labels
-        .iter()
-        .map(|(domain, file, text)| DeltaPart { domain, file, text })
-        .collect();
-    let joined = join_deltas(&parts, settings.retire)
-        .map_err(|finding| refuse(Code::ImportDelta, &finding))?;
-    let mut artifacts = BTreeMap::new();
-    for (path, text) in &texts {
-        if let Some(artifact) = artifact_of(path) {
-            artifacts.insert(artifact, (*text).to_owned());
-        }
-    }
-    if !parts.is_empty() {
+    let settings = settings(texts.get(SETTINGS), &here, &mut notes);
+    let domains = texts.domains();
+    let joined = texts.delta(&here, settings.retire)?;
+    let mut artifacts = texts.artifacts();
+    if !domains.is_empty() {
         artifacts.insert(Artifact::SpecDelta, joined.text);
     }
-    let proposal = texts.get("proposal.md").copied();
+    let proposal = texts.get("proposal.md");
     let title = proposal
         .and_then(title)
         .unwrap_or_else(|| folder.name().to_owned());
-    let mut unplaced: Vec<String> = texts
-        .keys()
-        .filter(|path| artifact_of(path).is_none() && domain_of(path).is_none())
-        .filter(|path| **path != SETTINGS)
-        .map(|path| (*path).to_owned())
-        .collect();
     let mut intent = Intent::new(&settings, proposal, &title, folder, language);
-    intent.file(SETTINGS, texts.get(SETTINGS).copied());
+    intent.file(SETTINGS, texts.get(SETTINGS));
     for (file, block) in &joined.front {
         // The label may be a path of this machine: none is stored.
         let file = file.strip_prefix(&format!("{here}/")).unwrap_or(file);
@@ -223,27 +195,14 @@ pub fn read_change(
         };
         intent.file(&heading, Some(block));
     }
+    let unplaced = texts.unplaced();
     for path in &unplaced {
-        intent.file(path, texts.get(path.as_str()).copied());
+        intent.file(path, texts.get(path));
     }
-    for path in &binary {
-        intent.file(path, None);
-    }
-    unplaced.extend(binary);
     artifacts.insert(Artifact::Intent, intent.text);
     if !folder.is_archived() {
-        let domains: Vec<String> = parts.iter().map(|part| part.domain.to_owned()).collect();
-        let input = TemplateInput {
-            id,
-            title: &title,
-            intent: "",
-            domains: &domains,
-            profile: &Profile::empty(),
-            language,
-        };
-        let spec = Artifact::Spec.template(input);
-        let list = format!("[{}]", domains.join(", "));
-        artifacts.insert(Artifact::Spec, set_field(&spec, "target_domains", &list));
+        let spec = spec(id, &title, &domains, language);
+        artifacts.insert(Artifact::Spec, spec);
         differences(&settings, &artifacts, &mut notes);
     }
     Ok(Change {
@@ -254,6 +213,87 @@ pub fn read_change(
         unplaced,
         notes,
     })
+}
+
+/// The files of a change that are text, and the names of those that are none.
+struct Texts<'f> {
+    texts: BTreeMap<&'f str, &'f str>,
+    binary: Vec<String>,
+}
+
+impl<'f> Texts<'f> {
+    /// Refuses other bytes where the file becomes something.
+    fn of(folder: &'f Folder, here: &str) -> Result<Self> {
+        let mut texts = BTreeMap::new();
+        let mut binary = Vec::new();
+        for (path, bytes) in &folder.files {
+            let needed =
+                artifact_of(path).is_some() || domain_of(path).is_some() || path == SETTINGS;
+            match utf8(bytes, &format!("{here}/{path}")) {
+                Ok(text) => drop(texts.insert(path.as_str(), text)),
+                Err(finding) if needed => return Err(refuse(Code::ImportNotUtf8, &finding)),
+                Err(_) => binary.push(path.clone()),
+            }
+        }
+        Ok(Texts { texts, binary })
+    }
+
+    fn get(&self, path: &str) -> Option<&'f str> {
+        self.texts.get(path).copied()
+    }
+
+    /// The domains that the change touches.
+    fn domains(&self) -> Vec<String> {
+        let domains = self.texts.keys().filter_map(|path| domain_of(path));
+        domains.map(str::to_owned).collect()
+    }
+
+    /// The deltas of all domains as one.
+    fn delta(&self, here: &str, retire: bool) -> Result<JoinedDelta> {
+        let labels: Vec<(&str, String, &str)> = self
+            .texts
+            .iter()
+            .filter_map(|(path, text)| Some((domain_of(path)?, format!("{here}/{path}"), *text)))
+            .collect();
+        let parts: Vec<DeltaPart<'_>> = labels
+            .iter()
+            .map(|(domain, file, text)| DeltaPart { domain, file, text })
+            .collect();
+        join_deltas(&parts, retire).map_err(|finding| refuse(Code::ImportDelta, &finding))
+    }
+
+    /// The files that are artifacts as they are.
+    fn artifacts(&self) -> BTreeMap<Artifact, String> {
+        self.texts
+            .iter()
+            .filter_map(|(path, text)| Some((artifact_of(path)?, (*text).to_owned())))
+            .collect()
+    }
+
+    /// The files that are no artifact and no part of one: texts, then the others.
+    fn unplaced(&self) -> Vec<String> {
+        self.texts
+            .keys()
+            .filter(|path| artifact_of(path).is_none() && domain_of(path).is_none())
+            .filter(|path| **path != SETTINGS)
+            .map(|path| (*path).to_owned())
+            .chain(self.binary.iter().cloned())
+            .collect()
+    }
+}
+
+/// A spec that nobody wrote yet, for these domains.
+fn spec(id: &SessionId, title: &str, domains: &[String], language: Language) -> String {
+    let input = TemplateInput {
+        id,
+        title,
+        intent: "",
+        domains,
+        profile: &Profile::empty(),
+        language,
+    };
+    let list = format!("[{}]", domains.join(", "));
+    set_field(&Artifact::Spec.template(input), "target_domains", &list)
 }
 
 /// What `.openspec.yaml` says.
@@ -406,7 +446,14 @@ fn differences(
             command!("cat change/spec-delta.md"),
         ));
     }
-    // What is imported goes on as a session of the standard profile.
+    missing_sections(artifacts, notes);
+    if let Some(tasks) = artifacts.get(&Artifact::Tasks) {
+        notes.extend(ticks(tasks));
+    }
+}
+
+/// The sections that the plan of a standard session has: what is imported goes on as one.
+fn missing_sections(artifacts: &BTreeMap<Artifact, String>, notes: &mut Vec<Blocker>) {
     let standard = Profiles::default().get(&ProfileName::standard()).ok();
     for (artifact, text) in artifacts {
         if matches!(
@@ -432,23 +479,25 @@ fn differences(
             ));
         }
     }
-    if let Some(tasks) = artifacts.get(&Artifact::Tasks) {
-        let boxes = |mark: &str| {
-            tasks
-                .lines()
-                .filter(|l| l.trim_start().starts_with(mark))
-                .count()
-        };
-        let done = boxes("- [x]") + boxes("- [X]");
-        let all = done + boxes("- [ ]");
-        if done > 0 {
-            notes.push(Blocker::new(
-                Code::Ticks,
-                format!("{done} of {all} tasks are ticked: ticks are kept, and prove nothing here"),
-                command!("run --task ID -- COMMAND"),
-            ));
-        }
-    }
+}
+
+/// Tasks that were ticked elsewhere.
+fn ticks(tasks: &str) -> Option<Blocker> {
+    let boxes = |mark: &str| {
+        tasks
+            .lines()
+            .filter(|l| l.trim_start().starts_with(mark))
+            .count()
+    };
+    let done = boxes("- [x]") + boxes("- [X]");
+    let all = done + boxes("- [ ]");
+    (done > 0).then(|| {
+        Blocker::new(
+            Code::Ticks,
+            format!("{done} of {all} tasks are ticked: ticks are kept, and prove nothing here"),
+            command!("run --task ID -- COMMAND"),
+        )
+    })
 }
 
 #[cfg(test)]

@@ -90,86 +90,118 @@ pub fn unreadable(file: &str) -> Finding {
 
 /// Everything that is wrong with the prompt of a role, by line.
 pub fn lint(name: &str, file: &str, text: &str) -> Vec<Finding> {
-    let mut found = Vec::new();
-    let mut say = |id: &'static str, line: usize, message: String| {
-        let known = FINDINGS.iter().find(|known| known.id == id);
-        let severity = known.and_then(|known| known.severities.first()).copied();
-        let fix = known.map_or("", |known| known.fix);
-        let severity = severity.unwrap_or(Severity::Error);
-        found.push(Finding::new(severity, id, file, line, message, fix));
+    let mut notes = Notes {
+        file,
+        found: Vec::new(),
     };
     if let Err(fault) = block(text) {
-        say("prompt_field_missing", fault.line, fault.message);
-        return found;
+        notes.say("prompt_field_missing", fault.line, fault.message);
+        return notes.found;
     }
     let (head, body) = parts(text);
     let prompt = read(text);
     let is_of_peers = field(head, "prefix").is_some();
+    lint_fields(head, is_of_peers, &mut notes);
+    lint_role(&prompt, head, name, &mut notes);
+    if is_of_peers {
+        lint_messages(head, &mut notes);
+    }
+    let wanted: &[&str] = if is_of_peers { &PHASES } else { &SECTIONS };
+    let above = text.len() - body.len();
+    let above = text[..above].matches('\n').count();
+    lint_sections(body, above, wanted, &mut notes);
+    if prompt.words > MOST_WORDS {
+        let message = format!(
+            "it has {} words, expected at most {MOST_WORDS}",
+            prompt.words
+        );
+        notes.say("prompt_long", 1, message);
+    }
+    notes.found.sort_by_key(|one| one.line);
+    notes.found
+}
+
+/// What is found in one file, with the severity and the fix that its id stands for.
+struct Notes<'f> {
+    file: &'f str,
+    found: Vec<Finding>,
+}
+
+impl Notes<'_> {
+    fn say(&mut self, id: &'static str, line: usize, message: String) {
+        let known = FINDINGS.iter().find(|known| known.id == id);
+        let severity = known.and_then(|known| known.severities.first()).copied();
+        let fix = known.map_or("", |known| known.fix);
+        let severity = severity.unwrap_or(Severity::Error);
+        let finding = Finding::new(severity, id, self.file, line, message, fix);
+        self.found.push(finding);
+    }
+}
+
+fn lint_fields(head: &str, is_of_peers: bool, notes: &mut Notes<'_>) {
     let wanted: &[&str] = if is_of_peers { &OF_PEERS } else { &["role"] };
     for name in wanted.iter().filter(|name| field(head, name).is_none()) {
-        say(
+        notes.say(
             "prompt_field_missing",
             1,
             format!("expected the field `{name}` in the front matter"),
         );
     }
+}
+
+/// A prompt is for the role that its file is named after.
+fn lint_role(prompt: &Prompt, head: &str, name: &str, notes: &mut Notes<'_>) {
     match &prompt.role {
         None if field(head, "role").is_some() => {
-            say("prompt_field_missing", 1, "`role` is empty".to_owned());
+            notes.say("prompt_field_missing", 1, "`role` is empty".to_owned());
         }
-        Some(role) if role != name => say(
+        Some(role) if role != name => notes.say(
             "prompt_role_other",
             1,
             format!("it is for the role `{role}`, and its file is named `{name}`"),
         ),
-        Some(role) if TaskId::parse(role).is_none() => say(
+        Some(role) if TaskId::parse(role).is_none() => notes.say(
             "prompt_role_other",
             1,
             format!("expected a role of letters, digits and `-`, found `{role}`"),
         ),
         _ => {}
     }
-    if is_of_peers && field(head, "message_types").is_some() {
-        for kind in ["success", "error"] {
-            let is_said = head.lines().any(|line| {
-                let line = line.trim_start();
-                line.starts_with(&format!("{kind}:")) || line.contains(&format!("{kind}:"))
-            });
-            if !is_said {
-                let message = format!("expected `{kind}` among `message_types`");
-                say("prompt_field_missing", 1, message);
-            }
+}
+
+/// A role of the other tools says how it speaks of success and of an error.
+fn lint_messages(head: &str, notes: &mut Notes<'_>) {
+    if field(head, "message_types").is_none() {
+        return;
+    }
+    for kind in ["success", "error"] {
+        let key = format!("{kind}:");
+        if !head.lines().any(|line| line.contains(&key)) {
+            let message = format!("expected `{kind}` among `message_types`");
+            notes.say("prompt_field_missing", 1, message);
         }
     }
+}
+
+/// `above` is the number of lines above the body.
+fn lint_sections(body: &str, above: usize, wanted: &[&str], notes: &mut Notes<'_>) {
     let sections = sections(body);
-    let wanted: &[&str] = if is_of_peers { &PHASES } else { &SECTIONS };
     for name in wanted {
         let own = sections
             .iter()
             .find(|section| is_named(&section.title, name));
-        let first = text.len() - body.len();
-        let line = |at: usize| text[..first].matches('\n').count() + at;
         match own {
             None => {
                 let message = format!("expected a section `{name}`");
-                say("prompt_section_missing", line(1), message);
+                notes.say("prompt_section_missing", above + 1, message);
             }
             Some(section) if section.is_empty => {
                 let message = format!("the section `{}` has nothing in it", section.title);
-                say("prompt_section_missing", line(section.line), message);
+                notes.say("prompt_section_missing", above + section.line, message);
             }
             Some(_) => {}
         }
     }
-    if prompt.words > MOST_WORDS {
-        let message = format!(
-            "it has {} words, expected at most {MOST_WORDS}",
-            prompt.words
-        );
-        say("prompt_long", 1, message);
-    }
-    found.sort_by_key(|one| one.line);
-    found
 }
 
 struct Section {
