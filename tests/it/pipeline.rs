@@ -223,6 +223,47 @@ fn each_pipeline_of_the_program_is_printed_byte_for_byte_and_has_no_finding() {
     }
 }
 
+/// S37: how many sprints follows from the request and from the files that the list names.
+#[test]
+fn s37_the_request_and_the_list_choose_among_the_sprints() {
+    let files = json!({ "files": ["a", "b", { "path": "c", "action": "read" }, "d"] });
+    let mut line = task("A", &[], Some(&["true"]));
+    line["files"] = files["files"].clone();
+    let s = planning(&[line]);
+    let chosen = |request: &str| {
+        let dry = [
+            "pipeline",
+            "start",
+            "--sprint",
+            "--param",
+            "check=true",
+            "--dry-run",
+            "--json",
+        ];
+        let plan = s.loopx(&[&dry[..], &["--for", request]].concat()).json();
+        assert_eq!(plan["sprint"]["files"], 3);
+        (text(&plan["pipeline"]), plan["sprint"]["score"].as_i64())
+    };
+    assert_eq!(chosen("fix the typo"), ("patch".to_owned(), Some(0)));
+    assert_eq!(chosen("say hello"), ("sprint".to_owned(), Some(2)));
+    assert_eq!(
+        chosen("refactor the store"),
+        ("multi-sprint".to_owned(), Some(5))
+    );
+    s.loopx(&[
+        "pipeline",
+        "start",
+        "--sprint",
+        "--for",
+        "say hello",
+        "--param",
+        "check=true",
+    ])
+    .says("sprint, by a score of 2: 3 files in the list")
+    .says("4 tasks of sprint added")
+    .ok();
+}
+
 #[test]
 fn a_pipeline_starts_once_whole_or_not_at_all() {
     let s = planning(&[]);

@@ -4,7 +4,7 @@ use crate::cli::Exit;
 use crate::cmd::report;
 use crate::flow::Context;
 use crate::flow::pipeline as flow;
-use crate::flow::pipeline::{Plan, StartRequest};
+use crate::flow::pipeline::{By, Plan, StartRequest};
 use crate::ui::{Ui, line};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
@@ -27,6 +27,9 @@ pub struct StartArgs {
     /// Make a team for the request: roles and tasks by its whole words
     #[arg(long, conflicts_with = "name")]
     team: bool,
+    /// Choose among patch, sprint and multi-sprint, by the words of the request and the files of the list
+    #[arg(long, conflicts_with_all = ["name", "team"])]
+    sprint: bool,
     /// What becomes of the session once its tasks are done: interactive, archive or keep
     #[arg(long, value_name = "WHAT")]
     on_complete: Option<OnComplete>,
@@ -58,7 +61,11 @@ pub(crate) fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         request: args.request,
         params: params.collect::<Result<_>>()?,
         prefix: args.prefix,
-        team: args.team,
+        by: match (args.team, args.sprint) {
+            (true, _) => By::Team,
+            (_, true) => By::Sprint,
+            _ => By::Mode,
+        },
         on_complete: args.on_complete,
         reason: args.reason,
         dry_run: args.dry_run,
@@ -89,6 +96,9 @@ pub(crate) fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn say(plan: &Plan, ui: &mut Ui) {
     if let Some(chosen) = &plan.chosen {
         ui.status(line(&chosen.because()));
+    }
+    if let Some(sprint) = &plan.sprint {
+        ui.status(line(&sprint.because()));
     }
     if let Some(team) = &plan.team {
         for one in &team.members {

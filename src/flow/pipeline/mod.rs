@@ -22,20 +22,20 @@ use loopx_base::shell_word;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::pipeline::{
-    Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, Team, builtin,
-    choose, expand, lint, of_issues, positions, skill_findings, skill_names, team, team_words,
-    values,
+    Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, SprintSize, Team,
+    builtin, choose, expand, lint, of_issues, positions, skill_findings, skill_names, sprint_size,
+    team, team_words, values,
 };
 use loopx_rules::policy::Paths;
 use loopx_rules::session::State;
 use loopx_rules::task::file;
-use loopx_rules::task::node::TaskId;
-use loopx_rules::task::node::{NodeKind, OnComplete, Verification};
+use loopx_rules::task::node::{Node, NodeKind, OnComplete, TaskId, Verification};
+use loopx_rules::task::plan as task_plan;
 use loopx_rules::task::status::Status;
 use loopx_spec::{Finding, Severity, has_errors};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const ENDING: &str = ".toml";
@@ -346,6 +346,18 @@ pub(crate) fn sample(pipeline: &Pipeline) -> Vec<Value> {
         .collect()
 }
 
+/// What a request chooses among.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The modes.
+    #[default]
+    Mode,
+    /// The pipelines of sprints.
+    Sprint,
+    /// A team is made for it, whatever pipelines there are.
+    Team,
+}
+
 /// What `pipeline start` was asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StartRequest {
@@ -355,8 +367,8 @@ pub(crate) struct StartRequest {
     pub request: Option<String>,
     pub params: Vec<(String, String)>,
     pub prefix: String,
-    /// A team is made for the request, whatever pipelines there are.
-    pub team: bool,
+    /// What the request chooses among, where no pipeline is named.
+    pub by: By,
     pub on_complete: Option<OnComplete>,
     pub reason: Option<String>,
     /// Nothing is to be written: what leads on from a refusal writes nothing either.
@@ -370,6 +382,9 @@ pub(crate) struct Plan {
     pub pipeline: String,
     /// Why it is this one, where the request chose it.
     pub chosen: Option<Choice>,
+    /// Why it is this one of the pipelines of sprints.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sprint: Option<SprintSize>,
     /// The team that was made for the request, and why it is this one.
     pub team: Option<Team>,
     /// What becomes of the session once its tasks are done.
@@ -411,15 +426,22 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     let intent = intent.as_str();
     let mut chosen = None;
     let mut made = None;
-    let mut pipeline = match (&request.name, request.team) {
+    let mut sprint = None;
+    let mut pipeline = match (&request.name, request.by) {
         (Some(name), _) => find(ctx, name)?,
-        (None, true) => {
+        (None, By::Team) => {
             let team = team(intent).ok_or_else(no_team)?;
             let read = Pipeline::read(TEAM, &team.text, None);
             made = Some(team);
             read.map_err(|findings| invalid(TEAM, &findings.0))?
         }
-        (None, false) => {
+        (None, By::Sprint) => {
+            let size = sprint_size(intent, listed_files(ctx, state)?);
+            let pipeline = find(ctx, size.pipeline)?;
+            sprint = Some(size);
+            pipeline
+        }
+        (None, By::Mode) => {
             let choice = choose(intent, &packages).ok_or_else(|| no_mode(intent, request))?;
             let pipeline = find(ctx, choice.mode)?;
             chosen = Some(choice);
@@ -444,7 +466,8 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         let failure = Failure::usage(Code::PipelineParam, why);
         let params = missing.join(" --param ");
         let given = words_given(request);
-        failure.help(match (missing.is_empty(), request.team) {
+        let is_team = request.name.is_none() && request.by == By::Team;
+        failure.help(match (missing.is_empty(), is_team) {
             (true, true) => command!("pipeline start --team --dry-run"),
             (true, false) => command!("pipeline show {name}"),
             (false, true) => command!("pipeline start --team --param {params}{given}"),
@@ -513,6 +536,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         pipeline: name.to_owned(),
         chosen,
         team: made,
+        sprint,
         on_complete: pipeline.on_complete(),
         positions,
         roadmap: in_roadmap,
@@ -564,6 +588,15 @@ fn results(state: &State) -> Vec<HasResult<'_>> {
 const TEAM: &str = "team";
 
 /// Nothing is guessed: where no word decides, whoever asks is told which modes there are.
+/// How many files the tasks of the list change.
+fn listed_files(ctx: &Context, state: &State) -> Result<usize> {
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let texts = texts_here(ctx, state, &policy)?;
+    let nodes = task_plan::now(&texts, state).unwrap_or_default();
+    let files: BTreeSet<&str> = nodes.iter().flat_map(Node::own_files).collect();
+    Ok(files.len())
+}
+
 fn no_mode(intent: &str, request: &StartRequest) -> Failure {
     let modes = builtin::names().filter_map(|name| {
         let pipeline = Pipeline::built_in(name)?.ok()?;

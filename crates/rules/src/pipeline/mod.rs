@@ -14,6 +14,7 @@ mod params;
 mod position;
 mod show;
 mod skills;
+mod sprint;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use params::{Given, values};
 pub use position::{InRoadmap, Position, Result as HasResult, of_issues, positions};
 pub use show::{View, view};
 pub use skills::{skill_findings, skill_names};
+pub use sprint::{SprintSize, sprint_size};
 pub use team::{Member, Size, Team, team, vocabulary as team_words};
 
 /// A pipeline with everything that it takes from those that it extends.
