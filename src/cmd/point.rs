@@ -1,5 +1,6 @@
 //! `point add|list|back`.
 
+use super::SignArgs;
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::point as flow;
@@ -41,6 +42,8 @@ pub struct BackArgs {
     /// Why, for the record; asked for where that takes back what somebody else did
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    #[command(flatten)]
+    sign: SignArgs,
 }
 
 pub(crate) fn run(command: PointCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -95,7 +98,7 @@ fn list(_: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn back(args: BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let went = flow::back(ctx, &args.name, args.reason)?;
+    let went = flow::back(ctx, &args.name, (args.reason, args.sign.wanted(ctx)))?;
     let code = match &went.commit {
         Some(commit) => format!("its code is committed as {}", commit.short()),
         None => "its code was there".to_owned(),

@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
 /// The sort of the note that is a point, and of the one that says that somebody went back to one.
 const POINT: &str = "rollback_point";
 const BACK: &str = "rollback";
+/// The word of a claim.
+const TAKE: &str = "take";
 
 /// What the note of a point says beside its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -105,24 +107,29 @@ pub(crate) fn list(ctx: &Context) -> Result<(SessionId, Vec<Point>)> {
 }
 
 /// Goes back to a point: code and session. Everything that can be refused is refused before anything changes.
-pub(crate) fn back(ctx: &Context, name: &str, reason: Option<String>) -> Result<WentBack> {
+pub(crate) fn back(
+    ctx: &Context,
+    name: &str,
+    (reason, sign): (Option<String>, bool),
+) -> Result<WentBack> {
     let (state, head) = standing(ctx)?;
     let found = points(ctx)?.into_iter().find(|point| point.name == name);
     let point = found.ok_or_else(|| unknown(ctx, name))?;
     require_way(&state, &point)?;
     let [from, to] = [&head, &point.commit].map(|commit| ctx.repo.commit_info(commit));
     let (from, to) = (from?.tree, to?.tree);
-    let told = match undo::undo(ctx, &Back::To(point.op.to_string()), reason, false) {
+    let told = match undo::undo(ctx, &Back::To(point.op.to_string()), reason, sign) {
         Ok(told) => told.moved,
         Err(failure) if failure.code == Code::NothingToUndo => Vec::new(),
         Err(failure) => return Err(failure),
     };
+    let undone: Vec<String> = told.iter().map(|one| one.event.clone()).collect();
     let commit = if from == to {
         None
     } else {
         match commit(ctx, name, (&from, &to)) {
             Ok(commit) => commit,
-            Err(failure) => return Err(beside(ctx, failure, told.len())),
+            Err(failure) => return Err(beside(ctx, failure, (redoable(&undone), sign))),
         }
     };
     let went = WentBack {
@@ -130,7 +137,7 @@ pub(crate) fn back(ctx: &Context, name: &str, reason: Option<String>) -> Result<
         point: name.to_owned(),
         from: head,
         commit,
-        undone: told.iter().map(|one| one.event.clone()).collect(),
+        undone,
     };
     let text = format!("went back to {name}");
     keep(ctx, BACK, name, text, &went)?;
@@ -141,12 +148,17 @@ pub(crate) fn back(ctx: &Context, name: &str, reason: Option<String>) -> Result<
 pub(crate) fn forth(went: &WentBack) -> Hint {
     let revert = went.commit.as_ref();
     let revert = revert.map(|commit| Hint::git(format!("revert --no-edit {}", commit.short())));
-    match (revert, went.undone.len()) {
+    match (revert, redoable(&went.undone)) {
         (Some(revert), 0) => revert,
         (Some(revert), count) => hint![&revert, ", then: ", command!("redo {count}")],
         (None, 0) => command!("status"),
         (None, count) => command!("redo {count}"),
     }
+}
+
+/// How many of these events `redo` brings back: a claim comes with what it rests on.
+fn redoable(undone: &[String]) -> usize {
+    undone.iter().filter(|event| *event != TAKE).count()
 }
 
 /// The session that is meant and the commit that is checked out, where that is its branch and nothing is edited.
@@ -225,8 +237,8 @@ fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Result<Option<
 }
 
 /// The code could not go back: the session is as it was again.
-fn beside(ctx: &Context, mut failure: Failure, count: usize) -> Failure {
-    if count > 0 && undo::redo(ctx, count, None, false).is_err() {
+fn beside(ctx: &Context, mut failure: Failure, (count, sign): (usize, bool)) -> Failure {
+    if count > 0 && undo::redo(ctx, count, None, sign).is_err() {
         failure = failure.help(command!("redo {count}"));
     }
     failure

@@ -66,6 +66,36 @@ fn s37_a_point_leads_back_to_code_and_state_and_loses_neither() {
 }
 
 #[test]
+fn s37_each_point_leads_to_its_own_state_whatever_was_recorded_last() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &[], Some(&["true"])),
+    ]);
+    s.loopx(&["point", "add", "one"]).ok();
+    s.loopx(&["point", "add", "two"]).ok();
+    s.loopx(&["take", "A"]).ok();
+    // Behind a claim, which no undo takes away.
+    s.loopx(&["point", "add", "three"]).ok();
+    s.loopx(&["task", "done", "A"]).ok();
+    s.loopx(&["take", "B"]).ok();
+    s.loopx(&["task", "fail", "B", "--reason", "flaky"]).ok();
+    let went = s.loopx(&["point", "back", "three", "--json"]).json();
+    assert_eq!(statuses(&s)["A"], "claimed");
+    assert_ne!(statuses(&s)["B"], "failed");
+    let forth = text(&went["forth"]);
+    let count = forth.rsplit(' ').next().expect("a number");
+    assert!(
+        forth.starts_with("git loopx") && count.parse::<usize>().is_ok(),
+        "{forth}"
+    );
+    s.loopx(&["redo", count]).ok();
+    assert_eq!(statuses(&s)["A"], "completed");
+    assert_eq!(statuses(&s)["B"], "failed");
+    s.loopx(&["point", "back", "two"]).ok();
+    assert_ne!(statuses(&s)["A"], "completed");
+}
+
+#[test]
 fn s37_what_would_be_lost_is_refused_and_nothing_changes() {
     let s = gone_on();
     let commit = head(&s);
