@@ -483,6 +483,7 @@ fn home(global: Global, ui: &mut Ui) -> Result<Exit> {
     let ctx = Context::open(global.session);
     if let Ok(ctx) = &ctx {
         ui.bare().set(ctx.repo.work_dir().is_none());
+        ui.tells_time_at(ctx.now());
     }
     cmd::home::home(ctx, ui)
 }
@@ -605,6 +606,12 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     })
 }
 
+/// Has times be told as the repository's clock has it: only who shows some pays for it.
+fn timed(ctx: Context, ui: &mut Ui) -> Context {
+    ui.tells_time_at(ctx.now());
+    ctx
+}
+
 /// Runs a command, in the repository that it opens if it wants one.
 fn dispatch(
     command: Command,
@@ -629,15 +636,15 @@ fn dispatch(
         Command::Rebase(args) => cmd::sessions::rebase(args, &open()?, ui),
         Command::List(args) => cmd::list::list(args, &open()?, ui),
         Command::History(args) => cmd::project_history::history(args, &open()?, ui),
-        Command::Status { .. } => cmd::status::status(&open()?, ui),
+        Command::Status { .. } => cmd::status::status(&timed(open()?, ui), ui),
         Command::Next { .. } => cmd::next::next(&open()?, ui),
         Command::Show { context, .. } if context.is_asked() => {
             cmd::show_context::run(&context, &open()?, ui)
         }
-        Command::Show { run, .. } => cmd::history::show(&open()?, run, ui),
-        Command::Log(args) => cmd::history::log(&args, &open()?, ui),
+        Command::Show { run, .. } => cmd::history::show(&timed(open()?, ui), run, ui),
+        Command::Log(args) => cmd::history::log(&args, &timed(open()?, ui), ui),
         Command::Diff { words } => cmd::history::diff(&words, &open()?, ui),
-        Command::Note(args) => cmd::note::run(*args, &open()?, ui),
+        Command::Note(args) => cmd::note::run(*args, &timed(open()?, ui), ui),
         Command::Finish(args) => {
             let ctx = open()?;
             let finish = |ui: &mut Ui| cmd::finish::finish(args, &ctx, ui);
@@ -645,8 +652,8 @@ fn dispatch(
         }
         Command::Reopen(args) => cmd::finish::reopen(&args, &open()?, ui),
         Command::Profile(args) => cmd::finish::profile(args, &open()?, ui),
-        Command::Undo(args) => cmd::undo::undo(args, &open()?, ui),
-        Command::Redo(args) => cmd::undo::redo(args, &open()?, ui),
+        Command::Undo(args) => cmd::undo::undo(args, &timed(open()?, ui), ui),
+        Command::Redo(args) => cmd::undo::redo(args, &timed(open()?, ui), ui),
         Command::Redact(args) => cmd::redact::redact(&args, &open()?, ui),
         Command::Abandon { reason, .. } => cmd::sessions::abandon(reason, &open()?, ui),
         Command::Edit { artifact } => cmd::artifacts::edit(artifact.as_deref(), &open()?, ui),
@@ -668,10 +675,10 @@ fn dispatch(
         Command::Plan(args) => cmd::stages::plan(args, &open()?, ui),
         Command::Build(args) => cmd::stages::build(args, &open()?, ui),
         Command::Run(args) => cmd::run::run(args, &open()?, ui),
-        Command::Take(args) => cmd::task::take::run(args, &open()?, ui),
+        Command::Take(args) => cmd::task::take::run(args, &timed(open()?, ui), ui),
         Command::Amend(args) => cmd::amend::run(args, &open()?, ui),
-        Command::Task(command) => cmd::task::run(command, &open()?, ui),
-        Command::Issue(command) => cmd::issue::run(command, &open()?, ui),
+        Command::Task(command) => cmd::task::run(command, &timed(open()?, ui), ui),
+        Command::Issue(command) => cmd::issue::run(command, &timed(open()?, ui), ui),
         Command::Roadmap(command) => cmd::roadmap::run(command, &open()?, ui),
         Command::Pipeline(command) => cmd::pipeline::run(command, &open()?, ui),
         Command::Point(command) => cmd::point::run(command, &open()?, ui),

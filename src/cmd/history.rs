@@ -4,11 +4,9 @@ use crate::cli::Exit;
 use crate::flow::view::Logged;
 use crate::flow::{Context, diff as flow_diff, view};
 use crate::ui::{Ui, clean, diff as text_diff, line, style};
-use loopx_base::age::age;
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
 use loopx_base::id::OpId;
-use loopx_rules::lease::seconds_of;
 use loopx_rules::note::Note;
 use loopx_rules::op::{Body, Event, Operation};
 use loopx_rules::task::outputs::task_of;
@@ -39,12 +37,12 @@ pub(crate) fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Ex
     ui.out(format!("commit   {}  ({})", shown.commit, shown.path));
     ui.out(format!(
         "started  {} by {}",
-        state.started.at,
+        ui.when(&state.started.at),
         line(&state.started.by.to_string())
     ));
     ui.out(format!(
         "touched  {} by {}",
-        state.touched.at,
+        ui.when(&state.touched.at),
         line(&state.touched.by.to_string())
     ));
     ui.out(format!("stage    {}, operation {}", state.stage, state.seq));
@@ -61,11 +59,11 @@ pub(crate) fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Ex
     for (key, approval) in &state.approvals {
         for by in &approval.by {
             ui.out(format!(
-                "\napproval {:?}: {} by {} at {}{}{}",
+                "\napproval {:?}: {} by {} {}{}{}",
                 key,
                 approval.transition,
                 line(&shown.basis(&by.op).named(&by.signed.by.to_string())),
-                by.signed.at,
+                ui.when(&by.signed.at),
                 if approval.armed { ", not used yet" } else { "" },
                 by.reason
                     .as_deref()
@@ -78,14 +76,14 @@ pub(crate) fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Ex
     }
     if let Some(verdict) = &state.verdict {
         ui.out(format!(
-            "\nverdict  {} by {} at {}",
+            "\nverdict  {} by {} {}",
             verdict.value.verdict,
             line(
                 &shown
                     .basis(&verdict.op)
                     .named(&verdict.signed.by.to_string())
             ),
-            verdict.signed.at
+            ui.when(&verdict.signed.at)
         ));
         if let Some(checked) = shown.signatures.get(&verdict.op) {
             ui.out(format!("  {}", line(&checked.words())));
@@ -167,7 +165,13 @@ pub(crate) fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let shown = &operations[left_out..];
     ui.json("log", &json!({ "session": id, "operations": shown }));
     // A pipe is read by programs, which want the time itself.
-    let now = ui.is_watched().then(|| ctx.now());
+    let when = |at: &str, ui: &Ui| {
+        if ui.is_watched() {
+            ui.when(at)
+        } else {
+            line(at)
+        }
+    };
     let mut lines = Vec::new();
     for logged in shown.iter().rev() {
         let op = &logged.operation;
@@ -180,22 +184,23 @@ pub(crate) fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             (false, Some(_)) => ui.paint(style::DIM, " (void)"),
             (false, None) => String::new(),
         };
-        lines.push(format!(
+        let said = format!(
             "{} {}  {}  {}{fate}",
             ui.paint(style::NAME, &format!("@{:<3}", op.seq)),
-            when(&op.at, now),
+            when(&op.at, ui),
             line(&logged.proof.map_or_else(
                 || op.by.name.clone(),
                 |proof| format!("{} ({})", op.by.name, proof.word())
             )),
             line(&what(op, &operations))
-        ));
+        );
+        lines.push(ui.fold_to_screen(&said, 7));
         if let Some(why) = &logged.void {
-            lines.push(format!("       {}", clean(why)));
+            lines.push(ui.fold_to_screen(&format!("       {}", clean(why)), 7));
         }
         if let Some(reason) = &op.reason {
             for line in reason.lines() {
-                lines.push(format!("       {}", clean(line)));
+                lines.push(ui.fold_to_screen(&format!("       {}", clean(line)), 7));
             }
         }
     }
@@ -203,14 +208,6 @@ pub(crate) fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(lines.join("\n"));
     }
     Ok(Exit::Done)
-}
-
-/// The time of a record: how long ago, where there is a now to say it against.
-fn when(at: &str, now: Option<i64>) -> String {
-    match (now, seconds_of(at)) {
-        (Some(now), Some(then)) => format!("{} ago", age(now, then)),
-        _ => line(at),
-    }
 }
 
 /// An operation in one line: its number, what it was, and what became of it.
@@ -264,7 +261,8 @@ fn what(op: &Operation, all: &[Logged]) -> String {
         ),
     };
     if let Some(over) = op.claim().and_then(|claim| claim.over.as_ref()) {
-        let whose = loopx_rules::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
+        let whose =
+            loopx_rules::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by, None);
         text.push_str(&format!("; the build was taken over from {whose}"));
     }
     let written: Vec<String> = op.files().map(|(path, _)| line(path)).collect();

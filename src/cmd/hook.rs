@@ -33,6 +33,7 @@ pub struct HookArgs {
 pub(crate) fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
     let HookArgs { shim, event, args } = args;
     if event == "pre-receive" {
+        ui.speaks_for_server();
         return on_server(ui);
     }
     let is_line = shim.is_none();

@@ -419,7 +419,8 @@ fn change_lines(change: &ChangeReport, would: &str, ui: &mut Ui) {
     for note in &change.notes {
         // What nearly every change lacks is said once, below.
         if !COMMON.contains(&note.code) {
-            ui.out(format!("  {}: {}", note.code, clean(&note.message)));
+            let code = ui.code(style::WARN, &note.code.to_string());
+            ui.out(format!("  {code}{}", clean(&note.message)));
         }
     }
 }

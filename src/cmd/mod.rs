@@ -152,15 +152,11 @@ fn finding_lines(ui: &mut Ui, findings: &[FindingView]) {
         } else {
             ui.paint(style::DIM, "note")
         };
-        ui.out(format!("  {mark}  {}", line(&finding.words())));
+        ui.fold_out(format!("  {mark}  {}", line(&finding.words())), 8);
         if let Some(said) = &finding.answer {
             let why = said.reason.as_deref().unwrap_or_default();
-            ui.out(format!(
-                "        {} says {}: {}",
-                line(&said.by),
-                said.answer,
-                line(why)
-            ));
+            let (by, answer) = (line(&said.by), said.answer);
+            ui.fold_out(format!("        {by} says {answer}: {}", line(why)), 10);
         }
     }
 }
@@ -182,20 +178,21 @@ fn check_lines(ui: &mut Ui, label: &str, checks: &[AuditItem]) {
     for item in checks {
         let word = proof_word(ui, item.proof);
         let source = item.source.map(|file| format!("  (of {file})"));
-        ui.out(format!(
+        let said = format!(
             "{label}{word}  {}  {}{}",
             line(&item.id),
             line(&item.detail),
             source.unwrap_or_default()
-        ));
+        );
+        ui.fold_out(said, label.len() + 9);
     }
 }
 
 /// Blockers as indented lines.
 fn blocker_lines(ui: &mut Ui, blockers: &[loopx_base::failure::Blocker]) {
     for (at, blocker) in blockers.iter().enumerate() {
-        let code = ui.paint(crate::ui::style::WARN, &crate::ui::clean(&blocker.word()));
-        ui.out(format!("  {code}  {}", crate::ui::clean(&blocker.message)));
+        let code = ui.code(style::WARN, &blocker.word());
+        ui.fold_out(format!("  {code}{}", crate::ui::clean(&blocker.message)), 4);
         if crate::ui::report::is_last_help(blockers, at) {
             let help = crate::ui::clean(&ui.command(&blocker.help));
             ui.out(format!("      {help}"));

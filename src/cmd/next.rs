@@ -27,7 +27,7 @@ pub(crate) fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ),
         Next::Write => Failure::waiting(
             Code::NextWaits,
-            format!("session {id} waits for something that no command of git loopx does"),
+            format!("session {id} waits for what you do yourself; no command is next"),
         ),
     };
     Err(if advised.advice.is_empty() {

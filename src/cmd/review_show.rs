@@ -55,7 +55,7 @@ pub(super) fn print(shown: &ReviewShown, ui: &mut Ui) {
     for (commit, proof) in shown.commits.iter().zip(&shown.proof) {
         let id = ui.paint(style::NAME, commit.id.short());
         let (subject, author) = (line(commit.subject()), line(&commit.author.name));
-        ui.out(format!("  {id} {subject} ({author}, {})", proof.word()));
+        ui.fold_out(format!("  {id} {subject} ({author}, {})", proof.word()), 4);
     }
     files(shown, ui);
     if shown.is_dirty {
@@ -98,13 +98,14 @@ fn head(shown: &ReviewShown, ui: &mut Ui) {
     let sum =
         |of: fn(&ReviewedFile) -> Option<usize>| shown.files.iter().filter_map(of).sum::<usize>();
     let name = ui.paint(style::HEAD, shown.session.as_str());
-    ui.out(format!(
+    let said = format!(
         "{name}  {}{by}{since}, {}, +{} -{}",
         counted(shown.commits.len(), "commit"),
         counted(shown.files.len(), "file"),
         sum(|file| file.added),
         sum(|file| file.removed)
-    ));
+    );
+    ui.fold_out(said, 2);
 }
 
 fn files(shown: &ReviewShown, ui: &mut Ui) {
@@ -128,7 +129,7 @@ fn files(shown: &ReviewShown, ui: &mut Ui) {
                 ui.paint(style::WARN, &format!("outside the plan's scope ({scope})"))
             )
         };
-        ui.out(format!("  {name:wide$}  {counts}{outside}"));
+        ui.fold_out(format!("  {name:wide$}  {counts}{outside}"), 4);
     }
 }
 
@@ -144,7 +145,7 @@ fn checks(shown: &ReviewShown, ui: &mut Ui) {
 fn specs(shown: &ReviewShown, ui: &mut Ui) {
     if let Some(why) = &shown.specs_failed {
         let word = ui.paint(style::WARN, "specs");
-        ui.out(format!("{word}  {}", line(why)));
+        ui.fold_out(format!("{word}  {}", line(why)), 7);
     }
     if shown.specs.is_empty() {
         return;
@@ -160,14 +161,10 @@ fn specs(shown: &ReviewShown, ui: &mut Ui) {
             .renamed_to
             .as_ref()
             .map_or_else(String::new, |to| format!(" -> {to}"));
-        ui.out(format!(
-            "  {}: {}{}",
-            line(&one.domain),
-            line(name),
-            line(&to)
-        ));
+        let said = format!("  {}: {}{}", line(&one.domain), line(name), line(&to));
+        ui.fold_out(said, 4);
         for changed in words_of(one, color) {
-            ui.out(format!("    {changed}"));
+            ui.fold_out(format!("    {changed}"), 4);
         }
     }
 }
@@ -187,18 +184,14 @@ fn finding(one: &FoundBefore, ui: &mut Ui) {
         (Some(said), false, _) => said.answer.to_string(),
         (None, false, _) => String::new(),
     };
-    ui.out(format!("  {mark}  {}", line(&finding.words())));
+    ui.fold_out(format!("  {mark}  {}", line(&finding.words())), 8);
     if let Some(said) = &finding.answer {
         let why = said
             .reason
             .as_deref()
             .map_or_else(String::new, |why| format!(": {why}"));
-        ui.out(format!(
-            "        {} says {}{}",
-            line(&said.by),
-            said.answer,
-            line(&why)
-        ));
+        let (by, answer) = (line(&said.by), said.answer);
+        ui.fold_out(format!("        {by} says {answer}{}", line(&why)), 10);
     }
     let changed: Vec<String> = one.changed.iter().map(|path| line(path)).collect();
     let since = match (changed.as_slice(), finding.changed_since) {
@@ -206,28 +199,31 @@ fn finding(one: &FoundBefore, ui: &mut Ui) {
         ([], true) => return,
         (paths, _) => format!("changed since: {}", paths.join(", ")),
     };
-    ui.out(format!("        {since}"));
+    ui.fold_out(format!("        {since}"), 10);
 }
 
 fn verdict(shown: &ReviewShown, ui: &mut Ui) {
     if let Some(verdict) = &shown.verdict {
         let (word, by) = (verdict.value.verdict, line(&verdict.signed.by.to_string()));
         let tree = verdict.value.tree.short();
-        ui.out(format!("verdict  {word} by {by}, on {tree}"));
+        ui.fold_out(format!("verdict  {word} by {by}, on {tree}"), 9);
         for because in shown.judgement.iter().flat_map(|one| &one.because) {
-            ui.out(format!("  {}", line(&because.to_string())));
+            ui.fold_out(format!("  {}", line(&because.to_string())), 4);
         }
     }
     match shown.dependence.as_deref() {
         None => {}
-        Some([]) => ui.out("you took no part in these commits: your verdict is independent"),
+        Some([]) => ui.fold_out(
+            "you took no part in these commits: your verdict is independent",
+            0,
+        ),
         Some(roles) => {
             let roles: Vec<&str> = roles.iter().map(|one| one.role.as_str()).collect();
             let said = format!(
                 "you are {} of this: your verdict is not independent, and is recorded so",
                 roles.join(" and ")
             );
-            ui.out(ui.paint(style::WARN, &said));
+            ui.fold_out(ui.paint(style::WARN, &said), 0);
         }
     }
 }

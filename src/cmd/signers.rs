@@ -27,8 +27,8 @@ pub(crate) fn run(command: SignersCommand, ctx: &Context, ui: &mut Ui) -> Result
     let report = signers::check(ctx, onto.as_deref())?;
     for open in &report.open {
         let session = ui.paint(style::NAME, open.session.as_str());
-        let code = ui.paint(style::BAD, &open.code.to_string());
-        ui.out(format!("{session} {code}: {}", line(&open.why)));
+        let code = ui.code(style::BAD, &open.code.to_string());
+        ui.out(format!("{session}: {code}{}", line(&open.why)));
         ui.out(format!("    {}", line(&ui.command(&open.help))));
     }
     for remark in &report.remarks {

@@ -102,10 +102,10 @@ fn stays_taken(ctx: &Context, told: &Told, ui: &mut Ui) {
     }
     for taken in crate::flow::task::claimed(ctx, &told.state) {
         ui.status(format!(
-            "{} stays taken: {} has it until {}; whoever has it gives it back with {}",
+            "{} stays taken: {} has it {}; whoever has it gives it back with {}",
             taken.task,
             line(&taken.claim.words),
-            taken.claim.until,
+            ui.lasting(taken.claim.alive, &taken.claim.until),
             ui.command(&command!("task release {}", taken.task))
         ));
     }
@@ -128,7 +128,7 @@ fn say(told: &Told, did: &str, ui: &mut Ui) {
             told.id,
             one.event,
             line(&one.by),
-            one.at
+            ui.when(&one.at)
         ));
     }
 }

@@ -16,7 +16,8 @@ use loopx_rules::op::Event;
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::stage::Stage;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// The setting that says how long a lease is, in seconds.
 const SETTING: &str = "loopx.lease";
@@ -28,9 +29,46 @@ pub(super) fn folder(repo: &Repo) -> PathBuf {
 
 /// This worktree's token, if it has one.
 pub(crate) fn token(repo: &Repo) -> Option<String> {
-    let text = std::fs::read_to_string(folder(repo).join("owner")).ok()?;
+    token_in(&folder(repo))
+}
+
+fn token_in(folder: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(folder.join("owner")).ok()?;
     let text = text.trim();
     (!text.is_empty() && text.len() <= 64).then(|| text.to_owned())
+}
+
+/// Where the other worktrees of this clone are, by their tokens.
+pub(super) fn beside(repo: &Repo) -> BTreeMap<String, String> {
+    let common = repo.common_dir();
+    let main = common.parent().map(|top| (common.clone(), top.to_owned()));
+    let linked = std::fs::read_dir(common.join("worktrees")).into_iter();
+    let linked = linked.flatten().flatten().filter_map(|entry| {
+        // `gitdir` names the worktree's `.git` file, absolute or relative to the entry.
+        let dot_git = std::fs::read_to_string(entry.path().join("gitdir")).ok()?;
+        let dot_git = entry.path().join(dot_git.trim_end_matches(['\n', '\r']));
+        Some((entry.path(), dot_git.parent()?.to_owned()))
+    });
+    let here = env::current_dir().ok();
+    let here = here.and_then(|here| std::fs::canonicalize(here).ok());
+    let read = |(git_dir, top): (PathBuf, PathBuf)| {
+        let token = token_in(&git_dir.join("loopx"))?;
+        let top = std::fs::canonicalize(&top).unwrap_or(top);
+        let near = here.as_ref().and_then(|here| beside_of(here, &top));
+        Some((token, near.unwrap_or(top).display().to_string()))
+    };
+    main.into_iter().chain(linked).filter_map(read).collect()
+}
+
+/// A folder as it is typed beside another one, where no more than two steps lead up to what both are in.
+fn beside_of(here: &Path, there: &Path) -> Option<PathBuf> {
+    let common = here
+        .ancestors()
+        .take(3)
+        .find(|one| there.starts_with(one))?;
+    let steps = here.strip_prefix(common).ok()?.components().count();
+    let up: PathBuf = std::iter::repeat_n("..", steps).collect();
+    Some(up.join(there.strip_prefix(common).ok()?)).filter(|path| path.as_os_str() != "")
 }
 
 /// Writes a worktree's token down, now that something is claimed under it. The caller holds the store's
@@ -65,6 +103,7 @@ pub(crate) fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
         token: token(repo).unwrap_or_else(|| ulid::Ulid::generate().to_string().to_lowercase()),
         agent,
         seconds,
+        beside: beside(repo),
     })
 }
 
@@ -148,7 +187,7 @@ pub(crate) struct ClaimView {
     /// Whom it was taken from, and why.
     pub taken_from: Option<String>,
     pub reason: Option<String>,
-    /// All of it in a line.
+    /// Whose it is, and whose it was, in a line.
     #[serde(skip)]
     pub words: String,
 }
@@ -161,18 +200,21 @@ pub(crate) fn view(repo: &Repo, claim: &Stamped<Claim>) -> ClaimView {
     let agent = claim.value.agent.as_deref().and_then(lease::agent_name);
     let agent = agent.as_deref();
     let by = &claim.signed.by;
+    let beside = beside(repo);
+    let place = |owner: &str| beside.get(owner).map(String::as_str);
     let mut words = match agent {
         Some(agent) if here => format!("this worktree, agent session {agent}"),
         None if here => "this worktree".to_owned(),
-        _ => lease::whose(&claim.value.owner, agent, by),
+        _ => lease::whose(&claim.value.owner, agent, by, place(&claim.value.owner)),
     };
     let until = lease::clock(until);
-    words.push_str(&format!(
-        ", {} {until}",
-        if alive { "until" } else { "lease ended" }
-    ));
     let taken_from = claim.value.over.as_ref().map(|over| {
-        let whose = lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by);
+        let whose = lease::whose(
+            &over.owner,
+            over.agent.as_deref(),
+            &over.signed.by,
+            place(&over.owner),
+        );
         let when = if over.alive {
             "before its lease ended"
         } else {

@@ -22,6 +22,7 @@ use loopx_rules::task::node::{Node, TaskId};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::Status;
 use loopx_store::{Session, Snapshot};
+use std::collections::BTreeMap;
 
 /// A session with the working copy taken in as it is now, and everything around it.
 pub(super) struct Look {
@@ -125,6 +126,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         worktree: worktree.clone(),
         behind: behind.clone(),
         token: lease::token(&ctx.repo),
+        beside: beside(ctx, state),
         now: ctx.now(),
         archive: archive.clone(),
         onto: onto(ctx, state, worktree.as_ref())?,
@@ -155,6 +157,15 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         behind,
         remote,
     })
+}
+
+/// Where the other worktrees of this clone are, where the answer may speak of one.
+fn beside(ctx: &Context, state: &State) -> BTreeMap<String, String> {
+    if state.stage == Stage::Build {
+        lease::beside(&ctx.repo)
+    } else {
+        BTreeMap::new()
+    }
 }
 
 /// How far the branch that is checked out here is behind its upstream as it was last seen, where the stage is about code.

@@ -1,6 +1,8 @@
 //! How text fits a screen: its width in columns, wrapping, and which characters the locale takes.
 
 use loopx_base::env;
+use loopx_base::hint::Piece;
+use std::io::IsTerminal;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns where nobody says.
@@ -25,6 +27,16 @@ pub(crate) fn is_utf8() -> bool {
         let locale = locale.to_lowercase();
         locale.contains("utf-8") || locale.contains("utf8")
     })
+}
+
+/// The columns that somebody reads stderr in, where a person does; what goes to a file or a program is not folded.
+pub(crate) fn columns_of_errors() -> Option<usize> {
+    std::io::stderr().is_terminal().then(columns)
+}
+
+/// The same of stdout.
+pub(crate) fn columns_of_output() -> Option<usize> {
+    std::io::stdout().is_terminal().then(columns)
 }
 
 /// The columns that a text takes.
@@ -89,9 +101,151 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// A text with colours in lines of at most so many columns, broken at spaces alone.
+pub(crate) fn wrap_painted(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut line, mut taken) = (String::new(), 0);
+    for word in text.split_inclusive(' ') {
+        let wide = width(&unpainted(word.trim_end()));
+        if taken > 0 && taken + wide > columns {
+            lines.push(std::mem::take(&mut line).trim_end().to_owned());
+            taken = 0;
+        }
+        line.push_str(word);
+        taken += width(&unpainted(word));
+    }
+    lines.push(line);
+    lines
+}
+
+/// A text without the escapes that colour it: they take no column.
+fn unpainted(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        out.push_str(&rest[..at]);
+        rest = rest[at..].split_once('m').map_or("", |(_, rest)| rest);
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A hint in lines of at most so many columns. No command is broken: one that is wider stands on a line of its own.
+pub(crate) fn fold(pieces: &[Piece], columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for unit in glued(pieces) {
+        let unit = unit.as_str();
+        if !line.trim().is_empty() && width(&line) + width(unit.trim_end()) > columns {
+            lines.push(std::mem::take(&mut line).trim_end().to_owned());
+        }
+        line.push_str(if line.is_empty() && !lines.is_empty() {
+            unit.trim_start()
+        } else {
+            unit
+        });
+    }
+    lines.push(line);
+    lines
+}
+
+/// The units of all pieces; what no space parts from its neighbour, as a bracket or a backtick, stays with it.
+fn glued(pieces: &[Piece]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for unit in pieces.iter().flat_map(units) {
+        match all.last_mut().filter(|last| !last.ends_with(' ')) {
+            Some(last) if !unit.starts_with(' ') => last.push_str(unit),
+            _ => all.push(unit.to_owned()),
+        }
+    }
+    all
+}
+
+/// What is not broken: a command as a whole, and the words of a sentence. A sentence with a command in it is broken
+/// only behind a clause.
+fn units(piece: &Piece) -> Vec<&str> {
+    let text = piece.text.as_str();
+    if piece.is_command {
+        return vec![text];
+    }
+    if !text.contains("git ") {
+        return text.split_inclusive(' ').collect();
+    }
+    const CLAUSES: [&str; 4] = [": ", "; ", ", ", "  "];
+    let mut units = Vec::new();
+    let mut rest = text;
+    loop {
+        let ends = CLAUSES
+            .iter()
+            .filter_map(|end| Some(rest.find(end)? + end.len()));
+        match ends.min() {
+            Some(end) if end < rest.len() => {
+                let (unit, left) = rest.split_at(end);
+                units.push(unit);
+                rest = left;
+            }
+            _ => break,
+        }
+    }
+    units.push(rest);
+    units
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{cut, pad, wrap};
+    use super::{cut, fold, pad, wrap, wrap_painted};
+    use loopx_base::hint::Piece;
+
+    #[test]
+    fn colours_take_no_column() {
+        let painted = "\u{1b}[32mone\u{1b}[0m two three";
+        assert_eq!(
+            wrap_painted(painted, 7),
+            ["\u{1b}[32mone\u{1b}[0m two", "three"]
+        );
+        assert_eq!(wrap_painted("unbreakable", 4), ["unbreakable"]);
+    }
+
+    #[test]
+    fn a_hint_is_folded_and_its_commands_are_not() {
+        let told =
+            Piece::told("to commit all the same: git commit --no-verify  (or LOOPX=0); then wait");
+        assert_eq!(
+            fold(&[told], 40),
+            [
+                "to commit all the same:",
+                "git commit --no-verify  (or LOOPX=0);",
+                "then wait"
+            ]
+        );
+        let typed = Piece::typed("git loopx plan --reason 'the plan has: to change'");
+        let pieces = [
+            Piece::told("it is here, "),
+            typed,
+            Piece::told(" and then go on"),
+        ];
+        assert_eq!(
+            fold(&pieces, 20),
+            [
+                "it is here,",
+                "git loopx plan --reason 'the plan has: to change'",
+                "and then go on"
+            ]
+        );
+        assert_eq!(
+            fold(&[Piece::told("one two three")], 7),
+            ["one two", "three"]
+        );
+        let quoted = [
+            Piece::told("(or LOOPX=0); `"),
+            Piece::typed("git loopx verify"),
+            Piece::told("` will tell"),
+        ];
+        assert_eq!(
+            fold(&quoted, 24),
+            ["(or LOOPX=0);", "`git loopx verify` will", "tell"]
+        );
+    }
 
     #[test]
     fn wide_characters_take_two_columns() {

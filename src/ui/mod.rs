@@ -11,10 +11,12 @@ pub(crate) mod layout;
 pub(crate) mod report;
 mod rows;
 
+use loopx_base::age::{left, relative};
 use loopx_base::failure::{Code, Failure, Kind};
-use loopx_base::hint::{Hint, Place, print_hints};
+use loopx_base::hint::{Hint, Piece, Place, print_hints};
 use loopx_base::id::SessionId;
 use loopx_base::unfinished::{Unfinished, UnfinishedList};
+use loopx_rules::lease::seconds_of;
 use loopx_rules::next::{Advised, Next, Waits};
 use loopx_rules::settings::truth;
 use serde_json::{Map, Value};
@@ -49,6 +51,8 @@ pub(crate) struct Ui {
     color: bool,
     color_err: bool,
     session: Option<String>,
+    is_server: bool,
+    now: Option<i64>,
     /// The repository has no worktree.
     is_bare: Rc<Cell<bool>>,
     unfinished: UnfinishedList,
@@ -119,6 +123,8 @@ impl Ui {
             color: wants(io::stdout().is_terminal() || is_paged),
             color_err: wants(io::stderr().is_terminal()),
             session: None,
+            is_server: false,
+            now: None,
             is_bare: Rc::default(),
             unfinished: UnfinishedList::default(),
             taken: Rc::default(),
@@ -266,6 +272,29 @@ impl Ui {
         }
     }
 
+    /// Writes data as lines that fit the screen, all but the first behind so many spaces. What goes to a file or a program
+    /// is not folded.
+    pub(crate) fn fold_out(&mut self, text: impl AsRef<str>, indent: usize) {
+        let text = self.fold_to_screen(text.as_ref(), indent);
+        self.out(text);
+    }
+
+    /// A text as it fits the screen, all lines but the first behind so many spaces.
+    pub(crate) fn fold_to_screen(&self, text: &str, indent: usize) -> String {
+        let Some(columns) = layout::columns_of_output() else {
+            return text.to_owned();
+        };
+        // What begins a line stays there.
+        let body = text.trim_start_matches(' ');
+        let begin = &text[..text.len() - body.len()];
+        let mut lines = layout::wrap_painted(body, columns.saturating_sub(indent)).into_iter();
+        let mut out = format!("{begin}{}", lines.next().unwrap_or_default());
+        for line in lines {
+            out.push_str(&format!("\n{}{line}", " ".repeat(indent)));
+        }
+        out
+    }
+
     /// Writes bytes as they are (artifacts, logs), to a pipe; cleaned for a terminal.
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
         if io::stdout().is_terminal() {
@@ -310,17 +339,22 @@ impl Ui {
             Some(lead) => (clean(&self.command(&lead)), hint.behind_lead()),
             None if said.starts_with("git ") => (said, Hint::default()),
             // What is no command is not named as the next one.
-            None => return self.wrapped("now:", &said),
+            None => {
+                let pieces = self.place(|place| hint.pieces(place));
+                return self.folded("now:", &pieces);
+            }
         };
         let command = style::paint(self.color, style::HEAD, &lead);
         let text = format!("{} {command}", self.label("next:"));
         self.print_line(&text);
         if !behind.is_empty() {
-            let behind = clean(&self.command(&behind));
-            self.print_line(&format!(
-                "      {}",
-                behind.trim_start_matches([',', ' ']).trim_end()
-            ));
+            let mut pieces = self.place(|place| behind.pieces(place));
+            if let Some(first) = pieces.first_mut() {
+                first.text = first.text.trim_start_matches([',', ' ']).to_owned();
+            }
+            for text in layout::fold(&pieces, layout::columns().saturating_sub(6)) {
+                self.print_line(&format!("      {}", clean(text.trim_end())));
+            }
         }
     }
 
@@ -329,19 +363,67 @@ impl Ui {
         if self.options.quiet || self.options.json {
             return;
         }
-        let advice = line(&self.command(&advised.advice));
+        let advice = self.place(|place| advised.advice.pieces(place));
         match &advised.next {
-            Next::Write => self.wrapped("now:", &advice),
+            Next::Write => self.folded("now:", &advice),
             Next::Nothing if advised.advice.lead().is_some() => self.hint(advised.advice.clone()),
             _ if advice.is_empty() => {}
-            _ => self.wrapped("", &advice),
+            _ => self.folded("", &advice),
         }
         match &advised.next {
             Next::Command(command) => self.hint(command),
             Next::Waits(Waits { who, what }) => {
-                self.wrapped("waits for:", &format!("{}, for {}", line(who), line(what)));
+                let said = format!("{who}, for {what}");
+                self.folded("waits for:", &[Piece::told(said)]);
             }
             Next::Write | Next::Nothing => {}
+        }
+    }
+
+    /// Whether a person is shown the codes of refusals and findings beside their words: where they are asked for, and
+    /// in what a server says, which nobody can ask again. `verify` prints them always, as `--json` does.
+    pub(crate) fn shows_codes(&self) -> bool {
+        self.options.verbose || self.is_server
+    }
+
+    /// From here on it is a server that speaks.
+    pub(crate) fn speaks_for_server(&mut self) {
+        self.is_server = true;
+    }
+
+    /// A code in front of words, where codes are shown.
+    pub(crate) fn code(&self, role: anstyle::Style, code: &str) -> String {
+        if self.shows_codes() {
+            format!("{}  ", self.paint(role, &clean(code)))
+        } else {
+            String::new()
+        }
+    }
+
+    /// From here on times are told against this moment.
+    pub(crate) fn tells_time_at(&mut self, now: i64) {
+        self.now = Some(now);
+    }
+
+    /// The moment against which times are told; none with --verbose, which gives the times themselves.
+    fn told_at(&self) -> Option<i64> {
+        self.now.filter(|_| !self.options.verbose)
+    }
+
+    /// A time of the records as a person reads it: how long ago, or how far ahead.
+    pub(crate) fn when(&self, at: &str) -> String {
+        match (self.told_at(), seconds_of(at)) {
+            (Some(now), Some(then)) => relative(now, then),
+            _ => line(at),
+        }
+    }
+
+    /// How long a lease lasts, or since when it does no more.
+    pub(crate) fn lasting(&self, is_alive: bool, until: &str) -> String {
+        match (self.told_at(), seconds_of(until)) {
+            _ if !is_alive => format!("lease ended {}", self.when(until)),
+            (Some(now), Some(then)) => format!("for {} more", left(now, then)),
+            _ => format!("until {}", line(until)),
         }
     }
 
@@ -355,16 +437,16 @@ impl Ui {
         self.options.json || !self.options.quiet
     }
 
-    /// A sentence behind a label, wrapped to the screen.
-    fn wrapped(&mut self, label: &str, text: &str) {
+    /// A sentence behind a label, folded to the screen.
+    fn folded(&mut self, label: &str, pieces: &[Piece]) {
         let space = usize::from(!label.is_empty());
         let indent = layout::width(label) + space;
-        // A command that is broken cannot be pasted.
-        let lines = if text.contains("git ") {
-            vec![text.to_owned()]
-        } else {
-            layout::wrap(text, layout::columns().saturating_sub(indent))
+        let clean = |piece: &Piece| Piece {
+            text: line(&piece.text),
+            ..*piece
         };
+        let pieces: Vec<Piece> = pieces.iter().map(clean).collect();
+        let lines = layout::fold(&pieces, layout::columns().saturating_sub(indent));
         for (at, text) in lines.iter().enumerate() {
             let begin = match at {
                 0 => format!("{}{}", self.label(label), " ".repeat(space)),
@@ -415,7 +497,12 @@ impl Ui {
             if self.options.json {
                 report::json(failure, place, &self.unfinished.all())
             } else {
-                report::text(failure, place, self.color_err)
+                let look = report::Look {
+                    color: self.color_err,
+                    codes: self.shows_codes(),
+                    columns: layout::columns_of_errors(),
+                };
+                report::text(failure, place, look)
             }
         });
         say(&text);

@@ -208,13 +208,13 @@ fn edge_08_one_push_of_everything_is_judged_ref_by_ref() {
     for bad in ["demo", "HEAD:refs/heads/new", "HEAD:refs/heads/other"] {
         push(&["free", bad, ":v1"])
             .fails_with(1)
-            .says("commit_without_state");
+            .says("no trailer names");
     }
     // A protected branch is not deleted in passing, nor set back; as far as its tip is known here.
     for bad in [":release/1", "+v1~0:refs/heads/release/1"] {
         let out = push(&["free", bad]);
         if bad.starts_with(':') {
-            out.fails_with(1).says("protected_set_back");
+            out.fails_with(1).says("is protected and would be");
         } else {
             out.ok();
         }
@@ -224,5 +224,5 @@ fn edge_08_one_push_of_everything_is_judged_ref_by_ref() {
         .ok();
     push(&["+unrelated:release/1"])
         .fails_with(1)
-        .says("protected_set_back");
+        .says("is protected and would be");
 }

@@ -165,7 +165,7 @@ impl Bench {
             let out = call.run();
             assert_ne!(out.code, Some(0), "{name}, {what}: {out}");
             assert!(
-                out.to_string().contains("stage_refuses_code"),
+                out.to_string().contains("takes no code"),
                 "{name}, {what}: {out}"
             );
             back();

@@ -36,7 +36,7 @@ fn takes_over(s: &Sandbox, aside: &str, script: &str) {
 fn code_is_refused(s: &Sandbox) {
     commit(s, "src/new.rs", "code")
         .fails_with(1)
-        .says("stage_refuses_code");
+        .says("takes no code");
     s.git(&["rm", "--quiet", "--cached", "src/new.rs"]).ok();
     fs::remove_file(s.path().join("src/new.rs")).expect("removed");
 }
@@ -290,7 +290,7 @@ fn h13_the_lines_work_with_the_path_of_a_program_with_a_window() {
         let call = s.call("git").args(&["commit", "-m", "x"]);
         call.env("PATH", s.path_without_loopx()).run()
     };
-    commit().fails_with(1).says("stage_refuses_code");
+    commit().fails_with(1).says("takes no code");
     fs::remove_file(tools.join("git-loopx")).expect("removed");
     commit().says("git-loopx").says("not found").ok();
     // In every manager's line, and in no other way where quotes would be needed.
@@ -347,7 +347,7 @@ fn h14_lines_in_a_folder_of_all_repositories_are_whole_and_count_once_they_stand
     s.git(&["add", "src"]).ok();
     global(&["commit", "-m", "x"])
         .fails_with(1)
-        .says("stage_refuses_code");
+        .says("takes no code");
     global(&["hooks", "uninstall"])
         .fails_with(1)
         .says(&format!("take out of {}", dir.join("pre-push").display()))

@@ -120,7 +120,7 @@ fn v1_pre_commit_judges_where_no_editor_opens() {
     let shim = s.path().join(".git/hooks/pre-commit");
     let call = s.call(shim).env("GIT_EDITOR", ":");
     let told = call.run().fails_with(1).stderr;
-    assert!(told.contains("stage_refuses_code"), "{told}");
+    assert!(told.contains("takes no code"), "{told}");
     let committed = s
         .git(&["commit", "--quiet", "-m", "x"])
         .fails_with(1)

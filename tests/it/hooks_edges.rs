@@ -207,7 +207,7 @@ fn edge_04_beside_husky_a_commit_in_a_fresh_linked_worktree_is_gated() {
     s.write(linked.join("src/b.rs"), "b\n");
     s.git_in(&linked, &["add", "."]).ok();
     let out = s.git_in(&linked, &["commit", "-m", "x"]).fails_with(1);
-    out.says("session linked").says("stage_refuses_code");
+    out.says("session linked").says("takes no code");
     assert!(!ran.exists(), "husky is dead here");
     let status = s.loopx_in(&linked, &["hooks", "status", "--json"]);
     assert_eq!(rows(&status, &linked), all("config", Some(true)));
@@ -344,7 +344,7 @@ fn edge_20_a_repository_that_cannot_be_written_to_is_read_and_judged() {
         s.loopx(&["status"]).says("branch demo").ok();
         s.loopx(&["hook", "pre-commit"])
             .fails_with(1)
-            .says("stage_refuses_code");
+            .says("takes no code");
         let out = s.loopx(&["run", "--", "true"]).fails_with(1);
         assert!(out.stderr.contains(".git"), "{out}");
     };
@@ -358,7 +358,7 @@ fn edge_20_a_repository_that_cannot_be_written_to_is_read_and_judged() {
     judged();
     s.git(&["commit", "-m", "x"])
         .fails_with(1)
-        .says("stage_refuses_code");
+        .says("takes no code");
     fs::remove_dir(&lock).expect("removed");
 
     // Every file and folder without the right to write. Root has it all the same.

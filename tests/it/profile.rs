@@ -282,7 +282,7 @@ fn a_path_can_demand_a_profile_of_commits_and_of_what_lands() {
     refused.says("`src/timeout`").says("lite");
     s.git(&["commit", "-qam", "x", "--no-verify"]).ok();
     s.loopx(&["run", "--", "sh", "check.sh"]).ok();
-    let held = s.loopx(&["finish", "--yes"]);
+    let held = s.loopx(&["-v", "finish", "--yes"]);
     held.fails_with(1).says("profile_too_light");
 }
 

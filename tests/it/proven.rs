@@ -168,19 +168,19 @@ fn g11_a_later_signed_step_covers_the_earlier_ones_and_the_whole_way_is_honest()
     let said = d.loopx(&["verify", "origin/main..demo", "--onto", "main", "--explain"]);
     said.says("demo reviewer: Rita Reviewer <rita@example.org> (signed)")
         .says("demo committer: Bob Builder <bob@example.org> (signed)")
-        .says("demo author: Bob Builder <bob@example.org> (claimed)")
-        .says("demo approver of review->done: Rita Reviewer <rita@example.org> (claimed)")
+        .says("demo author: Bob Builder <bob@example.org> (name not proven)")
+        .says("demo approver of review->done: Rita Reviewer <rita@example.org> (name not proven)")
         .ok();
     d.loopx(&["-v", "status"])
-        .says("authorized by Rita Reviewer <rita@example.org> (claimed)")
+        .says("authorized by Rita Reviewer <rita@example.org> (name not proven)")
         .says("approve by Rita Reviewer <rita@example.org> (independent)")
         .ok();
     d.loopx(&["log"])
         .says("Rita Reviewer (signed)  verdict approve")
-        .says("Rita Reviewer (claimed)  approve review->done")
+        .says("Rita Reviewer (name not proven)  approve review->done")
         .ok();
     d.loopx(&["show"])
-        .says("by Rita Reviewer <rita@example.org> (claimed) at")
+        .says("by Rita Reviewer <rita@example.org> (name not proven)")
         .ok();
     by(&d, BOB, &["archive"]).ok();
     lands(&d, &rev(&d, "demo"));

@@ -191,7 +191,7 @@ fn what_a_remote_has_is_refused_and_has_to_be_revoked() {
     let before = all.git(0, &["rev-parse", "loopx"]).line();
     all.loopx(0, &["redact"]).fails_with(1).says("revoke");
     let text = |args: &[&str], text: &str| all.call(0).args(args).stdin(text).run();
-    let named = ["redact", "--text-from", "-"];
+    let named = ["-v", "redact", "--text-from", "-"];
     text(&named, &token).fails_with(1).says("secret_pushed");
     assert_eq!(all.git(0, &["rev-parse", "loopx"]).line(), before);
     // Where it stands in later work too, that goes, and the rest is named.

@@ -38,7 +38,7 @@ fn u13_a_review_shows_what_it_covers_and_how_to_read_it() {
     let head = d.git(&["rev-parse", "--short=10", "HEAD"]).line();
     for line in [
         &format!("demo  1 commit by Ada Author since {base}, 2 files, +3 -1"),
-        &format!("  {head} Give sessions an end (Ada Author, claimed)"),
+        &format!("  {head} Give sessions an end (Ada Author, name not proven)"),
         "  LICENSE       +1 -0  outside the plan's scope (src/**)",
         "  src/demo.txt  +2 -1\n",
         "  passed   VS-1  true",

@@ -176,22 +176,46 @@ fn the_board_and_the_log_have_their_pictures() {
     d.loopx(&["-s", "left-behind", "abandon"]).ok();
     golden("list.txt", &screens(&d, &["list"], "C.UTF-8"));
     golden("list-all.txt", &screens(&d, &["list", "--all"], "C.UTF-8"));
-    golden(
-        "log.txt",
-        &screens(&d, &["-s", "left-behind", "log"], "C.UTF-8"),
-    );
+    d.loopx(&[
+        "-s",
+        "demo",
+        "note",
+        "the clock is wrong by an hour in winter, and nobody knows why that is so",
+    ])
+    .ok();
+    terminal("log.txt", &d, "git loopx -s demo log");
+    terminal("help.txt", &d, "git loopx help");
 }
 
-/// What somebody sees of a refusal at each width: it goes to stderr, and as git prints it.
-fn refusals(s: &Sandbox, words: &[&str]) -> String {
+/// What a terminal shows of a command at each width; nothing where there is no script(1), which is the terminal.
+#[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
+fn terminals(s: &Sandbox, line: &str) -> Option<String> {
+    let typed = |line: &str, columns: &str| {
+        let call = s
+            .call(Path::new("script"))
+            .args(&["-qec", line, "/dev/null"]);
+        let call = call.env("COLUMNS", columns).env("LC_ALL", "C.UTF-8");
+        call.env("NO_COLOR", "1").env("GIT_PAGER", "cat").run()
+    };
+    if typed("true", "80").code != Some(0) {
+        eprintln!("skipped: no script(1) here");
+        return None;
+    }
     let mut out = String::new();
     for columns in ["40", "80", "120"] {
-        let call = s.call("git").args(words).env("COLUMNS", columns);
-        let refused = call.env("LC_ALL", "C.UTF-8").run().fails_with(1);
+        let shown = typed(line, columns).stdout.replace("\r\n", "\n");
         let rule = "-".repeat(columns.parse().expect("a number"));
-        out.push_str(&format!("{rule}\n{}", steady(&refused.stderr)));
+        out.push_str(&format!("{rule}\n{}", steady(&shown)));
     }
-    out
+    Some(out)
+}
+
+/// The picture of a command at a terminal.
+#[track_caller]
+fn terminal(name: &str, s: &Sandbox, line: &str) {
+    if let Some(shown) = terminals(s, line) {
+        golden(name, &shown);
+    }
 }
 
 #[test]
@@ -269,7 +293,7 @@ fn a_branch_that_two_sessions_have_has_its_picture() {
 #[test]
 fn a_review_shows_itself_and_has_its_picture() {
     let d = Drive::reviewing();
-    golden("review.txt", &screens(&d, &["review", "--show"], "C.UTF-8"));
+    terminal("review.txt", &d, "git loopx review --show");
     d.loopx(&[
         "review",
         "--verdict",
@@ -278,27 +302,26 @@ fn a_review_shows_itself_and_has_its_picture() {
         "high: no audit log on logout",
     ])
     .ok();
-    golden(
-        "review-changes.txt",
-        &screens(&d, &["review", "--show"], "C.UTF-8"),
-    );
+    terminal("review-changes.txt", &d, "git loopx review --show");
 }
 
 #[test]
 fn refusals_of_a_commit_by_the_hooks_have_their_pictures() {
     let policy = "[gates]\nout_of_scope = \"refuse\"\n";
+    let commit = "git commit --quiet -m code";
     let mut all = String::new();
-    let s = session::at("plan", "src", policy);
-    s.write("src/new.rs", "code\n");
-    s.git(&["add", "src/new.rs"]).ok();
-    all.push_str(&refusals(&s, &["commit", "--quiet", "-m", "code"]));
-    let s = session::at("build", "src", policy);
-    s.write("other/new.rs", "code\n");
-    s.git(&["add", "other/new.rs"]).ok();
-    all.push_str(&refusals(&s, &["commit", "--quiet", "-m", "code"]));
-    let s = session::at("review", "src", policy);
-    s.write("src/late.rs", "code\n");
-    s.git(&["add", "src/late.rs"]).ok();
-    all.push_str(&refusals(&s, &["commit", "--quiet", "-m", "code"]));
+    for (stage, path) in [
+        ("plan", "src/new.rs"),
+        ("build", "other/new.rs"),
+        ("review", "src/late.rs"),
+    ] {
+        let s = session::at(stage, "src", policy);
+        s.write(path, "code\n");
+        s.git(&["add", path]).ok();
+        let Some(shown) = terminals(&s, commit) else {
+            return;
+        };
+        all.push_str(&shown);
+    }
     golden("commit-refused.txt", &all);
 }

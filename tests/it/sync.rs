@@ -209,7 +209,7 @@ fn edge_10_one_stage_left_by_two_people_is_a_conflict_of_that_session_alone() {
         let state = all.state(at);
         assert_eq!(state["stage"], "clarify", "nobody won: {state:#}");
         assert_eq!(state["conflicts"].as_array().expect("conflicts").len(), 2);
-        let refused = all.loopx(at, &["-s", ID, "plan"]).fails_with(1);
+        let refused = all.loopx(at, &["-v", "-s", ID, "plan"]).fails_with(1);
         refused.says("session_conflict");
         let other = all.loopx(at, &["-s", "other", "--json", "status"]).json();
         assert!(!other["blockers"].to_string().contains("session_conflict"));

@@ -76,7 +76,7 @@ fn a_policy_of_chinese_lays_out_chinese_and_every_gate_reads_it() {
         .loopx(&["review", "--verdict", "changes", "--finding", "high:太慢"])
         .ok();
     assert!(
-        out.contains("demo: 要求修改,退回 build (claimed)\n"),
+        out.contains("demo: 要求修改,退回 build (name not proven)\n"),
         "{out}"
     );
     let report = d.artifact("review-report.md");

@@ -40,7 +40,8 @@ fn edits_of_one_line_are_a_conflict_with_three_sides_until_a_person_chose() {
     let before = tip(&s);
     // Every command that would save says so.
     let out = s.loopx(&["clarify"]).fails_with(3);
-    out.says("artifact_conflict").says("git loopx save");
+    out.says("changed by somebody else meanwhile")
+        .says("git loopx save");
     for args in [&["save"][..], &["run", "--", "true"]] {
         s.loopx(args).fails_with(3).says("git loopx edit spec.md");
     }

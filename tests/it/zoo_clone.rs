@@ -72,7 +72,7 @@ fn in_a_partial_clone_a_hook_fetches_nothing_and_says_one_line() {
     assert_eq!(fetches(&trace), 0);
     // Once a command has fetched, the gate holds.
     s.loopx_in(&clone, &["-s", ID, "status"]).ok();
-    hook().fails_with(1).says("stage_refuses_code");
+    hook().fails_with(1).says("takes no code");
     assert_eq!(fetches(&trace), 0);
 }
 

@@ -25,7 +25,7 @@ fn holds(s: &Sandbox) {
     passed.ok();
     s.write("new.txt", "new\n");
     s.git(&["add", "new.txt"]).ok();
-    hook().fails_with(1).says("stage_refuses_code `new.txt`");
+    hook().fails_with(1).says("`new.txt`: stage");
     s.loopx(&["run", "--", "true"]).ok();
     let log = s.loopx(&["--json", "log"]).json().to_string();
     let tree = s.git(&["write-tree"]).line();

@@ -48,7 +48,7 @@ fn reftable_gates_hold_in_hooks_and_rest_where_commits_are_replayed() {
     s.write("new.txt", "new\n");
     s.git(&["add", "new.txt"]).ok();
     let hook = || s.loopx(&["hook", "pre-commit"]);
-    hook().fails_with(1).says("stage_refuses_code `new.txt`");
+    hook().fails_with(1).says("`new.txt`: stage");
     // CHERRY_PICK_HEAD is no file here.
     s.git(&["reset", "--quiet", "--hard"]).ok();
     s.write("side.txt", "other\n");
@@ -245,7 +245,7 @@ fn a_push_in_quarantine_is_judged_whatever_the_format() {
         let message = format!("code\n\nLoopx-Session: {ID}\nLoopx-State: {}", tip(&s));
         s.commit_file("code.txt", "more\n", &message).ok();
         let push = s.git(&["push", "--quiet", "../served.git", "main"]);
-        push.fails_with(1).says("stage_refuses_code");
+        push.fails_with(1).says("takes no code");
         s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
         s.commit_file("docs/x.md", "text\n", &message).ok();
         s.git(&["push", "--quiet", "../served.git", "main"]).ok();

@@ -1,4 +1,22 @@
-//! Times for people: how long ago.
+//! Times for people: how long ago, and how far ahead.
+
+/// When something was, or will be, as a person says it: `2 days ago`, `in 2 hours`.
+pub fn relative(now: i64, then: i64) -> String {
+    if then > now {
+        format!("in {}", left(now, then))
+    } else {
+        format!("{} ago", age(now, then))
+    }
+}
+
+/// How long it is from now until then, to the nearest unit: a lease of two hours is not of one as soon as it begins.
+pub fn left(now: i64, then: i64) -> String {
+    let seconds = then.saturating_sub(now).max(0);
+    let nearer = [86_400, 3_600, 60]
+        .into_iter()
+        .find(|unit| seconds >= *unit);
+    age(seconds.saturating_add(nearer.unwrap_or(0) / 2), 0)
+}
 
 /// How long before `now` a second was, in the largest unit that fits: `2 days`.
 pub fn age(now: i64, then: i64) -> String {
@@ -21,7 +39,16 @@ pub fn age(now: i64, then: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::age;
+    use super::{age, relative};
+
+    #[test]
+    fn a_time_is_before_now_or_behind_it() {
+        assert_eq!(relative(7_200, 0), "2 hours ago");
+        assert_eq!(relative(0, 7_200), "in 2 hours");
+        assert_eq!(relative(5, 7_200), "in 2 hours");
+        assert_eq!(relative(0, 30), "in moments");
+        assert_eq!(relative(5, 5), "moments ago");
+    }
 
     #[test]
     fn a_time_is_said_in_the_largest_unit_that_fits() {

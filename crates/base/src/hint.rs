@@ -148,6 +148,30 @@ const fn begins(template: &[u8], word: &[u8]) -> bool {
     template.len() == word.len() || template[word.len()] == b' '
 }
 
+/// A part of a hint as it is printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    pub text: String,
+    /// It is a command, which nobody could paste in two lines.
+    pub is_command: bool,
+}
+
+impl Piece {
+    pub fn told(text: impl Into<String>) -> Self {
+        Piece {
+            text: text.into(),
+            is_command: false,
+        }
+    }
+
+    pub fn typed(text: impl Into<String>) -> Self {
+        Piece {
+            text: text.into(),
+            is_command: true,
+        }
+    }
+}
+
 /// Where a hint will be typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place<'p> {
@@ -418,12 +442,18 @@ impl Hint {
 
     /// As it has to be typed there.
     pub fn addressed(&self, place: Place<'_>) -> String {
-        let part = |part: &Part| match part {
-            Part::Advice(text) => text.clone(),
-            Part::Command(command) => command.typed(place),
-            Part::Git(words) => format!("git {words}"),
+        let pieces = self.pieces(place).into_iter();
+        pieces.map(|piece| piece.text).collect()
+    }
+
+    /// The hint in pieces: what is a command is pasted whole.
+    pub fn pieces(&self, place: Place<'_>) -> Vec<Piece> {
+        let piece = |part: &Part| match part {
+            Part::Advice(text) => Piece::told(text),
+            Part::Command(command) => Piece::typed(command.typed(place)),
+            Part::Git(words) => Piece::typed(format!("git {words}")),
         };
-        self.parts.iter().map(part).collect()
+        self.parts.iter().map(piece).collect()
     }
 }
 

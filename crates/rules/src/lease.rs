@@ -6,10 +6,12 @@
 //! is the caller's.
 
 use super::session::{Signed, Stamped};
+use loopx_base::age::relative;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Person;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How long a claim holds when nothing else is said, in seconds.
 pub const LEASE: u32 = 2 * 60 * 60;
@@ -52,6 +54,8 @@ pub struct Owner {
     pub agent: Option<String>,
     /// The lease that it wants, in seconds.
     pub seconds: u32,
+    /// Where the other worktrees of its clone are, by their tokens.
+    pub beside: BTreeMap<String, String>,
 }
 
 /// How a build stands to somebody who asks for it.
@@ -154,7 +158,7 @@ pub fn hold(
         }
         Standing::Dead(claim) => Ok(Some(taken(claim, false))),
         Standing::Held(claim) if take_over => Ok(Some(taken(claim, true))),
-        Standing::Held(claim) => Err(held(claim)),
+        Standing::Held(claim) => Err(held(claim, owner, now)),
     }
 }
 
@@ -167,7 +171,7 @@ pub fn adopt(claim: Option<&Stamped<Claim>>, owner: &Owner, now: i64) -> Result<
         over: None,
     };
     match (standing(claim, Some(&owner.token), now), claim) {
-        (Standing::Held(claim), _) => return Err(held(claim)),
+        (Standing::Held(claim), _) => return Err(held(claim, owner, now)),
         (Standing::Dead(claim), _) => new.over = Some(over(claim, false)),
         (Standing::Own { .. }, Some(claim)) => {
             new.agent = owner.agent.clone().or_else(|| claim.value.agent.clone());
@@ -193,18 +197,22 @@ fn over(claim: &Stamped<Claim>, alive: bool) -> Over {
 }
 
 /// Somebody else builds: who, and until when.
-fn held(claim: &Stamped<Claim>) -> Failure {
+fn held(claim: &Stamped<Claim>, asks: &Owner, now: i64) -> Failure {
+    let until = until(claim);
+    let place = asks.beside.get(&claim.value.owner);
     Failure::new(
         Kind::Waiting,
         Code::BuildHeld,
         format!(
-            "the build belongs to another worktree ({}) until {}",
+            "the build belongs to another worktree ({}) until {} ({})",
             whose(
                 &claim.value.owner,
                 claim.value.agent.as_deref(),
-                &claim.signed.by
+                &claim.signed.by,
+                place.map(String::as_str)
             ),
-            clock(until(claim))
+            clock(until),
+            relative(now, until)
         ),
     )
     .help(hint![
@@ -213,14 +221,15 @@ fn held(claim: &Stamped<Claim>) -> Failure {
     ])
 }
 
-/// An owner for people.
-pub fn whose(owner: &str, agent: Option<&str>, by: &Person) -> String {
+/// An owner for people: its folder, where this clone has it, else the end of its token.
+pub fn whose(owner: &str, agent: Option<&str>, by: &Person, place: Option<&str>) -> String {
     let owner = agent_name(owner).unwrap_or_default();
     let short = &owner[owner.len().saturating_sub(6)..];
+    let place = place.unwrap_or(short);
     // It comes from the branch, which somebody else may have written.
     match agent.and_then(agent_name) {
-        Some(agent) => format!("{by}, worktree {short}, agent session {agent}"),
-        None => format!("{by}, worktree {short}"),
+        Some(agent) => format!("{by}, worktree {place}, agent session {agent}"),
+        None => format!("{by}, worktree {place}"),
     }
 }
 
@@ -261,6 +270,7 @@ mod tests {
 
     fn owner(token: &str, agent: Option<&str>) -> Owner {
         Owner {
+            beside: std::collections::BTreeMap::new(),
             token: token.into(),
             agent: agent.map(str::to_owned),
             seconds: 100,

@@ -313,7 +313,7 @@ impl Basis {
     pub fn word(self) -> &'static str {
         match self {
             Basis::Signed => "signed",
-            Basis::Claimed => "claimed",
+            Basis::Claimed => "name not proven",
         }
     }
 
@@ -321,7 +321,7 @@ impl Basis {
     pub fn named(self, name: &str) -> String {
         match self {
             Basis::Signed => name.to_owned(),
-            Basis::Claimed => format!("{name} (claimed)"),
+            Basis::Claimed => format!("{name} (name not proven)"),
         }
     }
 }

@@ -52,9 +52,9 @@ pub(super) fn taken(ctx: &Context, request: &TakeRequest, verb: &str, ui: &mut U
     });
     let short = taken.names.short(id);
     ui.status(format!(
-        "{}: taken until {}{over}",
+        "{}: taken {}{over}",
         ui.paint(style::NAME, short),
-        taken.value.until
+        ui.lasting(true, &taken.value.until)
     ));
     // A branch has one session: where it has one, the issue is done there.
     let next = if ctx.is_in_session()? {

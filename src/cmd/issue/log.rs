@@ -22,7 +22,7 @@ pub(crate) fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!(
             "{number} {}  {}  {}{undone}",
             entry.event,
-            entry.at,
+            ui.when(&entry.at),
             line(&entry.by.name)
         ));
         for change in &entry.changes {

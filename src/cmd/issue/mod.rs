@@ -94,17 +94,17 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row) {
     let said: Vec<String> = said.iter().map(|one| line(one)).collect();
     let said = ui.paint(style::DIM, &said.join(" "));
     ui.out(format!("{word}  {short}  {}  {said}", line(&issue.title)));
-    for more in remarks(names, row) {
+    for more in remarks(names, row, ui) {
         ui.out(format!("          {}", line(&more)));
     }
 }
 
 /// What is to be known of an issue beside its fields.
-fn remarks(names: &Names, row: &Row) -> Vec<String> {
+fn remarks(names: &Names, row: &Row, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(holder) = &row.holder {
-        let ends = if holder.alive { "until" } else { "lease ended" };
-        said.push(format!("{}, {ends} {}", holder.who, holder.until));
+        let lasts = ui.lasting(holder.alive, &holder.until);
+        said.push(format!("{}, {lasts}", holder.who));
     }
     if let Some(bound) = &row.issue.bound
         && !row.issue.status.is_final()

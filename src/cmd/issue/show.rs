@@ -66,7 +66,7 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
         status_word(ui, row).trim_end(),
         line(&issue.title)
     ));
-    for said in remarks(&shown.names, row) {
+    for said in remarks(&shown.names, row, ui) {
         ui.out(format!("  {}", line(&said)));
     }
     let mut fields = vec![
@@ -105,13 +105,17 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
     put(
         "made",
         issue.made.as_ref().map(|made| match &made.at {
-            Some(at) => format!("{at} by {}", made.by),
+            Some(at) => format!("{} by {}", ui.when(at), made.by),
             None => format!("by {}", made.by),
         }),
     );
     put(
         "created",
-        Some(format!("{} by {}", issue.created.at, issue.created.by.name)),
+        Some(format!(
+            "{} by {}",
+            ui.when(&issue.created.at),
+            issue.created.by.name
+        )),
     );
     for (name, value) in fields {
         ui.out(format!("  {name:<10} {}", line(&value)));
@@ -166,7 +170,7 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
         let why = failed.reason.as_deref().unwrap_or_default();
         ui.out(format!(
             "  failed {}  {}: {}",
-            failed.at,
+            ui.when(&failed.at),
             line(&failed.by.name),
             line(why)
         ));

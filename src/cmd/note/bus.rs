@@ -33,7 +33,7 @@ pub(super) fn status(at: &Where, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.paint(style::NAME, &line(&role.role)),
             counted(role.count, "note"),
             line(what),
-            last.at
+            ui.when(&last.at)
         ));
         ui.out(format!("    {}", line(last.text.trim())));
         for (key, value) in &role.state {

@@ -205,7 +205,7 @@ fn print(note: &Listed, ui: &mut Ui) {
         ui.paint(style::NAME, place),
         note.kind,
         note.seq,
-        note.at,
+        ui.when(&note.at),
         line(&note.by.name),
         fate(note, ui)
     ));

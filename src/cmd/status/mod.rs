@@ -25,20 +25,22 @@ pub(crate) fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     head(&status, now, ui);
     ui.out("");
     stages(&status, ui);
-    let rows = rows::of(&status);
+    let rows = rows::of(&status, ui);
     if !rows.is_empty() {
         ui.out("");
         table(&rows, ui);
     }
     if let Some(moved) = &status.policy_moved {
-        let word = ui.paint(style::WARN, "policy_moved");
-        ui.out(format!("\n{word}  {}", line(&moved.message())));
+        let code = ui.code(style::WARN, "policy_moved");
+        ui.out("");
+        ui.fold_out(format!("{code}{}", line(&moved.message())), 2);
         super::blocker_lines(ui, &moved.missing);
         ui.out(format!("        {}", clean(&ui.command(&moved.help))));
     }
     if let Some(moved) = &status.rules_moved {
-        let word = ui.paint(style::WARN, "rules_moved");
-        ui.out(format!("\n{word}  {}", line(&moved.message())));
+        let code = ui.code(style::WARN, "rules_moved");
+        ui.out("");
+        ui.fold_out(format!("{code}{}", line(&moved.message())), 2);
         ui.out(format!("        {}", clean(&ui.command(&moved.help))));
     }
     if ui.is_verbose() {

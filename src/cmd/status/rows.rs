@@ -3,7 +3,7 @@
 use crate::flow::landed::Landed;
 use crate::flow::view::Status;
 use crate::flow::workcopy::FileStatus;
-use crate::ui::{line, style};
+use crate::ui::{Ui, line, style};
 use anstyle::Style;
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code};
@@ -36,7 +36,7 @@ impl Row {
     }
 }
 
-pub(super) fn of(status: &Status) -> Vec<Row> {
+pub(super) fn of(status: &Status, ui: &Ui) -> Vec<Row> {
     let mut rows: Vec<Row> = ending(status).into_iter().collect();
     rows.extend(files(status));
     rows.extend(not_saved(status));
@@ -47,7 +47,7 @@ pub(super) fn of(status: &Status) -> Vec<Row> {
     rows.extend(checks(status));
     rows.extend(review(status));
     rows.extend(findings(status));
-    rows.extend(people(status));
+    rows.extend(people(status, ui));
     rows.extend(remote(status));
     rows
 }
@@ -413,19 +413,16 @@ fn findings(status: &Status) -> Vec<Row> {
 }
 
 /// Whose build it is, and what stopped it.
-fn people(status: &Status) -> Vec<Row> {
+fn people(status: &Status, ui: &Ui) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(claim) = &status.claim {
-        rows.push(Row::new("owner", &claim.words));
+        let lasts = ui.lasting(claim.alive, &claim.until);
+        rows.push(Row::new("owner", format!("{}, {lasts}", claim.words)));
     }
     for taken in &status.tasks {
-        let ends = if taken.claim.alive {
-            "until"
-        } else {
-            "lease ended"
-        };
         let claim = &taken.claim;
-        let said = format!("{}: {}, {ends} {}", taken.task, claim.words, claim.until);
+        let lasts = ui.lasting(claim.alive, &claim.until);
+        let said = format!("{}: {}, {lasts}", taken.task, claim.words);
         rows.push(Row::new("taken", said));
     }
     for apart in &status.apart {

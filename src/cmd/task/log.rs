@@ -32,7 +32,7 @@ pub(crate) fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!(
             "@{:<4} {}  {} {id} by {}{how}{why}{fate}",
             one.seq,
-            one.at,
+            ui.when(&one.at),
             one.step,
             line(&one.by)
         ));

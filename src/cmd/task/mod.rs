@@ -73,11 +73,11 @@ fn status_word(ui: &Ui, row: &Row) -> String {
 }
 
 /// Remarks on a task, beside its title.
-fn remarks(row: &Row) -> Vec<String> {
+fn remarks(row: &Row, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(claim) = &row.claim {
-        let ends = if claim.alive { "until" } else { "lease ended" };
-        said.push(format!("{}, {ends} {}", claim.words, claim.until));
+        let lasts = ui.lasting(claim.alive, &claim.until);
+        said.push(format!("{}, {lasts}", claim.words));
     }
     if let Some(turn) = row.turn.as_ref().filter(|turn| turn.asked_to_finish) {
         said.push(if turn.over { "its time has passed: it is free for others".to_owned() } else { format!(
@@ -153,7 +153,7 @@ fn row_lines(ui: &mut Ui, row: &Row) {
     let word = status_word(ui, row);
     let id = ui.paint(style::NAME, row.task.as_str());
     ui.out(format!("{word}  {id}  {}", line(&row.title)));
-    for said in remarks(row) {
+    for said in remarks(row, ui) {
         ui.out(format!("           {}", line(&said)));
     }
 }

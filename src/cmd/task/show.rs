@@ -49,14 +49,14 @@ fn standing(view: &TaskView, ui: &mut Ui) {
     let word = status_word(ui, &view.row);
     let id = ui.paint(style::NAME, view.row.task.as_str());
     ui.out(format!("{}  {id}", word.trim_end()));
-    for said in remarks(&view.row) {
+    for said in remarks(&view.row, ui) {
         ui.out(format!("  {}", line(&said)));
     }
     if let Some(done) = &view.completion {
         ui.out(format!(
-            "  done by {} at {}",
+            "  done by {} {}",
             line(&done.signed.by.to_string()),
-            line(&done.signed.at)
+            ui.when(&done.signed.at)
         ));
     }
     for output in &view.outputs {

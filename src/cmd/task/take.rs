@@ -86,7 +86,8 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     });
     if args.format == CardForm::Text {
         ui.status(format!(
-            "{id}: {task} is yours until {until}{}{}",
+            "{id}: {task} is yours {}{}{}",
+            ui.lasting(true, &until),
             clean(&over),
             clean(&at)
         ));

@@ -312,7 +312,9 @@ fn session_start(call: &Call) -> Result<Decision> {
         status.session, status.stage
     )];
     if let Some(claim) = &status.claim {
-        lines.push(format!("Build owner: {}.", line(&claim.words, 200)));
+        let ends = if claim.alive { "until" } else { "lease ended" };
+        let words = line(&claim.words, 200);
+        lines.push(format!("Build owner: {words}, {ends} {}.", claim.until));
     }
     if let Some(block) = &status.blocked {
         let why = block.reason.as_deref().unwrap_or_default();

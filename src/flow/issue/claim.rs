@@ -158,6 +158,7 @@ pub(super) fn holder(claim: &Stamped<Claim>) -> String {
         &claim.value.owner,
         claim.value.agent.as_deref(),
         &claim.signed.by,
+        None,
     )
 }
 

@@ -412,6 +412,7 @@ fn words(op: &Operation, all: &[Operation]) -> Vec<String> {
                     &claim.owner,
                     claim.agent.as_deref(),
                     &op.by,
+                    None,
                 )]
             }
             event => event

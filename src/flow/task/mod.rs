@@ -347,7 +347,7 @@ fn content_of(
 /// Who has a task, for people.
 fn holder(claim: &Stamped<Claim>) -> String {
     let agent = claim.value.agent.as_deref();
-    whose(&claim.value.owner, agent, &claim.signed.by)
+    whose(&claim.value.owner, agent, &claim.signed.by, None)
 }
 
 /// What leads on from a status.

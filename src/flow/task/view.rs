@@ -2,7 +2,7 @@
 
 use super::gates::{self, DecisionRow, GateView};
 use super::outputs::{self, Output};
-use super::{Plan, holder, named, unknown};
+use super::{Plan, named, unknown};
 use crate::flow::context::Context;
 use crate::flow::transaction::{Facts, Needs, gather_here, texts_here};
 use crate::flow::watched::Watched;
@@ -11,7 +11,7 @@ use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_rules::gate::{CodeFacts, is_earned, lead_of};
-use loopx_rules::lease::{clock, seconds_of};
+use loopx_rules::lease::{clock, seconds_of, whose};
 use loopx_rules::op::{Body, Event, Operation};
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
@@ -499,7 +499,14 @@ fn view(ctx: &Context, claim: &Stamped<Claim>, watched: &Watched) -> ClaimView {
         words: if here {
             "this worktree".to_owned()
         } else {
-            holder(claim)
+            let agent = claim.value.agent.as_deref();
+            let place = lease::beside(&ctx.repo).remove(&claim.value.owner);
+            whose(
+                &claim.value.owner,
+                agent,
+                &claim.signed.by,
+                place.as_deref(),
+            )
         },
     }
 }

@@ -231,7 +231,12 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     };
     let (claim, id) = (held.1, &held.0.id);
     let agent = claim.value.agent.as_deref();
-    let whose = crate::lease::whose(&claim.value.owner, agent, &claim.signed.by);
+    let whose = crate::lease::whose(
+        &claim.value.owner,
+        agent,
+        &claim.signed.by,
+        here.place_of(&claim.value.owner),
+    );
     let over = command!("take {id} --take-over --reason WHY");
     Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
 }

@@ -22,11 +22,13 @@ use super::session::{Ending, State};
 use super::stage::{ApprovalKey, Stage, Transition};
 use super::task::node::TaskId;
 use super::task::world::World;
+use loopx_base::age::left;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::Person;
 use loopx_base::{counted, shell_word};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What is next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,6 +175,8 @@ pub struct Here<'a> {
     pub agent: Option<String>,
     /// What goes before every stage: a conflict, a base or a branch that is gone.
     pub first: Option<Advised>,
+    /// Where the other worktrees of this clone are, by their tokens.
+    pub beside: BTreeMap<String, String>,
     /// This worktree's token, and the second at which it asks: a build may be another's.
     pub token: Option<String>,
     pub now: i64,
@@ -215,6 +219,11 @@ pub struct Moved {
 }
 
 impl Here<'_> {
+    /// Where the worktree of a token is, where this clone has it.
+    fn place_of(&self, owner: &str) -> Option<&str> {
+        self.beside.get(owner).map(String::as_str)
+    }
+
     /// What a task leaves and is not there.
     fn missing_of(&self, task: &str) -> Option<&[String]> {
         let mut all = self.missing.iter();
@@ -331,9 +340,15 @@ fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
                 return free;
             }
             let by = &claim.signed.by;
-            let whose = lease::whose(&claim.value.owner, claim.value.agent.as_deref(), by);
-            let until = lease::clock(lease::until(claim));
-            Advised::waits(whose, format!("the build, which is theirs until {until}")).advice(
+            let agent = claim.value.agent.as_deref();
+            let whose = lease::whose(
+                &claim.value.owner,
+                agent,
+                by,
+                here.place_of(&claim.value.owner),
+            );
+            let left = left(here.now, lease::until(claim));
+            Advised::waits(whose, format!("the build, which is theirs for {left} more")).advice(
                 hint![
                     "to take it over: ",
                     command!("build --take-over --reason WHY")
