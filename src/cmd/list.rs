@@ -125,10 +125,11 @@ fn nothing(board: &Board, ui: &mut Ui) {
     }
 }
 
-/// One session as cells: marker, id, stage, who is waited for, what is next, age, title.
+/// One session as cells: marker, id, stage, its gate, who is waited for, what is next, age, title.
 struct Cells {
-    texts: [String; 6],
+    texts: [String; 7],
     current: bool,
+    is_ready: bool,
     stage_role: Option<anstyle::Style>,
 }
 
@@ -154,6 +155,11 @@ fn cells(one: &Listed, now: i64) -> Cells {
         (None, None, Some(stage)) => (stage.to_string(), None),
         (None, None, None) => (String::new(), None),
     };
+    let gate = match one.missing {
+        Some(0) => "ready".to_owned(),
+        Some(missing) => missing.to_string(),
+        None => nothing_known(one),
+    };
     let waits = match (&one.waits, &one.next_action, one.to_write) {
         (Some(waits), _, _) => line(&waits.who),
         (None, Some(_), _) | (None, None, true) => "you".to_owned(),
@@ -176,18 +182,28 @@ fn cells(one: &Listed, now: i64) -> Cells {
         texts: [
             one.session.to_string(),
             stage,
+            gate,
             waits,
             next,
             since.map_or_else(String::new, |then| age(now, then)),
             title,
         ],
         current: one.current,
+        is_ready: one.missing == Some(0),
         stage_role,
     }
 }
 
 fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
-    const HEADS: [&str; 6] = ["SESSION", "STAGE", "WAITS FOR", "NEXT", "AGE", "TITLE"];
+    const HEADS: [&str; 7] = [
+        "SESSION",
+        "STAGE",
+        "LACKS",
+        "WAITS FOR",
+        "NEXT",
+        "AGE",
+        "TITLE",
+    ];
     let rows: Vec<Cells> = sessions.iter().map(|one| cells(one, now)).collect();
     let natural: Vec<usize> = (0..HEADS.len())
         .map(|at| {
@@ -223,6 +239,9 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
         if let Some(role) = row.stage_role {
             cells[1] = ui.paint(role, &cells[1]);
         }
+        if row.is_ready {
+            cells[2] = ui.paint(style::GOOD, &cells[2]);
+        }
         let mark = if row.current { mark } else { " " };
         board.push_str(&format!("{mark} {}\n", join(cells)));
     }
@@ -230,8 +249,8 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
     ui.out(board.trim_end_matches('\n'));
 }
 
-/// The widths of the columns in so many: what is long is cut first, then the title, the age and who is waited for go,
-/// in this order; what is next stays.
+/// The widths of the columns in so many: what is long is cut first, then the title, the age, who is waited for and at last
+/// the gate go, in this order; what is next stays.
 fn fitted(natural: &[usize], columns: usize) -> Vec<usize> {
     let mut widths = natural.to_vec();
     let taken = |widths: &[usize]| {
@@ -243,16 +262,17 @@ fn fitted(natural: &[usize], columns: usize) -> Vec<usize> {
     };
     // (column, the least that it is cut to before it is left out)
     let steps = [
-        (5, TITLE),
+        (6, TITLE),
         (0, 28),
-        (3, 16),
-        (2, 12),
+        (4, 16),
+        (3, 12),
+        (6, 0),
         (5, 0),
-        (4, 0),
-        (2, 0),
+        (3, 0),
         (0, 14),
-        (3, 8),
+        (4, 8),
         (0, 10),
+        (2, 0),
     ];
     for (at, least) in steps {
         let over = taken(&widths).saturating_sub(columns);
@@ -274,14 +294,14 @@ mod tests {
 
     #[test]
     fn a_board_fits_the_screen_and_keeps_ids_longest() {
-        let natural = [20, 8, 30, 40, 10, 40];
+        let natural = [20, 8, 5, 30, 40, 10, 40];
         for columns in [40, 60, 80, 120, 300] {
             let widths = fitted(&natural, columns);
             let shown: Vec<usize> = widths.iter().copied().filter(|width| *width > 0).collect();
             let taken = 2 + shown.iter().map(|width| width + 2).sum::<usize>() - 2;
             assert!(taken <= columns, "{columns}: {widths:?}");
             assert!(widths[0] >= 10 && widths[1] == 8, "{columns}: {widths:?}");
-            assert!(widths[3] >= 8, "{columns}: {widths:?}");
+            assert!(widths[4] >= 8, "{columns}: {widths:?}");
         }
         assert_eq!(fitted(&natural, 300), natural);
     }

@@ -115,7 +115,7 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
             Ok(snapshot.session_names()?.into_iter().map(plain).collect())
         }
         (Kind::Artifact, _, Some((state, policy))) => artifacts(&state, &policy),
-        (Kind::NextStage, _, Some((state, _))) => Ok(stages_after(state.stage)),
+        (Kind::NextStage, _, Some((state, policy))) => stages_after(&state, &policy),
         (Kind::NextStage, _, None) => Ok(Stage::ALL.map(|stage| plain(stage.as_str())).into()),
         (Kind::Profile, _, meant) => {
             let policy = match meant {
@@ -175,8 +175,10 @@ fn artifacts(state: &State, policy: &Policy) -> Result<Vec<Value>> {
     Ok(found.into_iter().map(plain).collect())
 }
 
-fn stages_after(stage: Stage) -> Vec<Value> {
+/// The stages that the session can move to, as its profile has them.
+fn stages_after(state: &State, policy: &Policy) -> Result<Vec<Value>> {
+    let profile = policy.profiles.get(&state.profile)?;
     let moves = Transition::ALL.into_iter();
-    let to = moves.filter(|one| one.from() == stage).map(Transition::to);
-    to.map(|stage| plain(stage.as_str())).collect()
+    let moves = moves.filter(|one| one.from() == state.stage && profile.has(*one));
+    Ok(moves.map(|one| plain(one.to().as_str())).collect())
 }

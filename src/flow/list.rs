@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::next;
+use super::view;
 use loopx_base::failure::{Failure, Result};
 use loopx_base::hint::Hint;
 use loopx_base::id::{Person, SessionId};
@@ -51,6 +52,8 @@ pub(crate) struct Listed {
     pub damage: Option<String>,
     /// The command that leads on, where the gates were looked at and one does.
     pub next_action: Option<Hint>,
+    /// How many rules of the gate to the next stage are not met, where the gates were looked at: of none it is ready.
+    pub missing: Option<usize>,
     /// Who else has to go on.
     pub waits: Option<Waits>,
     /// Somebody has to write something: there is no command for it.
@@ -158,6 +161,7 @@ fn listed(id: SessionId, summary: Result<Summary, Failure>, current: bool) -> Li
         current,
         damage: None,
         next_action: None,
+        missing: None,
         waits: None,
         to_write: false,
         judged: false,
@@ -194,6 +198,7 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
             continue;
         };
         one.judged = true;
+        one.missing = Some(view::held(&look).len());
         one.to_write = look.advised.next == Next::Write;
         let next = look.advised.command().cloned();
         one.next_action = if one.current {

@@ -11,14 +11,14 @@ use super::specs;
 use super::task::{self, TaskApart, TaskTaken};
 use super::transaction::Facts;
 use super::upstream;
-use super::workcopy::{self, FileStatus};
+use super::workcopy::{self, FileStatus, Peek};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::change_pack::{Graph, NodeStatus};
 use loopx_rules::gate;
-use loopx_rules::gate::{AuditItem, Claim, FindingView, GateView, Taken, Uncommitted};
+use loopx_rules::gate::{AuditItem, Claim, FindingView, GateView, Taken, Uncommitted, View};
 use loopx_rules::next::{Advised, Behind, Distance, Sequence, Waits};
 use loopx_rules::op::Operation;
 use loopx_rules::profile::ProfileName;
@@ -186,34 +186,7 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
     let view = facts.view();
     let state = &facts.state;
     let gates = gate::gates(view);
-    let mut blockers = match state.stage {
-        Stage::Done => {
-            let mut found = gate::archive(view);
-            let is_new = |one: &Blocker| !found.contains(one);
-            let more: Vec<Blocker> = archive.iter().filter(|one| is_new(one)).cloned().collect();
-            found.extend(more);
-            found
-        }
-        stage => gates
-            .iter()
-            .find(|g| g.transition.from() == stage && !g.transition.is_rollback())
-            .map(|g| g.blockers.clone())
-            .unwrap_or_default(),
-    };
-    // What cannot be saved, or not be judged, comes before what was judged.
-    for (_, failure) in peek.refused.iter().rev() {
-        // What the gate says of the same file is said once.
-        if blockers
-            .iter()
-            .any(|one| failure.message.ends_with(&one.message))
-        {
-            continue;
-        }
-        blockers.insert(0, Blocker::from(failure.clone()));
-    }
-    for failure in missing.iter().chain(&peek.foreign) {
-        blockers.insert(0, Blocker::from(failure.clone()));
-    }
+    let blockers = holding(view, &gates, &archive, &peek, missing.as_ref());
     let stale_artifacts = facts
         .texts
         .get(&Artifact::ArtifactGraph)
@@ -317,6 +290,57 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         waits: advised.waiting().cloned(),
         advised,
     })
+}
+
+/// What stands between a session that was looked at and its next stage.
+pub(super) fn held(look: &Look) -> Vec<Blocker> {
+    let view = look.facts.view();
+    let gates = gate::gates(view);
+    holding(
+        view,
+        &gates,
+        &look.archive,
+        &look.peek,
+        look.missing.as_ref(),
+    )
+}
+
+fn holding(
+    view: View<'_>,
+    gates: &[GateView],
+    archive: &[Blocker],
+    peek: &Peek,
+    missing: Option<&Failure>,
+) -> Vec<Blocker> {
+    let mut blockers = match view.state.stage {
+        Stage::Done => {
+            let mut found = gate::archive(view);
+            let is_new = |one: &Blocker| !found.contains(one);
+            let more: Vec<Blocker> = archive.iter().filter(|one| is_new(one)).cloned().collect();
+            found.extend(more);
+            found
+        }
+        stage => gates
+            .iter()
+            .find(|g| g.transition.from() == stage && !g.transition.is_rollback())
+            .map(|g| g.blockers.clone())
+            .unwrap_or_default(),
+    };
+    // What cannot be saved, or not be judged, comes before what was judged.
+    for (_, failure) in peek.refused.iter().rev() {
+        // What the gate says of the same file is said once.
+        if blockers
+            .iter()
+            .any(|one| failure.message.ends_with(&one.message))
+        {
+            continue;
+        }
+        blockers.insert(0, Blocker::from(failure.clone()));
+    }
+    for failure in missing.into_iter().chain(&peek.foreign) {
+        blockers.insert(0, Blocker::from(failure.clone()));
+    }
+    blockers
 }
 
 /// The session's own commits, where the stage looks at the code.

@@ -43,7 +43,7 @@ fn each_place_is_offered_what_it_takes() {
         (&["approve", "--to", "=", "b"], &["build"]),
         (
             &["-s", "another-change", "approve", "--to", ""],
-            &["review", "plan"],
+            &["review"],
         ),
         (&["-s", ""], &["another-change", "fix-the-timeout"]),
         (&["use", "f"], &["fix-the-timeout"]),
@@ -199,4 +199,17 @@ fn fish_completes_values() {
         assert_eq!(out.stderr, "", "{out}");
         assert_eq!(out.ok(), "build\nfix-the-timeout\tplan: Fix the timeout\n");
     }
+}
+
+#[test]
+fn approve_offers_only_stages_that_the_profile_has() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.loopx(&["start", "--quick", "Fix it"]).ok();
+    assert_eq!(offered(&s, &["approve", "--to", ""]), ["review"]);
+    s.loopx(&["start", "--profile", "standard", "--no-branch", "Other"])
+        .ok();
+    let other = offered(&s, &["-s", "other", "approve", "--to", ""]);
+    assert_eq!(other, ["plan"]);
 }

@@ -142,6 +142,30 @@ fn on_another_branch_and_in_other_worktrees_all_three_lead_to_the_session() {
 }
 
 #[test]
+fn the_list_says_what_the_gate_of_each_session_lacks() {
+    let s = committed();
+    quick(&s);
+    s.loopx(&["start", "--no-branch", "Other"]).ok();
+    let listed = s.loopx(&["--json", "list"]).json();
+    let missing = |at: usize| listed["sessions"][at]["missing"].as_u64();
+    assert_eq!(missing(0), Some(0), "{listed:#}");
+    let lacks = missing(1).expect("a number");
+    let blockers = s.loopx(&["-s", "other", "--json", "status"]).json();
+    assert_eq!(
+        lacks,
+        blockers["blockers"].as_array().expect("blockers").len() as u64
+    );
+    let said = s.loopx(&["list"]).ok();
+    assert!(
+        said.lines()
+            .any(|line| line.contains("fix-it") && line.contains("ready")),
+        "{said}"
+    );
+    let is_told = |line: &str| line.contains("other") && line.contains(&format!("  {lacks}  "));
+    assert!(said.lines().any(is_told), "{said}");
+}
+
+#[test]
 fn of_several_sessions_all_three_lead_to_the_branch_of_one() {
     let s = committed();
     for name in ["one", "two"] {
@@ -183,4 +207,19 @@ fn somebody_without_a_name_is_told_to_give_one_in_every_place() {
     s.git(&["switch", "--quiet", "fix"]).ok();
     s.loopx(&["abandon"]).ok();
     assert!(answer(&s, s.path(), &env).contains(name));
+}
+
+#[test]
+fn a_session_that_was_lowered_to_quick_is_asked_for_nothing_that_lite_left() {
+    let s = committed();
+    s.git(&["switch", "--quiet", "-c", "fix"]).ok();
+    s.loopx(&["start", "Fix it"]).ok();
+    s.loopx(&["profile", "quick", "--reason", "it is small"])
+        .ok();
+    let said = s.loopx(&["status"]).ok();
+    assert!(!said.contains("tasks.jsonl"), "{said}");
+    s.commit_file("code.txt", "two\n", "Fix").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    assert_eq!(answer(&s, s.path(), &[]), "git loopx finish --yes");
+    s.loopx(&["finish", "--yes"]).ok();
 }

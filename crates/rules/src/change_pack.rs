@@ -33,9 +33,14 @@ impl Slice {
 /// The slices of a session, its tasks and the commands of its brief among them. No slice is a fault of a plan, and an
 /// empty list for a session that has none of these files.
 pub fn slices_of(texts: &Texts) -> Result<Vec<Slice>, Blocker> {
+    slices_among(&present(texts), texts)
+}
+
+/// The slices that some files name.
+pub fn slices_among(files: &[Artifact], texts: &Texts) -> Result<Vec<Slice>, Blocker> {
     let mut found = Vec::new();
-    for file in present(texts) {
-        found.extend(slices_in(file, texts)?);
+    for file in files {
+        found.extend(slices_in(*file, texts)?);
     }
     Ok(found)
 }

@@ -167,7 +167,15 @@ impl<'a> View<'a> {
 
     /// The slices of the plan, or the checks of what stands in their place.
     pub fn slices(&self) -> Result<Vec<Slice>, Blocker> {
-        change_pack::slices_of(self.texts)
+        let profile = self.profile();
+        // What a heavier profile left, and nobody filled, asks for nothing.
+        let is_left = |file: &Artifact| {
+            let text = self.text(*file).map_or("", str::trim);
+            !profile.asks(*file) && (text.is_empty() || text == "[]")
+        };
+        let mut files = change_pack::present(self.texts);
+        files.retain(|file| !is_left(file));
+        change_pack::slices_among(&files, self.texts)
     }
 }
 
