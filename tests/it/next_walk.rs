@@ -1,11 +1,40 @@
 //! Random sessions that are walked by typing what `next` says, with somebody who writes the files, and with mishaps
 //! in between: failing runs, stale evidence, other branches, untracked files, reviews that ask for changes, undo. A
-//! walk always arrives at the archive; nothing that it types is refused, and it never goes round in a circle.
+//! walk always arrives at the archive; nothing that it types is refused, and it never goes round in a circle. It walks
+//! the whole way, and the short ones of `lite` and `quick`.
 
 use crate::support::Output;
 use crate::support::drive::{Drive, ID, SLICES};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::Path;
+
+/// How much ceremony a walk has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Road {
+    Standard,
+    Lite,
+    Quick,
+}
+
+/// The plan of a lite session, its delta, and its one task.
+const LITE: [(&str, &str); 3] = [
+    (
+        "plan.md",
+        "---\nscope: []\n---\n# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n",
+    ),
+    (
+        "change/spec-delta.md",
+        "---\nbehaviour: unchanged\nreason: \"only words change\"\n---\n\n# Nothing that users see\n",
+    ),
+    (
+        "tasks.jsonl",
+        r#"{"id": "TASK-001", "title": "Do it", "convergence": {"criteria": ["it is there"], "verification": {"cmd": ["sh", "-c", "! grep -q broken src/demo.txt"]}}}
+"#,
+    ),
+];
+
+const BRIEF: &str = "# Demo\n\n## Why\n\nIt never ends.\n\n## What changes\n\nIt ends.\n\n## Checks\n\n- `sh -c '! grep -q broken src/demo.txt'`\n";
 
 /// What may go wrong on the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,11 +51,15 @@ enum Mishap {
     SendBack,
     Iterate,
     LateCommit,
+    /// The target takes another policy, which is none for what is at work.
+    Policy,
+    /// The branch goes to a remote, and another clone says something there.
+    Clone,
     /// Somebody types a command that is not what comes next, and then what its refusal says.
     Astray,
 }
 
-const MISHAPS: [Mishap; 13] = [
+const MISHAPS: [Mishap; 15] = [
     Mishap::Break,
     Mishap::StrayRun,
     Mishap::Untracked,
@@ -39,6 +72,8 @@ const MISHAPS: [Mishap; 13] = [
     Mishap::SendBack,
     Mishap::Iterate,
     Mishap::LateCommit,
+    Mishap::Policy,
+    Mishap::Clone,
     Mishap::Astray,
 ];
 
@@ -89,6 +124,7 @@ struct Walk {
     /// Where a command was typed: twice the same place is a circle.
     seen: BTreeSet<(String, String)>,
     versions: u32,
+    road: Road,
 }
 
 /// Fills a file of the session from those that were written before, and changes what is full already.
@@ -99,6 +135,7 @@ case "$1" in
     if cmp -s "$written" "$1" || grep -q 'said again' "$1"; then
         case "$1" in
         *.json) printf '\n' >> "$1" ;;
+        *.jsonl) printf '\n' >> "$1" ;;
         *) printf '\n<!-- said again -->\n' >> "$1" ;;
         esac
     else
@@ -125,17 +162,41 @@ fn first_command(hint: &str) -> Option<String> {
     (!command.split(' ').any(is_name)).then_some(command)
 }
 
-impl Walk {
-    fn new(seed: u64) -> Self {
-        let d = Drive::repository(None);
-        d.does(&["start", "Demo"]);
-        let written = d.root().join("written");
-        let from = Drive::built();
-        let top = from.path().join(".loopx").join(ID);
-        for (path, _, bytes) in from.snapshot(&top) {
-            d.write(written.join(path), bytes);
+impl Road {
+    /// The document that says what is done.
+    fn document(self) -> &'static str {
+        match self {
+            Road::Standard | Road::Lite => "plan.md",
+            Road::Quick => "brief.md",
         }
-        d.write(written.join("change/slices.json"), slices());
+    }
+}
+
+impl Walk {
+    fn new(seed: u64, road: Road) -> Self {
+        let d = Drive::repository(None);
+        let written = d.root().join("written");
+        match road {
+            Road::Standard => {
+                d.does(&["start", "Demo"]);
+                let from = Drive::built();
+                let top = from.path().join(".loopx").join(ID);
+                for (path, _, bytes) in from.snapshot(&top) {
+                    d.write(written.join(path), bytes);
+                }
+                d.write(written.join("change/slices.json"), slices());
+            }
+            Road::Lite => {
+                d.loopx(&["start", "--profile", "lite", "Demo"]).ok();
+                for (path, text) in LITE {
+                    d.write(written.join(path), text);
+                }
+            }
+            Road::Quick => {
+                d.loopx(&["start", "--quick", "Demo"]).ok();
+                d.write(written.join("brief.md"), BRIEF);
+            }
+        }
         d.write(
             written.join("review-report.md"),
             "# Review\n\n## Findings\n\nNone.\n",
@@ -147,7 +208,8 @@ impl Walk {
             editor: editor.to_str().expect("UTF-8").to_owned(),
             d,
             dice: Dice(seed),
-            log: vec![format!("seed {seed}")],
+            log: vec![format!("seed {seed}, {road:?}")],
+            road,
             seen: BTreeSet::new(),
             versions: 0,
         }
@@ -190,6 +252,11 @@ impl Walk {
             "neither a command nor advice: {:#?}",
             self.log
         );
+        if advice.contains("run the command that shows") {
+            let check = "! grep -q broken src/demo.txt";
+            drop(self.d.loopx(&["run", "--", "sh", "-c", check]));
+            return;
+        }
         self.code("an end");
         if advice.contains("commit it") {
             drop(self.d.git(&["commit", "--quiet", "-a", "-m", "The code"]));
@@ -210,16 +277,30 @@ impl Walk {
             Mishap::Untracked => self
                 .d
                 .write(format!("note-{}.txt", self.log.len()), "a note\n"),
-            Mishap::Edit => drop(self.types(&format!("{} {}", self.editor, self.file("plan.md")))),
-            Mishap::Remove => drop(std::fs::remove_file(self.file("design.md"))),
+            Mishap::Edit => {
+                let file = self.file(self.road.document());
+                if self.d.exists(&file) {
+                    drop(self.types(&format!("{} {file}", self.editor)));
+                }
+            }
+            Mishap::Remove => {
+                let file = match self.road {
+                    Road::Standard => "design.md",
+                    Road::Lite => "tasks.jsonl",
+                    Road::Quick => "brief.md",
+                };
+                drop(std::fs::remove_file(self.file(file)));
+            }
             Mishap::Unreadable if self.d.exists(self.file("plan.md")) => {
                 self.d.write(self.file("plan.md"), "---\nscope: [\n---\n");
             }
+            Mishap::Unreadable if self.road == Road::Quick => {}
             Mishap::Unreadable => self
                 .d
                 .write(self.file("spec.md"), "---\ncurrent_round: 3x\n---\n"),
             Mishap::Switch => drop(self.d.git(&["switch", "--quiet", "main"])),
             Mishap::Undo => loopx(&["undo"]),
+            Mishap::Delegate if self.road != Road::Standard => {}
             Mishap::Delegate => loopx(&["build", "--delegate", "worker-a=active"]),
             Mishap::SendBack => {
                 let target = ["build", "plan", "clarify"][self.dice.roll(3)];
@@ -236,6 +317,8 @@ impl Walk {
             }
             Mishap::Iterate => loopx(&["plan", "--critic", "iterate", "--finding", "too long"]),
             Mishap::Astray => self.astray(),
+            Mishap::Policy => self.policy(),
+            Mishap::Clone => self.clone_says(),
             Mishap::LateCommit => {
                 self.code("late");
                 let commit = ["commit", "--quiet", "--no-verify", "-a", "-m", "late"];
@@ -245,6 +328,53 @@ impl Walk {
         self.log.push(format!("[{mishap:?}]"));
         // The same mishap may come twice, and leads to the same place.
         self.seen.clear();
+    }
+
+    /// Commits another policy on `main`, beside the worktree.
+    fn policy(&mut self) {
+        self.versions += 1;
+        let top = self.d.root().join(format!("policy-{}", self.versions));
+        let top = top.to_str().expect("UTF-8");
+        let git = |args: &[&str]| drop(self.d.git(args));
+        git(&["worktree", "add", "--quiet", "--detach", top, "main"]);
+        let text = format!("# {}\n[gates]\nout_of_scope = \"warn\"\n", self.versions);
+        self.d.write(Path::new(top).join("loopx.toml"), text);
+        git(&["-C", top, "add", "loopx.toml"]);
+        git(&[
+            "-C",
+            top,
+            "commit",
+            "--quiet",
+            "--no-verify",
+            "-m",
+            "policy",
+        ]);
+        git(&["-C", top, "push", "--quiet", ".", "HEAD:main"]);
+        git(&["worktree", "remove", "--force", top]);
+    }
+
+    /// Another clone writes a note, and sends it.
+    fn clone_says(&mut self) {
+        self.versions += 1;
+        let remote = self.d.root().join("remote.git");
+        let clone = self.d.root().join(format!("clone-{}", self.versions));
+        let (remote, clone) = (
+            remote.to_str().expect("UTF-8"),
+            clone.to_str().expect("UTF-8"),
+        );
+        if !Path::new(remote).exists() {
+            self.d.git(&["init", "--quiet", "--bare", remote]).ok();
+            self.d.git(&["remote", "add", "origin", remote]).ok();
+        }
+        drop(self.d.loopx(&["sync", "origin"]));
+        drop(self.d.git(&["clone", "--quiet", remote, clone]));
+        drop(self.d.loopx_in(clone, &["init"]));
+        drop(
+            self.d
+                .loopx_in(clone, &["-s", ID, "note", "the clock is wrong"]),
+        );
+        drop(self.d.loopx_in(clone, &["sync", "origin"]));
+        drop(self.d.git(&["fetch", "--quiet", "origin"]));
     }
 
     /// Types what a refusal says, and what the refusal of that says: it leads somewhere, or to somebody else.
@@ -350,8 +480,19 @@ fn whoever_types_what_is_next_arrives() {
     let first = std::env::var("LOOPX_SEED")
         .ok()
         .and_then(|seed| seed.parse().ok());
+    let is_one = first.is_some();
     let (first, walks) = first.map_or((1, if many { 200 } else { 2 }), |seed| (seed, 1));
-    for seed in first..first + walks {
-        Walk::new(seed).walk(if seed == 1 { 0 } else { 8 });
+    let road = std::env::var("LOOPX_ROAD").unwrap_or_default();
+    for road in [Road::Standard, Road::Lite, Road::Quick]
+        .into_iter()
+        .filter(|one| road.is_empty() || format!("{one:?}") == road)
+    {
+        for seed in first..first + walks {
+            // The walk without a mishap is one for all roads, where there is little time.
+            if seed == 1 && road != Road::Standard && !many && !is_one {
+                continue;
+            }
+            Walk::new(seed, road).walk(if seed == 1 { 0 } else { 8 });
+        }
     }
 }
