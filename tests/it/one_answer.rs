@@ -42,6 +42,7 @@ fn answer(s: &Sandbox, dir: &Path, env: &[(&str, &str)]) -> String {
     for words in [&[][..], &["status"], &["next"]] {
         let out = ask(words);
         let said = format!("{}{}", out.stdout, out.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let lead = next.split("  or  ").next().unwrap_or_default();
         let lead = lead.split(", then: ").next().unwrap_or_default();
         assert!(

@@ -438,7 +438,7 @@ fn a_key_that_was_taken_away_shows_what_it_leaves_open() {
     );
     assert_eq!(open["help"], "git loopx -s demo approve --to build --sign");
     assert_eq!(out["remarks"][0]["code"], "signer_pattern");
-    d.loopx(&["signers", "check"])
+    d.loopx(&["-v", "signers", "check"])
         .fails_with(1)
         .says("approval_signature_invalid")
         .says("loopx.signers:2 warning signer_pattern: `*@ex.org`")
