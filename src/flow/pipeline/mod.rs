@@ -424,30 +424,12 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         None => intent(&ctx.repo, state)?,
     };
     let intent = intent.as_str();
-    let mut chosen = None;
-    let mut made = None;
-    let mut sprint = None;
-    let mut pipeline = match (&request.name, request.by) {
-        (Some(name), _) => find(ctx, name)?,
-        (None, By::Team) => {
-            let team = team(intent).ok_or_else(no_team)?;
-            let read = Pipeline::read(TEAM, &team.text, None);
-            made = Some(team);
-            read.map_err(|findings| invalid(TEAM, &findings.0))?
-        }
-        (None, By::Sprint) => {
-            let size = sprint_size(intent, listed_files(ctx, state)?);
-            let pipeline = find(ctx, size.pipeline)?;
-            sprint = Some(size);
-            pipeline
-        }
-        (None, By::Mode) => {
-            let choice = choose(intent, &packages).ok_or_else(|| no_mode(intent, request))?;
-            let pipeline = find(ctx, choice.mode)?;
-            chosen = Some(choice);
-            pipeline
-        }
-    };
+    let Picked {
+        mut pipeline,
+        chosen,
+        team,
+        sprint,
+    } = picked(ctx, state, request, (intent, &packages))?;
     if request.on_complete.is_some() {
         pipeline.whole.on_complete = request.on_complete;
     }
@@ -535,7 +517,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         session: state.id.clone(),
         pipeline: name.to_owned(),
         chosen,
-        team: made,
+        team,
         sprint,
         on_complete: pipeline.on_complete(),
         positions,
@@ -588,6 +570,64 @@ fn results(state: &State) -> Vec<HasResult<'_>> {
 const TEAM: &str = "team";
 
 /// Nothing is guessed: where no word decides, whoever asks is told which modes there are.
+/// A pipeline, and why it is this one where nobody named it.
+struct Picked {
+    pipeline: Pipeline,
+    chosen: Option<Choice>,
+    team: Option<Team>,
+    sprint: Option<SprintSize>,
+}
+
+impl Picked {
+    fn of(pipeline: Pipeline) -> Self {
+        Picked {
+            pipeline,
+            chosen: None,
+            team: None,
+            sprint: None,
+        }
+    }
+}
+
+/// The pipeline that is named, or that the request asks for.
+fn picked(
+    ctx: &Context,
+    state: &State,
+    request: &StartRequest,
+    (intent, packages): (&str, &[String]),
+) -> Result<Picked> {
+    match (&request.name, request.by) {
+        (Some(name), _) => Ok(Picked::of(find(ctx, name)?)),
+        (None, By::Team) => {
+            let team = self::team(intent).ok_or_else(no_team)?;
+            let read = Pipeline::read(TEAM, &team.text, None);
+            let pipeline = read.map_err(|findings| invalid(TEAM, &findings.0))?;
+            Ok(Picked {
+                team: Some(team),
+                ..Picked::of(pipeline)
+            })
+        }
+        (None, By::Sprint) => {
+            let size = sprint_size(intent, listed_files(ctx, state)?);
+            Ok(Picked {
+                pipeline: find(ctx, size.pipeline)?,
+                chosen: None,
+                team: None,
+                sprint: Some(size),
+            })
+        }
+        (None, By::Mode) => {
+            let choice = choose(intent, packages).ok_or_else(|| no_mode(intent, request))?;
+            Ok(Picked {
+                pipeline: find(ctx, choice.mode)?,
+                chosen: Some(choice),
+                team: None,
+                sprint: None,
+            })
+        }
+    }
+}
+
 /// How many files the tasks of the list change.
 fn listed_files(ctx: &Context, state: &State) -> Result<usize> {
     let (policy, _) = ctx.policy_if_there(state)?;
