@@ -192,115 +192,148 @@ fn switches_off(setting: &str) -> bool {
 }
 
 fn git(args: &[String], assigned: &[(&str, &str)], dirs: &[String], reading: &mut Reading) {
-    let mut dirs = dirs.to_vec();
-    let mut bypass: Option<String> = None;
-    let mut at = 0;
-    while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
-        let next = args.get(at + 1);
-        match arg.as_str() {
-            "-C" => {
-                dirs.extend(next.cloned());
-                at += 1;
-            }
-            "-c" => {
-                if let Some(setting) = next.filter(|setting| switches_off(setting)) {
-                    bypass.get_or_insert(format!("-c {setting}"));
-                }
-                at += 1;
-            }
-            "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--super-prefix"
-            | "--attr-source" => at += 1,
-            "--config-env" => {
-                if let Some(setting) = next.filter(|s| names_hook_setting(s)) {
-                    bypass.get_or_insert(format!("--config-env {setting}"));
-                }
-                at += 1;
-            }
-            _ => {
-                if let Some(setting) = arg.strip_prefix("--config-env=")
-                    && names_hook_setting(setting)
-                {
-                    bypass.get_or_insert(arg.clone());
-                }
-            }
-        }
-        at += 1;
-    }
-    let Some(command) = args.get(at) else {
+    let Some(call) = Call::read(args, dirs) else {
         return;
     };
-    let rest = &args[at + 1..];
-    if command == "loopx" {
-        reading.builds |= is_build_step(rest);
+    if call.command == "loopx" {
+        reading.builds |= is_build_step(call.rest);
         return;
     }
-    for (name, value) in assigned {
+    let bypass = call.bypass.clone();
+    let bypass = bypass.or_else(|| assigned_bypass(assigned));
+    let bypass = bypass.or_else(|| call.unverified());
+    let offence = match bypass {
+        Some(what) => Some((Kind::Hooks, what)),
+        None => call.offence(),
+    };
+    if let Some((kind, what)) = offence {
+        found(reading, &call.dirs, kind, &what);
+    }
+}
+
+/// A call of git.
+struct Call<'c> {
+    /// Where it runs, one folder in the other.
+    dirs: Vec<String>,
+    /// The first option in front of the command that switches hooks off.
+    bypass: Option<String>,
+    command: &'c str,
+    rest: &'c [String],
+}
+
+impl<'c> Call<'c> {
+    /// Nothing where no command is called.
+    fn read(args: &'c [String], dirs: &[String]) -> Option<Self> {
+        let mut dirs = dirs.to_vec();
+        let mut bypass: Option<String> = None;
+        let mut at = 0;
+        while let Some(arg) = args.get(at).filter(|arg| arg.starts_with('-')) {
+            let next = args.get(at + 1);
+            match arg.as_str() {
+                "-C" => {
+                    dirs.extend(next.cloned());
+                    at += 1;
+                }
+                "-c" => {
+                    if let Some(setting) = next.filter(|setting| switches_off(setting)) {
+                        bypass.get_or_insert(format!("-c {setting}"));
+                    }
+                    at += 1;
+                }
+                "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--super-prefix"
+                | "--attr-source" => at += 1,
+                "--config-env" => {
+                    if let Some(setting) = next.filter(|s| names_hook_setting(s)) {
+                        bypass.get_or_insert(format!("--config-env {setting}"));
+                    }
+                    at += 1;
+                }
+                _ => {
+                    if let Some(setting) = arg.strip_prefix("--config-env=")
+                        && names_hook_setting(setting)
+                    {
+                        bypass.get_or_insert(arg.clone());
+                    }
+                }
+            }
+            at += 1;
+        }
+        Some(Call {
+            dirs,
+            bypass,
+            command: args.get(at)?,
+            rest: &args[at + 1..],
+        })
+    }
+
+    /// An option of the command by which the hooks do not run.
+    fn unverified(&self) -> Option<String> {
+        let what = match self.command {
+            "commit" => no_verify(self.rest, "mFcCt", "uS", true),
+            "merge" | "pull" => no_verify(self.rest, "mFsX", "S", false),
+            "push" => no_verify(self.rest, "o", "", false),
+            _ => None,
+        }?;
+        Some(format!("git {} {what}", self.command))
+    }
+
+    /// What the command does past the hooks.
+    fn offence(&self) -> Option<(Kind, String)> {
+        match self.command {
+            "config" => Some((Kind::Hooks, config(self.rest)?)),
+            "commit-tree" => Some((Kind::Plumbing, "git commit-tree".to_owned())),
+            "update-ref" => {
+                let name = updated_ref(self.rest)?;
+                Some((Kind::Ref(name.to_owned()), format!("git update-ref {name}")))
+            }
+            "branch" => {
+                let (flag, branch) = forced_branch(self.rest)?;
+                Some((
+                    Kind::Ref(format!("refs/heads/{branch}")),
+                    format!("git branch {flag} {branch}"),
+                ))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A variable in front of git that switches hooks off.
+fn assigned_bypass(assigned: &[(&str, &str)]) -> Option<String> {
+    let switches_off = |(name, value): &&(&str, &str)| {
         let by_config = (name.starts_with("GIT_CONFIG_KEY_") && is_hook_setting(value))
             || (*name == "GIT_CONFIG_PARAMETERS"
                 && value.to_ascii_lowercase().contains("core.hookspath"));
-        if (*name == "LOOPX" && *value == "0") || by_config {
-            bypass.get_or_insert(format!("{name}={value}"));
-        }
-    }
-    if let Some(what) = bypass {
-        return found(reading, &dirs, Kind::Hooks, &what);
-    }
-    let unverified = match command.as_str() {
-        "commit" => no_verify(rest, "mFcCt", "uS", true),
-        "merge" | "pull" => no_verify(rest, "mFsX", "S", false),
-        "push" => no_verify(rest, "o", "", false),
-        _ => None,
+        (*name == "LOOPX" && *value == "0") || by_config
     };
-    if let Some(what) = unverified {
-        return found(
-            reading,
-            &dirs,
-            Kind::Hooks,
-            &format!("git {command} {what}"),
-        );
+    let (name, value) = assigned.iter().find(switches_off)?;
+    Some(format!("{name}={value}"))
+}
+
+/// The ref that `git update-ref` moves.
+fn updated_ref(words: &[String]) -> Option<&str> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "-m" {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
     }
-    match command.as_str() {
-        "config" => {
-            if let Some(what) = config(rest) {
-                found(reading, &dirs, Kind::Hooks, &what);
-            }
-        }
-        "commit-tree" => found(reading, &dirs, Kind::Plumbing, "git commit-tree"),
-        "update-ref" => {
-            let mut words = rest.iter();
-            while let Some(word) = words.next() {
-                if word == "-m" {
-                    words.next();
-                } else if !word.starts_with('-') {
-                    return found(
-                        reading,
-                        &dirs,
-                        Kind::Ref(word.clone()),
-                        &format!("git update-ref {word}"),
-                    );
-                }
-            }
-        }
-        "branch" => {
-            let forced = |word: &&String| {
-                matches!(word.as_str(), "--force" | "--delete")
-                    || (word.starts_with('-')
-                        && !word.starts_with("--")
-                        && word.contains(['f', 'D', 'd', 'M']))
-            };
-            let branch = rest.iter().find(|word| !word.starts_with('-'));
-            if let (Some(flag), Some(branch)) = (rest.iter().find(forced), branch) {
-                let name = format!("refs/heads/{branch}");
-                found(
-                    reading,
-                    &dirs,
-                    Kind::Ref(name),
-                    &format!("git branch {flag} {branch}"),
-                );
-            }
-        }
-        _ => {}
-    }
+    None
+}
+
+/// The option by which `git branch` moves, renames or deletes a branch, and the branch.
+fn forced_branch(words: &[String]) -> Option<(&str, &str)> {
+    let forced = |word: &&String| {
+        matches!(word.as_str(), "--force" | "--delete")
+            || (word.starts_with('-')
+                && !word.starts_with("--")
+                && word.contains(['f', 'D', 'd', 'M']))
+    };
+    let flag = words.iter().find(forced)?;
+    let branch = words.iter().find(|word| !word.starts_with('-'))?;
+    Some((flag, branch))
 }
 
 fn names_hook_setting(setting: &str) -> bool {
