@@ -192,6 +192,32 @@ pub(super) fn faults(
         Some(before) => entries(repo, before.tree())?,
         None => BTreeMap::new(),
     };
+    let look = Look {
+        repo,
+        snapshot,
+        unread,
+        changed: changed(snapshot, before)?,
+        known,
+        all: entries(repo, snapshot.tree())?,
+    };
+    let mut found = Vec::new();
+    for (name, entry) in &look.all {
+        look.wrong(name, entry, &mut found)?;
+    }
+    if snapshot.is_of_earlier_format()? {
+        return Ok(found);
+    }
+    for id in look.wanted()? {
+        found.extend(look.missing(&id)?);
+    }
+    Ok(found)
+}
+
+/// The sessions that are others than before, and those that went.
+fn changed(
+    snapshot: &Snapshot<'_>,
+    before: Option<&Snapshot<'_>>,
+) -> Result<BTreeMap<String, Option<State>>> {
     let folders = |of: &Snapshot<'_>| -> Result<BTreeMap<String, Entry>> {
         let listed = of.session_folders(false)?.into_iter();
         Ok(listed
@@ -199,36 +225,58 @@ pub(super) fn faults(
             .collect())
     };
     let were = before.map_or_else(|| Ok(BTreeMap::new()), folders)?;
-    let changed = |id: &str, entry: &Entry| were.get(id) != Some(entry);
-    let mut expected: BTreeMap<String, Option<State>> = BTreeMap::new();
     let now = folders(snapshot)?;
-    for (id, _) in now.iter().filter(|(id, entry)| changed(id, entry)) {
-        expected.insert(id.clone(), read(snapshot, id));
+    let mut changed = BTreeMap::new();
+    for (id, entry) in &now {
+        if were.get(id) != Some(entry) {
+            changed.insert(id.clone(), read(snapshot, id));
+        }
     }
-    for id in were.keys().filter(|id| !now.contains_key(*id)) {
-        expected.insert(id.clone(), None);
+    let gone = were.into_keys().filter(|id| !now.contains_key(id));
+    changed.extend(gone.map(|id| (id, None)));
+    Ok(changed)
+}
+
+/// A look at the index beside the sessions.
+struct Look<'l> {
+    repo: &'l Repo,
+    snapshot: &'l Snapshot<'l>,
+    /// Sessions of which nothing is known now.
+    unread: &'l BTreeSet<String>,
+    /// Sessions that are others than in the state whose index was right.
+    changed: BTreeMap<String, Option<State>>,
+    /// The index of that state.
+    known: BTreeMap<String, Entry>,
+    all: BTreeMap<String, Entry>,
+}
+
+impl Look<'_> {
+    fn state(&self, id: &str) -> Option<State> {
+        match self.changed.get(id) {
+            Some(state) => state.clone(),
+            None => read(self.snapshot, id),
+        }
     }
-    let is_open = |id: &str, state: Option<&State>| {
-        unread.contains(id) || state.is_some_and(|state| !state.is_understood())
-    };
-    let mut found = Vec::new();
-    let all = entries(repo, snapshot.tree())?;
-    for (name, entry) in &all {
-        let is_same = known.get(name) == Some(entry);
-        for id in sessions(repo, entry)? {
-            if is_same && !expected.contains_key(&id) {
+
+    /// Whether a session may be bound to anything.
+    fn is_open(&self, id: &str, state: Option<&State>) -> bool {
+        self.unread.contains(id) || state.is_some_and(|state| !state.is_understood())
+    }
+
+    /// Adds what an entry says of sessions that do not say so.
+    fn wrong(&self, name: &str, entry: &Entry, found: &mut Vec<Fault>) -> Result<()> {
+        let is_same = self.known.get(name) == Some(entry);
+        let path = format!("{}/{name}", layout::BRANCHES);
+        for id in sessions(self.repo, entry)? {
+            if is_same && !self.changed.contains_key(&id) {
                 continue;
             }
-            let state = match expected.get(&id) {
-                Some(state) => state.clone(),
-                None => read(snapshot, &id),
-            };
-            let path = format!("{}/{name}", layout::BRANCHES);
+            let state = self.state(&id);
             let is_of = |branch: &str| layout::binding(branch) == path;
             // In format 1 a session could have several.
             let is_right =
                 |state: &State| entry.kind == EntryKind::Blob || held(state).is_some_and(is_of);
-            if is_open(&id, state.as_ref()) || state.as_ref().is_some_and(is_right) {
+            if self.is_open(&id, state.as_ref()) || state.as_ref().is_some_and(is_right) {
                 continue;
             }
             let what = match state {
@@ -237,7 +285,7 @@ pub(super) fn faults(
             };
             let path = match entry.kind {
                 EntryKind::Tree => format!("{path}/{id}"),
-                _ => path,
+                _ => path.clone(),
             };
             found.push(Fault {
                 path,
@@ -245,48 +293,50 @@ pub(super) fn faults(
                 is_missing: false,
             });
         }
+        Ok(())
     }
-    if snapshot.is_of_earlier_format()? {
-        return Ok(found);
+
+    /// The sessions whose entry may be missing: those that changed, and those that an entry named before.
+    fn wanted(&self) -> Result<BTreeSet<String>> {
+        let mut wanted: BTreeSet<String> = self.changed.keys().cloned().collect();
+        for (name, entry) in &self.known {
+            let now = self.all.get(name);
+            if now == Some(entry) {
+                continue;
+            }
+            let had = sessions(self.repo, entry)?.into_iter();
+            let has = match now {
+                Some(entry) => sessions(self.repo, entry)?,
+                None => BTreeSet::new(),
+            };
+            wanted.extend(had.filter(|id| !has.contains(id)));
+        }
+        Ok(wanted)
     }
-    let mut wanted: BTreeSet<String> = expected.keys().cloned().collect();
-    for (name, entry) in known
-        .iter()
-        .filter(|(name, entry)| all.get(*name) != Some(*entry))
-    {
-        let had = sessions(repo, entry)?.into_iter();
-        let has = match all.get(name) {
-            Some(entry) => sessions(repo, entry)?,
-            None => BTreeSet::new(),
-        };
-        wanted.extend(had.filter(|id| !has.contains(id)));
-    }
-    for id in wanted {
-        let state = match expected.get(&id) {
-            Some(state) => state.clone(),
-            None => read(snapshot, &id),
-        };
+
+    /// The entry that a session has to have, where it is not there.
+    fn missing(&self, id: &str) -> Result<Option<Fault>> {
+        let state = self.state(id);
         let Some(branch) = state.as_ref().and_then(held) else {
-            continue;
+            return Ok(None);
         };
-        if is_open(&id, state.as_ref()) {
-            continue;
+        if self.is_open(id, state.as_ref()) {
+            return Ok(None);
         }
         let binding = layout::binding(branch);
         let name = &binding[layout::BRANCHES.len() + 1..];
-        let is_there = match all.get(name) {
-            Some(entry) if entry.kind == EntryKind::Tree => sessions(repo, entry)?.contains(&id),
+        let is_there = match self.all.get(name) {
+            Some(entry) if entry.kind == EntryKind::Tree => {
+                sessions(self.repo, entry)?.contains(id)
+            }
             other => other.is_some(),
         };
-        if !is_there {
-            found.push(Fault {
-                path: format!("{binding}/{id}"),
-                what: format!("is missing: the session is bound to {branch}"),
-                is_missing: true,
-            });
-        }
+        Ok((!is_there).then(|| Fault {
+            path: format!("{binding}/{id}"),
+            what: format!("is missing: the session is bound to {branch}"),
+            is_missing: true,
+        }))
     }
-    Ok(found)
 }
 
 /// The state of a session by name; of one that cannot be read nothing is known.

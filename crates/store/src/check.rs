@@ -159,138 +159,173 @@ fn records(
             .damages
             .push(damage(layout::FORMAT_FILE, what, Mend::Mark));
     }
+    let mut look = Look {
+        repo,
+        snapshot,
+        memory,
+    };
     let active = snapshot.session_folders(false)?;
     found.sessions = active.len();
     for (id, folder) in active {
+        found.damages.extend(look.active(&id, folder, &mut signed)?);
+    }
+    for folder in snapshot.archived_entries()? {
+        found.damages.extend(look.archived(folder)?);
+    }
+    look.history(&mut found)?;
+    found.damages.extend(layout_audit::layouts(repo, snapshot)?);
+    look.doubles(&mut found)?;
+    look.bindings(&mut found)?;
+    Ok(found)
+}
+
+/// A look at what a snapshot holds, beside what is known to be whole.
+struct Look<'l, 'r> {
+    repo: &'l Repo,
+    snapshot: &'l Snapshot<'r>,
+    memory: &'l mut Memory,
+}
+
+impl Look<'_, '_> {
+    /// What is wrong with an active session.
+    fn active(
+        &mut self,
+        id: &SessionId,
+        folder: Folder,
+        signed: impl FnOnce(&SessionId, &Session) -> Result<Signed>,
+    ) -> Result<Option<Damage>> {
         let (path, entry) = (folder.path.clone(), folder.entry.clone());
-        if memory.knows(&path, &entry.id) {
-            // What was whole once may have been torn since: the names of the tip are looked at each time.
-            let unread = unreadable::below(repo, &entry, Depth::Top);
-            if !unread.is_empty() {
-                memory.forget(&entry.id);
-                found.damages.push(unreadable(id.as_str(), unread));
-            }
-            continue;
+        if self.memory.knows(&path, &entry.id) {
+            return Ok(self.torn(id, &entry));
         }
-        let flaw = check_entry(&Lines::of(repo), &id, &entry)?;
+        if let Some(damage) = self.unsound(id, &entry)? {
+            return Ok(Some(damage));
+        }
+        let signed = signed(id, &self.snapshot.load_folder(folder)?)?;
+        if let Signed::Damaged(damage) = signed {
+            return Ok(Some(damage));
+        }
+        // What somebody signed comes first: to compute a state again says nothing of that.
+        if let Some(what) = exact_files::fault(self.repo, id, &entry.id)? {
+            return Ok(Some(damage(id.as_str(), what, Mend::Rewrite)));
+        }
+        if let Signed::Whole = signed {
+            self.memory.is_whole(path, entry.id);
+        }
+        Ok(None)
+    }
+
+    /// What was whole once may have been torn since: the names of the tip are looked at each time.
+    fn torn(&mut self, id: &SessionId, entry: &Entry) -> Option<Damage> {
+        let unread = unreadable::below(self.repo, entry, Depth::Top);
+        if unread.is_empty() {
+            return None;
+        }
+        self.memory.forget(&entry.id);
+        Some(unreadable(id.as_str(), unread))
+    }
+
+    /// What is wrong with a session by its operations and its objects.
+    fn unsound(&self, id: &SessionId, entry: &Entry) -> Result<Option<Damage>> {
+        let flaw = check_entry(&Lines::of(self.repo), id, entry)?;
         let depth = match flaw {
             None => Depth::Headers,
             Some(_) => Depth::Bytes,
         };
-        let unread = unreadable::below(repo, &entry, depth);
+        let unread = unreadable::below(self.repo, entry, depth);
         if !unread.is_empty() {
-            found.damages.push(unreadable(id.as_str(), unread));
-            continue;
+            return Ok(Some(unreadable(id.as_str(), unread)));
         }
         if let Some((what, mend)) = flaw {
             let mut damage = damage(id.as_str(), what, mend);
-            damage.since = history(repo, snapshot, &id, &Records::default())?.since;
-            found.damages.push(damage);
-            continue;
+            damage.since = history(self.repo, self.snapshot, id, &Records::default())?.since;
+            return Ok(Some(damage));
         }
-        if let Some(Fault::Unfitting(what)) = ops::fault(repo, &entry.id)? {
-            let what = format!("{}: {what}", layout::OPS);
-            found
-                .damages
-                .push(damage(id.as_str(), what, Mend::Recompute));
-            continue;
-        }
-        let signed = signed(&id, &snapshot.load_folder(folder)?)?;
-        if let Signed::Damaged(damage) = signed {
-            found.damages.push(damage);
-            continue;
-        }
-        // What somebody signed comes first: to compute a state again says nothing of that.
-        if let Some(what) = exact_files::fault(repo, &id, &entry.id)? {
-            let damage = damage(id.as_str(), what, Mend::Rewrite);
-            found.damages.push(damage);
-            continue;
-        }
-        if let Signed::Whole = signed {
-            memory.is_whole(path, entry.id);
-        }
-    }
-    for folder in snapshot.archived_entries()? {
-        let (path, entry) = (folder.path.clone(), folder.entry.clone());
-        if memory.knows(&path, &entry.id) {
-            continue;
-        }
-        let flaw = match check_archived(repo, snapshot, folder.clone())? {
-            Some(what) => Some((what, Mend::Restore)),
-            None => exact_files::archived(repo, snapshot, folder)?,
-        };
-        match flaw {
-            Some((what, mend)) => {
-                let unread = unreadable::below(repo, &entry, Depth::Bytes);
-                found.damages.push(if unread.is_empty() {
-                    damage(&path, what, mend)
-                } else {
-                    unreadable(&path, unread)
-                });
+        match ops::fault(self.repo, &entry.id)? {
+            Some(Fault::Unfitting(what)) => {
+                let what = format!("{}: {what}", layout::OPS);
+                Ok(Some(damage(id.as_str(), what, Mend::Recompute)))
             }
-            None => memory.is_whole(path, entry.id),
+            Some(Fault::Misplaced(_)) | None => Ok(None),
         }
     }
-    history_of(repo, snapshot, memory, &mut found)?;
-    found.damages.extend(layout_audit::layouts(repo, snapshot)?);
-    // Whose a folder is can be told of these all the same.
-    let damaged = found.damages.iter();
-    let damaged =
-        damaged.filter(|one| !matches!(one.mend, Mend::Unsign | Mend::Rewrite | Mend::Move));
-    let damaged = damaged.map(Damage::name).collect();
-    found
-        .damages
-        .extend(layout_audit::doubles(snapshot, &damaged)?);
-    // A session that is going to be restored is one that a branch may be bound to.
-    let known: BTreeSet<String> = found.damages.iter().map(Damage::name).collect();
-    let before = memory.tip().cloned();
-    let before = before.and_then(|tip| Snapshot::at(repo, tip, "known").ok());
-    found.damages.extend(layout_audit::bindings(
-        repo,
-        snapshot,
-        &known,
-        before.as_ref(),
-    )?);
-    Ok(found)
-}
 
-/// What history did to the sessions, and what is wrong with the journal.
-fn history_of(
-    repo: &Repo,
-    snapshot: &Snapshot<'_>,
-    memory: &mut Memory,
-    found: &mut Found,
-) -> Result<()> {
-    let past = history::look(repo, snapshot, memory.tip())?;
-    memory.commits = past.commits;
-    memory.unread = past.unread;
-    found.oddities = past.oddities;
-    for lost in past.lost {
-        // What is wrong with it as it stands comes first.
-        if found.damages.iter().any(|one| one.session == lost.session) {
-            continue;
+    /// What is wrong with an archived session.
+    fn archived(&mut self, folder: Folder) -> Result<Option<Damage>> {
+        let (path, entry) = (folder.path.clone(), folder.entry.clone());
+        if self.memory.knows(&path, &entry.id) {
+            return Ok(None);
         }
-        let mut damage = damage(&lost.session, lost.what, Mend::Restore);
-        damage.since = Some(lost.since);
-        damage.missing = lost.records;
-        found.damages.push(damage);
+        let flaw = match check_archived(self.repo, self.snapshot, folder.clone())? {
+            Some(what) => Some((what, Mend::Restore)),
+            None => exact_files::archived(self.repo, self.snapshot, folder)?,
+        };
+        let Some((what, mend)) = flaw else {
+            self.memory.is_whole(path, entry.id);
+            return Ok(None);
+        };
+        let unread = unreadable::below(self.repo, &entry, Depth::Bytes);
+        Ok(Some(if unread.is_empty() {
+            damage(&path, what, mend)
+        } else {
+            unreadable(&path, unread)
+        }))
     }
-    for (place, what) in snapshot.log_faults(&[])? {
-        if found.damages.iter().all(|one| one.session != place) {
+
+    /// What history did to the sessions, and what is wrong with the journal.
+    fn history(&mut self, found: &mut Found) -> Result<()> {
+        let past = history::look(self.repo, self.snapshot, self.memory.tip())?;
+        self.memory.commits = past.commits;
+        self.memory.unread = past.unread;
+        found.oddities = past.oddities;
+        for lost in past.lost {
+            // What is wrong with it as it stands comes first.
+            if found.damages.iter().any(|one| one.session == lost.session) {
+                continue;
+            }
+            let mut damage = damage(&lost.session, lost.what, Mend::Restore);
+            damage.since = Some(lost.since);
+            damage.missing = lost.records;
+            found.damages.push(damage);
+        }
+        for (place, what) in self.snapshot.log_faults(&[])? {
+            if found.damages.iter().all(|one| one.session != place) {
+                found.damages.push(damage(&place, what, Mend::Restore));
+            }
+        }
+        for (place, count) in past.logs {
+            if found.damages.iter().any(|one| one.session == place) {
+                continue;
+            }
+            let what = match count {
+                1 => "a record has gone".to_owned(),
+                more => format!("{more} records have gone"),
+            };
             found.damages.push(damage(&place, what, Mend::Restore));
         }
+        Ok(())
     }
-    for (place, count) in past.logs {
-        if found.damages.iter().any(|one| one.session == place) {
-            continue;
-        }
-        let what = match count {
-            1 => "a record has gone".to_owned(),
-            more => format!("{more} records have gone"),
-        };
-        found.damages.push(damage(&place, what, Mend::Restore));
+
+    /// Folders that are one session, but for those that are damaged otherwise.
+    fn doubles(&self, found: &mut Found) -> Result<()> {
+        // Whose a folder is can be told of these all the same.
+        let tells = |one: &&Damage| matches!(one.mend, Mend::Unsign | Mend::Rewrite | Mend::Move);
+        let damaged = found.damages.iter().filter(|one| !tells(one));
+        let damaged = damaged.map(Damage::name).collect();
+        let doubles = layout_audit::doubles(self.snapshot, &damaged)?;
+        found.damages.extend(doubles);
+        Ok(())
     }
-    Ok(())
+
+    fn bindings(&self, found: &mut Found) -> Result<()> {
+        // A session that is going to be restored is one that a branch may be bound to.
+        let known: BTreeSet<String> = found.damages.iter().map(Damage::name).collect();
+        let before = self.memory.tip().cloned();
+        let before = before.and_then(|tip| Snapshot::at(self.repo, tip, "known").ok());
+        let bindings = layout_audit::bindings(self.repo, self.snapshot, &known, before.as_ref())?;
+        found.damages.extend(bindings);
+        Ok(())
+    }
 }
 
 pub(super) fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Damage {
@@ -486,74 +521,9 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
     // A copy belongs nowhere: a person says which of two it is before one is put into its place.
     let has_copies = damages.iter().any(|one| one.mend == Mend::Choose);
     for damage in damages {
-        if !damage.is_mendable() || has_copies && damage.mend == Mend::Move {
-            continue;
-        }
-        if damage.mend == Mend::Arrange {
-            edits.arrange(damage.session.clone());
-            continue;
-        }
-        if damage.mend == Mend::Mark {
-            let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
-            edits.set(layout::FORMAT_FILE, Entry::blob(blob));
-            continue;
-        }
-        if damage.mend == Mend::Index {
-            continue;
-        }
-        if damage.mend == Mend::PutBack && !damage.unread.iter().all(Unread::is_computed) {
-            return Err(unreadable::lost(&[damage]));
-        }
-        if damage.session == layout::SESSIONS {
-            match last_folder(repo, snapshot, layout::SESSIONS)? {
-                Some(tree) => edits.set(layout::SESSIONS, Entry::tree(tree)),
-                None => edits.remove(layout::SESSIONS),
-            }
-            continue;
-        }
-        if damage.session.starts_with(&format!("{}/", layout::ARCHIVE)) {
-            if !mend_archived(repo, snapshot, damage, &mut edits)? {
-                left.push(damage.session.clone());
-            }
-            continue;
-        }
-        if damage.session.ends_with(&format!("/{}", layout::OPS)) {
-            let tree = snapshot.log_mended(&damage.session)?;
-            edits.set(damage.session.clone(), Entry::tree(tree));
-            continue;
-        }
-        let id = SessionId::parse(&damage.session)?;
-        let folder =
-            fanout::entry_at(repo, snapshot.tree(), &layout::session(&id))?.map(|entry| entry.id);
-        match (&damage.mend, folder) {
-            (Mend::Unsign, Some(folder)) => {
-                let signed = damage.unsigned.iter();
-                let files = signed.map(|operation| (format!("{operation}{SUFFIX}"), None));
-                let tree = ops::edited(repo, &folder, &files.collect())?;
-                edits.replace_session(&id, Some(recompute(repo, &id, &tree)?));
-            }
-            (Mend::PutBack, Some(folder)) => {
-                edits.replace_session(&id, Some(recompute(repo, &id, &folder)?));
-            }
-            (Mend::Recompute | Mend::Rewrite, Some(folder)) => {
-                // What cannot be computed after all is taken from history: one session never keeps the
-                // others from being mended.
-                let tree = match recompute(repo, &id, &folder) {
-                    Ok(tree) => Some(tree),
-                    Err(_) => restored(repo, snapshot, &id, &Records::default())?,
-                };
-                edits.replace_session(&id, tree);
-            }
-            (_, Some(_)) if !damage.missing.is_empty() => {
-                let whole = history(repo, snapshot, &id, &damage.missing)?.whole;
-                if let (Some(session), Some(whole)) = (snapshot.session(&id)?, whole) {
-                    edits.reunite(repo, &session, &whole, &damage.missing)?;
-                }
-            }
-            (_, there) => match (restored(repo, snapshot, &id, &damage.missing)?, there) {
-                (None, None) => left.push(damage.session.clone()),
-                (whole, _) => edits.replace_session(&id, whole),
-            },
+        let waits = has_copies && damage.mend == Mend::Move;
+        if damage.is_mendable() && !waits && !mend_one(repo, snapshot, damage, &mut edits)? {
+            left.push(damage.session.clone());
         }
     }
     // After the sessions: one that comes back may be bound.
@@ -562,23 +532,106 @@ pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> R
         index_anew(repo, snapshot, damages, &mut edits)?;
     }
     if edits.is_empty() {
-        if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
-            return Err(layout_audit::not_mended(snapshot, damage));
-        }
-        let first = damages.first();
-        let what = first.map(|one| format!("{}: {}", one.session, one.what));
-        return Err(Failure::internal(
-            Code::RecordDamaged,
-            format!(
-                "{}; history has no whole copy to take it from",
-                what.unwrap_or_default()
-            ),
-        )
-        .help("git fsck  (and put back what is missing from another clone or a backup)"));
+        return Err(nothing_mends(snapshot, damages));
     }
     no_loss::require_no_loss(repo, snapshot, &edits)
         .map_err(|failure| set_back(store.branch(), damages, failure))?;
     Ok(Mending { edits, left })
+}
+
+/// Adds the edits that mend one damage; false where nothing does.
+fn mend_one(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    damage: &Damage,
+    edits: &mut Edits,
+) -> Result<bool> {
+    let place = damage.session.as_str();
+    match damage.mend {
+        Mend::Arrange => edits.arrange(place.to_owned()),
+        Mend::Mark => {
+            let blob = repo.write_blob(format!("{FORMAT}\n").as_bytes())?;
+            edits.set(layout::FORMAT_FILE, Entry::blob(blob));
+        }
+        // The index is made anew behind everything else.
+        Mend::Index => {}
+        Mend::PutBack if !damage.unread.iter().all(Unread::is_computed) => {
+            return Err(unreadable::lost(&[damage]));
+        }
+        _ if place == layout::SESSIONS => match last_folder(repo, snapshot, place)? {
+            Some(tree) => edits.set(place, Entry::tree(tree)),
+            None => edits.remove(place),
+        },
+        _ if place.starts_with(&format!("{}/", layout::ARCHIVE)) => {
+            return mend_archived(repo, snapshot, damage, edits);
+        }
+        _ if place.ends_with(&format!("/{}", layout::OPS)) => {
+            let tree = snapshot.log_mended(place)?;
+            edits.set(place, Entry::tree(tree));
+        }
+        _ => return mend_session(repo, snapshot, damage, edits),
+    }
+    Ok(true)
+}
+
+/// Adds the edits that mend an active session; false where nothing does.
+fn mend_session(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    damage: &Damage,
+    edits: &mut Edits,
+) -> Result<bool> {
+    let id = SessionId::parse(&damage.session)?;
+    let folder =
+        fanout::entry_at(repo, snapshot.tree(), &layout::session(&id))?.map(|entry| entry.id);
+    match (&damage.mend, folder) {
+        (Mend::Unsign, Some(folder)) => {
+            let signed = damage.unsigned.iter();
+            let files = signed.map(|operation| (format!("{operation}{SUFFIX}"), None));
+            let tree = ops::edited(repo, &folder, &files.collect())?;
+            edits.replace_session(&id, Some(recompute(repo, &id, &tree)?));
+        }
+        (Mend::PutBack, Some(folder)) => {
+            edits.replace_session(&id, Some(recompute(repo, &id, &folder)?));
+        }
+        (Mend::Recompute | Mend::Rewrite, Some(folder)) => {
+            // What cannot be computed after all is taken from history: one session never keeps the
+            // others from being mended.
+            let tree = match recompute(repo, &id, &folder) {
+                Ok(tree) => Some(tree),
+                Err(_) => restored(repo, snapshot, &id, &Records::default())?,
+            };
+            edits.replace_session(&id, tree);
+        }
+        (_, Some(_)) if !damage.missing.is_empty() => {
+            let whole = history(repo, snapshot, &id, &damage.missing)?.whole;
+            if let (Some(session), Some(whole)) = (snapshot.session(&id)?, whole) {
+                edits.reunite(repo, &session, &whole, &damage.missing)?;
+            }
+        }
+        (_, there) => match (restored(repo, snapshot, &id, &damage.missing)?, there) {
+            (None, None) => return Ok(false),
+            (whole, _) => edits.replace_session(&id, whole),
+        },
+    }
+    Ok(true)
+}
+
+/// Why there is nothing to write.
+fn nothing_mends(snapshot: &Snapshot<'_>, damages: &[Damage]) -> Failure {
+    if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
+        return layout_audit::not_mended(snapshot, damage);
+    }
+    let first = damages.first();
+    let what = first.map(|one| format!("{}: {}", one.session, one.what));
+    Failure::internal(
+        Code::RecordDamaged,
+        format!(
+            "{}; history has no whole copy to take it from",
+            what.unwrap_or_default()
+        ),
+    )
+    .help("git fsck  (and put back what is missing from another clone or a backup)")
 }
 
 /// Adds the edits that mend an archived session; false where nothing does.

@@ -86,33 +86,13 @@ pub(super) fn merge_trees(
     if ours == theirs {
         return Ok(merged);
     }
-    let sides = [ours, theirs];
-    let listed = [
-        session_folders(repo, ours, theirs)?,
-        session_folders(repo, theirs, ours)?,
-    ];
+    let meeting = Meeting {
+        repo,
+        base,
+        sides: [ours, theirs],
+    };
     let mut edits = Edits::default();
-    let mut groups: BTreeMap<String, Vec<Item>> = BTreeMap::new();
-    for side in SIDES {
-        for (path, (name, tree)) in &listed[side] {
-            if listed[1 - side]
-                .get(path)
-                .is_some_and(|(_, other)| other == tree)
-            {
-                continue;
-            }
-            let state = read_state(repo, path, tree)?;
-            let before = fanout::entry_at(repo, base, path)?;
-            groups.entry(state.uid.clone()).or_default().push(Item {
-                side,
-                path: path.clone(),
-                name: name.clone(),
-                tree: tree.clone(),
-                state,
-                unchanged: before.is_some_and(|entry| entry.id == *tree),
-            });
-        }
-    }
+    let groups = meeting.differing()?;
     let names = names(&groups);
     let mut final_names: [BTreeMap<SessionId, SessionId>; 2] = Default::default();
     let mut placed = BTreeMap::new();
@@ -122,32 +102,14 @@ pub(super) fn merge_trees(
         for item in items {
             final_names[item.side].insert(item.name.clone(), name.clone());
             edits.remove(item.path.clone());
-            if item.name != *name && item.side == 0 {
-                merged.renamed.push(Renamed {
-                    from: item.name.clone(),
-                    to: name.clone(),
-                    title: item.state.title.clone(),
-                });
-            }
         }
-        if let Some((from, item)) = items
-            .iter()
-            .find(|item| item.side == 1 && item.name != *name)
-            .map(|item| (item.name.clone(), item))
-            && !merged.renamed.iter().any(|one| one.to == *name)
-        {
-            merged.renamed.push(Renamed {
-                from,
-                to: name.clone(),
-                title: item.state.title.clone(),
-            });
-        }
+        add_renames(items, name, &mut merged.renamed);
         let (path, tree, state) = settle(repo, base, name, items, anew)?;
-        if SIDES.iter().all(|side| {
-            items
-                .iter()
-                .any(|item| item.side == *side && !item.unchanged)
-        }) {
+        let has_changed = |side: &usize| {
+            let mut items = items.iter();
+            items.any(|item| item.side == *side && !item.unchanged)
+        };
+        if SIDES.iter().all(has_changed) {
             merged.sessions.push(MergedSession {
                 session: name.clone(),
                 conflicts: state.open_conflicts(),
@@ -160,33 +122,102 @@ pub(super) fn merge_trees(
     for (path, entry) in placed {
         edits.set(path, entry);
     }
-    let mut records: BTreeMap<String, BTreeMap<String, Option<Entry>>> = BTreeMap::new();
-    merged.shared = index(repo, sides, &final_names, &settled, &mut edits)?;
-    for (path, values) in others(repo, base, sides)? {
-        let entry = choose(&path, values).map(Entry::blob);
-        match (layout::record(&path), entry) {
-            (Some((folder, name)), entry) => {
-                let files = records.entry(folder).or_default();
-                files.insert(name.to_owned(), entry);
-            }
-            (None, Some(entry)) => edits.set(path, entry),
-            (None, None) => edits.remove(path),
-        }
-    }
-    for (folder, files) in records {
-        let known = fanout::entry_at(repo, ours, &folder)?;
-        let known = known.filter(|known| known.kind == EntryKind::Tree);
-        let tree = ops::edit(repo, known.as_ref().map(|known| &known.id), &files)?;
-        edits.set(folder, Entry::tree(tree));
-    }
-    // One side may have laid out what the other has not touched since it grew.
-    for (fanout, _) in fanout::all(repo, ours)? {
-        if repo.entry_at(ours, &fanout)? != repo.entry_at(theirs, &fanout)? {
-            edits.arrange(fanout);
-        }
-    }
+    merged.shared = index(repo, meeting.sides, &final_names, &settled, &mut edits)?;
+    meeting.merge_others(&mut edits)?;
+    meeting.arrange(&mut edits)?;
     merged.tree = fanout::edit(repo, Some(ours), &edits)?;
     Ok(merged)
+}
+
+/// Two trees, and the one that they parted from.
+struct Meeting<'m> {
+    repo: &'m Repo,
+    base: &'m Oid,
+    sides: [&'m Oid; 2],
+}
+
+impl Meeting<'_> {
+    /// The folders of sessions that the other side has not like that, by the uid of the session.
+    fn differing(&self) -> Result<BTreeMap<String, Vec<Item>>> {
+        let [ours, theirs] = self.sides;
+        let listed = [
+            session_folders(self.repo, ours, theirs)?,
+            session_folders(self.repo, theirs, ours)?,
+        ];
+        let mut groups: BTreeMap<String, Vec<Item>> = BTreeMap::new();
+        for side in SIDES {
+            for (path, (name, tree)) in &listed[side] {
+                let there = listed[1 - side].get(path);
+                if there.is_some_and(|(_, other)| other == tree) {
+                    continue;
+                }
+                let state = read_state(self.repo, path, tree)?;
+                let before = fanout::entry_at(self.repo, self.base, path)?;
+                groups.entry(state.uid.clone()).or_default().push(Item {
+                    side,
+                    path: path.clone(),
+                    name: name.clone(),
+                    tree: tree.clone(),
+                    state,
+                    unchanged: before.is_some_and(|entry| entry.id == *tree),
+                });
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Takes from each side what is no session; records are put together folder by folder.
+    fn merge_others(&self, edits: &mut Edits) -> Result<()> {
+        let mut records: BTreeMap<String, BTreeMap<String, Option<Entry>>> = BTreeMap::new();
+        for (path, values) in others(self.repo, self.base, self.sides)? {
+            let entry = choose(&path, values).map(Entry::blob);
+            match (layout::record(&path), entry) {
+                (Some((folder, name)), entry) => {
+                    let files = records.entry(folder).or_default();
+                    files.insert(name.to_owned(), entry);
+                }
+                (None, Some(entry)) => edits.set(path, entry),
+                (None, None) => edits.remove(path),
+            }
+        }
+        for (folder, files) in records {
+            let known = fanout::entry_at(self.repo, self.sides[0], &folder)?;
+            let known = known.filter(|known| known.kind == EntryKind::Tree);
+            let tree = ops::edit(self.repo, known.as_ref().map(|known| &known.id), &files)?;
+            edits.set(folder, Entry::tree(tree));
+        }
+        Ok(())
+    }
+
+    /// One side may have laid out what the other has not touched since it grew.
+    fn arrange(&self, edits: &mut Edits) -> Result<()> {
+        let [ours, theirs] = self.sides;
+        for (fanout, _) in fanout::all(self.repo, ours)? {
+            if self.repo.entry_at(ours, &fanout)? != self.repo.entry_at(theirs, &fanout)? {
+                edits.arrange(fanout);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Says which names a session had before: those on our side, and one of theirs where nobody has said it yet.
+fn add_renames(items: &[Item], name: &SessionId, known: &mut Vec<Renamed>) {
+    let renamed = |item: &Item| Renamed {
+        from: item.name.clone(),
+        to: name.clone(),
+        title: item.state.title.clone(),
+    };
+    let of = |side: usize| {
+        let others = items.iter().filter(|item| item.name != *name);
+        others.filter(move |item| item.side == side)
+    };
+    known.extend(of(0).map(renamed));
+    if let Some(item) = of(1).next()
+        && known.iter().all(|one| one.to != *name)
+    {
+        known.push(renamed(item));
+    }
 }
 
 /// The folder of one session, and where it belongs.

@@ -184,40 +184,50 @@ impl Store<'_> {
         let there = Snapshot::at(repo, theirs.clone(), label)?;
         let done = |met, tip: &Oid| Meeting::of(met, tip.clone());
         if let Some(tip) = self.cleared(identity, ours, theirs)? {
-            let left = LeftBehind {
-                tip: ours.clone(),
-                kept: None,
-            };
             // What else came is brought together with what is left of ours.
             let mut meeting = if repo.is_ancestor(theirs, &tip)? {
                 done(Met::Replayed, &tip)
             } else {
                 self.brought_together(identity, (&tip, theirs), label, linear)?
             };
-            meeting.left_behind = Some(left);
+            meeting.left_behind = Some(LeftBehind {
+                tip: ours.clone(),
+                kept: None,
+            });
             return Ok(meeting);
         }
         if repo.is_ancestor(theirs, ours)? {
             // A merge that was made before merges were unwanted is made linear now.
             return if linear == Linear::OursOnTop && self.has_merges(ours, theirs)? {
-                Ok(done(
-                    Met::Replayed,
-                    &self.replayed(identity, ours, theirs, false)?,
-                ))
+                let tip = self.replayed(identity, ours, theirs, false)?;
+                Ok(done(Met::Replayed, &tip))
             } else {
                 Ok(done(Met::Nothing, ours))
             };
         }
         let here = Snapshot::at(repo, ours.clone(), &self.branch)?;
-        if repo.is_ancestor(ours, theirs)? {
-            names::require_none_new(repo, Some(ours), theirs, label)?;
-            let taken_away = self.taken_away(ours, theirs)?;
-            return if taken_away.is_empty() {
-                Ok(done(Met::Forward, theirs))
-            } else {
-                self.bring_back(identity, (&here, &there), taken_away, label)
-            };
+        if !repo.is_ancestor(ours, theirs)? {
+            return self.merged(identity, (&here, &there), label, linear);
         }
+        names::require_none_new(repo, Some(ours), theirs, label)?;
+        let taken_away = self.taken_away(ours, theirs)?;
+        if taken_away.is_empty() {
+            Ok(done(Met::Forward, theirs))
+        } else {
+            self.bring_back(identity, (&here, &there), taken_away, label)
+        }
+    }
+
+    /// Two tips of which none comes from the other.
+    fn merged(
+        &self,
+        identity: &Identity,
+        (here, there): (&Snapshot<'_>, &Snapshot<'_>),
+        label: &str,
+        linear: Linear,
+    ) -> Result<Meeting> {
+        let repo = self.repo;
+        let (ours, theirs) = (here.commit(), there.commit());
         let base = repo
             .merge_base(ours, theirs)?
             .ok_or_else(|| self.no_base(label))?;
@@ -229,11 +239,11 @@ impl Store<'_> {
         let merged = merge_trees(repo, &base, here.tree(), there.tree(), anew).map_err(|why| {
             // Records that cannot be read are theirs, not this clone's to repair.
             let sides = Sides {
-                ours: Some(&here),
+                ours: Some(here),
                 base: parted.as_ref(),
-                theirs: &there,
+                theirs: there,
             };
-            match incoming::judge(sides, &there) {
+            match incoming::judge(sides, there) {
                 Ok(judged) if !judged.damaged.is_empty() && taken_away.is_empty() => {
                     incoming::refused((label, &self.branch), theirs, &judged.damaged)
                 }
