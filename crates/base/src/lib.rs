@@ -47,10 +47,69 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
+/// Whether somebody who reads a text sees anything: blanks, control characters and characters without a shape say
+/// nothing.
+pub fn says_something(text: &str) -> bool {
+    let is_unseen = |c: char| {
+        matches!(
+            c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+    };
+    let mut escaped = text.split('\u{1b}');
+    let plain = escaped.next().into_iter();
+    // Of an escape that sets colours only what follows it can be seen.
+    let behind = escaped.map(|part| match part.strip_prefix('[') {
+        Some(rest) => rest
+            .trim_start_matches(|c: char| c.is_ascii_digit() || c == ';')
+            .get(1..),
+        None => Some(part),
+    });
+    let mut seen = plain.chain(behind.flatten()).flat_map(str::chars);
+    seen.any(|c| !c.is_whitespace() && !c.is_control() && !is_unseen(c))
+}
+
 /// The candidate that looks most like `word`, if one is close enough to be what was meant.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     similar::get_close_matches(word, &candidates, 1, 0.6)
         .first()
         .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_something;
+
+    #[test]
+    fn what_nobody_sees_says_nothing() {
+        for nothing in [
+            "",
+            " \n\t",
+            "\u{200b}",
+            "\u{2060}\u{feff}",
+            "\u{1b}[31m",
+            "\u{1b}[0;1m \u{202e}",
+            "\u{3164}",
+        ] {
+            assert!(!says_something(nothing), "{nothing:?}");
+        }
+        for something in [
+            "x",
+            "\u{200b}x",
+            "\u{1b}[31mred",
+            "\u{7406}",
+            "-",
+            "\u{1f600}",
+        ] {
+            assert!(says_something(something), "{something:?}");
+        }
+    }
 }

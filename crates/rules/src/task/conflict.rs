@@ -92,7 +92,7 @@ pub fn conflicts(file: &TaskFile) -> Vec<Conflict> {
 
 fn domains<'f>(file: &'f TaskFile, places: &[usize]) -> BTreeSet<&'f str> {
     let nodes = places.iter().filter_map(|at| file.nodes.get(*at));
-    nodes.filter_map(Node::domain).collect()
+    nodes.filter_map(|node| file.domain_of(node)).collect()
 }
 
 fn ids(file: &TaskFile, places: &[usize]) -> Vec<TaskId> {
@@ -131,19 +131,44 @@ fn cycles(file: &TaskFile) -> Vec<Conflict> {
     rings.map(made).collect()
 }
 
-/// The tasks with a domain that change each file, where those are of several domains.
+/// The path that a task may change: the folder where it names a folder or a pattern, without case, because some file
+/// systems know none. Empty: anything.
+fn reach(path: &str) -> String {
+    let plain = path.find(['*', '?', '[']);
+    let plain = plain.map_or(path, |at| {
+        let folder = path[..at].rfind('/');
+        &path[..folder.unwrap_or(0)]
+    });
+    plain.trim_end_matches('/').to_lowercase()
+}
+
+/// A path and all above it, the whole repository among them.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    let folders = path.rmatch_indices('/').map(|(at, _)| &path[..at]);
+    let whole = (!path.is_empty()).then_some("");
+    [path].into_iter().chain(folders).chain(whole)
+}
+
+/// The tasks with a domain that may change each path, where those are of several domains.
 fn by_path(file: &TaskFile) -> BTreeMap<&str, Vec<usize>> {
-    let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut reached: HashMap<String, (&str, Vec<usize>)> = HashMap::new();
     let nodes = file.nodes.iter().enumerate();
-    for (at, node) in nodes.filter(|(_, node)| node.domain().is_some()) {
+    for (at, node) in nodes.filter(|(_, node)| file.domain_of(node).is_some()) {
         for path in node.own_files() {
-            let touching = found.entry(path).or_default();
-            if touching.last() != Some(&at) {
-                touching.push(at);
-            }
+            let (_, places) = reached.entry(reach(path)).or_insert((path, Vec::new()));
+            places.push(at);
         }
     }
-    found.retain(|_, places| domains(file, places).len() > 1);
+    let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (key, (path, _)) in &reached {
+        let all = above(key).filter_map(|above| reached.get(above));
+        let mut places: Vec<usize> = all.flat_map(|(_, places)| places).copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        if domains(file, &places).len() > 1 {
+            found.insert(path, places);
+        }
+    }
     found
 }
 
@@ -162,7 +187,7 @@ fn files<'f>(file: &'f TaskFile, by_path: &BTreeMap<&'f str, Vec<usize>>) -> Vec
         for (later, at) in places.iter().enumerate() {
             for other in &places[..later] {
                 let [a, b] = [&file.nodes[*other], &file.nodes[*at]];
-                if a.domain() != b.domain() && !is_ordered(*other, *at) {
+                if file.domain_of(a) != file.domain_of(b) && !is_ordered(*other, *at) {
                     let accepted = accepted(a, b, path);
                     pairs.entry((*other, *at, accepted)).or_default().push(path);
                 }
@@ -218,7 +243,12 @@ fn lead(one: &Node, other: &Node) -> Hint {
 fn strategies(file: &TaskFile, by_path: &BTreeMap<&str, Vec<usize>>) -> Vec<Conflict> {
     let at_risk = |at: &usize, path: &str| {
         let node = &file.nodes[*at];
-        node.risk(path).is_some_and(|risk| risk > Risk::Low)
+        let wanted = reach(path);
+        let mut own = node.own_files().filter(|own| {
+            let own = reach(own);
+            above(&wanted).any(|above| above == own)
+        });
+        own.any(|own| node.risk(own).is_some_and(|risk| risk > Risk::Low))
     };
     let mut found = Vec::new();
     for (path, places) in by_path {
@@ -267,6 +297,7 @@ mod tests {
         let none: [&str; 0] = [];
         for (from, to) in [
             ("\"ui\"", "\"auth\""),
+            // The list says nowhere whose numbers these are.
             (",\"domain\":\"ui\"", ""),
             (
                 "[\"a.rs\",\"b.rs\"]",
@@ -293,6 +324,37 @@ mod tests {
             said(&[&more, &accepted])[0],
             "high file_conflict holds TASK-001,TASK-101 b.rs"
         );
+    }
+
+    #[test]
+    fn a_folder_a_pattern_and_another_case_hide_no_conflict() {
+        let of = |path: &str| said(&[&A.replace("a.rs", "src/a.rs"), &B.replace("\"a.rs\"", path)]);
+        for wide in [
+            "src", "src/", "src/**", "src/*.rs", "*.rs", "SRC", "src/A.rs",
+        ] {
+            let found = of(&format!("\"{wide}\""));
+            assert!(
+                found
+                    .iter()
+                    .any(|one| one.starts_with("high file_conflict holds TASK-001,TASK-101")),
+                "{wide}: {found:?}"
+            );
+        }
+        for narrow in ["src2", "src/a", "sr", "src/b.rs"] {
+            assert!(of(&format!("\"{narrow}\"")).is_empty(), "{narrow}");
+        }
+    }
+
+    #[test]
+    fn who_takes_the_domain_off_a_task_takes_it_out_of_no_conflict() {
+        let ui = r#"{"domain":"ui","from":101,"to":200}"#;
+        let bare = B.replace(",\"domain\":\"ui\"", "");
+        assert_eq!(
+            said(&[ui, A, &bare]),
+            ["high file_conflict holds TASK-001,TASK-101 a.rs"]
+        );
+        let elsewhere = bare.replace("TASK-101", "TASK-301");
+        assert!(said(&[ui, A, &elsewhere]).is_empty());
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Which changes some command could have written, given the records that their writer had. Plain git can push any record:
 //! one that no command writes changes nothing. It must not know what the change would do.
 
-use super::Folding;
+use super::{Field, Folding, Member};
 use crate::issue::Status;
 use crate::issue::event::{Change, IssueEvent};
 use crate::lease::Claim;
 use loopx_base::id::OpId;
+use loopx_base::says_something;
 
 impl Folding<'_> {
     /// Whether some command could have written this change in the record at this place.
@@ -27,10 +28,26 @@ impl Folding<'_> {
         }
         if status.is_final() {
             let reason = self.ops[at].reason.as_deref();
-            return reason.is_some_and(|reason| !reason.trim().is_empty());
+            let is_earned = status != Status::Resolved || !self.knew_open_criterion(at);
+            return is_earned && reason.is_some_and(says_something);
         }
         let begins = |change: &Change| matches!(change, Change::Session(_));
         status != Status::InProgress || event.changes().iter().any(begins)
+    }
+
+    /// Whether a criterion was open for all that the writer of a record knew.
+    fn knew_open_criterion(&self, at: usize) -> bool {
+        self.members.iter().any(|(member, put)| {
+            let Member::Criterion(text) = member else {
+                return false;
+            };
+            let ticks = self.fields.get(&Field::Tick(text.clone()));
+            let mut ticks = ticks.into_iter().flatten();
+            put.iter().any(|put| self.cause.saw(at, *put))
+                && ticks.all(|(tick, change)| {
+                    self.cause.saw(at, *tick) && !matches!(change, Change::Tick(_))
+                })
+        })
     }
 
     fn knew_solution(&self, at: usize, solution: &OpId) -> bool {

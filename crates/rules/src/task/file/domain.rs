@@ -169,6 +169,20 @@ impl TaskFile {
         self.domains.iter().find(|one| one.is_called(name))
     }
 
+    /// The domain that a task is of: the one that it names, or whose numbers its id has.
+    pub fn domain_of<'f>(&'f self, node: &'f Node) -> Option<&'f str> {
+        if let Some(name) = node.domain() {
+            return Some(
+                self.domain(name)
+                    .map_or(name, |domain| domain.name.as_str()),
+            );
+        }
+        let number = given(&node.id)?;
+        let mut all = self.domains.iter();
+        all.find(|domain| domain.holds(number))
+            .map(|domain| domain.name.as_str())
+    }
+
     /// What is wrong with the domain of a task.
     pub fn misplaced<'f>(&'f self, node: &'f Node) -> Option<Misplaced<'f>> {
         let name = node.domain()?;
