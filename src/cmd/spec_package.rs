@@ -150,7 +150,8 @@ fn check(
         counted(warnings, "warning")
     ));
     let is_refused = errors > 0 || strict && warnings > 0;
-    if !is_refused {
+    // The session that writes a package has a closed delta: another one takes it.
+    if !is_refused && matches!(place, Place::Folder(_)) {
         ui.hint(command!("spec package apply{}", place.words()));
     }
     ui.json(

@@ -79,11 +79,14 @@ pub(crate) fn check(place: &Place, open: impl Fn() -> Result<Context>) -> Result
 /// The figures of the package of the session that is meant, by the dimensions of the rubric: those that can be computed,
 /// and what the readiness report says of the depth.
 pub(crate) fn figures(ctx: &Context) -> Result<BTreeMap<String, Points>> {
-    let (sources, _) = rules::gather(of_session(ctx, &Place::Meant)?);
+    let (sources, mut findings) = rules::gather(of_session(ctx, &Place::Meant)?);
     if sources.is_empty() {
         return Err(nothing_there(&Place::Meant));
     }
-    let figures = rules::quality(&rules::read(sources)).dimensions.into_iter();
+    let package = rules::read(sources);
+    findings.extend(rules::check(&package));
+    refuse_errors(&findings, "has figures", || command!("spec package check"))?;
+    let figures = rules::quality(&package).dimensions.into_iter();
     let known = figures.filter_map(|(name, figure)| Some((name, Points::whole(figure?))));
     Ok(known.collect())
 }
@@ -100,7 +103,8 @@ fn nothing_there(place: &Place) -> Failure {
         Place::Folder(_) => format!("{at} none of {names}"),
         Place::Meant | Place::Session(_) => format!("{at} any of {names}"),
     };
-    Failure::not_found(Code::PackageMissing, at).help(command!("pipeline start spec-only"))
+    Failure::not_found(Code::PackageMissing, at)
+        .help(command!("spec package template product-brief"))
 }
 
 fn text(label: &str, bytes: Vec<u8>) -> Result<Source> {
@@ -128,7 +132,9 @@ fn of_folder(dir: &Path) -> Result<Vec<Source>> {
         .iter()
         .filter(|name| Document::of_path(name).is_some())
     {
-        let path = dir.join(name);
+        let path = files::inside(dir, name).map_err(|failure| {
+            failure.help("put what the link leads to into the folder in its place")
+        })?;
         if let Some(bytes) = files::read(&path, max)? {
             found.push(text(&path.to_string_lossy(), bytes)?);
         }
@@ -217,13 +223,13 @@ pub(crate) fn apply(ctx: &Context, request: &Apply, checked: &Checked) -> Result
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let state = load_active(&snapshot, &ctx.session_id_to_change(&snapshot)?)?.state;
-    refuse_errors(&checked.findings, || {
+    refuse_errors(&checked.findings, "can be applied", || {
         command!("spec package check{}", request.place.words())
     })?;
     let policy = ctx.policy(&state)?;
     let made = made(ctx, &state, &policy, &checked.package)?;
     let written = read_delta(made.text.as_bytes(), Artifact::SpecDelta.path());
-    refuse_errors(&written.findings, || {
+    refuse_errors(&written.findings, "can be applied", || {
         command!(
             "spec package apply{} --dry-run --json",
             request.place.words()
@@ -259,7 +265,8 @@ pub(crate) fn apply(ctx: &Context, request: &Apply, checked: &Checked) -> Result
     Ok(applied)
 }
 
-fn refuse_errors(findings: &[Finding], help: impl Fn() -> Hint) -> Result<()> {
+/// Refuses a package with an error; `what` is what it would have to be without.
+fn refuse_errors(findings: &[Finding], what: &str, help: impl Fn() -> Hint) -> Result<()> {
     if !has_errors(findings) {
         return Ok(());
     }
@@ -268,7 +275,7 @@ fn refuse_errors(findings: &[Finding], help: impl Fn() -> Hint) -> Result<()> {
         .filter(|one| one.severity == Severity::Error);
     let blockers: Vec<Blocker> = errors.map(super::spec::blocker).collect();
     let first = blockers.first().map_or("", |one| one.message.as_str());
-    let message = format!("the package cannot be applied as it stands: {first}");
+    let message = format!("only a package without an error {what}: {first}");
     Err(Failure::refused(Code::PackageInvalid, message)
         .help(help())
         .blockers(blockers))

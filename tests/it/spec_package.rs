@@ -487,6 +487,21 @@ fn a_package_of_folders_comes_to_what_its_documents_come_to() {
     assert_eq!(ids(&of_tasks), ["package_measure_missing"]);
 }
 
+#[test]
+fn no_link_leads_out_of_the_folder_of_a_package() {
+    let s = planned();
+    s.write("elsewhere.md", REQUIREMENTS);
+    let to = s.path().join("the package/requirements.md");
+    std::fs::remove_file(&to).expect("removed");
+    std::os::unix::fs::symlink("../elsewhere.md", &to).expect("a link");
+    let refused = s.error(1, &["spec", "package", "apply", "the package", "--replace"]);
+    assert_eq!(refused["code"], "symlink_refused");
+    assert!(
+        !s.read(".loopx/demo/change/spec-delta.md")
+            .contains("Idle timeout")
+    );
+}
+
 fn sorted(list: &Value) -> Vec<String> {
     let mut all: Vec<String> = (list.as_array().into_iter().flatten())
         .map(ToString::to_string)
@@ -532,6 +547,11 @@ fn the_figures_of_a_package_are_the_scores_of_its_gate() {
         let to = format!("tasks/DRAFT-002/{name}");
         s.loopx(&["put", &to, &format!("p/{name}")]).ok();
     }
+    let wrong = REQUIREMENTS.replace("Priority: must", "Priority: urgent");
+    s.write(".loopx/demo/tasks/DRAFT-002/requirements.md", wrong);
+    let refused = s.error(1, &decide);
+    assert_eq!(refused["code"], "package_invalid");
+    s.write(".loopx/demo/tasks/DRAFT-002/requirements.md", REQUIREMENTS);
     s.loopx(&["task", "done"]).ok();
     let checked = s.document(0, &["spec", "package", "check"]);
     assert_eq!(checked["quality"]["dimensions"]["traceability"], 88);

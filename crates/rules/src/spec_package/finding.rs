@@ -77,6 +77,18 @@ pub const FINDINGS: &[Known] = &[
         "name them as `dimensions` in the front matter of the product brief",
     ),
     Known::new(
+        "package_file_apart",
+        Known::WARNING,
+        "an item stands in a file that is named by another id",
+        "name the file by the id of its heading",
+    ),
+    Known::new(
+        "package_file_unread",
+        Known::WARNING,
+        "a file in the folder of a document is none of its items",
+        "name it by the id of its item, or move it away",
+    ),
+    Known::new(
         "package_front_matter_invalid",
         Known::ERROR,
         "a document has no front matter, or a field that cannot be read",

@@ -62,7 +62,8 @@ impl Document {
         }
         let mut beginnings = document.beginnings().iter();
         let is_item = beginnings.any(|beginning| name.starts_with(beginning));
-        is_item.then_some((document, Part::Item))
+        let part = if is_item { Part::Item } else { Part::Other };
+        Some((document, part))
     }
 
     /// How the ids begin of items that may have files of their own.
@@ -119,6 +120,8 @@ pub enum Part {
     Whole,
     /// One item: `requirements/REQ-001-idle-timeout.md`.
     Item,
+    /// A text in the folder of a document whose name says no item: nothing is read from it.
+    Other,
 }
 
 vocabulary!(
@@ -153,11 +156,21 @@ pub fn gather(files: impl IntoIterator<Item = Source>) -> (Sources, Vec<Finding>
                 }
                 None => drop(sources.whole.insert(document, source)),
             },
+            Some((document, Part::Other)) => {
+                findings.say("package_file_unread", &source.label, 0, unread(document));
+            }
             None => {}
         }
     }
     sources.items.sort_by(|a, b| a.1.label.cmp(&b.1.label));
     (sources, findings.0)
+}
+
+fn unread(document: Document) -> String {
+    match document.beginnings().first() {
+        Some(beginning) => format!("expected a name like `{beginning}001-NAME.md`"),
+        None => format!("expected {document} in one file"),
+    }
 }
 
 /// The documents that are there, and the items that have files of their own, by their labels.

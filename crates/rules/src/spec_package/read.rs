@@ -91,6 +91,20 @@ fn item(package: &mut Package, document: Document, source: &Source, findings: &m
         blocks: &blocks,
         findings,
     };
+    let name = label.rsplit('/').next().unwrap_or(label);
+    let is_of_name = |block: &Block| {
+        let id = Id::read(&block.title, document.beginnings());
+        id.is_none_or(|id| is_named(name, &id.id))
+    };
+    if let Some(other) = blocks
+        .iter()
+        .find(|one| one.level == deeper + 1 && !is_of_name(one))
+    {
+        let message = format!("`{}` stands in a file of another name", other.title);
+        reader
+            .findings
+            .say("package_file_apart", label, other.line, message);
+    }
     match document {
         Document::Requirements => {
             let domain = package.domain.clone().unwrap_or_default();
@@ -123,6 +137,12 @@ fn front(document: Document, label: &str, text: &str, findings: &mut Findings) -
         findings.say(FRONT, label, line, message);
     }
     front
+}
+
+/// Whether a file is named by an id: `REQ-001.md`, `REQ-001-idle.md`.
+fn is_named(name: &str, id: &str) -> bool {
+    let rest = name.strip_prefix(id);
+    rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
 }
 
 struct Reader<'r> {

@@ -202,8 +202,8 @@ fn a_path_says_which_part_of_which_document_it_has() {
             Some((Architecture, Part::Item)),
         ),
         ("epics/EPIC-001-end.md", Some((Epics, Part::Item))),
-        ("requirements/ADR-001.md", None),
-        ("requirements/notes.md", None),
+        ("requirements/ADR-001.md", Some((Requirements, Part::Other))),
+        ("requirements/req-001.md", Some((Requirements, Part::Other))),
         ("REQ-001-idle.md", None),
         ("index.md", None),
         ("requirements/REQ-001.txt", None),
@@ -280,7 +280,9 @@ fn an_item_without_its_heading_or_with_an_id_of_another_file_is_a_finding() {
         found,
         [
             ("package_id_invalid", "requirements/REQ-001.md"),
-            ("package_id_invalid", "requirements/REQ-002.md")
+            ("package_id_invalid", "requirements/REQ-002.md"),
+            ("package_file_apart", "requirements/REQ-003.md"),
+            ("package_file_apart", "requirements/REQ-004.md")
         ]
     );
     let found = check(&package);
@@ -288,5 +290,25 @@ fn an_item_without_its_heading_or_with_an_id_of_another_file_is_a_finding() {
     assert_eq!(
         repeated.map(|one| one.file.as_str()),
         Some("requirements/REQ-004.md")
+    );
+}
+
+#[test]
+fn a_file_beside_the_items_is_named_and_not_read() {
+    let (sources, found) = gather([
+        source("p/requirements/notes.md", "# REQ-009: Hidden\n"),
+        source("p/requirements/req-001.md", "# REQ-001: Hidden\n"),
+    ]);
+    assert!(sources.is_empty());
+    let found: Vec<_> = found
+        .iter()
+        .map(|one| (one.id, one.file.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("package_file_unread", "p/requirements/notes.md"),
+            ("package_file_unread", "p/requirements/req-001.md")
+        ]
     );
 }
