@@ -61,11 +61,12 @@ fn add(args: &AddArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "{session}: the point {name} is {commit}, stage {}",
         point.stage
     ));
-    let next = command!("point back {name}");
-    ui.hint(&next);
+    let back = command!("point back {name}");
+    let said = ui.command(&back);
+    ui.status(format!("to go back to it: {said}"));
     ui.json(
         "point add",
-        &json!({ "session": session, "point": point, "next_action": next }),
+        &json!({ "session": session, "point": point, "back": back }),
     );
     Ok(Exit::Done)
 }
@@ -107,9 +108,14 @@ fn back(args: BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if !went.undone.is_empty() {
         ui.status(format!("taken back: {}", went.undone.join(", ")));
     }
+    if went.changed {
+        ui.status("a hook committed something else than was there then");
+    }
     let forth = flow::forth(&went);
-    let said = ui.command(&forth);
-    ui.status(format!("to bring it back: {said}"));
+    if let Some(forth) = &forth {
+        let said = ui.command(forth);
+        ui.status(format!("to bring it back: {said}"));
+    }
     let mut body = json!(went);
     body["forth"] = json!(forth);
     ui.json("point back", &body);

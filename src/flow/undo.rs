@@ -38,6 +38,8 @@ pub(crate) enum Back {
     Only(String),
     /// To the moment after this operation: its id, its number, or the commit that made it.
     To(String),
+    /// The same, where the session has not come to another stage since.
+    Within(String),
 }
 
 /// One event that was taken back, or brought back.
@@ -109,6 +111,11 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
                     vec![one]
                 }
                 Back::To(point) => to(snapshot, session, operations, point)?,
+                Back::Within(point) => {
+                    let all = to(snapshot, session, operations, point)?;
+                    require_one_stage(point, &all)?;
+                    all
+                }
             };
             if let Some(other) = undone.iter().find(|op| !is_by(op, &me) && !has_reason) {
                 return Err(Failure::usage(
@@ -132,6 +139,26 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
             Ok((Word::Undone { undone: ids }, moved))
         },
     )
+}
+
+/// Refuses to take back, with other things, that the session came to another stage.
+fn require_one_stage(point: &str, undone: &[&Operation]) -> Result<()> {
+    let mut moved = undone.iter().map(|op| Moved::of(op));
+    let Some(moved) = moved.find(|moved| moved.moves_stage) else {
+        return Ok(());
+    };
+    let why = format!(
+        "the session came to another stage since then, by `{}` (@{})",
+        moved.event, moved.seq
+    );
+    Err(Failure::refused(Code::PointElsewhere, why).help(command!("undo --to {point}")))
+}
+
+/// Refuses edits of this worktree that no record has yet.
+pub(super) fn require_saved_here(ctx: &Context, state: &State) -> Result<()> {
+    let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.filter(WorkCopy::exists);
+    require_saved(ctx, copy.as_mut(), state, "undo")
+        .map_err(|failure| failure.help(command!("save")))
 }
 
 /// Refuses to an agent what undoes or brings back what only a person may say.

@@ -157,3 +157,148 @@ fn s37_a_point_of_one_clone_is_one_of_every_clone() {
     assert_eq!(listed["points"][0]["name"], "start");
     assert_eq!(listed["points"][0]["stage"], "build");
 }
+
+/// A point on a commit that has `cfg`, which a later commit takes away and git is told to ignore.
+fn behind_an_ignored_file() -> Sandbox {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    s.commit_file("cfg", "then\n", "Configure").ok();
+    s.loopx(&["point", "add", "before"]).ok();
+    s.git(&["rm", "--quiet", "cfg"]).ok();
+    s.commit_file(".gitignore", "cfg\n", "Ignore it").ok();
+    s
+}
+
+#[test]
+fn going_back_writes_over_nothing_that_git_ignores() {
+    let ways: [(&str, &str); 3] = [
+        ("cfg", "cfg stands where cfg comes"),
+        ("cfg/notes", "cfg/notes stands where cfg comes"),
+        ("cfg/.git/config", "cfg/.git/config stands where cfg comes"),
+    ];
+    for (path, why) in ways {
+        let s = behind_an_ignored_file();
+        s.write(path, "the only copy\n");
+        let before = head(&s);
+        let refused = refuses(&s, 1, "worktree_dirty", &["point", "back", "before"]);
+        assert!(refused.to_string().contains(why), "{refused}");
+        assert_eq!(s.read(path), "the only copy\n");
+        assert_eq!(head(&s), before);
+    }
+    let s = behind_an_ignored_file();
+    s.loopx(&["point", "back", "before"]).ok();
+    assert_eq!(s.read("cfg"), "then\n");
+}
+
+#[test]
+fn a_file_in_the_way_of_a_folder_is_not_written_over() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    s.commit_file("d/x", "then\n", "Folder").ok();
+    s.loopx(&["point", "add", "before"]).ok();
+    s.git(&["rm", "-r", "--quiet", "d"]).ok();
+    s.commit_file(".gitignore", "d\n", "Ignore it").ok();
+    s.write("d", "the only copy\n");
+    let refused = refuses(&s, 1, "worktree_dirty", &["point", "back", "before"]);
+    assert!(
+        refused.to_string().contains("d stands where d/x comes"),
+        "{refused}"
+    );
+    assert_eq!(s.read("d"), "the only copy\n");
+}
+
+#[test]
+fn a_note_that_only_looks_like_a_point_is_none_and_breaks_nothing() {
+    let s = gone_on();
+    let tree = s.git(&["rev-parse", "HEAD^{tree}"]).ok();
+    let known = s.loopx(&["point", "list", "--json"]).json();
+    let op = text(&known["points"][0]["op"]);
+    let forged = |name: &str, commit: &str, op: &str, stage: &str| {
+        let data = format!(r#"{{"op":"{op}","commit":"{commit}","stage":"{stage}"}}"#);
+        let args = [
+            "--type",
+            "rollback_point",
+            "--from",
+            "x",
+            "--ref",
+            name,
+            "--data",
+        ];
+        let note = [&["note"][..], &args, &[data.as_str(), "x"]].concat();
+        s.loopx(&note).ok();
+    };
+    forged("tree", tree.trim(), &op, "build");
+    let listed = s.loopx(&["point", "list", "--json"]).json();
+    assert_eq!(listed["points"][1]["here"], false);
+    refuses(&s, 1, "point_elsewhere", &["point", "back", "tree"]);
+    // It says that it is of the build, and is of the plan.
+    let log = s.loopx(&["log", "--json"]).json();
+    let ops = log["operations"].as_array().expect("operations");
+    let first = ops.iter().map(|one| text(&one["op"])).min_by_key(|op| {
+        ops.iter()
+            .find(|one| text(&one["op"]) == *op)
+            .and_then(|one| one["seq"].as_u64())
+    });
+    forged(
+        "liar",
+        head(&s).trim(),
+        &first.expect("an operation"),
+        "build",
+    );
+    let refused = refuses(&s, 1, "point_elsewhere", &["point", "back", "liar"]);
+    assert!(
+        refused.to_string().contains("another stage since then"),
+        "{refused}"
+    );
+    assert_eq!(s.loopx(&["status", "--json"]).json()["stage"], "build");
+}
+
+#[test]
+fn no_merge_ends_by_going_back() {
+    let s = gone_on();
+    s.git(&["branch", "side", "HEAD~1"]).ok();
+    s.git(&["switch", "--quiet", "side"]).ok();
+    s.git(&[
+        "commit",
+        "--quiet",
+        "--no-verify",
+        "--allow-empty",
+        "-m",
+        "Aside",
+    ])
+    .ok();
+    s.git(&["switch", "--quiet", "-"]).ok();
+    s.git(&["merge", "--quiet", "-s", "ours", "--no-commit", "side"])
+        .ok();
+    let refused = refuses(&s, 1, "worktree_dirty", &["point", "back", "before"]);
+    assert!(refused.to_string().contains("a merge"), "{refused}");
+    s.git(&["merge", "--abort"]).ok();
+    s.loopx(&["point", "back", "before"]).ok();
+}
+
+#[test]
+fn a_file_that_was_only_touched_holds_nobody() {
+    let s = gone_on();
+    let touched = s.git(&["ls-files", "code.txt"]).ok();
+    assert_eq!(touched, "code.txt\n");
+    let text = s.read("code.txt");
+    std::fs::remove_file(s.path().join("code.txt")).expect("removed");
+    s.write("code.txt", text);
+    s.loopx(&["point", "back", "before"]).ok();
+    assert_eq!(s.read("code.txt"), "one\n");
+}
+
+#[test]
+fn what_a_hook_refuses_leaves_the_code_as_it_was() {
+    let s = gone_on();
+    let hook = "#!/bin/sh\necho mine >code.txt\nexit 1\n";
+    s.write(".git/hooks/commit-msg", hook);
+    let path = s.path().join(".git/hooks/commit-msg");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("may run");
+    let (before, at) = (s.read("more.txt"), head(&s));
+    // Taken back and brought back: both stand in the log.
+    let refused = s.error(1, &["point", "back", "before"]);
+    assert_eq!(refused["code"], "point_not_committed");
+    assert_eq!((s.read("more.txt"), head(&s)), (before, at));
+    assert_eq!(s.git(&["status", "--porcelain", "-uno"]).ok(), "");
+    assert_eq!(statuses(&s)["A"], "completed");
+}

@@ -2,6 +2,8 @@
 //! is synced and merged as notes are, and no `undo` takes it away. Going back loses nothing: the code gets a new commit
 //! with the tree of then on top of what is there, and the session an undo, which `redo` takes back.
 
+mod tree;
+
 use super::bound_here::require_branch;
 use super::context::Context;
 use super::note::filter::Filter;
@@ -12,7 +14,6 @@ use super::undo::{self, Back};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, OpId, SessionId};
-use loopx_git::run::Run;
 use loopx_rules::note::{NoteKind, Said};
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
@@ -59,6 +60,8 @@ pub(crate) struct WentBack {
     pub from: Oid,
     /// The commit with the code of then; nothing where the code was the same.
     pub commit: Option<Oid>,
+    /// A hook committed something else than was there then.
+    pub changed: bool,
     /// What was taken back of the session, by word, the newest first.
     pub undone: Vec<String>,
 }
@@ -83,6 +86,7 @@ pub(crate) fn add(ctx: &Context, name: &str, reason: Option<&str>) -> Result<(Se
         )
         .help(command!("point list")));
     }
+    undo::require_saved_here(ctx, &state)?;
     let data = Data {
         op: state.last.clone(),
         commit: head.clone(),
@@ -118,25 +122,33 @@ pub(crate) fn back(
     require_way(&state, &point)?;
     let [from, to] = [&head, &point.commit].map(|commit| ctx.repo.commit_info(commit));
     let (from, to) = (from?.tree, to?.tree);
-    let told = match undo::undo(ctx, &Back::To(point.op.to_string()), reason, sign) {
+    tree::require_free(ctx, (&from, &to))?;
+    let back = Back::Within(point.op.to_string());
+    let told = match undo::undo(ctx, &back, reason, sign) {
         Ok(told) => told.moved,
         Err(failure) if failure.code == Code::NothingToUndo => Vec::new(),
+        Err(failure) if failure.code == Code::ReasonRequired => {
+            return Err(failure.help(command!("point back {name} --reason WHY")));
+        }
         Err(failure) => return Err(failure),
     };
     let undone: Vec<String> = told.iter().map(|one| one.event.clone()).collect();
     let commit = if from == to {
         None
     } else {
-        match commit(ctx, name, (&from, &to)) {
+        match tree::commit(ctx, name, (&from, &to)) {
             Ok(commit) => commit,
             Err(failure) => return Err(beside(ctx, failure, (redoable(&undone), sign))),
         }
     };
+    let tree = commit.as_ref().map(|commit| ctx.repo.commit_info(commit));
+    let tree = tree.transpose()?.map(|info| info.tree);
     let went = WentBack {
         session: state.id.clone(),
         point: name.to_owned(),
         from: head,
         commit,
+        changed: tree.is_some_and(|tree| tree != to),
         undone,
     };
     let text = format!("went back to {name}");
@@ -144,15 +156,15 @@ pub(crate) fn back(
     Ok(went)
 }
 
-/// What takes going back back.
-pub(crate) fn forth(went: &WentBack) -> Hint {
+/// What takes going back back; nothing where nothing changed.
+pub(crate) fn forth(went: &WentBack) -> Option<Hint> {
     let revert = went.commit.as_ref();
     let revert = revert.map(|commit| Hint::git(format!("revert --no-edit {}", commit.short())));
     match (revert, redoable(&went.undone)) {
-        (Some(revert), 0) => revert,
-        (Some(revert), count) => hint![&revert, ", then: ", command!("redo {count}")],
-        (None, 0) => command!("status"),
-        (None, count) => command!("redo {count}"),
+        (Some(revert), 0) => Some(revert),
+        (Some(revert), count) => Some(hint![&revert, ", then: ", command!("redo {count}")]),
+        (None, 0) => None,
+        (None, count) => Some(command!("redo {count}")),
     }
 }
 
@@ -178,7 +190,7 @@ fn standing(ctx: &Context) -> Result<(State, Oid)> {
             Code::WorktreeDirty,
             format!("{} is not committed, and a point is a commit", one.path),
         )
-        .help(Hint::git("commit"))),
+        .help(Hint::git("status"))),
     }
 }
 
@@ -205,35 +217,6 @@ fn require_way(state: &State, point: &Point) -> Result<()> {
         .help(Hint::git(format!("log {}", point.commit.short()))));
     }
     Ok(())
-}
-
-/// Commits the tree of then on top of what is there, made by git itself, so that its hooks judge it like every other.
-fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Result<Option<Oid>> {
-    let Some(top) = ctx.repo.work_dir() else {
-        return Ok(None);
-    };
-    let git = |words: &[&str]| Run::git(words).cwd(top).capture();
-    let refused = |why: &str| {
-        Failure::refused(
-            Code::PointNotCommitted,
-            format!("the code of {name} was not committed: {why}"),
-        )
-        .help(Hint::git("status"))
-    };
-    // Two trees and the index are compared: what stands in the way is refused, and nothing is written.
-    let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
-    if !read.ended.success() {
-        return Err(refused(&read.complaint()));
-    }
-    let subject = format!("Go back to {name}");
-    let trailer = format!("Loopx-Point: {name}");
-    let made = git(&["commit", "--quiet", "-m", &subject, "--trailer", &trailer])?;
-    if !made.ended.success() {
-        let why = made.complaint();
-        drop(git(&["read-tree", "-m", "-u", to.as_str(), from.as_str()])?);
-        return Err(refused(&why));
-    }
-    Ok(ctx.repo.head()?.commit)
 }
 
 /// The code could not go back: the session is as it was again.
@@ -284,11 +267,11 @@ fn point(ctx: &Context, head: Option<&Oid>, listed: Listed) -> Result<Option<Poi
         return Ok(None);
     };
     let repo = &ctx.repo;
-    let is_there = repo.contains(&commit)?;
     let (mut here, mut same) = (false, false);
-    if let Some(head) = head.filter(|_| is_there) {
+    // Anybody can write a note: what it names may be no commit.
+    if let (Some(head), Ok(then)) = (head, repo.commit_info(&commit)) {
         here = *head == commit || repo.is_ancestor(&commit, head)?;
-        same = repo.commit_info(head)?.tree == repo.commit_info(&commit)?.tree;
+        same = repo.commit_info(head)?.tree == then.tree;
     }
     Ok(Some(Point {
         name,

@@ -1,0 +1,112 @@
+//! The way of the code back to a point: what would be lost on it, and the commit with the tree of then. Git writes the
+//! files and makes the commit, so that its filters and hooks do what they do at every other commit.
+
+use super::super::context::Context;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::Hint;
+use loopx_base::id::Oid;
+use loopx_git::Repo;
+use loopx_git::run::{Captured, Run};
+use std::fs;
+use std::path::Path;
+
+/// Refuses a way on which something would be lost that git does not have: a merge that is under way, and what stands where
+/// a file of then comes. Git itself would write over what it was told to ignore.
+pub(super) fn require_free(ctx: &Context, (from, to): (&Oid, &Oid)) -> Result<()> {
+    let dirty = |why: String| {
+        Err(Failure::refused(Code::WorktreeDirty, why).help(Hint::git("status --ignored")))
+    };
+    if ctx.repo.is_sequencing()? {
+        return dirty("a merge, a rebase or the like is under way: end it first".to_owned());
+    }
+    let Some(top) = ctx.repo.work_dir() else {
+        return Ok(());
+    };
+    for change in ctx.repo.changes(Some(from), to)? {
+        if change.old.is_some() {
+            continue;
+        }
+        if let Some(lost) = in_the_way(&ctx.repo, top, from, &change.path)? {
+            return dirty(format!(
+                "{lost} stands where {} comes, and git does not have it: move it away",
+                change.path
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What stands in the working tree where a path comes that its tree does not have.
+fn in_the_way(repo: &Repo, top: &Path, tree: &Oid, path: &str) -> Result<Option<String>> {
+    let ends = path.match_indices('/').map(|(at, _)| at);
+    for end in ends.chain([path.len()]) {
+        let above = &path[..end];
+        let Ok(meta) = fs::symlink_metadata(top.join(above)) else {
+            return Ok(None);
+        };
+        if !meta.is_dir() {
+            let is_known = repo.entry_at(tree, above)?.is_some();
+            return Ok((!is_known).then(|| above.to_owned()));
+        }
+    }
+    unknown_below(repo, top, tree, path)
+}
+
+/// The first file below a folder that a tree does not have.
+fn unknown_below(repo: &Repo, top: &Path, tree: &Oid, folder: &str) -> Result<Option<String>> {
+    let unreadable = |error: std::io::Error| loopx_git::unwritable(&top.join(folder), &error);
+    for entry in fs::read_dir(top.join(folder)).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let found = if is_folder {
+            unknown_below(repo, top, tree, &path)?
+        } else {
+            let is_known = repo.entry_at(tree, &path)?.is_some();
+            (!is_known).then_some(path)
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Commits the tree of then on top of what is there.
+pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Result<Option<Oid>> {
+    let Some(top) = ctx.repo.work_dir() else {
+        return Ok(None);
+    };
+    let git = |words: &[&str]| Run::git(words).cwd(top).capture();
+    let refused = |said: &Captured| {
+        Failure::refused(
+            Code::PointNotCommitted,
+            format!("the code of {name} was not committed: {}", said.complaint()),
+        )
+        .help(Hint::git("status"))
+    };
+    let restored = || -> Result<()> {
+        if !git(&["read-tree", "-m", "-u", to.as_str(), from.as_str()])?
+            .ended
+            .success()
+        {
+            drop(git(&["read-tree", "--reset", "-u", from.as_str()])?);
+        }
+        Ok(())
+    };
+    // Times of files that were only touched say nothing of their content.
+    drop(git(&["update-index", "-q", "--refresh"])?);
+    let read = git(&["read-tree", "-m", "-u", from.as_str(), to.as_str()])?;
+    if !read.ended.success() {
+        restored()?;
+        return Err(refused(&read));
+    }
+    let subject = format!("Go back to {name}");
+    let trailer = format!("Loopx-Point: {name}");
+    let made = git(&["commit", "--quiet", "-m", &subject, "--trailer", &trailer])?;
+    if !made.ended.success() {
+        restored()?;
+        return Err(refused(&made));
+    }
+    Ok(ctx.repo.head()?.commit)
+}
