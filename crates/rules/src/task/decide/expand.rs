@@ -13,9 +13,10 @@ use super::judge::{Judged, counts, weakest};
 use super::values::{Decision, Verdict};
 use crate::session::{Stamped, State};
 use crate::task::node::{Edge, Node, NodeKind, TaskId, Verification};
+use crate::task::outputs::{FOLDER, folder};
 use crate::task::world::Condition;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many characters of a reason go into the texts of a repair.
 const REASON: usize = 500;
@@ -222,6 +223,7 @@ fn inserted(inner: &Node, prefix: &str, gate: &Node, words: &Words) -> Option<No
         skill.args = filled(&skill.args, words);
     }
     node.parent = inner.parent.as_ref().and_then(named);
+    with_own_folder(&mut node, inner, gate, &named);
     for edge in &mut node.depends_on {
         edge.on = named(&edge.on)?;
     }
@@ -248,6 +250,49 @@ fn inserted(inner: &Node, prefix: &str, gate: &Node, words: &Words) -> Option<No
         });
     }
     Some(node)
+}
+
+/// What it leaves lies in a folder of its own: what another attempt left shows nothing of this one. What it reads of a
+/// task beside it is that of the task that is inserted with it.
+fn with_own_folder(
+    node: &mut Node,
+    inner: &Node,
+    gate: &Node,
+    named: &impl Fn(&TaskId) -> Option<TaskId>,
+) {
+    let id = node.id.clone();
+    for path in &mut node.outputs {
+        if let Some((_, file)) = in_folder(path) {
+            *path = format!("{}/{file}", folder(&id));
+        }
+    }
+    let mut known = BTreeSet::new();
+    node.outputs.retain(|path| known.insert(path.clone()));
+    let beside = gate.gate.as_deref().map_or(&[][..], |gate| &gate.repair);
+    for path in &mut node.reads {
+        let Some((task, file)) = in_folder(path) else {
+            continue;
+        };
+        let other = beside
+            .iter()
+            .find(|one| one.id.key() == task.to_lowercase());
+        if let Some(other) = other.and_then(|other| named(&other.id)) {
+            *path = format!("{}/{file}", folder(&other));
+        }
+    }
+    if let Some(Verification::Cmd(words)) = &mut node.verification
+        && inner.outputs != node.outputs
+        && let [.., task, outputs, of] = words.as_mut_slice()
+        && (task.as_str(), outputs.as_str()) == ("task", "outputs")
+    {
+        *of = id.to_string();
+    }
+}
+
+/// The task in whose folder a path lies, and the rest of it.
+fn in_folder(path: &str) -> Option<(&str, &str)> {
+    let rest = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
+    rest.split_once('/')
 }
 
 /// The same work once more.
