@@ -289,15 +289,28 @@ fn s37_each_sprint_has_its_ledger_and_its_retro() {
         seen.push(id.to_owned());
         match id {
             "GATE-VERIFY" => scored(gate, Some("50")),
-            "GATE-SPRINT" if is_new => fix(),
+            // A sprint more is no rework.
+            "GATE-SPRINT" | "GATE-SPRINT.1" if is_new => fix(),
             _ => well(gate),
         }
     });
     play.call(&["note", "ask first", "--kind", "learning"]).ok();
+    // Each has documents of its own.
+    for name in ["GATE-SPRINT.1", "GATE-SPRINT.2"] {
+        let id = format!("{name}.DESIGN");
+        let left = play.json(&["task", "outputs", &id]);
+        let paths: Vec<String> = (left["outputs"].as_array().expect("outputs").iter())
+            .map(|one| text(&one["path"]))
+            .collect();
+        let own = ["design.md", "task-breakdown.json"].map(|file| format!("tasks/{id}/{file}"));
+        assert_eq!(paths, own, "{left:#}");
+        let shown = play.json(&["task", "show", &id]).to_string();
+        assert!(shown.contains(&format!("\"outputs\",\"{id}\"")), "{shown}");
+    }
     let ledger = play.json(&["pipeline", "ledger"]);
     let sprints = ledger["sprints"].as_array().expect("sprints");
     let names: Vec<String> = sprints.iter().map(|one| text(&one["sprint"])).collect();
-    assert_eq!(names, ["S1", "S2"]);
+    assert_eq!(names, ["S1", "S2", "S3"]);
     let of = |at: usize| sprints[at]["metrics"].clone();
     // Seven: a repair of the tests is two tasks more.
     assert_eq!((&of(0)["total"], &of(1)["total"]), (&7.into(), &5.into()));
@@ -371,6 +384,15 @@ fn a_pipeline_whose_revision_fails_waits_for_a_person_and_ends() {
         };
         assert_eq!(asked, wanted, "{mode}");
         play.ends(mode, count + more);
+        if mode == "patch" {
+            let ledger = play.json(&["pipeline", "ledger"]);
+            let metrics = &ledger["sprints"][0]["metrics"];
+            assert_eq!(
+                (&metrics["reworks"], &metrics["rounds"]),
+                (&5.into(), &5.into()),
+                "{ledger:#}"
+            );
+        }
     }
 }
 

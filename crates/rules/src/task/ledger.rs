@@ -159,6 +159,16 @@ fn round_of(id: &TaskId) -> usize {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
+/// Whether a gate says that a sprint more is needed, which is no rework: as it was planned, or behind a sprint that was
+/// inserted.
+fn is_sprint_gate(id: &TaskId) -> bool {
+    let behind = id.as_str().rsplit_once(SPRINT_GATE);
+    behind.is_some_and(|(_, rest)| match rest.strip_prefix('.') {
+        Some(number) => number.parse::<u32>().is_ok(),
+        None => rest.is_empty(),
+    })
+}
+
 /// What the records say of each node.
 fn told<'o>(records: &[Record<'o>]) -> HashMap<Key<'o>, Told<'o>> {
     let mut claims: HashMap<&OpId, (&Record<'_>, &Claim)> = HashMap::new();
@@ -283,7 +293,7 @@ fn entry(
         attempts: count(|own| own.attempts),
         failures: count(|own| own.failures),
         retries: count(|own| own.retries),
-        rounds: rounds(graph, &gates),
+        rounds: rounds(graph, node, &gates),
         scores: gates.iter().filter_map(score).collect(),
         seconds: own.and_then(|own| own.seconds),
         conflicts: ids.map(|at| graph.nodes[*at].id.clone()).collect(),
@@ -297,24 +307,37 @@ fn gates_of(graph: &Graph<'_>, at: usize) -> Vec<usize> {
     let judges = |gate: &usize| {
         let node = &graph.nodes[*gate];
         let gate = node.gate.as_deref();
-        let is_next = node.id.as_str().contains(SPRINT_GATE) && round_of(&node.id) == 0;
+        let is_next = is_sprint_gate(&node.id);
         !is_next && gate.is_some_and(|gate| gate.judges.iter().any(|judged| judged.key() == id))
     };
     let behind = graph.dependents(at).iter().copied();
     behind.filter(judges).collect()
 }
 
-/// How many of these gates inserted a repair: another one is decided in their place.
-fn rounds(graph: &Graph<'_>, gates: &[usize]) -> usize {
-    let gates = gates
-        .iter()
-        .filter_map(|at| graph.nodes[*at].gate.as_deref());
-    gates.filter(|gate| gate.superseded.is_some()).count()
+/// Whether a gate inserted a repair: another one is decided in its place.
+fn is_sent_back(graph: &Graph<'_>, gate: usize) -> bool {
+    let gate = graph.nodes[gate].gate.as_deref();
+    gate.is_some_and(|gate| gate.superseded.is_some())
+}
+
+/// How many of these gates sent the result of a node back. A gate that stands in the place of another one is about the
+/// repair that stands before it.
+fn rounds(graph: &Graph<'_>, node: &Node, gates: &[usize]) -> usize {
+    let is_about = |gate: &usize| {
+        let gate = &graph.nodes[*gate];
+        let is_first = gate.gate.as_ref().is_some_and(|gate| gate.attempt == 0);
+        is_first || node.id.key().starts_with(&format!("{}.", gate.id.key()))
+    };
+    let gates = gates.iter().filter(|gate| is_about(gate));
+    gates.filter(|gate| is_sent_back(graph, **gate)).count()
 }
 
 fn metrics(graph: &Graph<'_>, places: &[usize], statuses: &[Status], tasks: &[Entry]) -> Metrics {
     let is = |status: Status| tasks.iter().filter(|task| task.status == status).count();
     let (total, completed) = (tasks.len(), is(Status::Completed));
+    let gates: BTreeSet<usize> = (places.iter().copied())
+        .flat_map(|at| gates_of(graph, at))
+        .collect();
     let blocked: BTreeSet<usize> = graph
         .blocked(statuses)
         .iter()
@@ -323,7 +346,11 @@ fn metrics(graph: &Graph<'_>, places: &[usize], statuses: &[Status], tasks: &[En
     let held = places.iter().filter(|at| blocked.contains(at)).count();
     let mut seconds: Vec<i64> = tasks.iter().filter_map(|task| task.seconds).collect();
     seconds.sort_unstable();
-    let rounds = tasks.iter().map(|task| task.rounds).sum();
+    // One gate judges several tasks, and sends them back once.
+    let rounds = gates
+        .iter()
+        .filter(|gate| is_sent_back(graph, **gate))
+        .count();
     let failed: usize = tasks.iter().map(|task| task.failures + task.retries).sum();
     let velocity = completed * 100 / total.max(1);
     let open = is(Status::Pending) + is(Status::Claimed) - held;
