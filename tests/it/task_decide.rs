@@ -260,6 +260,84 @@ fn chain_c8_a_fix_is_repaired_and_decided_anew_until_its_cap() {
     assert_eq!(s.loopx(&["status", "--json"]).json()["blockers"], json!([]));
 }
 
+/// What a gate inserts leaves its own files, and what was sent back is not passed by an agent as it was.
+#[test]
+fn what_was_sent_back_goes_on_only_where_something_of_it_changed() {
+    let leaves = |id: &str, on: &[&str]| {
+        let mut line = mend(id, on);
+        line["outputs"] = json!(["tasks/A/report.md"]);
+        line
+    };
+    let s = building(&[
+        leaves("A", &[]),
+        decision("GATE", &["A"], json!({ "repair": [leaves("again", &[])] })),
+        task("B", &["GATE"], Some(&["true"])),
+    ]);
+    let report = |task: &str, text: &str| {
+        s.write(format!(".loopx/{DEMO}/tasks/{task}/report.md"), text);
+    };
+    report("A", "Wrong.\n");
+    do_next(&s, "A");
+    decide(&s, &["GATE", "--verdict", "fix", "--reason", "it is wrong"]);
+    assert_eq!(take(&s), "GATE.1.again");
+    // The report of before is of another task.
+    s.loopx(&["task", "done"])
+        .says("tasks/GATE.1.again/report.md, which is not there")
+        .fails_with(1);
+    // A copy of it is nothing new.
+    report("GATE.1.again", "Wrong.\n");
+    s.loopx(&["task", "done"]).ok();
+    let agent = |args: &[&str]| s.call(LOOPX).env("CLAUDECODE", "1").args(args).run();
+    let proceed = ["--json", "task", "decide", "GATE.1", "--verdict", "proceed"];
+    let error = agent(&proceed).fails_with(6).error_json()["error"].clone();
+    assert_eq!(error["code"], "agent_may_not", "{error:#}");
+    assert!(
+        text(&error["help"]).contains("git loopx task retry GATE.1.again"),
+        "{error:#}"
+    );
+    s.loopx(&["task", "retry", "GATE.1.again", "--reason", "not mended"])
+        .ok();
+    assert_eq!(take(&s), "GATE.1.again");
+    report("GATE.1.again", "Right.\n");
+    s.loopx(&["task", "done"]).ok();
+    agent(&proceed).ok();
+    assert_eq!(statuses(&s)["GATE.1"], "completed");
+}
+
+#[test]
+fn what_was_sent_back_goes_on_where_the_code_changed_or_a_person_says_so() {
+    for changes in [true, false] {
+        let s = gated(json!({ "repair": [mend("again", &[])] }));
+        do_next(&s, "A");
+        decide(&s, &["GATE", "--verdict", "fix", "--reason", "it is wrong"]);
+        assert_eq!(take(&s), "GATE.1.again");
+        if changes {
+            s.commit_file("code.txt", "two\n", "Mend it").ok();
+        }
+        s.loopx(&["task", "done"]).ok();
+        let proceed = [
+            "task",
+            "decide",
+            "GATE.1",
+            "--verdict",
+            "proceed",
+            "--reason",
+            "it was right",
+        ];
+        let agent = s.call(LOOPX).env("CLAUDECODE", "1").args(&proceed).run();
+        assert_eq!(
+            agent.code,
+            Some(if changes { 0 } else { 6 }),
+            "{}",
+            agent.stderr
+        );
+        if agent.code != Some(0) {
+            s.loopx(&proceed).ok();
+        }
+        assert_eq!(statuses(&s)["GATE.1"], "completed");
+    }
+}
+
 /// What a decision inserted is taken back with it, and an agent does not take it back.
 #[test]
 fn a_decision_that_is_undone_leaves_the_plan_as_it_was() {

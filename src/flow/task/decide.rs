@@ -4,14 +4,16 @@
 use super::{Plan, file_of};
 use crate::flow::context::Context;
 use crate::flow::lease;
-use crate::flow::transaction::{Act, Done, Facts, Needs, act_beside};
+use crate::flow::transaction::{Act, Done, Facts, Needs, act_beside, load_active};
+use crate::flow::workcopy::{FileStatus, WorkCopy};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::lead_of;
+use loopx_rules::session::State;
 use loopx_rules::task::decide::{
-    Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, judge, misfit, results,
-    standing,
+    Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, counting, has_nothing_new,
+    judge, misfit, results, sent_back_by, standing,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::{Graph, Wait};
@@ -19,6 +21,8 @@ use loopx_rules::task::node::{Node, NodeKind, TaskId};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::{Status, TaskFacts};
 use loopx_rules::task::world::Open;
+use loopx_store as store;
+use std::collections::BTreeSet;
 
 /// What `task decide` was given.
 #[derive(Clone, Debug, Default)]
@@ -104,6 +108,9 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         }
         let judged = judge(node.kind, gate, &decision);
         decision.came_to = Some(judged.verdict);
+        if judged.verdict == Verdict::Proceed {
+            require_changed(ctx, facts, &plan, node)?;
+        }
         let what = match decision.verdict {
             Some(given) if judged.adjusted => {
                 format!(
@@ -224,6 +231,67 @@ fn require_judged(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usi
     )
     .help(lead(first))
     .blockers(blockers.collect()))
+}
+
+/// Refuses an agent to go on with what was sent back, where nothing of it is another one since: a person may.
+fn require_changed(ctx: &Context, facts: &Facts<'_>, plan: &Plan<'_>, node: &Node) -> Result<()> {
+    let Some(before) = sent_back_by(&plan.nodes, node) else {
+        return Ok(());
+    };
+    let what = format!(
+        "to go on with {}, where the code and each result are what they were when {} sent them back,",
+        node.id, before.id
+    );
+    let Err(refused) = facts.require_person(&what) else {
+        return Ok(());
+    };
+    let tree = facts.code.as_ref().map(|code| &code.tree);
+    let Some((fix, _)) =
+        counting(before, plan.state).filter(|(fix, _)| fix.value.tree.as_ref() == tree)
+    else {
+        return Ok(());
+    };
+    let judges = node.gate.iter().flat_map(|gate| &gate.judges);
+    let keys: BTreeSet<String> = judges.map(TaskId::key).collect();
+    let judged = plan.nodes.iter();
+    let judged: Vec<&Node> = judged
+        .filter(|node| keys.contains(&node.id.key()))
+        .collect();
+    let then = state_before(ctx, &facts.state, fix.seq)?;
+    if is_edited(ctx, &facts.state, &judged)? || !has_nothing_new(&judged, &then, &facts.state) {
+        return Ok(());
+    }
+    let again = judged.iter().rev().find(|one| one.kind == NodeKind::Work);
+    let again = again.map_or(&node.id, |one| &one.id);
+    Err(refused.help(hint![
+        "mend what was sent back, and commit it: ",
+        command!("task retry {again} --reason WHY"),
+        "  or let a person decide: ",
+        command!("task show {}", node.id)
+    ]))
+}
+
+/// The session as it was before the operation of this number.
+fn state_before(ctx: &Context, state: &State, seq: u64) -> Result<State> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let session = load_active(&snapshot, &state.id)?;
+    let mut operations = snapshot.operations(&session)?;
+    operations.retain(|op| op.seq < seq);
+    store::replay(&ctx.repo, &state.id, &operations)
+}
+
+/// Whether an artifact that one of these tasks leaves has edits that are not saved.
+fn is_edited(ctx: &Context, state: &State, judged: &[&Node]) -> Result<bool> {
+    let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
+        return Ok(false);
+    };
+    let statuses = copy.statuses(state)?;
+    let edited = statuses.iter();
+    let mut edited = edited.filter(|(_, status)| **status == FileStatus::Modified);
+    Ok(edited.any(|(artifact, _)| {
+        let mut named = judged.iter().flat_map(|node| &node.outputs);
+        named.any(|path| path == artifact.path())
+    }))
 }
 
 /// Refuses the result of another task.

@@ -1,6 +1,7 @@
 //! Decisions: what follows when somebody judges work. A decision is recorded as values; its gate, a part of the plan,
 //! says by which rubric they become a verdict and what a fix inserts. Nothing of what follows is stored.
 
+mod again;
 mod blocks;
 mod check;
 mod expand;
@@ -14,6 +15,7 @@ pub mod values;
 #[cfg(test)]
 mod walk;
 
+pub use again::{has_nothing_new, sent_back_by};
 pub use blocks::{Said, read as read_blocks};
 pub use check::{misfit, wanted};
 pub use expand::{counting, expand};
