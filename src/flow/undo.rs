@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::journal::Step;
 use super::naming::unknown;
-use super::transaction::{differences, load_active};
+use super::transaction::{differences, load_active, texts_here};
 use super::workcopy::WorkCopy;
 use super::write_scope::{Opening, draft, seal};
 use super::{op_ref, reopen, sign};
@@ -20,6 +20,10 @@ use loopx_rules::replay::{
 };
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::Transition;
+use loopx_rules::task::graph::{Graph, Wait};
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::plan;
+use loopx_rules::task::status::Status;
 use loopx_rules::words::Word;
 use loopx_store as store;
 use loopx_store::{Decision, Record, Session, Snapshot};
@@ -687,7 +691,48 @@ impl Telling<'_> {
         Ok((op, state))
     }
 
+    /// Refuses to give a claim back where somebody has by now what only one task can have.
+    fn require_apart(&self, after: &State, word: &str) -> Result<()> {
+        let (policy, _) = self.ctx.policy_if_there(after)?;
+        let apart = |state: &State| -> Vec<(TaskId, Wait)> {
+            let texts = texts_here(self.ctx, state, &policy).unwrap_or_default();
+            let Ok(nodes) = plan::now(&texts, state) else {
+                return Vec::new();
+            };
+            let statuses = nodes.iter().map(|node| state.task_status(&node.id));
+            let statuses: Vec<Status> = statuses.collect();
+            Graph::of(&nodes).apart(&statuses)
+        };
+        let mut found = apart(after);
+        if found.is_empty() {
+            return Ok(());
+        }
+        let known = apart(self.before);
+        found.retain(|pair| !known.contains(pair));
+        let Some((task, wait)) = found.first() else {
+            return Ok(());
+        };
+        let (other, why) = match wait {
+            Wait::Resource { resource, task } => {
+                (task, format!("only one of them can have {resource}"))
+            }
+            Wait::Alone { task } => (task, "one of them runs alone".to_owned()),
+            _ => (task, wait.words()),
+        };
+        let is_held = |id: &TaskId| self.before.task_status(id) == Status::Claimed;
+        let holder = if is_held(task) { task } else { other };
+        Err(Failure::refused(
+            Code::OperationRests,
+            format!("{task} and {other} would both be taken after this {word}, and {why}"),
+        )
+        .help(hint![
+            "when it is done, or let go: ",
+            command!("task show {holder}").session(&self.before.id)
+        ]))
+    }
+
     fn require_no_new_conflict(&self, op: &Operation, after: &State, word: &str) -> Result<()> {
+        self.require_apart(after, word)?;
         let mut operations = self.operations.to_vec();
         operations.push(op.clone());
         require_no_new_conflict(self.before, after, &operations, word)

@@ -1,6 +1,6 @@
 //! What only one task can have at a time, as locks that last as long as a claim, and what two tasks change at once.
 
-use crate::support::tasks::{building, refuses, take, task, with};
+use crate::support::tasks::{building, refuses, statuses, take, task, with};
 use serde_json::{Value, json};
 
 fn work(id: &str, on: &[&str], more: Value) -> Value {
@@ -55,6 +55,45 @@ fn s37_two_tasks_that_are_taken_never_have_one_thing() {
     at(&["task", "resources"]).says("lease ended").ok();
     s.loopx(&["task", "done", "B"]).ok();
     s.loopx(&["task", "resources"]).says("database  free").ok();
+}
+
+#[test]
+fn the_name_of_a_lock_is_compared_without_its_case_and_the_blanks_around_it() {
+    let s = building(&[
+        work("A", &[], json!({ "exclusive": ["db"] })),
+        work("B", &[], json!({ "exclusive": ["DB "] })),
+    ]);
+    s.loopx(&["take", "A"]).ok();
+    refuses(&s, 1, "task_not_ready", &["take", "B"]);
+    let all = s.loopx(&["task", "resources", "--json"]).json();
+    assert_eq!(
+        all["resources"].as_array().map(Vec::len),
+        Some(1),
+        "{all:#}"
+    );
+}
+
+#[test]
+fn an_undo_gives_no_claim_back_where_another_task_has_the_lock() {
+    for lock in [json!({ "exclusive": ["db"] }), json!({ "parallel": false })] {
+        let s = building(&[work("A", &[], lock.clone()), work("B", &[], lock)]);
+        s.loopx(&["take", "A"]).ok();
+        s.loopx(&["task", "done", "A"]).ok();
+        s.loopx(&["take", "B"]).ok();
+        let error = refuses(&s, 1, "operation_rests", &["undo", "--reason", "too soon"]);
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|said| said.contains("A and B would both be taken")),
+            "{error:#}"
+        );
+        assert_eq!(
+            error["help"],
+            "when it is done, or let go: git loopx -s demo task show B"
+        );
+        s.loopx(&["task", "release", "B"]).ok();
+        assert_eq!(statuses(&s)["A"], "completed");
+    }
 }
 
 #[test]

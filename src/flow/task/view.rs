@@ -17,7 +17,7 @@ use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait};
-use loopx_rules::task::node::{Node, OnComplete, Risk, TaskId};
+use loopx_rules::task::node::{Node, OnComplete, Risk, TaskId, thing};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::{Aside, Status, Step, TaskFacts};
 use serde::Serialize;
@@ -219,11 +219,11 @@ pub(crate) struct Resource {
 /// What the tasks of the session have for themselves, and who has it.
 pub(crate) fn resources(ctx: &Context) -> Result<(SessionId, Vec<Resource>)> {
     read(ctx, None, |_, plan, _| {
-        let mut found: BTreeMap<&str, Resource> = BTreeMap::new();
+        let mut found: BTreeMap<String, Resource> = BTreeMap::new();
         for (at, node) in plan.nodes.iter().enumerate() {
             for name in &node.exclusive {
-                let row = found.entry(name).or_insert_with(|| Resource {
-                    resource: name.clone(),
+                let row = found.entry(thing(name)).or_insert_with(|| Resource {
+                    resource: name.trim().to_owned(),
                     held: Vec::new(),
                     wanted: Vec::new(),
                 });

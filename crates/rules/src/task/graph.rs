@@ -4,7 +4,7 @@
 //! A node waits for what it depends on, for its parts, for what the node waits for that it is a part of, and for each
 //! open decision and checkpoint anywhere before it.
 
-use super::node::{Key, Node, NodeKind, TaskId};
+use super::node::{Key, Node, NodeKind, TaskId, thing};
 use super::status::Status;
 use super::world::{Open, World};
 use crate::stage::Stage;
@@ -334,6 +334,18 @@ impl<'n> Graph<'n> {
         (0..self.nodes.len()).map(waits).collect()
     }
 
+    /// The pairs of nodes that somebody has, and that may not run at once: the first, and what keeps it from that.
+    pub fn apart(&self, statuses: &[Status]) -> Vec<(TaskId, Wait)> {
+        let held = claimed(statuses);
+        let pairs = held.iter().enumerate();
+        let pairs = pairs.flat_map(|(at, one)| held[at + 1..].iter().map(move |two| (*one, *two)));
+        let met = pairs.filter_map(|(one, two)| {
+            let wait = beside(&self.nodes[one], &self.nodes[two])?;
+            Some((self.nodes[one].id.clone(), wait))
+        });
+        met.collect()
+    }
+
     fn waits_beside(&self, at: usize, now: Now<'_>, claimed: &[usize]) -> Vec<Wait> {
         let node = &self.nodes[at];
         let unmet = self.unmet(at, now.statuses).into_iter();
@@ -349,21 +361,7 @@ impl<'n> Graph<'n> {
         }
         waits.extend(now.world.open(node).into_iter().map(Wait::World));
         for other in claimed.iter().filter(|other| **other != at) {
-            let other = &self.nodes[*other];
-            let shared = node
-                .exclusive
-                .iter()
-                .find(|one| other.exclusive.contains(one));
-            if let Some(resource) = shared {
-                waits.push(Wait::Resource {
-                    resource: resource.clone(),
-                    task: other.id.clone(),
-                });
-            } else if !node.parallel || !other.parallel {
-                waits.push(Wait::Alone {
-                    task: other.id.clone(),
-                });
-            }
+            waits.extend(beside(node, &self.nodes[*other]));
         }
         if let Some(capacity) = now.capacity.filter(|capacity| claimed.len() >= *capacity) {
             waits.push(Wait::Capacity { capacity });
@@ -499,13 +497,13 @@ impl<'n> Graph<'n> {
     fn side_by_side(&self, order: &BTreeSet<Place>, limit: Option<usize>) -> Vec<usize> {
         let mut wave: Vec<usize> = Vec::new();
         let mut files: HashSet<&str> = HashSet::new();
-        let mut names: HashSet<&str> = HashSet::new();
+        let mut names: HashSet<String> = HashSet::new();
         for (_, _, at) in order.iter().copied() {
             let node = &self.nodes[at];
             let mut own = node.files.iter().map(|file| file.path.as_str());
-            let mut exclusive = node.exclusive.iter().map(String::as_str);
+            let exclusive: Vec<String> = node.exclusive.iter().map(|one| thing(one)).collect();
             let meets = own.clone().any(|path| files.contains(path))
-                || exclusive.clone().any(|name| names.contains(name))
+                || exclusive.iter().any(|name| names.contains(name))
                 || !wave.is_empty() && !node.parallel;
             if limit.is_some_and(|limit| wave.len() >= limit) {
                 break;
@@ -515,7 +513,7 @@ impl<'n> Graph<'n> {
             }
             wave.push(at);
             files.extend(&mut own);
-            names.extend(&mut exclusive);
+            names.extend(exclusive);
             // It runs alone.
             if !node.parallel {
                 break;
@@ -643,6 +641,19 @@ fn is_forest(parents: &[Option<usize>]) -> bool {
 fn gates(nodes: &[Node]) -> Vec<usize> {
     let is_gate = |at: &usize| matches!(nodes[*at].kind, NodeKind::Decision | NodeKind::Checkpoint);
     (0..nodes.len()).filter(is_gate).collect()
+}
+
+/// What keeps a node from running beside another one.
+fn beside(node: &Node, other: &Node) -> Option<Wait> {
+    let task = other.id.clone();
+    match node.shares(other) {
+        Some(resource) => Some(Wait::Resource {
+            resource: resource.to_owned(),
+            task,
+        }),
+        None if !node.parallel || !other.parallel => Some(Wait::Alone { task }),
+        None => None,
+    }
 }
 
 /// The places of what somebody has.

@@ -242,6 +242,16 @@ pub fn is_below(path: &str, above: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Whether a text names something that only one task can have.
+pub fn is_thing(name: &str) -> bool {
+    !name.trim().is_empty() && !name.chars().any(char::is_control)
+}
+
+/// A name of such a thing as it is compared: like an id without its case, and without blanks around it.
+pub fn thing(name: &str) -> String {
+    name.trim().to_lowercase()
+}
+
 /// One node of the graph, as it was planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -305,6 +315,16 @@ impl Node {
     pub const CAP: u32 = 3;
     /// The priority of a node that says nothing of it.
     pub const PRIORITY: u32 = 2;
+
+    /// The first thing that only one of two nodes can have.
+    pub fn shares(&self, other: &Node) -> Option<&str> {
+        let is_its = |name: &&String| {
+            let mut its = other.exclusive.iter();
+            its.any(|one| one == *name || thing(one) == thing(name))
+        };
+        let shared = self.exclusive.iter().find(is_its)?;
+        Some(shared.trim())
+    }
 
     /// The part of the work that it belongs to.
     pub fn domain(&self) -> Option<&str> {

@@ -384,10 +384,7 @@ fn could_meet(file: &TaskFile, one: usize, other: usize) -> bool {
     let [a, b] = [&file.nodes[one], &file.nodes[other]];
     let is_of_two_domains =
         a.domain().is_some() && b.domain().is_some() && a.domain() != b.domain();
-    let is_apart = is_of_two_domains
-        || !a.parallel
-        || !b.parallel
-        || a.exclusive.iter().any(|name| b.exclusive.contains(name));
+    let is_apart = is_of_two_domains || !a.parallel || !b.parallel || a.shares(b).is_some();
     !is_apart && !file.ancestors(other).contains(&one)
 }
 

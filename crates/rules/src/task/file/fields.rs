@@ -8,7 +8,7 @@ use crate::policy::is_inside;
 use crate::stage::Stage;
 use crate::task::node::{
     Accepted, Edge, Node, NodeFile, NodeKind, OnComplete, OnFailed, Part, Risk, Shared, Skilled,
-    TaskId, Turn, Verification,
+    TaskId, Turn, Verification, is_thing,
 };
 use loopx_spec::Finding;
 use serde_json::Value;
@@ -156,7 +156,7 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
         deferred,
         skill: skill(fields, row),
         outputs: paths("outputs", fields.get("outputs"), row),
-        exclusive: row.texts("exclusive", fields.get("exclusive")),
+        exclusive: things(fields.get("exclusive"), row),
         parallel: row.flag("parallel", fields.get("parallel")).unwrap_or(true),
         cap: row
             .count("cap", fields.get("cap"))
@@ -381,6 +381,18 @@ pub(super) fn accepted(value: &Value) -> Option<Accepted> {
     })
 }
 
+/// Names of things that only one task can have.
+fn things(value: Option<&Value>, row: &mut Row<'_>) -> Vec<String> {
+    let names = row.texts("exclusive", value);
+    for name in names.iter().filter(|name| !is_thing(name)) {
+        row.say(
+            "task_field_type",
+            format!("expected `exclusive` as names without control characters, found {name:?}"),
+        );
+    }
+    names
+}
+
 fn paths(field: &str, value: Option<&Value>, row: &mut Row<'_>) -> Vec<String> {
     let paths = row.texts(field, value);
     for path in &paths {
@@ -393,7 +405,9 @@ fn inside(path: &str, row: &mut Row<'_>) {
     if !is_inside(path) {
         row.say(
             "task_path_outside",
-            format!("it names `{path}`, which is not inside the repository"),
+            format!(
+                "it names `{path}`, which is not inside the repository; expected a path from its top, like src/main.rs"
+            ),
         );
     }
 }

@@ -5,7 +5,9 @@
 use super::fields::{PRIORITIES, STAGES, risk_of};
 use crate::policy::is_inside;
 use crate::stage::Stage;
-use crate::task::node::{Edge, Node, NodeFile, NodeKind, OnFailed, Risk, TaskId, Verification};
+use crate::task::node::{
+    Edge, Node, NodeFile, NodeKind, OnFailed, Risk, TaskId, Verification, is_thing,
+};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
@@ -280,7 +282,9 @@ pub(super) fn node(text: &str, line: usize) -> Option<Node> {
         deferred: Vec::new(),
         skill: None,
         outputs,
-        exclusive: owned(said.exclusive),
+        exclusive: exactly(said.exclusive, |name| {
+            is_thing(&name.0).then(|| name.0.into_owned())
+        })?,
         parallel: said.parallel.unwrap_or(true),
         cap: match said.cap {
             Some(0) => return None,

@@ -156,6 +156,10 @@ fn i2_i3_i6_each_fault_is_named_with_its_line() {
             vec!["1:task_path_outside"; 3],
         ),
         (
+            vec![line("A", json!({"exclusive": ["", " ", "x\ny", "db"]}))],
+            vec!["1:task_field_type"; 3],
+        ),
+        (
             vec![line("A", json!({"outputs": ["../x"]}))],
             vec!["1:task_path_outside"],
         ),
