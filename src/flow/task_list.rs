@@ -263,19 +263,53 @@ fn rewrite_in<T>(
 ) -> Result<Changed<T>> {
     let mut value = None;
     let put = working::rewrite(ctx, Artifact::TaskList, reason, |state, stood| {
-        require_open(state)?;
-        let text = stood.unwrap_or_default();
-        let text = std::str::from_utf8(text).unwrap_or_default();
-        let file = read(text).map_err(|findings| invalid(&findings, "is"))?;
-        let (text, made) = change(state, text, &file)?;
-        read(&text).map_err(|findings| invalid(&findings, "would be"))?;
-        value = Some(made);
-        Ok(text.into_bytes())
+        let stood = std::str::from_utf8(stood.unwrap_or_default()).unwrap_or_default();
+        let Err(closed) = require_open(state) else {
+            let file = read(stood).map_err(|findings| invalid(&findings, "is"))?;
+            let (text, made) = change(state, stood, &file)?;
+            read(&text).map_err(|findings| invalid(&findings, "would be"))?;
+            value = Some(made);
+            return Ok(text.into_bytes());
+        };
+        Err(by_hand(state, closed, stood, |file| {
+            Some(change(state, stood, file).ok()?.0)
+        }))
     })?;
     let value = value.ok_or_else(|| {
         Failure::internal(Code::TaskListInvalid, "a list was saved that nobody made")
     })?;
     Ok(Changed { put, value })
+}
+
+/// A list that is closed is changed by hand in the build, and amended: what the one line has to say that changes.
+fn by_hand(
+    state: &State,
+    closed: Failure,
+    stood: &str,
+    change: impl FnOnce(&TaskFile) -> Option<String>,
+) -> Failure {
+    if state.stage != Stage::Build {
+        return closed;
+    }
+    let changed = read(stood).ok().and_then(|file| change(&file));
+    let Some(changed) = changed.filter(|text| text.lines().count() == stood.lines().count()) else {
+        return closed;
+    };
+    let mut lines = (1..).zip(stood.lines().zip(changed.lines()));
+    let Some((number, (_, line))) = lines.find(|(_, (before, after))| before != after) else {
+        return closed;
+    };
+    closed.help(hint![
+        format!(
+            "write line {number} of .loopx/{}/{} as {line} , then: ",
+            state.id,
+            Artifact::TaskList.path()
+        ),
+        command!("amend --reason WHY"),
+        "  or: ",
+        command!("plan --reason WHY"),
+        "  (goes back to the plan, where the list is open)"
+    ])
 }
 
 /// After plan->build the list is what was approved: it opens again where the plan does.

@@ -200,3 +200,46 @@ fn domains_of_several_clones_merge_and_are_amended_with_the_list() {
         .ok();
     assert!(words(&s, "cat tasks.jsonl").ok().starts_with(auth));
 }
+
+/// In the build the list is closed, and a conflict is mended by hand: the line stands in the hint.
+#[test]
+fn a_conflict_in_the_build_is_ordered_or_accepted_by_the_line_that_the_hint_names() {
+    for ways in [
+        &["task", "edit", "TASK-101", "--depends-on", "TASK-001"][..],
+        &[
+            "task",
+            "conflicts",
+            "--accept",
+            "TASK-001:TASK-101",
+            "--reason",
+            "one line each",
+        ],
+    ] {
+        let s = meeting();
+        let whole = s.read(FILE);
+        s.write(FILE, whole.replacen("code.txt", "other.txt", 1));
+        s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+        s.write(FILE, &whole);
+        s.loopx(&["amend", "--reason", "both"]).fails_with(1);
+        let out = s.loopx(&[&["--json"], ways].concat()).fails_with(1);
+        let help = out.error_json()["error"]["help"].to_string();
+        let help: String = serde_json::from_str(&help).expect("text");
+        let (_, rest) = help
+            .split_once("write line 4 of .loopx/demo/tasks.jsonl as ")
+            .expect("the line");
+        let (line, _) = rest
+            .split_once(" , then: git loopx amend")
+            .expect("the way on");
+        let mut lines: Vec<&str> = whole.lines().collect();
+        lines[3] = line;
+        s.write(FILE, lines.join("\n") + "\n");
+        s.loopx(&["amend", "--reason", "both"]).ok();
+    }
+}
+
+#[test]
+fn a_file_that_a_shell_completed_is_named_from_the_top() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    words(&s, "task edit A --file ./code.txt").ok();
+    assert!(s.read(FILE).contains("\"code.txt\""), "{}", s.read(FILE));
+}

@@ -113,6 +113,20 @@ pub(super) fn of(fields: &Fields, line: usize, findings: &mut Vec<Finding>) -> O
 pub(super) fn wiring(file: &TaskFile, findings: &mut Vec<Finding>) {
     for (at, domain) in file.domains.iter().enumerate() {
         if let Some(why) = file.domains[..at].iter().find_map(|one| clash(domain, one)) {
+            // Two clones that each added a domain took the same range.
+            let free = file.free_range().filter(|_| !why.contains("twice"));
+            let why = free.map_or(why.clone(), |(from, to)| {
+                let moved = Domain {
+                    from,
+                    to,
+                    ..domain.clone()
+                };
+                format!(
+                    "{why}; free is {}: write the line as {}",
+                    moved.range(),
+                    moved.text()
+                )
+            });
             findings.push(found("task_domain_invalid", domain.line, why));
         }
     }
@@ -299,6 +313,10 @@ mod tests {
         let fault = |text: &str| read(text).expect_err("no list")[0].message.clone();
         let meets = format!("{THREE}{{\"domain\":\"api\",\"from\":150,\"to\":160}}\n");
         assert!(fault(&meets).contains("and `ui` has 101-200"));
+        let line = "write the line as {\"domain\":\"api\",\"from\":301,\"to\":400}";
+        assert!(fault(&meets).contains(line), "{}", fault(&meets));
+        let moved = meets.replace("\"from\":150,\"to\":160", "\"from\":301,\"to\":400");
+        assert!(read(&moved).is_ok());
         let twice = format!("{THREE}{{\"domain\":\"UI\",\"from\":500,\"to\":600}}\n");
         assert!(fault(&twice).contains("stands there twice"));
         for odd in [
