@@ -566,3 +566,15 @@ fn team_a7_the_request_chooses_the_mode_and_the_reply_names_the_words() {
             .contains("Plan: a settings page")
     );
 }
+
+#[test]
+fn a_parameter_that_the_pipeline_does_not_have_is_not_hinted_again() {
+    let s = planning(&[]);
+    let start = ["pipeline", "start", "sprint", "--param", "nope=1"];
+    let error = refuses(&s, 2, "pipeline_param", &start);
+    let help = text(&error["help"]);
+    assert!(
+        help.contains("check=VALUE") && !help.contains("nope"),
+        "{help}"
+    );
+}

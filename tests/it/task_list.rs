@@ -57,7 +57,11 @@ fn tasks_are_written_by_commands_and_every_other_byte_stays() {
             "which does not exist",
         ),
         ("task edit odd --depends-on odd", 1, "odd -> odd"),
-        ("task edit odd --file ../x", 1, "not inside the repository"),
+        (
+            "task edit odd --file ../x",
+            1,
+            "not inside the repository; expected a path from its top",
+        ),
         ("task add Two --id ODD", 2, "taken on line 2"),
         ("task edit od --title x", 4, "task edit odd"),
         ("task move odd --before od", 4, "no task `od`"),

@@ -95,6 +95,7 @@ impl FieldArgs {
     pub(crate) fn changes(&self) -> Vec<Change> {
         let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
         let list = |list: &[String]| (!list.is_empty()).then(|| json!(list));
+        let files: Vec<String> = self.file.iter().map(|path| from_top(path)).collect();
         let verification = match &self.manual {
             Some(what) => Some(json!({"manual": what})),
             None => list(&self.command).map(|argv| json!({"cmd": argv})),
@@ -113,7 +114,7 @@ impl FieldArgs {
             ("parent", text(&self.parent)),
             ("depends_on", list(&self.depends_on)),
             ("waits", self.waits()),
-            ("files", list(&self.file)),
+            ("files", list(&files)),
             ("exclusive", list(&self.exclusive)),
             ("outputs", list(&self.output)),
             ("scenarios", list(&self.scenario)),
@@ -152,6 +153,16 @@ impl FieldArgs {
         .concat();
         (!all.is_empty()).then(|| json!(all))
     }
+}
+
+/// A path as the list names it, which a shell completes with `./` before it.
+fn from_top(path: &str) -> String {
+    let mut rest = path;
+    while let Some(shorter) = rest.strip_prefix("./") {
+        rest = shorter.trim_start_matches('/');
+    }
+    let rest = if rest.is_empty() { path } else { rest };
+    rest.to_owned()
 }
 
 /// Two words with a colon between them.

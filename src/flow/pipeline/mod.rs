@@ -447,7 +447,12 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             .collect();
         let failure = Failure::usage(Code::PipelineParam, why);
         let params = missing.join(" --param ");
-        let given = words_given(request);
+        // What the pipeline does not know is not typed again.
+        let mut known = request.clone();
+        known
+            .params
+            .retain(|(name, _)| pipeline.whole.params.contains_key(name));
+        let given = words_given(&known);
         let is_team = request.name.is_none() && request.by == By::Team;
         failure.help(match (missing.is_empty(), is_team) {
             (true, true) => command!("pipeline start --team --dry-run"),
