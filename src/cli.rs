@@ -143,7 +143,7 @@ pub enum Command {
         /// The session (default: the one that is meant)
         id: Option<String>,
         /// Why, for the record
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Edit an artifact in git's editor, and save it
@@ -171,7 +171,7 @@ pub enum Command {
     /// Commit the edits of .loopx/ID to the session
     Save {
         /// Why, for the record
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
         reason: Option<String>,
     },
     Clarify(cmd::stages::ClarifyArgs),
@@ -200,21 +200,21 @@ pub enum Command {
     #[command(hide = true)]
     Block {
         /// What stands in the way (needed)
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Former spelling of `agent park`
     #[command(hide = true)]
     Park {
         /// Why (needed)
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Former spelling of `agent resume`
     #[command(hide = true)]
     Resume {
         /// Why, for the record
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
         reason: Option<String>,
     },
     Review(cmd::review::ReviewArgs),

@@ -25,7 +25,7 @@ pub struct AmendArgs {
     #[arg(long)]
     show: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
     sign: SignArgs,

@@ -46,7 +46,7 @@ pub struct ArchiveArgs {
     )]
     pub waive: Vec<String>,
     /// Why it is taken back or waived: the commit carries it
-    #[arg(long, value_name = "WHY", requires = "why")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "WHY", requires = "why")]
     pub reason: Option<String>,
     /// Sign the commit with the key that git signs with (gpg.format ssh)
     #[arg(short = 'S', long, overrides_with = "no_sign")]

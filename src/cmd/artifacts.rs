@@ -112,7 +112,7 @@ pub struct PutArgs {
     #[arg(long)]
     pub allow_empty: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
 }
 

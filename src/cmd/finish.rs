@@ -28,7 +28,7 @@ pub struct FinishArgs {
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
     pub sign: SignArgs,
@@ -182,7 +182,7 @@ pub struct ReopenArgs {
     /// The session (default: the one that is meant, else the last of this branch that was archived)
     pub id: Option<String>,
     /// Why, for the record (needed)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
     pub sign: SignArgs,
@@ -225,7 +225,7 @@ pub struct ProfileArgs {
     /// quick, lite, standard, deep, or one of loopx.toml
     pub name: Option<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT", requires = "name")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT", requires = "name")]
     pub reason: Option<String>,
     #[command(flatten)]
     pub sign: SignArgs,

@@ -87,6 +87,18 @@ impl SignArgs {
     }
 }
 
+/// A reason as somebody types it: whoever reads the record has to see it. Where a reason is asked for, nothing but blanks
+/// is none.
+pub(crate) fn reason(text: &str) -> std::result::Result<String, String> {
+    if text.trim().is_empty() || loopx_base::says_something(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "expected a reason that can be seen, found {text:?}"
+        ))
+    }
+}
+
 /// Says what a writing command did: one line, and the command that leads on.
 fn report<T>(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<T>, said: &str, extra: Value) {
     tell_done(done, said, ui);

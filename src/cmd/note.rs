@@ -136,7 +136,7 @@ pub(crate) enum NoteCommand {
         /// Its number, or the beginning of its id
         note: String,
         /// Why
-        #[arg(long, value_name = "WHY")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "WHY")]
         reason: Option<String>,
         #[command(flatten)]
         place: PlaceArgs,

@@ -23,7 +23,7 @@ pub struct AddArgs {
     /// Its name
     name: String,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub struct BackArgs {
     /// The point
     name: String,
     /// Why, for the record; asked for where that takes back what somebody else did
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
     sign: SignArgs,

@@ -37,7 +37,7 @@ pub struct ResolveArgs {
     #[arg(long, value_name = "OPERATION", conflicts_with = "artifact")]
     pub drop: Vec<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
 }
 

@@ -56,7 +56,7 @@ pub struct ReviewArgs {
     #[arg(long, overrides_with = "sign")]
     pub no_sign: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
 }
 

@@ -246,7 +246,7 @@ pub struct RebaseArgs {
     #[arg(long, value_name = "COMMIT")]
     pub onto: String,
     /// Why, for the record (needed)
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
 }
 

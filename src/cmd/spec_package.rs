@@ -61,7 +61,7 @@ pub struct ApplyArgs {
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Why, for the record
-    #[arg(long, value_name = "WHY")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "WHY")]
     reason: Option<String>,
 }
 

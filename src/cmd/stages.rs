@@ -34,7 +34,7 @@ pub struct ClarifyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub more: Option<u32>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Sign the raised cap with the key that git signs with (gpg.format ssh)
     #[arg(short = 'S', long, requires = "more", overrides_with = "no_sign")]
@@ -56,7 +56,7 @@ pub struct ApproveArgs {
     #[command(flatten)]
     pub sign: SignArgs,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Go on at once: run the command of the stage that was approved (with --json its document is printed)
     #[arg(long)]
@@ -91,7 +91,7 @@ pub struct PlanArgs {
     #[arg(long, conflicts_with_all = ["architect", "critic", "more", "complexity", "angle", "reason"])]
     pub show: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Sign the raised cap with the key that git signs with (gpg.format ssh)
     #[arg(short = 'S', long, requires = "more", overrides_with = "no_sign")]
@@ -132,7 +132,7 @@ pub struct BuildArgs {
     #[arg(long, group = "record")]
     pub take_over: bool,
     /// Why, or what was done, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
     #[command(flatten)]
     pub sign: SignArgs,

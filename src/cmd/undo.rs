@@ -30,7 +30,7 @@ pub struct UndoArgs {
     #[arg(long, value_name = "OPERATION")]
     to: Option<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
     sign: SignArgs,
@@ -45,7 +45,7 @@ pub struct RedoArgs {
     #[arg(value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
     #[command(flatten)]
     sign: SignArgs,

@@ -188,3 +188,22 @@ fn a_score_in_place_of_the_audit_is_a_persons_word() {
     let audit: Value = serde_json::from_str(&shown.stdout).expect("JSON");
     assert_eq!(audit["reviews"][0]["total_score"], 10, "{audit:#}");
 }
+
+#[test]
+fn a_reason_that_nobody_sees_is_refused_wherever_one_is_given() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    for unseen in ["\u{200b}", "\u{2060}\u{feff}", "\u{1b}[31m"] {
+        for args in [
+            ["issue", "close", id.as_str(), "--reason", unseen],
+            ["issue", "release", id.as_str(), "--reason", unseen],
+            ["task", "skip", "A", "--reason", unseen],
+        ] {
+            let refused = s.loopx(&args).fails_with(2);
+            assert!(
+                refused.stderr.contains("a reason that can be seen"),
+                "{refused}"
+            );
+        }
+    }
+}

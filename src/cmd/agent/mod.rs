@@ -65,19 +65,19 @@ pub enum AgentCommand {
     /// Record what stands in the way of the build; a coding agent may stop then
     Block {
         /// What stands in the way (needed)
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Let coding agents of this worktree stop until the build is taken up again
     Park {
         /// Why (needed)
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
         reason: Option<String>,
     },
     /// Take a build up again that was parked or blocked
     Resume {
         /// Why, for the record
-        #[arg(long, value_name = "TEXT")]
+        #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
         reason: Option<String>,
     },
 }

@@ -25,7 +25,7 @@ pub struct TakeArgs {
     #[arg(long, requires = "id")]
     take_over: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub struct ReleaseArgs {
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

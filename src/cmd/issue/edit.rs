@@ -171,7 +171,7 @@ pub struct EditArgs {
     #[command(flatten)]
     links: LinkArgs,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

@@ -21,7 +21,7 @@ pub struct ResolveArgs {
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct CloseArgs {
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
     /// They say what this issue says
     #[arg(long, value_name = "ID")]
@@ -76,7 +76,7 @@ pub struct ReopenArgs {
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -96,7 +96,7 @@ pub struct BackArgs {
     /// The issue
     id: String,
     /// Why, for the record; needed where it was somebody else's
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

@@ -177,7 +177,7 @@ pub struct FailArgs {
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
     /// What went wrong: whoever begins again is told
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -200,7 +200,7 @@ pub struct RetryArgs {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

@@ -335,7 +335,7 @@ pub struct ScoreArgs {
     #[arg(long, conflicts_with_all = ["feasibility", "risk", "completeness"])]
     none: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -395,7 +395,7 @@ pub struct BindArgs {
     /// The solution (default: the only one that stands)
     solution: Option<String>,
     /// Why, for the record; a person who binds a rejected one says it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -417,7 +417,7 @@ pub struct UnbindArgs {
     /// The issue
     id: String,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -443,7 +443,7 @@ pub struct RejectArgs {
     /// The solution (default: the bound one, or the only one that stands)
     solution: Option<String>,
     /// What is wrong with it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

@@ -43,7 +43,7 @@ pub struct StartArgs {
     #[arg(long)]
     dry_run: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

@@ -23,7 +23,7 @@ pub struct ConflictsArgs {
     #[arg(long, value_name = "TASK:TASK", value_parser = pair)]
     accept: Option<Pair>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT", requires = "accept")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT", requires = "accept")]
     reason: Option<String>,
 }
 

@@ -57,7 +57,7 @@ pub struct DecideArgs {
     #[arg(long)]
     figures: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -68,7 +68,7 @@ pub struct OpenArgs {
     #[arg(value_name = "TASK")]
     task: String,
     /// What was looked at, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

@@ -38,7 +38,7 @@ pub struct AddArgs {
     #[arg(long, value_name = "N", default_value = "5")]
     most: usize,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

@@ -34,7 +34,7 @@ pub struct DoneArgs {
     #[arg(long)]
     manual: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
     /// Commit the files that the plan names for it, once it has passed
     #[arg(long)]

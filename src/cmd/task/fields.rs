@@ -83,7 +83,7 @@ pub(crate) struct FieldArgs {
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     manual: Option<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     pub reason: Option<String>,
     /// The command whose success shows that it is done, after `--`
     #[arg(last = true, value_name = "COMMAND")]

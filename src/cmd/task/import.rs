@@ -26,7 +26,7 @@ pub struct ImportArgs {
     #[arg(long)]
     dry_run: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

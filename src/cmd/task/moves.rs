@@ -17,7 +17,7 @@ pub struct OwnArgs {
     #[arg(value_name = "TASK")]
     task: Option<String>,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 
@@ -28,7 +28,7 @@ pub struct NamedArgs {
     #[arg(value_name = "TASK")]
     task: String,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

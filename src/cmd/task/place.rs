@@ -17,7 +17,7 @@ pub struct MoveArgs {
     #[command(flatten)]
     place: PlaceArgs,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
 }
 

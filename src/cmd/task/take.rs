@@ -37,7 +37,7 @@ pub struct TakeArgs {
     #[arg(long, conflicts_with = "peek")]
     remote: bool,
     /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
     /// A name for this asking: asked again under it, the same card comes and nothing more is claimed
     #[arg(long, value_name = "NAME", conflicts_with = "peek")]
