@@ -223,39 +223,39 @@ fn require_code_of(ctx: &Context, state: &State) -> Result<()> {
 /// Makes one step; whether there may be another one.
 fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<bool> {
     require_code_of(ctx, &done.state)?;
-    let stage = done.state.stage;
-    let forward = |to: Stage| Transition::between(stage, to);
-    match stage {
+    match done.state.stage {
         Stage::Clarify => {
-            if !is_armed(&done.state, forward(Stage::Plan))
-                && !approve(ctx, request, done, Stage::Plan)?
-            {
+            let entered = entered(ctx, request, done, Stage::Plan, || {
+                stages::plan(ctx, request.reason.clone(), &stages::Written::default())
+            })?;
+            let Some(entered) = entered else {
                 return Ok(false);
-            }
-            done.state =
-                stages::plan(ctx, request.reason.clone(), &stages::Written::default())?.state;
+            };
+            done.state = entered.state;
             done.steps.push("in stage plan".to_owned());
         }
         Stage::Plan => {
-            if !is_armed(&done.state, forward(Stage::Build))
-                && !approve(ctx, request, done, Stage::Build)?
-            {
-                return Ok(false);
-            }
             let build = stages::BuildRequest {
                 reason: request.reason.clone(),
                 ..stages::BuildRequest::default()
             };
-            done.state = stages::build(ctx, &build)?.state;
+            let entered = entered(ctx, request, done, Stage::Build, || {
+                stages::build(ctx, &build)
+            })?;
+            let Some(entered) = entered else {
+                return Ok(false);
+            };
+            done.state = entered.state;
             done.steps.push("in stage build".to_owned());
         }
         Stage::Build => {
-            if !is_armed(&done.state, forward(Stage::Review))
-                && !approve(ctx, request, done, Stage::Review)?
-            {
+            let entered = entered(ctx, request, done, Stage::Review, || {
+                review::review(ctx, &verdict(request, None))
+            })?;
+            let Some(entered) = entered else {
                 return Ok(false);
-            }
-            done.state = review::review(ctx, &verdict(request, None))?.state;
+            };
+            done.state = entered.state;
             done.steps.push("in stage review".to_owned());
         }
         Stage::Review => {
@@ -303,6 +303,37 @@ fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<b
         }
     }
     Ok(true)
+}
+
+/// Enters a stage, approved first where nobody has approved it as it is now: whoever finishes was shown what is there.
+/// Nothing where more people have to approve it.
+fn entered<T>(
+    ctx: &Context,
+    request: &FinishRequest,
+    done: &mut Finished,
+    to: Stage,
+    enter: impl Fn() -> Result<T>,
+) -> Result<Option<T>> {
+    let was_armed = is_armed(&done.state, Transition::between(done.state.stage, to));
+    if !was_armed && !approve(ctx, request, done, to)? {
+        return Ok(None);
+    }
+    match enter() {
+        Err(failure) if was_armed && is_stale(&failure) => {
+            if approve(ctx, request, done, to)? {
+                enter().map(Some)
+            } else {
+                Ok(None)
+            }
+        }
+        entered => entered.map(Some),
+    }
+}
+
+/// Whether nothing but another content than was approved holds a transition.
+fn is_stale(failure: &Failure) -> bool {
+    let mut blockers = failure.blockers.iter();
+    !failure.blockers.is_empty() && blockers.all(|one| one.code == Code::ApprovalStale)
 }
 
 fn is_armed(state: &State, transition: Option<Transition>) -> bool {

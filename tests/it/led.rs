@@ -66,6 +66,27 @@ fn what_a_review_sends_back_is_entered_by_the_command_that_next_names() {
 }
 
 #[test]
+fn finish_approves_anew_what_changed_since_somebody_approved_it() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "Fix it"]).ok();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve"]).ok();
+    s.commit_file("code.txt", "three\n", "Three").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"])
+        .says("approved build->review, in stage review")
+        .ok();
+    assert_eq!(
+        s.loopx(&["list", "--all", "--json"]).json()["sessions"][0]["stage"],
+        "done"
+    );
+}
+
+#[test]
 fn a_scenario_whose_only_task_was_skipped_holds_no_archive() {
     let s = Sandbox::with_spec();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();
