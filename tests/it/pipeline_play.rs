@@ -345,6 +345,13 @@ fn s37_each_sprint_has_its_ledger_and_its_retro() {
         .all
         .loopx(1, &["-s", DEMO, "--json", "pipeline", "ledger"]);
     assert_eq!(there.json()["sprints"], ledger["sprints"]);
+    // One looks back when all is over.
+    play.call(&["abandon", "--reason", "another way"]).ok();
+    let over = play.json(&["pipeline", "retro"]);
+    assert_eq!(
+        (&over["session"], &over["sprints"]),
+        (&retro["session"], &retro["sprints"])
+    );
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn status_says_what_a_policy_that_moved_misses_before_the_push_does() {
     );
     assert_eq!(codes(&moved["missing"]), ["approvals_missing"]);
     s.loopx(&["status"])
-        .says("policy_moved  the policy of main has moved since this session began")
+        .says("the policy of main has moved since this session began")
         .says("1 of 2 people approved plan->build")
         .says("git merge main, then: git loopx rebase --onto")
         .ok();

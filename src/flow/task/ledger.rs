@@ -15,7 +15,8 @@ pub(crate) fn sprints(ctx: &Context) -> Result<(SessionId, Vec<Sprint>)> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    // One looks back when all is done: the session that ended last on this branch is meant, too.
+    let (session, _) = ctx.asked(&snapshot)?;
     let operations = snapshot.operations(&session)?;
     let undone = undone(&operations);
     let counting = operations.iter().filter(|op| !undone.contains(&op.op));
