@@ -33,8 +33,11 @@ pub struct HookArgs {
 pub(crate) fn run(args: HookArgs, ui: &mut Ui) -> Result<Exit> {
     let HookArgs { shim, event, args } = args;
     if event == "pre-receive" {
-        ui.speaks_for_server();
+        ui.judges_a_push();
         return on_server(ui);
+    }
+    if event == "pre-push" {
+        ui.judges_a_push();
     }
     let is_line = shim.is_none();
     let request = Request { event, args, shim };

@@ -51,7 +51,7 @@ pub(crate) struct Ui {
     color: bool,
     color_err: bool,
     session: Option<String>,
-    is_server: bool,
+    judges_push: bool,
     now: Option<i64>,
     /// The repository has no worktree.
     is_bare: Rc<Cell<bool>>,
@@ -123,7 +123,7 @@ impl Ui {
             color: wants(io::stdout().is_terminal() || is_paged),
             color_err: wants(io::stderr().is_terminal()),
             session: None,
-            is_server: false,
+            judges_push: false,
             now: None,
             is_bare: Rc::default(),
             unfinished: UnfinishedList::default(),
@@ -381,14 +381,14 @@ impl Ui {
     }
 
     /// Whether a person is shown the codes of refusals and findings beside their words: where they are asked for, and
-    /// in what a server says, which nobody can ask again. `verify` prints them always, as `--json` does.
+    /// in what the hooks of a push answer, which nobody can ask again. `verify` prints them always, as `--json` does.
     pub(crate) fn shows_codes(&self) -> bool {
-        self.options.verbose || self.is_server
+        self.options.verbose || self.judges_push
     }
 
-    /// From here on it is a server that speaks.
-    pub(crate) fn speaks_for_server(&mut self) {
-        self.is_server = true;
+    /// From here on it is a hook that speaks, and judges a push as `verify` does.
+    pub(crate) fn judges_a_push(&mut self) {
+        self.judges_push = true;
     }
 
     /// A code in front of words, where codes are shown.
