@@ -103,7 +103,7 @@ fn status_says_which_required_rules_are_others_than_when_the_session_began() {
     assert_eq!(moved()["added"], json!(["docs/rules/new.md"]));
     assert_eq!(moved()["help"], "git loopx rule load --stage build");
     s.loopx(&["status"])
-        .says("rules_moved  required rules are others than when this session began (changed: docs/rules/must.md; new: docs/rules/new.md)")
+        .says("required rules are others than when this session began (changed: docs/rules/must.md; new: docs/rules/new.md)")
         .ok();
     std::fs::remove_dir_all(s.path().join("docs/rules")).expect("a folder");
     assert_eq!(moved()["removed"], json!(["docs/rules/must.md"]));

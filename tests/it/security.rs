@@ -104,7 +104,7 @@ const HELD: [(&str, &[&str]); 20] = [
         ],
     ),
     (
-        "**What is only a name says `claimed`**",
+        "**What is only a name says `name not proven`**",
         &["g11_a_review_is_refused_until_keys_show_who_took_part"],
     ),
     (

@@ -11,11 +11,13 @@ const SPEC: &str = "# demo Specification\n\n## Purpose\nWhat it is for.\n\n## Re
 ### Requirement: Logout\n<!-- id: logout -->\nThe system SHALL let a user log out.\n\n\
 #### Scenario: Out\n- **WHEN** the user leaves\n- **THEN** the session ends\n";
 
+/// The program as CI calls it: with the codes of what it finds.
 fn loopx(dir: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_git-loopx"))
         .current_dir(dir)
         .env_clear()
         .args(args)
+        .arg("-v")
         .output()
         .expect("run git-loopx")
 }
