@@ -155,11 +155,14 @@ fn slices() -> String {
 fn first_command(hint: &str) -> Option<String> {
     let from = hint.find("git loopx ")?;
     let rest = &hint[from..];
-    let ends = ["  ", ", or: ", ", then: ", "; then: ", "\n"];
+    // A command that stands within a sentence ends at its backtick.
+    let ends = ["  ", ", or: ", ", then: ", "; then: ", "\n", "`"];
     let end = ends.iter().filter_map(|end| rest.find(end)).min();
     let command = rest[..end.unwrap_or(rest.len())].replace(" WHY", " because");
     let is_name = |word: &str| word.len() > 2 && word.chars().all(|c| c.is_ascii_uppercase());
-    (!command.split(' ').any(is_name)).then_some(command)
+    // Behind `--` comes a command that only the reader knows.
+    let is_whole = !command.ends_with(" --") && !command.split(' ').any(is_name);
+    is_whole.then_some(command)
 }
 
 impl Road {
