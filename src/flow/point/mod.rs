@@ -110,7 +110,8 @@ pub(crate) fn list(ctx: &Context) -> Result<(SessionId, Vec<Point>)> {
     Ok((session.state.id, points(ctx)?))
 }
 
-/// Goes back to a point: code and session. Everything that can be refused is refused before anything changes.
+/// Goes back to a point: code and session. What would lose something is refused before anything changes. Only a hook, or
+/// git itself, refuses the commit later: then the undo is taken back, and both records stay in the log.
 pub(crate) fn back(
     ctx: &Context,
     name: &str,

@@ -7,29 +7,29 @@ use crate::setup::commit_of;
 use loopx_base::hint::{Hint, IDENTITY, command, hint};
 use loopx_base::id::SessionId;
 
-/// What is known of the sessions around somebody who asks.
+/// The sessions around somebody who asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// Named, or bound to the branch that is checked out.
     pub called: Option<SessionId>,
-    /// Those that go on.
+    /// The sessions that are active.
     pub active: Vec<SessionId>,
-    /// The only one that goes on is bound to a branch, and another one or none is checked out.
+    /// The only active session is bound to a branch, and another one or none is checked out.
     pub is_elsewhere: bool,
-    /// The one that ended last on the branch that is checked out.
+    /// The session that ended last on the branch that is checked out.
     pub ended: Option<SessionId>,
 }
 
 /// The session that is meant, where one is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meant {
-    /// Whoever asks is in it, or was when it ended.
+    /// The session of whoever asks, also where it has ended.
     Here(SessionId),
-    /// The only one that goes on is on another branch.
+    /// The only active session, on another branch.
     Elsewhere(SessionId),
-    /// Any of these may be: it has to be said which.
+    /// The active sessions: any may be meant, and it has to be said which.
     Several(Vec<SessionId>),
-    /// None goes on, and none ended here.
+    /// No session is active, and none ended here.
     Nothing,
 }
 
@@ -66,7 +66,7 @@ pub enum Ground {
     Open,
     /// Policy takes no session on the branch that is checked out.
     Protected,
-    /// The same, before the first commit: the policy is not committed yet.
+    /// Policy takes no session on this branch, and is not committed yet: there is no commit.
     ProtectedUnborn,
 }
 
