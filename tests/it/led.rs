@@ -41,8 +41,8 @@ fn goal(id: &str, on: &[&str]) -> Value {
     )
 }
 
-#[test]
-fn what_a_review_sends_back_is_entered_by_the_command_that_next_names() {
+/// A quick session whose code is committed, proven and approved for the review.
+fn approved_for_review() -> Sandbox {
     let s = Sandbox::new();
     s.commit_file("code.txt", "one\n", "First").ok();
     s.loopx(&["init"]).ok();
@@ -51,6 +51,12 @@ fn what_a_review_sends_back_is_entered_by_the_command_that_next_names() {
     s.commit_file("code.txt", "two\n", "Two").ok();
     s.loopx(&["run", "--", "true"]).ok();
     s.loopx(&["approve"]).ok();
+    s
+}
+
+#[test]
+fn what_a_review_sends_back_is_entered_by_the_command_that_next_names() {
+    let s = approved_for_review();
     s.loopx(&[
         "review",
         "--verdict",
@@ -67,14 +73,7 @@ fn what_a_review_sends_back_is_entered_by_the_command_that_next_names() {
 
 #[test]
 fn finish_approves_anew_what_changed_since_somebody_approved_it() {
-    let s = Sandbox::new();
-    s.commit_file("code.txt", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--quick", "Fix it"]).ok();
-    s.commit_file("code.txt", "two\n", "Two").ok();
-    s.loopx(&["run", "--", "true"]).ok();
-    s.loopx(&["approve"]).ok();
+    let s = approved_for_review();
     s.commit_file("code.txt", "three\n", "Three").ok();
     s.loopx(&["run", "--", "true"]).ok();
     s.loopx(&["finish", "--yes"])

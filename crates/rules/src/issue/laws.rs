@@ -45,7 +45,7 @@ impl Knows {
         newest.map(|op| op.op.clone()).collect()
     }
 
-    /// Whoever writes gives a reason, as everybody does who ends an issue.
+    /// Writes a record with a reason, which whoever ends an issue has to give.
     fn write(&mut self, who: usize, body: impl Into<Body>) {
         self.write_for(who, Some("as agreed"), body);
     }

@@ -428,7 +428,7 @@ impl Reading<'_> {
     }
 }
 
-/// What a step is called with, where it is a text.
+/// The arguments of a step, where they are a text.
 fn args(step: Object<'_>) -> Option<Value> {
     let args = step.get("args").map(machine_free);
     args.filter(Value::is_string)
