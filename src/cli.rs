@@ -16,7 +16,6 @@ pub(crate) use task::{TaskCommand, TaskDomainCommand};
 
 use crate::cmd;
 use crate::flow::amend::as_policy_wants;
-use crate::flow::begin;
 use crate::flow::{Context, pager};
 use crate::ui::{ColorChoice, Options, Ui};
 use clap::error::ErrorKind;
@@ -598,9 +597,9 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
         // What begins is no way for somebody without a name.
         if failure.code == Code::NotInitialised
             && let Ok(ctx) = open()
-            && ctx.reader().is_none()
+            && let Some(first) = ctx.unsigned()
         {
-            failure.help = Some(begin::nobody());
+            failure.help = Some(first.into_hint());
         }
         failure
     })

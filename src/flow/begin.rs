@@ -15,9 +15,8 @@ const LARGEST: u64 = 1 << 20;
 
 /// What leads on for somebody who is in no session.
 pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
-    let is_nobody = ctx.reader().is_none();
     let has_worktree = ctx.repo.work_dir().is_some();
-    Ok(next::begin(ground(ctx)?, is_nobody, has_worktree))
+    Ok(next::begin(ground(ctx)?, ctx.unsigned(), has_worktree))
 }
 
 /// The same as a hint.
@@ -25,14 +24,9 @@ pub(crate) fn way(ctx: &Context) -> Result<Hint> {
     Ok(begin(ctx)?.into_hint())
 }
 
-/// What somebody does first whom git has no name for.
-pub(crate) fn nobody() -> Hint {
-    next::nobody().into_hint()
-}
-
 /// What leads on where there is no repository.
 pub(crate) fn outside() -> Advised {
-    next::begin(Ground::NoRepository, false, true)
+    next::begin(Ground::NoRepository, None, true)
 }
 
 /// Whether no session can begin on, or be bound to, the branch that is checked out.

@@ -8,6 +8,8 @@ use loopx_base::working_tree::CodeFacts;
 use loopx_git::{Head, Identity, Repo};
 use loopx_hosts::wiring;
 use loopx_rules::agent_identity;
+use loopx_rules::next;
+use loopx_rules::next::Advised;
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy, Trust};
 use loopx_rules::rebase::way_on;
 use loopx_rules::session::State;
@@ -38,8 +40,8 @@ pub struct Context {
     list: RefCell<Texts>,
     /// Where HEAD and the branches stood when a command that only reads looked at them first.
     seen: OnceCell<Seen>,
-    /// Whoever reads, as git named them when this command asked first.
-    reader: OnceCell<Option<Identity>>,
+    /// Whoever reads, as git named them when this command asked first, or why it did not.
+    reader: OnceCell<Result<Identity>>,
 }
 
 /// What many sessions are judged by in one run.
@@ -103,8 +105,16 @@ impl Context {
 
     /// Who looks, where git knows.
     pub fn reader(&self) -> Option<&Identity> {
-        let reader = self.reader.get_or_init(|| self.repo.identity().ok());
-        reader.as_ref()
+        self.identified().as_ref().ok()
+    }
+
+    /// What leads on where git cannot put a name and a time under a record of whoever looks.
+    pub(crate) fn unsigned(&self) -> Option<Advised> {
+        self.identified().as_ref().err().map(next::unsigned)
+    }
+
+    fn identified(&self) -> &Result<Identity> {
+        self.reader.get_or_init(|| self.repo.identity())
     }
 
     /// Has a list of tasks be read once, in however many texts a command meets it.

@@ -120,7 +120,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     let behind = behind(ctx, state, worktree.as_ref())?;
     let here = Here {
         who: identity.map(|identity| &identity.author),
-        is_nobody: identity.is_none(),
+        unsigned: ctx.unsigned(),
         agent: loopx_rules::agent_identity::host(loopx_base::env::var),
         first: first(ctx, &facts, &peek, missing.is_some())?,
         worktree: worktree.clone(),

@@ -38,9 +38,10 @@ fn a_date_is_read_as_git_reads_it_or_refused_with_what_git_says() {
             assert_eq!(error["code"], "date_invalid", "{date}: {error:#}");
             let said = text(&error["message"]);
             assert!(
-                said.contains(date) && !said.contains("who you are"),
+                said.contains(&format!("found `GIT_COMMITTER_DATE={date}`")),
                 "{said}"
             );
+            assert_eq!(error["help"], "unset GIT_COMMITTER_DATE");
             assert_eq!(tip(&s), before);
             continue;
         };
@@ -52,6 +53,16 @@ fn a_date_is_read_as_git_reads_it_or_refused_with_what_git_says() {
         git_reads(&s, "garbage").is_none(),
         "git refuses one of them"
     );
+    // What leads on says so too, for each of them, and where nothing began yet.
+    let both = |args: &[&str]| {
+        let call = s.call(LOOPX).env("GIT_COMMITTER_DATE", "garbage");
+        call.env("GIT_AUTHOR_DATE", "nonsense").args(args).run()
+    };
+    let advice = text(&both(&["--json", "status"]).json()["advice"]);
+    let said = "unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE  (expected a date that git reads, like \
+                2026-01-31T12:00:00Z, found `GIT_AUTHOR_DATE=nonsense` and \
+                `GIT_COMMITTER_DATE=garbage` in the environment)";
+    assert_eq!(advice, said);
     let late = made(&s, "@999999999999999 +0000");
     assert_ne!(late.code, Some(0), "no record can write it: {late}");
     // Who is nobody is still told so.

@@ -120,14 +120,7 @@ impl Git {
         let ask = |name: &str| -> Result<git2::Signature<'static>> {
             let said = self.run(["var", name]).capture()?;
             if !said.ended.success() {
-                // Where git knows who it is once no date is given, a date is to blame.
-                let asked = self.run(["var", name]);
-                let undated = DATES.iter().fold(asked, |run, date| run.env(date, ""));
-                return Err(if undated.capture()?.ended.success() {
-                    date_invalid(&said.complaint())
-                } else {
-                    identity_unknown(&said.complaint())
-                });
+                return Err(self.unsigned(name, &said.complaint())?);
             }
             let line = said.line()?;
             let signature = signature(&line).ok_or_else(|| {
@@ -139,13 +132,28 @@ impl Git {
             if signature.when().seconds() <= LAST {
                 Ok(signature)
             } else {
-                Err(date_invalid("expected one before the year 10000"))
+                let far = DATES.into_iter().filter(|(ident, _)| *ident == name);
+                Err(date_invalid("before the year 10000", far))
             }
         };
-        Ok(Identity::new(
-            ask("GIT_AUTHOR_IDENT")?,
-            ask("GIT_COMMITTER_IDENT")?,
-        ))
+        let [(author, _), (committer, _)] = DATES;
+        Ok(Identity::new(ask(author)?, ask(committer)?))
+    }
+
+    /// Why git does not say who acts: where it does once no date is given, dates are to blame.
+    fn unsigned(self, name: &str, said: &str) -> Result<Failure> {
+        let asked = self.run(["var", name]);
+        let undated = DATES.iter().fold(asked, |run, (_, date)| run.env(date, ""));
+        if !undated.capture()?.ended.success() {
+            return Ok(identity_unknown(said));
+        }
+        let mut bad = Vec::new();
+        for (ident, date) in DATES {
+            if !self.run(["var", ident]).capture()?.ended.success() {
+                bad.push((ident, date));
+            }
+        }
+        Ok(date_invalid("that git reads", bad.into_iter()))
     }
 }
 
@@ -164,15 +172,21 @@ pub(super) fn signature(line: &[u8]) -> Option<git2::Signature<'static>> {
 /// The last second that a record can write.
 const LAST: i64 = 253_402_300_799;
 
-fn date_invalid(said: &str) -> Failure {
-    let [author, committer] = DATES;
+fn date_invalid(wanted: &str, bad: impl Iterator<Item = (&'static str, &'static str)>) -> Failure {
+    let (names, found): (Vec<&str>, Vec<String>) = bad
+        .map(|(_, name)| {
+            let text = loopx_base::env::var_os(name).unwrap_or_default();
+            (name, format!("`{name}={}`", text.to_string_lossy()))
+        })
+        .unzip();
     Failure::usage(
         Code::DateInvalid,
-        format!("git cannot read a date of the environment ({author}, {committer}): {said}"),
+        format!(
+            "expected a date {wanted}, like 2026-01-31T12:00:00Z, found {} in the environment",
+            found.join(" and ")
+        ),
     )
-    .help(format!(
-        "unset {author} {committer}  (or as git reads it: export {committer}=2026-01-31T12:00:00Z)"
-    ))
+    .help(format!("unset {}", names.join(" ")))
 }
 
 pub(super) fn identity_unknown(said: &str) -> Failure {

@@ -1,14 +1,17 @@
 //! The dates that the environment gives git. Those that are written in one of two plain forms are read here the same as by
 //! git; every other one git reads itself, or refuses.
 
-/// The variables that git takes dates from.
-pub(super) const DATES: [&str; 2] = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"];
+/// Whom git names, and the variable that it takes the date for that from.
+pub(super) const DATES: [(&str, &str); 2] = [
+    ("GIT_AUTHOR_IDENT", "GIT_AUTHOR_DATE"),
+    ("GIT_COMMITTER_IDENT", "GIT_COMMITTER_DATE"),
+];
 
 /// Whether no date of the environment has to be read by git.
 pub(super) fn are_plain() -> bool {
     DATES
         .iter()
-        .all(|name| match loopx_base::env::var_os(name) {
+        .all(|(_, name)| match loopx_base::env::var_os(name) {
             Some(text) => text.to_str().is_some_and(is_plain),
             None => true,
         })

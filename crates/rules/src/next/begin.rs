@@ -4,6 +4,7 @@
 use super::Advised;
 use crate::policy::FILE;
 use crate::setup::commit_of;
+use loopx_base::failure::{Code, Failure};
 use loopx_base::hint::{Hint, IDENTITY, command, hint};
 use loopx_base::id::SessionId;
 
@@ -71,32 +72,38 @@ pub enum Ground {
 }
 
 /// What leads on for somebody who is in no session.
-pub fn begin(ground: Ground, is_nobody: bool, has_worktree: bool) -> Advised {
+pub fn begin(ground: Ground, unsigned: Option<Advised>, has_worktree: bool) -> Advised {
     let start = command!("start \"Fix the timeout\"");
-    match ground {
-        Ground::NoRepository => Hint::git("init").into(),
-        // A record has a name under it.
-        _ if is_nobody => nobody(),
-        Ground::NotInitialised => command!("init").into(),
-        Ground::Open => start.into(),
-        Ground::Protected if has_worktree => hint!["git switch -c change, then: ", start].into(),
-        Ground::Protected => hint![
+    match (ground, unsigned) {
+        (Ground::NoRepository, _) => Hint::git("init").into(),
+        // A record has a name and a time under it.
+        (_, Some(first)) => first,
+        (Ground::NotInitialised, None) => command!("init").into(),
+        (Ground::Open, None) => start.into(),
+        (Ground::Protected, None) if has_worktree => {
+            hint!["git switch -c change, then: ", start].into()
+        }
+        (Ground::Protected, None) => hint![
             "git branch change, then: ",
             command!("start --branch change \"Fix the timeout\"")
         ]
         .into(),
-        Ground::ProtectedUnborn => commit_of(&[FILE.to_owned()]).into(),
+        (Ground::ProtectedUnborn, None) => commit_of(&[FILE.to_owned()]).into(),
     }
 }
 
-/// Git has no name for whoever asks, and each record needs one.
-pub fn nobody() -> Advised {
-    Advised::write(format!("tell git who you are: {IDENTITY}"))
+/// What leads on where git does not say whose record it would be, and when: why it does not.
+pub fn unsigned(why: &Failure) -> Advised {
+    match (&why.code, &why.help) {
+        (Code::DateInvalid, Some(help)) => Advised::write(format!("{help}  ({})", why.message)),
+        _ => Advised::write(format!("tell git who you are: {IDENTITY}")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Around, Ground, Meant, begin, meant, nobody};
+    use super::{Around, Ground, Meant, begin, meant, unsigned};
+    use loopx_base::failure::{Code, Failure, Kind};
     use loopx_base::id::SessionId;
 
     fn id(name: &str) -> SessionId {
@@ -131,18 +138,27 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_no_name_is_told_to_give_one_before_anything_that_records() {
+    fn whoever_has_no_name_or_no_date_mends_that_before_anything_that_records() {
+        let nameless = Failure::new(Kind::Refused, Code::IdentityUnknown, "no name");
+        let undated = Failure::usage(Code::DateInvalid, "expected a date").help("unset DATE");
+        assert_eq!(
+            unsigned(&undated).advice.to_string(),
+            "unset DATE  (expected a date)"
+        );
         for ground in [
             Ground::NotInitialised,
             Ground::Open,
             Ground::Protected,
             Ground::ProtectedUnborn,
         ] {
-            assert_eq!(begin(ground, true, true), nobody(), "{ground:?}");
-            assert_ne!(begin(ground, false, true), nobody(), "{ground:?}");
+            for first in [&nameless, &undated].map(unsigned) {
+                let found = begin(ground, Some(first.clone()), true);
+                assert_eq!(found, first, "{ground:?}");
+                assert_ne!(begin(ground, None, true), first, "{ground:?}");
+            }
         }
         // git makes a repository for anybody.
-        let outside = begin(Ground::NoRepository, true, true);
+        let outside = begin(Ground::NoRepository, Some(unsigned(&nameless)), true);
         assert_eq!(outside.into_hint().to_string(), "git init");
     }
 }

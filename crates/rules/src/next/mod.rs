@@ -9,7 +9,7 @@ mod build;
 mod completion;
 mod review;
 
-pub use begin::{Around, Ground, Meant, begin, meant, nobody};
+pub use begin::{Around, Ground, Meant, begin, meant, unsigned};
 pub use completion::{Completion, Of, completion};
 pub use loopx_base::working_tree::Sequence;
 
@@ -167,8 +167,8 @@ impl Behind {
 #[derive(Clone, Debug, Default)]
 pub struct Here<'a> {
     pub who: Option<&'a Person>,
-    /// Git has no name for whoever asks.
-    pub is_nobody: bool,
+    /// What leads on where git cannot put a name and a time under a record of whoever asks.
+    pub unsigned: Option<Advised>,
     pub worktree: Option<Worktree>,
     pub behind: Option<Behind>,
     /// The agent that asks, where one does: its word is no person's.
@@ -251,8 +251,8 @@ pub fn next_action(view: View<'_>) -> Hint {
 /// What is next.
 pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
     let found = completion::led(view, here, chosen(view, here));
-    if here.is_nobody {
-        return named_first(view.state, found);
+    if let Some(first) = &here.unsigned {
+        return signed_first(view.state, found, first.clone());
     }
     match (&found.next, &here.remote) {
         // Whoever is waited for has to see what was done here.
@@ -264,15 +264,15 @@ pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
     }
 }
 
-/// What leads on for somebody whom git has no name for: a record has one under it.
-fn named_first(state: &State, found: Advised) -> Advised {
+/// What leads on for somebody whom git has no name for, or no time: a record has both under it.
+fn signed_first(state: &State, found: Advised, first: Advised) -> Advised {
     match &found.next {
         Next::Waits(_) => found,
         // What was recorded already is pushed without a name.
         Next::Command(command) if !state.is_active() && command.command().is_none() => found,
         Next::Nothing if found.advice.is_empty() => found,
-        Next::Nothing => Advised::nothing().advice(nobody().advice),
-        Next::Command(_) | Next::Write => nobody(),
+        Next::Nothing => Advised::nothing().advice(first.advice),
+        Next::Command(_) | Next::Write => first,
     }
 }
 
