@@ -1,7 +1,7 @@
 //! `show`, `log`, `diff`.
 
 use crate::cli::Exit;
-use crate::flow::view::Logged;
+use crate::flow::view::{Log, Logged};
 use crate::flow::{Context, diff as flow_diff, view};
 use crate::ui::{Ui, clean, diff as text_diff, line, style};
 use loopx_base::failure::Result;
@@ -158,12 +158,16 @@ pub(crate) fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.decisions {
         return super::task::decide::log(ctx, args.count, ui);
     }
-    let (id, operations) = view::log(ctx)?;
+    let log = view::log(ctx)?;
+    let operations = &log.operations;
     let left_out = operations
         .len()
         .saturating_sub(args.count.unwrap_or(usize::MAX));
     let shown = &operations[left_out..];
-    ui.json("log", &json!({ "session": id, "operations": shown }));
+    ui.json(
+        "log",
+        &json!({ "session": log.session, "operations": shown }),
+    );
     // A pipe is read by programs, which want the time itself.
     let when = |at: &str, ui: &Ui| {
         if ui.is_watched() {
@@ -176,7 +180,7 @@ pub(crate) fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     for logged in shown.iter().rev() {
         let op = &logged.operation;
         if args.oneline {
-            lines.push(one_line(logged, &operations, ui));
+            lines.push(one_line(logged, &log, ui));
             continue;
         }
         let fate = match (logged.undone, &logged.void) {
@@ -192,7 +196,7 @@ pub(crate) fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 || op.by.name.clone(),
                 |proof| format!("{} ({})", op.by.name, proof.word())
             )),
-            line(&what(op, &operations))
+            line(&what(op, &log))
         );
         lines.push(ui.fold_to_screen(&said, 7));
         if let Some(why) = &logged.void {
@@ -211,7 +215,7 @@ pub(crate) fn log(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 /// An operation in one line: its number, what it was, and what became of it.
-fn one_line(logged: &Logged, all: &[Logged], ui: &Ui) -> String {
+fn one_line(logged: &Logged, log: &Log, ui: &Ui) -> String {
     let op = &logged.operation;
     let fate = match (logged.undone, &logged.void) {
         (true, _) => " (undone)",
@@ -221,7 +225,7 @@ fn one_line(logged: &Logged, all: &[Logged], ui: &Ui) -> String {
     let number = ui.paint(style::NAME, &format!("@{:<3}", op.seq));
     format!(
         "{number} {}{}",
-        line(&what(op, all)),
+        line(&what(op, log)),
         ui.paint(style::DIM, fate)
     )
 }
@@ -239,10 +243,10 @@ fn names(all: &[Logged], ids: &[OpId]) -> String {
     names.join(", ")
 }
 
-fn what(op: &Operation, all: &[Logged]) -> String {
+fn what(op: &Operation, log: &Log) -> String {
     let mut text = match &op.body {
         Body::Session(step) => happened(&step.event),
-        Body::Log(word) => said(word, all),
+        Body::Log(word) => said(word, &log.operations),
         Body::Task(event) => format!("{} {}", event.word(), event.task()),
         Body::Issue(event) => event.word().to_owned(),
         Body::Note(Note::Noted(said)) => {
@@ -261,8 +265,8 @@ fn what(op: &Operation, all: &[Logged]) -> String {
         ),
     };
     if let Some(over) = op.claim().and_then(|claim| claim.over.as_ref()) {
-        let whose =
-            loopx_rules::lease::whose(&over.owner, over.agent.as_deref(), &over.signed.by, None);
+        let worktrees = &log.worktrees;
+        let whose = worktrees.whose(&over.owner, over.agent.as_deref(), &over.signed.by);
         text.push_str(&format!("; the build was taken over from {whose}"));
     }
     let written: Vec<String> = op.files().map(|(path, _)| line(path)).collect();

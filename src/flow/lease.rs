@@ -11,7 +11,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_git::{Identity, Repo};
 use loopx_rules::lease;
-use loopx_rules::lease::{Claim, LEASE, Owner};
+use loopx_rules::lease::{Claim, LEASE, Owner, Worktrees};
 use loopx_rules::op::Event;
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::stage::Stage;
@@ -38,8 +38,16 @@ fn token_in(folder: &Path) -> Option<String> {
     (!text.is_empty() && text.len() <= 64).then(|| text.to_owned())
 }
 
-/// Where the other worktrees of this clone are, by their tokens.
-pub(super) fn beside(repo: &Repo) -> BTreeMap<String, String> {
+/// The worktrees of this clone.
+pub(crate) fn worktrees(repo: &Repo) -> Worktrees {
+    Worktrees {
+        here: token(repo),
+        beside: beside(repo),
+    }
+}
+
+/// Where each worktree of this clone is, by its token.
+fn beside(repo: &Repo) -> BTreeMap<String, String> {
     let common = repo.common_dir();
     let main = common.parent().map(|top| (common.clone(), top.to_owned()));
     let linked = std::fs::read_dir(common.join("worktrees")).into_iter();
@@ -99,11 +107,13 @@ pub(crate) fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
             .help(format!("git config {SETTING} {LEASE}"))
         })?,
     };
+    let worktrees = worktrees(repo);
+    let new = || ulid::Ulid::generate().to_string().to_lowercase();
     Ok(Owner {
-        token: token(repo).unwrap_or_else(|| ulid::Ulid::generate().to_string().to_lowercase()),
+        token: worktrees.here.clone().unwrap_or_else(new),
         agent,
         seconds,
-        beside: beside(repo),
+        worktrees,
     })
 }
 
@@ -194,27 +204,16 @@ pub(crate) struct ClaimView {
 
 /// Whose build a session is.
 pub(crate) fn view(repo: &Repo, claim: &Stamped<Claim>) -> ClaimView {
-    let here = token(repo).as_deref() == Some(claim.value.owner.as_str());
+    let worktrees = worktrees(repo);
+    let here = worktrees.here.as_deref() == Some(claim.value.owner.as_str());
     let until = lease::until(claim);
     let alive = until > repo.now();
-    let agent = claim.value.agent.as_deref().and_then(lease::agent_name);
-    let agent = agent.as_deref();
+    let agent = claim.value.agent.as_deref();
     let by = &claim.signed.by;
-    let beside = beside(repo);
-    let place = |owner: &str| beside.get(owner).map(String::as_str);
-    let mut words = match agent {
-        Some(agent) if here => format!("this worktree, agent session {agent}"),
-        None if here => "this worktree".to_owned(),
-        _ => lease::whose(&claim.value.owner, agent, by, place(&claim.value.owner)),
-    };
+    let mut words = worktrees.whose(&claim.value.owner, agent, by);
     let until = lease::clock(until);
     let taken_from = claim.value.over.as_ref().map(|over| {
-        let whose = lease::whose(
-            &over.owner,
-            over.agent.as_deref(),
-            &over.signed.by,
-            place(&over.owner),
-        );
+        let whose = worktrees.whose(&over.owner, over.agent.as_deref(), &over.signed.by);
         let when = if over.alive {
             "before its lease ended"
         } else {

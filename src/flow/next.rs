@@ -14,6 +14,7 @@ use loopx_base::id::SessionId;
 use loopx_base::working_tree::Uncommitted;
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
+use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
 use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Worktree};
 use loopx_rules::session::{Ending, State};
@@ -22,7 +23,6 @@ use loopx_rules::task::node::{Node, TaskId};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::Status;
 use loopx_store::{Session, Snapshot};
-use std::collections::BTreeMap;
 
 /// A session with the working copy taken in as it is now, and everything around it.
 pub(super) struct Look {
@@ -125,8 +125,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         first: first(ctx, &facts, &peek, missing.is_some())?,
         worktree: worktree.clone(),
         behind: behind.clone(),
-        token: lease::token(&ctx.repo),
-        beside: beside(ctx, state),
+        worktrees: worktrees(ctx, state),
         now: ctx.now(),
         archive: archive.clone(),
         onto: onto(ctx, state, worktree.as_ref())?,
@@ -159,12 +158,14 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     })
 }
 
-/// Where the other worktrees of this clone are, where the answer may speak of one.
-fn beside(ctx: &Context, state: &State) -> BTreeMap<String, String> {
-    if state.stage == Stage::Build {
-        lease::beside(&ctx.repo)
-    } else {
-        BTreeMap::new()
+/// The worktrees of this clone; where nothing speaks of another one, this one alone.
+fn worktrees(ctx: &Context, state: &State) -> Worktrees {
+    match state.stage {
+        Stage::Build => lease::worktrees(&ctx.repo),
+        _ => Worktrees {
+            here: lease::token(&ctx.repo),
+            ..Worktrees::default()
+        },
     }
 }
 

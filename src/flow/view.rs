@@ -19,6 +19,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::change_pack::{Graph, NodeStatus};
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, Claim, FindingView, GateView, Taken, Uncommitted, View};
+use loopx_rules::lease::Worktrees;
 use loopx_rules::next::{Advised, Behind, Distance, Sequence, Waits};
 use loopx_rules::op::Operation;
 use loopx_rules::profile::ProfileName;
@@ -435,8 +436,16 @@ pub(crate) struct Logged {
     pub proof: Option<Basis>,
 }
 
-/// The history of the session that is meant, oldest first.
-pub(crate) fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
+/// The history of a session, oldest first, and the worktrees of this clone, which may have had it in hand.
+#[derive(Debug)]
+pub(crate) struct Log {
+    pub session: SessionId,
+    pub operations: Vec<Logged>,
+    pub worktrees: Worktrees,
+}
+
+/// The history of the session that is meant.
+pub(crate) fn log(ctx: &Context) -> Result<Log> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
@@ -454,7 +463,11 @@ pub(crate) fn log(ctx: &Context) -> Result<(SessionId, Vec<Logged>)> {
             operation,
         })
         .collect();
-    Ok((session.state.id, logged))
+    Ok(Log {
+        session: session.state.id,
+        operations: logged,
+        worktrees: lease::worktrees(&ctx.repo),
+    })
 }
 
 /// The kept output of a recorded command.

@@ -6,7 +6,7 @@
 use super::lease;
 use loopx_base::id::OpId;
 use loopx_git::Repo;
-use loopx_rules::lease::{MAX_LEASE, ends, seconds_of};
+use loopx_rules::lease::{MAX_LEASE, Worktrees, ends, seconds_of};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::event::{Claim, TaskEvent};
@@ -22,8 +22,8 @@ const LARGE: u64 = 64 << 10;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
     first: HashMap<OpId, i64>,
-    /// The token of this worktree, whose own claims go by its own clock.
-    own: Option<String>,
+    /// The worktrees of this clone: this one's own claims go by its own clock.
+    worktrees: Worktrees,
 }
 
 fn file(repo: &Repo) -> PathBuf {
@@ -38,12 +38,13 @@ impl Watched {
         if claims.is_empty() {
             return Watched::default();
         }
-        let own = lease::token(repo);
+        let worktrees = lease::worktrees(repo);
+        let own = worktrees.here.as_ref();
         let text = std::fs::read_to_string(file(repo)).unwrap_or_default();
         let mut first = read(&text);
         first.retain(|op, _| claims.iter().any(|claim| claim.op == *op));
         let is_new = |claim: &&&Stamped<Claim>| {
-            own.as_ref() != Some(&claim.value.owner) && !first.contains_key(&claim.op)
+            own != Some(&claim.value.owner) && !first.contains_key(&claim.op)
         };
         let new: Vec<OpId> = claims
             .iter()
@@ -59,14 +60,24 @@ impl Watched {
                 (text.len() as u64 > LARGE).then_some(&first),
             );
         }
-        Watched { first, own }
+        Watched { first, worktrees }
+    }
+
+    /// Whether this worktree made a claim.
+    pub(crate) fn is_here(&self, claim: &Stamped<Claim>) -> bool {
+        self.worktrees.here.as_ref() == Some(&claim.value.owner)
+    }
+
+    /// Whose a claim is, for people.
+    pub(crate) fn whose(&self, claim: &Stamped<Claim>) -> String {
+        let agent = claim.value.agent.as_deref();
+        (self.worktrees).whose(&claim.value.owner, agent, &claim.signed.by)
     }
 
     /// The second at which a claim ends; one whose time cannot be read has ended.
     pub(crate) fn until(&self, claim: &Stamped<Claim>) -> i64 {
-        let own = self.own.as_ref() == Some(&claim.value.owner);
         match self.first.get(&claim.op) {
-            Some(first) if !own => {
+            Some(first) if !self.is_here(claim) => {
                 first.saturating_add(i64::from(claim.value.seconds.min(MAX_LEASE)))
             }
             _ => ends(claim, claim.value.seconds),

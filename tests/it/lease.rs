@@ -70,6 +70,41 @@ fn a_build_step_from_another_worktree_waits_and_writes_nothing() {
 }
 
 #[test]
+fn a_worktree_is_named_by_its_folder_and_one_of_another_clone_as_such() {
+    let d = Drive::building();
+    let other = other(&d);
+    let reason = "it goes on there";
+    let over = ["build", "--take-over", "--reason", reason];
+    there(&d, &other, &over).ok();
+    let log = |dir: &Path| {
+        let call = d.call(LOOPX).cwd(dir).env("LOOPX_SESSION", ID);
+        call.args(&["log"]).run().ok()
+    };
+    let here = log(d.path());
+    assert!(here.contains("taken over from this worktree"), "{here}");
+    let said = "taken over from Ada Author <ada@example.org>, worktree ../repo";
+    assert!(log(&other).contains(said), "{}", log(&other));
+    let refused = d.loopx(&["build"]).fails_with(6);
+    let said = "(Ada Author <ada@example.org>, worktree ../other)";
+    assert!(refused.stderr.contains(said), "{refused}");
+    let remote = d.root().join("remote.git");
+    let clone = d.root().join("clone");
+    let (remote, path) = (
+        remote.to_str().expect("UTF-8"),
+        clone.to_str().expect("UTF-8"),
+    );
+    d.git(&["clone", "--quiet", "--bare", ".", remote]).ok();
+    d.git(&["clone", "--quiet", remote, path]).ok();
+    d.loopx_in(&clone, &["init"]).ok();
+    let refused = d.loopx_in(&clone, &["-s", ID, "build"]).fails_with(6);
+    let said = "(Ada Author <ada@example.org>, not in this clone)";
+    assert!(refused.stderr.contains(said), "{refused}");
+    let away = log(&clone);
+    let said = "taken over from Ada Author <ada@example.org>, not in this clone";
+    assert!(away.contains(said), "{away}");
+}
+
+#[test]
 fn what_others_say_of_a_build_needs_no_claim() {
     let d = Drive::building();
     let other = other(&d);
@@ -133,8 +168,7 @@ fn a_build_whose_lease_ended_is_taken_over_visibly() {
         .args(&["status"])
         .env("GIT_COMMITTER_DATE", LATER)
         .run()
-        .says("taken over from Ada Author")
-        .says("after its lease")
+        .says("taken over from this worktree after its lease")
         .ok();
     // Who lost it waits like anybody else.
     later(&d, d.path(), &["build"]).fails_with(6);

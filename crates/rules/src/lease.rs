@@ -54,8 +54,32 @@ pub struct Owner {
     pub agent: Option<String>,
     /// The lease that it wants, in seconds.
     pub seconds: u32,
-    /// Where the other worktrees of its clone are, by their tokens.
+    /// The worktrees of its clone.
+    pub worktrees: Worktrees,
+}
+
+/// The worktrees that a clone has: their tokens say nothing to a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worktrees {
+    /// The token of this one, where it has one.
+    pub here: Option<String>,
+    /// Where the others are, by their tokens.
     pub beside: BTreeMap<String, String>,
+}
+
+impl Worktrees {
+    /// An owner for people: whose word made the claim, and where that worktree is.
+    pub fn whose(&self, owner: &str, agent: Option<&str>, by: &Person) -> String {
+        if self.here.as_deref() == Some(owner) {
+            return with_agent("this worktree".to_owned(), agent);
+        }
+        let place = match self.beside.get(owner) {
+            Some(folder) => format!("{by}, worktree {folder}"),
+            // Another clone has it, or it was removed.
+            None => format!("{by}, not in this clone"),
+        };
+        with_agent(place, agent)
+    }
 }
 
 /// How a build stands to somebody who asks for it.
@@ -199,17 +223,15 @@ fn over(claim: &Stamped<Claim>, alive: bool) -> Over {
 /// Somebody else builds: who, and until when.
 fn held(claim: &Stamped<Claim>, asks: &Owner, now: i64) -> Failure {
     let until = until(claim);
-    let place = asks.beside.get(&claim.value.owner);
     Failure::new(
         Kind::Waiting,
         Code::BuildHeld,
         format!(
             "the build belongs to another worktree ({}) until {} ({})",
-            whose(
+            asks.worktrees.whose(
                 &claim.value.owner,
                 claim.value.agent.as_deref(),
                 &claim.signed.by,
-                place.map(String::as_str)
             ),
             clock(until),
             relative(now, until)
@@ -221,15 +243,16 @@ fn held(claim: &Stamped<Claim>, asks: &Owner, now: i64) -> Failure {
     ])
 }
 
-/// An owner for people: its folder, where this clone has it, else the end of its token.
-pub fn whose(owner: &str, agent: Option<&str>, by: &Person, place: Option<&str>) -> String {
-    let owner = agent_name(owner).unwrap_or_default();
-    let short = &owner[owner.len().saturating_sub(6)..];
-    let place = place.unwrap_or(short);
+/// An owner as a record names him: no path of a machine is recorded.
+pub fn recorded_name(agent: Option<&str>, by: &Person) -> String {
+    with_agent(by.to_string(), agent)
+}
+
+fn with_agent(who: String, agent: Option<&str>) -> String {
     // It comes from the branch, which somebody else may have written.
     match agent.and_then(agent_name) {
-        Some(agent) => format!("{by}, worktree {place}, agent session {agent}"),
-        None => format!("{by}, worktree {place}"),
+        Some(agent) => format!("{who}, agent session {agent}"),
+        None => who,
     }
 }
 
@@ -245,7 +268,9 @@ pub fn agent_name(raw: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claim, Owner, Standing, agent_name, hold, standing, until};
+    use super::{
+        Claim, Owner, Standing, Worktrees, agent_name, hold, recorded_name, standing, until,
+    };
     use crate::session::{Signed, Stamped};
     use loopx_base::failure::Kind;
     use loopx_base::id::{OpId, Person};
@@ -270,7 +295,7 @@ mod tests {
 
     fn owner(token: &str, agent: Option<&str>) -> Owner {
         Owner {
-            beside: std::collections::BTreeMap::new(),
+            worktrees: Worktrees::default(),
             token: token.into(),
             agent: agent.map(str::to_owned),
             seconds: 100,
@@ -348,6 +373,32 @@ mod tests {
             assert_eq!(taken.agent.as_deref(), wanted);
             assert!(taken.over.is_some_and(|over| over.alive));
         }
+    }
+
+    #[test]
+    fn a_worktree_is_named_by_its_folder_and_never_by_its_token() {
+        let by = Person {
+            name: "Ada".to_owned(),
+            email: "ada@example.org".to_owned(),
+        };
+        let worktrees = Worktrees {
+            here: Some("01aaaa".to_owned()),
+            beside: [("01bbbb".to_owned(), "../other".to_owned())].into(),
+        };
+        for (owner, agent, wanted) in [
+            ("01aaaa", None, "this worktree"),
+            ("01aaaa", Some("s1"), "this worktree, agent session s1"),
+            ("01bbbb", None, "Ada <ada@example.org>, worktree ../other"),
+            (
+                "01cccc",
+                Some("s\n2"),
+                "Ada <ada@example.org>, not in this clone, agent session s2",
+            ),
+        ] {
+            assert_eq!(worktrees.whose(owner, agent, &by), wanted);
+        }
+        // What is recorded names no folder either.
+        assert_eq!(recorded_name(None, &by), "Ada <ada@example.org>");
     }
 
     #[test]

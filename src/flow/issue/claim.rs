@@ -14,7 +14,7 @@ use loopx_base::id::SessionId;
 use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::issue::{Backlog, Issue, IssueId, Status, Wait};
 use loopx_rules::lease;
-use loopx_rules::lease::{Claim, Over, Owner, Standing, clock, until, whose};
+use loopx_rules::lease::{Claim, Over, Owner, Standing, Worktrees, clock, recorded_name, until};
 use loopx_rules::session::Stamped;
 use loopx_store::Snapshot;
 use std::collections::{HashMap, HashSet};
@@ -83,9 +83,12 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
             }),
         };
         let resumed = issue.claim.is_some();
-        let from = over.as_deref().map(holder);
-        let what = match &from {
-            Some(from) => format!("take over from {from}"),
+        let from = over.as_deref().map(|claim| holder(claim, &owner.worktrees));
+        let what = match &over {
+            Some(over) => {
+                let from = recorded_name(over.value.agent.as_deref(), &over.signed.by);
+                format!("take over from {from}")
+            }
             None => format!("take {}", issue.title),
         };
         let until = clock(now.saturating_add(i64::from(claim.seconds)));
@@ -153,13 +156,9 @@ pub(super) fn require_room(
 }
 
 /// Whoever has an issue, for people.
-pub(super) fn holder(claim: &Stamped<Claim>) -> String {
-    whose(
-        &claim.value.owner,
-        claim.value.agent.as_deref(),
-        &claim.signed.by,
-        None,
-    )
+pub(super) fn holder(claim: &Stamped<Claim>, worktrees: &Worktrees) -> String {
+    let agent = claim.value.agent.as_deref();
+    worktrees.whose(&claim.value.owner, agent, &claim.signed.by)
 }
 
 /// The issue that is taken with what decides about it, and its place: it is chosen by its records and by those of what it
@@ -277,7 +276,9 @@ fn choose(
     }
     let standing = lease::standing(issue.claim.as_deref(), Some(&owner.token), now);
     match (standing, &issue.running) {
-        (Standing::Held(claim), _) if !request.take_over => return Err(held(issue, claim)),
+        (Standing::Held(claim), _) if !request.take_over => {
+            return Err(held(issue, claim, &owner.worktrees));
+        }
         (Standing::Free | Standing::Dead(_), Some(session)) if !request.take_over => {
             return Err(running(issue, session));
         }
@@ -316,13 +317,13 @@ pub(super) fn ended(issue: &Issue) -> Failure {
 }
 
 /// Somebody else has it.
-pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>) -> Failure {
+pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>, worktrees: &Worktrees) -> Failure {
     let id = &issue.id;
     Failure::waiting(
         Code::IssueHeld,
         format!(
-            "{id} is in the hands of {} until {}",
-            holder(claim),
+            "{id} is taken by {}, until {}",
+            holder(claim, worktrees),
             clock(until(claim))
         ),
     )
@@ -380,7 +381,7 @@ pub(crate) fn release(
     typed: &[String],
     reason: Option<&String>,
 ) -> Result<Written<()>> {
-    let token = crate::flow::lease::token(&ctx.repo);
+    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     write(ctx, |snapshot, identity| {
         let mut steps = Vec::new();
         for typed in typed {
@@ -399,7 +400,7 @@ pub(crate) fn release(
                         command!("issue take {id}")
                     }));
                 }
-                Some(claim) => require_own(&issue, claim, token.as_deref(), identity.judges_at())?,
+                Some(claim) => require_own(&issue, claim, &worktrees, identity.judges_at())?,
             }
             steps.push(Step {
                 id: issue.id.clone(),
@@ -421,11 +422,11 @@ pub(crate) fn release(
 pub(super) fn require_own(
     issue: &Issue,
     claim: &Stamped<Claim>,
-    token: Option<&str>,
+    worktrees: &Worktrees,
     now: i64,
 ) -> Result<()> {
-    match lease::standing(Some(claim), token, now) {
-        Standing::Held(claim) => Err(held(issue, claim)),
+    match lease::standing(Some(claim), worktrees.here.as_deref(), now) {
+        Standing::Held(claim) => Err(held(issue, claim, worktrees)),
         _ => Ok(()),
     }
 }

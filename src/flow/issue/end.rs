@@ -74,7 +74,7 @@ pub(crate) fn end(
     if *end == End::Resolve {
         super::require_person(ctx, "that an issue is resolved")?;
     }
-    let token = crate::flow::lease::token(&ctx.repo);
+    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
         let day = today(now);
@@ -90,7 +90,7 @@ pub(crate) fn end(
                 .help(command!("issue show {}", issue.id)));
             }
             if let Some(claim) = &issue.claim {
-                require_own(&issue, claim, token.as_deref(), now)?;
+                require_own(&issue, claim, &worktrees, now)?;
             }
             let mut changes = vec![Change::Status(end.status())];
             if let End::Duplicate(other) = end {

@@ -20,7 +20,7 @@ pub(crate) fn fail(
     let ids = typed.join(" ");
     let again = command!("issue queue fail {ids} --reason WHY");
     let reason = require_reason(reason, "a failure", again)?;
-    let token = crate::flow::lease::token(&ctx.repo);
+    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     write(ctx, |snapshot, identity| {
         let mut steps = Vec::new();
         let mut moved = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) fn fail(
             }
             if let Some(claim) = &issue.claim {
                 let now = identity.judges_at();
-                super::claim::require_own(&issue, claim, token.as_deref(), now)?;
+                super::claim::require_own(&issue, claim, &worktrees, now)?;
             }
             let Some(bound) = &issue.bound else {
                 return Err(solution::unbound(&[&issue.id]));

@@ -237,7 +237,7 @@ pub(crate) fn begin(
     if ids.is_empty() {
         return Ok(trailers);
     }
-    let token = crate::flow::lease::token(&ctx.repo);
+    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     let now = identity.judges_at();
     let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
     let backlog = match wip {
@@ -265,10 +265,9 @@ pub(crate) fn begin(
         if let Some(session) = &issue.running {
             return Err(super::claim::running(issue, session));
         }
-        if let Standing::Held(claim) =
-            lease::standing(issue.claim.as_deref(), token.as_deref(), now)
-        {
-            return Err(held(issue, claim));
+        let token = worktrees.here.as_deref();
+        if let Standing::Held(claim) = lease::standing(issue.claim.as_deref(), token, now) {
+            return Err(held(issue, claim, &worktrees));
         }
         // Whoever starts the work at once with what it waits for has it all in hand.
         let others = std::mem::take(&mut waits[at]).into_iter();

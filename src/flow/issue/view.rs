@@ -9,7 +9,7 @@ use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::issue::filter::Filter;
 use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
-use loopx_rules::lease::{clock, seconds_of, until};
+use loopx_rules::lease::{Worktrees, clock, seconds_of, until};
 use loopx_rules::op::{Body, Operation};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -42,14 +42,14 @@ pub(crate) struct Holder {
 
 /// Whoever asks, and when.
 struct Asker {
-    token: Option<String>,
+    worktrees: Worktrees,
     now: i64,
 }
 
 impl Asker {
     fn of(ctx: &Context) -> Self {
         Asker {
-            token: crate::flow::lease::token(&ctx.repo),
+            worktrees: crate::flow::lease::worktrees(&ctx.repo),
             now: ctx.now(),
         }
     }
@@ -181,12 +181,12 @@ fn damaged(found: Vec<(IssueId, loopx_base::failure::Failure)>) -> Vec<Damaged> 
 
 fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
     let holder = issue.claim.as_ref().map(|claim| {
-        let here = asker.token.as_ref() == Some(&claim.value.owner);
+        let here = asker.worktrees.here.as_ref() == Some(&claim.value.owner);
         Holder {
             who: if here {
                 format!("{}, here", claim.signed.by.name)
             } else {
-                holder(claim)
+                holder(claim, &asker.worktrees)
             },
             until: clock(until(claim)),
             alive: until(claim) > asker.now,
@@ -375,13 +375,14 @@ pub(crate) fn log(ctx: &Context, typed: &str) -> Result<(IssueId, Vec<Entry>)> {
         .issue_records(&id)?
         .ok_or_else(|| names::unknown(typed))?;
     let off = super::undo::off(&ops);
+    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     let entries = ops.iter().map(|op| Entry {
         seq: op.seq,
         op: op.op.clone(),
         at: op.at.clone(),
         by: op.by.clone(),
         event: word(op),
-        changes: words(op, &ops),
+        changes: words(op, &ops, &worktrees),
         reason: op.reason.clone(),
         undone: off.contains(&op.op),
     });
@@ -395,7 +396,7 @@ fn word(op: &Operation) -> String {
     }
 }
 
-fn words(op: &Operation, all: &[Operation]) -> Vec<String> {
+fn words(op: &Operation, all: &[Operation], worktrees: &Worktrees) -> Vec<String> {
     use loopx_rules::words::Word;
     let of = |ids: &[OpId]| {
         let named = ids
@@ -408,12 +409,7 @@ fn words(op: &Operation, all: &[Operation]) -> Vec<String> {
     match &op.body {
         Body::Issue(event) => match event {
             IssueEvent::Claimed { claim } => {
-                vec![loopx_rules::lease::whose(
-                    &claim.owner,
-                    claim.agent.as_deref(),
-                    &op.by,
-                    None,
-                )]
+                vec![worktrees.whose(&claim.owner, claim.agent.as_deref(), &op.by)]
             }
             event => event
                 .changes()

@@ -42,7 +42,7 @@ use loopx_base::id::SessionId;
 use loopx_git::{Entry, EntryKind, Identity, Repo};
 use loopx_rules::gate;
 use loopx_rules::gate::AuditItem;
-use loopx_rules::lease::{MAX_LEASE, Owner, clock, whose};
+use loopx_rules::lease::{MAX_LEASE, Owner, clock};
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
@@ -207,12 +207,8 @@ impl<'f> Plan<'f> {
 
     /// Somebody else has a task: who, and until when.
     fn held(&self, id: &TaskId, claim: &Stamped<Claim>) -> Failure {
-        let (who, until) = (holder(claim), self.lasting(claim));
-        Failure::waiting(
-            Code::TaskHeld,
-            format!("{id} is taken: {who} has it {until}"),
-        )
-        .help(hint![
+        let (who, until) = (self.watched.whose(claim), self.lasting(claim));
+        Failure::waiting(Code::TaskHeld, format!("{id} is taken by {who}, {until}")).help(hint![
             command!("take"),
             "  (another one), or: ",
             command!("take {id} --take-over --reason WHY")
@@ -342,12 +338,6 @@ fn content_of(
     let tree = repo.commit_info(&head).ok()?.tree;
     let entry = repo.entry_at(&tree, path).ok()??;
     is_meant(&entry).then(|| entry.id.to_string())
-}
-
-/// Who has a task, for people.
-fn holder(claim: &Stamped<Claim>) -> String {
-    let agent = claim.value.agent.as_deref();
-    whose(&claim.value.owner, agent, &claim.signed.by, None)
 }
 
 /// What leads on from a status.

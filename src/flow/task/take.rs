@@ -1,7 +1,7 @@
 //! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
 //! writers through, and the other decides anew on what it finds then.
 
-use super::{Plan, claim_for, holder, keep, now, record, touched};
+use super::{Plan, claim_for, keep, now, record, touched};
 use crate::flow::context::Context;
 use crate::flow::skills::Skills;
 use crate::flow::transaction::{Act, Done, Facts, Needs, gather_here, require_active};
@@ -11,7 +11,7 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::OpId;
 use loopx_rules::checks::checks_now;
 use loopx_rules::gate;
-use loopx_rules::lease::Owner;
+use loopx_rules::lease::{Owner, recorded_name};
 use loopx_rules::session::Stamped;
 use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
@@ -98,12 +98,15 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> 
         let taken = Taken {
             card,
             until: now(facts).saturating_add(i64::from(claim.seconds)),
-            from: over.map(holder),
+            from: over.map(|claim| plan.watched.whose(claim)),
             again: false,
             remote: None,
         };
-        let what = match &taken.from {
-            Some(from) => format!("take {task} over from {from}"),
+        let what = match over {
+            Some(over) => {
+                let from = recorded_name(over.value.agent.as_deref(), &over.signed.by);
+                format!("take {task} over from {from}")
+            }
             None => format!("take {task}"),
         };
         let act = Act::new(TaskEvent::Claimed { task, claim }, what, taken);
@@ -372,7 +375,7 @@ fn locked(
     moment: i64,
 ) -> Option<Failure> {
     let claim = plan.facts(graph.find(task)?).and_then(TaskFacts::holder)?;
-    let (who, until) = (holder(claim), plan.lasting(claim));
+    let (who, until) = (plan.watched.whose(claim), plan.lasting(claim));
     let message = format!("{id} is not ready: {who} has {resource} with {task} {until}");
     // A lock that nobody renewed goes with its task to whoever asks.
     let lead = if plan.until(claim) <= moment {
@@ -616,7 +619,8 @@ fn nothing(
     }
     if let Some((at, _)) = held.first() {
         let all = held.iter().map(|(at, claim)| {
-            format!("{} has {} {}", holder(claim), id(*at), plan.lasting(claim))
+            let (who, until) = (plan.watched.whose(claim), plan.lasting(claim));
+            format!("{who} has {} {until}", id(*at))
         });
         let all: Vec<String> = all.collect();
         return Failure::waiting(

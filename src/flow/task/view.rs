@@ -11,7 +11,7 @@ use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_rules::gate::{CodeFacts, is_earned, lead_of};
-use loopx_rules::lease::{clock, seconds_of, whose};
+use loopx_rules::lease::{clock, seconds_of};
 use loopx_rules::op::{Body, Event, Operation};
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
@@ -487,27 +487,15 @@ fn outputs_changed(state: &State, facts: Option<&TaskFacts>) -> Vec<String> {
 }
 
 fn view(ctx: &Context, claim: &Stamped<Claim>, watched: &Watched) -> ClaimView {
-    let here = lease::token(&ctx.repo).as_deref() == Some(claim.value.owner.as_str());
     let ends = watched.until(claim);
     ClaimView {
         by: claim.signed.by.to_string(),
         agent: claim.value.agent.clone(),
-        here,
+        here: watched.is_here(claim),
         since: claim.signed.at.clone(),
         until: clock(ends),
         alive: ends > ctx.now(),
-        words: if here {
-            "this worktree".to_owned()
-        } else {
-            let agent = claim.value.agent.as_deref();
-            let place = lease::beside(&ctx.repo).remove(&claim.value.owner);
-            whose(
-                &claim.value.owner,
-                agent,
-                &claim.signed.by,
-                place.as_deref(),
-            )
-        },
+        words: watched.whose(claim),
     }
 }
 

@@ -161,7 +161,7 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         capacity: None,
     };
     let holders = |node: &Node| view.state.task(&node.id).and_then(TaskFacts::holder);
-    let token = here.token.as_deref();
+    let token = here.worktrees.here.as_deref();
     let is_own =
         |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
     if let Some(own) = nodes.iter().find(is_own) {
@@ -231,12 +231,7 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     };
     let (claim, id) = (held.1, &held.0.id);
     let agent = claim.value.agent.as_deref();
-    let whose = crate::lease::whose(
-        &claim.value.owner,
-        agent,
-        &claim.signed.by,
-        here.place_of(&claim.value.owner),
-    );
+    let whose = (here.worktrees).whose(&claim.value.owner, agent, &claim.signed.by);
     let over = command!("take {id} --take-over --reason WHY");
     Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
 }

@@ -15,7 +15,7 @@ pub use loopx_base::working_tree::Sequence;
 
 use super::agent_identity::require_person;
 use super::gate::{self, CodeFacts, FileState, Uncommitted, View, named};
-use super::lease::{self, Standing};
+use super::lease::{self, Standing, Worktrees};
 use super::op::{PlanLane, PlanVerdict};
 use super::policy::Policy;
 use super::session::{Ending, State};
@@ -28,7 +28,6 @@ use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::Person;
 use loopx_base::{counted, shell_word};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// What is next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,10 +174,8 @@ pub struct Here<'a> {
     pub agent: Option<String>,
     /// What goes before every stage: a conflict, a base or a branch that is gone.
     pub first: Option<Advised>,
-    /// Where the other worktrees of this clone are, by their tokens.
-    pub beside: BTreeMap<String, String>,
-    /// This worktree's token, and the second at which it asks: a build may be another's.
-    pub token: Option<String>,
+    /// The worktrees of this clone, and the second at which this one asks: a build may be another's.
+    pub worktrees: Worktrees,
     pub now: i64,
     /// What the archive is held by, as far as review and done know it.
     pub archive: Vec<Blocker>,
@@ -219,11 +216,6 @@ pub struct Moved {
 }
 
 impl Here<'_> {
-    /// Where the worktree of a token is, where this clone has it.
-    fn place_of(&self, owner: &str) -> Option<&str> {
-        self.beside.get(owner).map(String::as_str)
-    }
-
     /// What a task leaves and is not there.
     fn missing_of(&self, task: &str) -> Option<&[String]> {
         let mut all = self.missing.iter();
@@ -334,19 +326,14 @@ fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
         return found;
     }
     let claim = view.state.build.claim.as_ref();
-    match lease::standing(claim, here.token.as_deref(), here.now) {
+    match lease::standing(claim, here.worktrees.here.as_deref(), here.now) {
         Standing::Held(claim) if here.now > 0 => {
             if let Some(free) = build::free(view, here) {
                 return free;
             }
             let by = &claim.signed.by;
             let agent = claim.value.agent.as_deref();
-            let whose = lease::whose(
-                &claim.value.owner,
-                agent,
-                by,
-                here.place_of(&claim.value.owner),
-            );
+            let whose = here.worktrees.whose(&claim.value.owner, agent, by);
             let left = left(here.now, lease::until(claim));
             Advised::waits(whose, format!("the build, which is theirs for {left} more")).advice(
                 hint![
