@@ -17,11 +17,11 @@ enum Road {
     Quick,
 }
 
-/// The plan of a lite session, its delta, and its one task.
+/// The plan of a lite session, its delta, and its one task; the plan has what a session that is lifted asks for, too.
 const LITE: [(&str, &str); 3] = [
     (
         "plan.md",
-        "---\nscope: []\n---\n# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n",
+        "---\nscope: []\nacceptance_criteria_testable: true\nverification_steps_resolved: true\n---\n# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n\n## Acceptance criteria\n\n- It is there.\n",
     ),
     (
         "change/spec-delta.md",
@@ -179,15 +179,16 @@ impl Walk {
     fn new(seed: u64, road: Road) -> Self {
         let d = Drive::repository(None);
         let written = d.root().join("written");
+        // What a lighter session is lifted for asks for the files of the whole way.
+        let from = Drive::built();
+        let top = from.path().join(".loopx").join(ID);
+        for (path, _, bytes) in from.snapshot(&top) {
+            d.write(written.join(path), bytes);
+        }
+        d.write(written.join("change/slices.json"), slices());
         match road {
             Road::Standard => {
                 d.does(&["start", "Demo"]);
-                let from = Drive::built();
-                let top = from.path().join(".loopx").join(ID);
-                for (path, _, bytes) in from.snapshot(&top) {
-                    d.write(written.join(path), bytes);
-                }
-                d.write(written.join("change/slices.json"), slices());
             }
             Road::Lite => {
                 d.loopx(&["start", "--profile", "lite", "Demo"]).ok();
