@@ -25,7 +25,7 @@ fn forget(s: &Sandbox) {
 }
 
 /// A session in clarify, ready to be planned, whose base is gone.
-fn gone() -> (Sandbox, String) {
+pub(crate) fn gone() -> (Sandbox, String) {
     let s = started();
     put(&s, "spec.md", READY).ok();
     let onto = rewrite(&s);

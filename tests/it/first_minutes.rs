@@ -68,7 +68,7 @@ fn after_the_end_of_its_session_a_branch_has_nothing_left_to_do() {
     assert_eq!(out.error_json()["error"]["code"], "nothing_next");
     // What ended here is what `git loopx` alone and `status` show.
     s.loopx::<&str>(&[]).says("fix-it").ok();
-    s.loopx(&["status"]).says("archived on").ok();
+    s.loopx(&["status"]).says("archived  on").ok();
     s.loopx(&["status", "fix-it"]).ok();
 }
 

@@ -89,7 +89,7 @@ fn after_the_end_all_three_tell_what_is_left_of_it() {
     s.loopx(&["finish", "--yes"]).ok();
     // What is left of it is seen where it was worked on.
     assert_eq!(answer(&s, s.path(), &[]), "git push origin fix");
-    s.loopx(&["status"]).says("archived on fix").ok();
+    s.loopx(&["status"]).says("archived  on fix").ok();
     s.git(&["push", "--quiet", "origin", "fix", "main"]).ok();
     assert_eq!(answer(&s, s.path(), &[]), "git loopx sync origin");
     s.loopx(&["sync", "origin"]).ok();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fs;
 
 /// Two clones that edited one line each their way, synced.
-fn contested() -> Clones {
+pub(crate) fn contested() -> Clones {
     let all = Clones::sharing(2);
     all.put(0, "spec.md", READY).ok();
     all.settle();

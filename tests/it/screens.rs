@@ -11,7 +11,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/screens")
 }
 
-/// Object ids and tokens of worktrees differ from run to run.
+/// Object ids differ from run to run.
 fn steady(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
@@ -24,17 +24,7 @@ fn steady(text: &str) -> String {
         });
         out.push_str(&word[bare.len()..]);
     }
-    match out.find("worktree ") {
-        Some(at) if out[at + 9..].len() >= 6 && !out[at + 9..].starts_with("until") => {
-            let token = out[at + 9..at + 15].to_owned();
-            if token.bytes().all(|b| b.is_ascii_alphanumeric()) {
-                out.replace(&token, "token0")
-            } else {
-                out
-            }
-        }
-        _ => out,
-    }
+    out
 }
 
 /// What a command shows at each width, one after the other.
@@ -76,11 +66,13 @@ fn fits(s: &Sandbox, args: &[&str]) {
 
 #[track_caller]
 fn status(name: &str, s: &Sandbox) {
-    fits(s, &["status"]);
-    golden(
-        &format!("status-{name}.txt"),
-        &screens(s, &["status"], "C.UTF-8"),
-    );
+    status_as(name, s, &["status"]);
+}
+
+#[track_caller]
+fn status_as(name: &str, s: &Sandbox, args: &[&str]) {
+    fits(s, args);
+    golden(&format!("status-{name}.txt"), &screens(s, args, "C.UTF-8"));
 }
 
 #[test]
@@ -101,16 +93,85 @@ fn each_stage_has_its_picture() {
         }
         status(name, &d);
     }
-    let d = Drive::done();
-    d.does(&["archive"]);
-    d.loopx(&["-s", "demo", "status"])
-        .says("archived on demo")
-        .ok();
     // Where the locale takes no more than ASCII, no more is shown.
     let d = Drive::building();
     let ascii = screens(&d, &["status"], "C");
     assert!(ascii.is_ascii(), "{ascii}");
     golden("status-ascii.txt", &ascii);
+}
+
+#[test]
+fn each_end_has_its_picture() {
+    let named = ["-s", "demo", "status"];
+    let d = Drive::done();
+    d.does(&["archive"]);
+    status_as("archived", &d, &named);
+    d.git(&["switch", "--quiet", "main"]).ok();
+    d.git(&["merge", "--quiet", "--ff-only", "demo"]).ok();
+    status_as("landed", &d, &named);
+    let d = Drive::building();
+    d.does(&["abandon", "--reason", "the server does it"]);
+    status_as("abandoned", &d, &named);
+}
+
+#[test]
+fn what_a_person_has_to_mend_has_its_picture() {
+    // The commit that the session began on is gone.
+    let (s, _) = crate::base_gone::gone();
+    status("base", &s);
+    // An agent could not go on.
+    let d = Drive::building();
+    d.does(&["agent", "block", "--reason", "no network"]);
+    status("blocked", &d);
+    // A critic found something in the plan.
+    let d = Drive::planning();
+    d.does(&["plan", "--architect", "approve"]);
+    let finding = "high: nothing says how long idle is";
+    d.does(&["plan", "--critic", "iterate", "--finding", finding]);
+    status("critic", &d);
+    // An approval is older than what it is about, and so is a verdict.
+    let d = Drive::planned();
+    d.does(&["approve", "--to", "build"]);
+    d.edit("plan.md", "# Plan\n\n## Approach\n\nTwo steps.\n");
+    status("stale", &d);
+    let d = Drive::reviewed();
+    d.write("src/demo.txt", "later\n");
+    let late = ["commit", "--quiet", "--no-verify", "-am", "Later"];
+    d.git(&late).ok();
+    status("late", &d);
+    // The target takes another policy meanwhile.
+    let d = Drive::building();
+    d.git(&["switch", "--quiet", "main"]).ok();
+    let policy = "[approve]\nrequired = { \"plan->build\" = 2 }\n";
+    d.commit_file("loopx.toml", policy, "Policy").ok();
+    d.git(&["switch", "--quiet", "demo"]).ok();
+    terminal("status-policy.txt", &d, "git loopx status");
+}
+
+#[test]
+fn what_waits_for_another_person_has_its_picture() {
+    // One of two approvals.
+    let two = "[approve]\nrequired = { \"clarify->plan\" = 2 }\n";
+    let d = Drive::repository(Some(two));
+    d.does(&["start", "Demo"]);
+    d.edit("spec.md", crate::support::drive::SPEC);
+    d.does(&["approve", "--to", "plan"]);
+    status("half", &d);
+    // A review by somebody who took no part.
+    let s = session::at("review", "", "[review]\nindependence = \"require\"\n");
+    status("apart-review", &s);
+    // What two clones said apart is settled by one of them.
+    let all = crate::resolve::contested();
+    let mut out = String::new();
+    for columns in ["40", "80", "120"] {
+        let call = all.call(0).args(&["status"]).env("COLUMNS", columns);
+        let shown = steady(&call.env("LC_ALL", "C.UTF-8").run().ok());
+        // Which of the two comes first differs from run to run.
+        let shown = shown.replace("Person 1", "Person 0");
+        let rule = "-".repeat(columns.parse().expect("a number"));
+        out.push_str(&format!("{rule}\n{shown}"));
+    }
+    golden("status-conflict.txt", &out);
 }
 
 #[test]

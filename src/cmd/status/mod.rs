@@ -150,7 +150,9 @@ fn table(rows: &[rows::Row], ui: &mut Ui) {
         let (first, room) = if is_wide {
             (format!("  {}  ", layout::pad(&row.label, widest)), beside)
         } else {
-            ui.out(format!("  {}", row.label));
+            if !row.label.is_empty() {
+                ui.out(format!("  {}", row.label));
+            }
             ("    ".to_owned(), columns.saturating_sub(4))
         };
         let indent = " ".repeat(layout::width(&first));

@@ -95,7 +95,7 @@ fn ending(status: &Status) -> Option<Row> {
             let back = back.unwrap_or_default();
             Some(Row::new(
                 "archived",
-                format!("archived on {target}{commit}{landed}{back}"),
+                format!("on {target}{commit}{landed}{back}"),
             ))
         }
     }
@@ -305,6 +305,10 @@ fn code(status: &Status) -> Vec<Row> {
 }
 
 fn checks(status: &Status) -> Option<Row> {
+    // What has ended asks for no check.
+    if status.ending.is_some() {
+        return None;
+    }
     let all: Vec<_> = status.audit.iter().filter(|item| item.is_check()).collect();
     if all.is_empty() {
         let nothing_ran = status.audit.iter().any(|item| item.is_of_nothing());
@@ -398,9 +402,14 @@ fn review(status: &Status) -> Vec<Row> {
     rows
 }
 
-/// What reviewers found and nobody has answered.
+/// What reviewers found and nobody has answered, where the gate does not say it.
 fn findings(status: &Status) -> Vec<Row> {
+    let is_said = |words: &str| {
+        let mut held = status.blockers.iter();
+        held.any(|one| one.code == Code::FindingOpen && one.message.contains(words))
+    };
     let open = status.findings.iter().filter(|one| one.open);
+    let open = open.filter(|one| !is_said(&one.words()));
     open.map(|one| {
         let row = Row::new("finding", one.words());
         if one.blocking {
@@ -415,6 +424,10 @@ fn findings(status: &Status) -> Vec<Row> {
 /// Whose build it is, and what stopped it.
 fn people(status: &Status, ui: &Ui) -> Vec<Row> {
     let mut rows = Vec::new();
+    // Nobody works on what has ended.
+    if status.ending.is_some() {
+        return rows;
+    }
     if let Some(claim) = &status.claim {
         let lasts = ui.lasting(claim.alive, &claim.until);
         rows.push(Row::new("owner", format!("{}, {lasts}", claim.words)));
