@@ -1,7 +1,7 @@
 //! `show`, `log`, `diff`.
 
 use crate::cli::Exit;
-use crate::flow::view::{Log, Logged};
+use crate::flow::view::{Log, Logged, Shown};
 use crate::flow::{Context, diff as flow_diff, view};
 use crate::ui::{Ui, clean, diff as text_diff, line, style};
 use loopx_base::failure::Result;
@@ -9,6 +9,7 @@ use loopx_base::hint::command;
 use loopx_base::id::OpId;
 use loopx_rules::note::Note;
 use loopx_rules::op::{Body, Event, Operation};
+use loopx_rules::session::State;
 use loopx_rules::task::outputs::task_of;
 use loopx_rules::topic::Topic;
 use loopx_rules::words::Word;
@@ -28,6 +29,24 @@ pub(crate) fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Ex
     }
     let shown = view::show(ctx)?;
     ui.json("show", &shown);
+    print_head(&shown, ui);
+    print_artifacts(&shown.state, ui);
+    print_approvals(&shown, ui);
+    print_verdict(&shown, ui);
+    print_evidence(&shown, ui);
+    print_conflicts(&shown.state, ui);
+    for base in &shown.state.bases {
+        ui.out(format!(
+            "base     {}: {} against {}",
+            line(&base.domain),
+            line(&base.requirement),
+            base.blob.as_ref().map_or("nothing", |blob| blob.short())
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+fn print_head(shown: &Shown, ui: &mut Ui) {
     let state = &shown.state;
     ui.out(format!(
         "session  {}  {}",
@@ -35,28 +54,38 @@ pub(crate) fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Ex
         line(&state.title)
     ));
     ui.out(format!("commit   {}  ({})", shown.commit, shown.path));
-    ui.out(format!(
-        "started  {} by {}",
-        ui.when(&state.started.at),
-        line(&state.started.by.to_string())
-    ));
-    ui.out(format!(
-        "touched  {} by {}",
-        ui.when(&state.touched.at),
-        line(&state.touched.by.to_string())
-    ));
+    for (name, stamp) in [("started", &state.started), ("touched", &state.touched)] {
+        ui.out(format!(
+            "{name}  {} by {}",
+            ui.when(&stamp.at),
+            line(&stamp.by.to_string())
+        ));
+    }
     ui.out(format!("stage    {}, operation {}", state.stage, state.seq));
+}
+
+fn print_artifacts(state: &State, ui: &mut Ui) {
     ui.out("\nartifacts");
     for (artifact, blob) in &state.artifacts {
         ui.out(format!("  {}  {artifact}", blob.short()));
     }
-    let left = state.files.keys().filter(|path| task_of(path).is_some());
-    for path in left {
+    let outputs = state.files.keys().filter(|path| task_of(path).is_some());
+    for path in outputs {
         if let Some(blob) = state.output(path) {
             ui.out(format!("  {}  {}", blob.short(), line(path)));
         }
     }
-    for (key, approval) in &state.approvals {
+}
+
+/// How far the signature of an operation was proven, where it has one.
+fn print_signature(shown: &Shown, op: &OpId, ui: &mut Ui) {
+    if let Some(checked) = shown.signatures.get(op) {
+        ui.out(format!("  {}", line(&checked.words())));
+    }
+}
+
+fn print_approvals(shown: &Shown, ui: &mut Ui) {
+    for (key, approval) in &shown.state.approvals {
         for by in &approval.by {
             ui.out(format!(
                 "\napproval {:?}: {} by {} {}{}{}",
@@ -69,72 +98,68 @@ pub(crate) fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Ex
                     .as_deref()
                     .map_or(String::new(), |r| format!(": {}", clean(r)))
             ));
-            if let Some(checked) = shown.signatures.get(&by.op) {
-                ui.out(format!("  {}", line(&checked.words())));
-            }
+            print_signature(shown, &by.op, ui);
         }
     }
-    if let Some(verdict) = &state.verdict {
-        ui.out(format!(
-            "\nverdict  {} by {} {}",
-            verdict.value.verdict,
-            line(
-                &shown
-                    .basis(&verdict.op)
-                    .named(&verdict.signed.by.to_string())
-            ),
-            ui.when(&verdict.signed.at)
-        ));
-        if let Some(checked) = shown.signatures.get(&verdict.op) {
-            ui.out(format!("  {}", line(&checked.words())));
-        }
+}
+
+fn print_verdict(shown: &Shown, ui: &mut Ui) {
+    let Some(verdict) = &shown.state.verdict else {
+        return;
+    };
+    let by = verdict.signed.by.to_string();
+    ui.out(format!(
+        "\nverdict  {} by {} {}",
+        verdict.value.verdict,
+        line(&shown.basis(&verdict.op).named(&by)),
+        ui.when(&verdict.signed.at)
+    ));
+    print_signature(shown, &verdict.op, ui);
+}
+
+fn print_evidence(shown: &Shown, ui: &mut Ui) {
+    if shown.state.evidence.is_empty() {
+        return;
     }
-    if !state.evidence.is_empty() {
-        ui.out("\nevidence");
-        for evidence in &state.evidence {
-            let value = &evidence.value;
-            ui.out(format!(
-                "  {}  {}  exit {}  on {}  {}  {}  {}",
-                evidence.op,
-                value.what,
-                value.exit.map_or("-".to_owned(), |code| code.to_string()),
-                value.tree.short(),
-                value.task.as_deref().unwrap_or("-"),
-                line(&value.argv.join(" ")),
-                shown.basis(&evidence.op).word()
-            ));
-        }
+    ui.out("\nevidence");
+    for evidence in &shown.state.evidence {
+        let value = &evidence.value;
         ui.out(format!(
-            "  ({} prints what one of them said)",
-            ui.command(&command!("show --run OPERATION"))
+            "  {}  {}  exit {}  on {}  {}  {}  {}",
+            evidence.op,
+            value.what,
+            value.exit.map_or("-".to_owned(), |code| code.to_string()),
+            value.tree.short(),
+            value.task.as_deref().unwrap_or("-"),
+            line(&value.argv.join(" ")),
+            shown.basis(&evidence.op).word()
         ));
     }
+    ui.out(format!(
+        "  ({} prints what one of them said)",
+        ui.command(&command!("show --run OPERATION"))
+    ));
+}
+
+fn print_conflicts(state: &State, ui: &mut Ui) {
     let contested: Vec<String> = state
         .contested()
         .map(|(artifact, _)| artifact.to_string())
         .chain(state.outputs_apart().map(|(path, _)| line(path)))
         .collect();
-    if !contested.is_empty() || !state.conflicts.is_empty() {
-        let operations = match state.conflicts.len() {
-            0 => Vec::new(),
-            1 => vec!["1 operation that does not count".to_owned()],
-            n => vec![format!("{n} operations that do not count")],
-        };
-        let all = [operations, contested].concat().join(", ");
-        ui.out(format!(
-            "\nconflict {all}  ({})",
-            command!("resolve").session(&state.id)
-        ));
+    if contested.is_empty() && state.conflicts.is_empty() {
+        return;
     }
-    for base in &state.bases {
-        ui.out(format!(
-            "base     {}: {} against {}",
-            line(&base.domain),
-            line(&base.requirement),
-            base.blob.as_ref().map_or("nothing", |blob| blob.short())
-        ));
-    }
-    Ok(Exit::Done)
+    let operations = match state.conflicts.len() {
+        0 => Vec::new(),
+        1 => vec!["1 operation that does not count".to_owned()],
+        n => vec![format!("{n} operations that do not count")],
+    };
+    let all = [operations, contested].concat().join(", ");
+    ui.out(format!(
+        "\nconflict {all}  ({})",
+        command!("resolve").session(&state.id)
+    ));
 }
 
 /// Show what happened to the session, newest first

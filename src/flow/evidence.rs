@@ -84,33 +84,17 @@ pub(crate) fn run(
     if !is_apart {
         lease::check(ctx, &session.state)?;
     }
-    if is_of_role(ctx, &session.state, &policy, request)? {
-        let target = policy_moved::of_target(ctx, &session.state)?;
-        let asked = target.as_ref().unwrap_or(&policy);
-        match check.as_ref().filter(|check| check.is_of_policy()) {
-            // What the target's policy has, somebody agreed to when the target took it.
-            Some(check) => policy_checks::require_of(target.as_ref(), check, &session.state)?,
-            None => require_agreed(ctx, &store.snapshot()?, &session, asked)?,
-        }
-    } else if let Some(check) = check.as_ref().filter(|_| request.argv.is_empty()) {
-        // Whoever types the words agrees to them.
-        require_trusted(
-            ctx,
-            (&store.snapshot()?, &session),
-            &policy,
-            (check, request.trust),
-        )?;
-    }
+    require_may_run(
+        ctx,
+        (&store.snapshot()?, &session),
+        &policy,
+        request,
+        check.as_ref(),
+    )?;
     if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
         copy.require_open(&session.state)?;
     }
-    let top = ctx.repo.work_dir().ok_or_else(|| {
-        Failure::usage(
-            Code::WorktreeRequired,
-            "evidence needs a worktree, and the repository is bare",
-        )
-        .help("git worktree add ../work")
-    })?;
+    let top = worktree(ctx)?;
     let before = ctx.code()?.map(|code| code.tree);
     let started = ctx.repo.identity()?.at;
     // What verifies a task is the same wherever it is typed: in another folder a like-named script would pass for it.
@@ -162,14 +146,7 @@ pub(crate) fn run(
             truncated,
             limit,
         };
-        let command = loopx_store::one_line(&argv.join(" "));
-        let command: String = command.chars().take(60).collect();
-        let what = match (&task, evidence.exit) {
-            (Some(task), Some(0)) => format!("{task} passes `{command}`"),
-            (Some(task), _) => format!("{task} fails `{command}`"),
-            (None, Some(0)) => format!("run `{command}`: passes"),
-            (None, _) => format!("run `{command}`: fails"),
-        };
+        let what = subject(&evidence);
         let ran = Ran {
             evidence: evidence.clone(),
             not_started: recording.not_started.clone(),
@@ -193,6 +170,52 @@ pub(crate) fn run(
     lease::works(ctx);
     done.value.counts = counts(ctx, &policy, &done.state)?;
     Ok(done)
+}
+
+fn worktree(ctx: &Context) -> Result<&Path> {
+    ctx.repo.work_dir().ok_or_else(|| {
+        Failure::usage(
+            Code::WorktreeRequired,
+            "evidence needs a worktree, and the repository is bare",
+        )
+        .help("git worktree add ../work")
+    })
+}
+
+/// Somebody agreed to what is run: the target's policy, whoever typed the words, or a person who was asked.
+fn require_may_run(
+    ctx: &Context,
+    (snapshot, session): (&Snapshot<'_>, &Session),
+    policy: &Policy,
+    request: &RunRequest,
+    check: Option<&Check>,
+) -> Result<()> {
+    if is_of_role(ctx, &session.state, policy, request)? {
+        let target = policy_moved::of_target(ctx, &session.state)?;
+        let asked = target.as_ref().unwrap_or(policy);
+        return match check.filter(|check| check.is_of_policy()) {
+            // What the target's policy has, somebody agreed to when the target took it.
+            Some(check) => policy_checks::require_of(target.as_ref(), check, &session.state),
+            None => require_agreed(ctx, snapshot, session, asked),
+        };
+    }
+    // Whoever types the words agrees to them.
+    match check.filter(|_| request.argv.is_empty()) {
+        Some(check) => require_trusted(ctx, (snapshot, session), policy, (check, request.trust)),
+        None => Ok(()),
+    }
+}
+
+/// What the log says of a run.
+fn subject(evidence: &Evidence) -> String {
+    let command = loopx_store::one_line(&evidence.argv.join(" "));
+    let command: String = command.chars().take(60).collect();
+    match (&evidence.task, evidence.exit) {
+        (Some(task), Some(0)) => format!("{task} passes `{command}`"),
+        (Some(task), _) => format!("{task} fails `{command}`"),
+        (None, Some(0)) => format!("run `{command}`: passes"),
+        (None, _) => format!("run `{command}`: fails"),
+    }
 }
 
 /// The seconds that the check of a task may take, where its plan says so.

@@ -12,7 +12,7 @@ use super::workcopy::{self, WorkCopy};
 use super::write_scope::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
-use loopx_base::id::SessionId;
+use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::issue::IssueId;
@@ -96,114 +96,34 @@ pub(crate) enum Binding {
     Unbound,
 }
 
+/// A session before it is committed: what was asked for, read against the repository.
+struct Beginning<'a> {
+    request: &'a StartRequest,
+    id: SessionId,
+    title: String,
+    on_branch: bool,
+    branch: Option<String>,
+    base: Option<Oid>,
+    revert: Option<Revert>,
+    policy: Policy,
+    chosen: ProfileName,
+    profile: Profile,
+}
+
 /// Starts a session in the first stage of its profile. Gives the git command of one that takes a commit back.
 pub(crate) fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option<String>>> {
-    let head = ctx.repo.head()?;
-    let base = match &request.base {
-        Some(revision) => Some(ctx.repo.resolve_commit(revision)?),
-        None => head.commit.clone(),
-    };
-    let revert = match &request.revert {
-        Some(revision) => Some(revert::of(ctx, revision, base.as_ref())?),
-        None => None,
-    };
-    let named =
-        |of: fn(&Revert) -> String| request.name.clone().or_else(|| revert.as_ref().map(of));
-    let id = match (&request.id, &request.name) {
-        (Some(id), _) => SessionId::parse(id)?,
-        (None, Some(name)) => SessionId::of_title(name)?,
-        (None, None) => SessionId::fold(&named(Revert::name).unwrap_or_default())?,
-    };
-    let title = named(Revert::title).unwrap_or_default().trim().to_owned();
-    let branch = match &request.binding {
-        Binding::Current => head.branch.clone(),
-        Binding::Branch(name) => {
-            require_of_code(ctx, name)?;
-            require_there(ctx, name, head.branch.as_deref())?;
-            Some(name.clone())
-        }
-        Binding::Unbound => None,
-    };
-    // A session that pins a broken policy could go nowhere.
-    let policy = match &base {
-        Some(base) => {
-            let label = format!("{} at {}", loopx_rules::policy::FILE, base.short());
-            ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?
-        }
-        None => Policy::default(),
-    };
-    let (chosen, profile) = profile_of(ctx, request, &policy)?;
-    if let Some(branch) = &branch {
-        let leads_on = elsewhere(ctx, request, &id, &title);
-        require_unprotected(&policy, branch, leads_on)?;
-    }
-    // Nothing is committed yet: the first commit brings the policy that lies there.
-    if base.is_none()
-        && let Some(branch) = &branch
-    {
-        let policy = beginning::to_come(ctx)?;
-        require_unprotected(&policy, branch, beginning::way(ctx)?)?;
-    }
+    let beginning = Beginning::read(ctx, request)?;
+    let id = beginning.id.clone();
     let opening = Opening::of(ctx)?;
     opening.earlier.check(&id)?;
     let identity = &opening.identity;
     let decide = |snapshot: &Snapshot<'_>| {
-        if let Some(known) = snapshot.find(&id)? {
-            let other = free(snapshot, &id)?;
-            let other = format!("--id {other} ");
-            let again = again(request, &id, &title, &other);
-            return Err(taken(&known.state, head.branch.is_some(), again));
-        }
-        if let Some(branch) = &branch
-            && let Some(other) = snapshot.bound_to(branch)?.first()
-            && let Some(other) = snapshot.session(other)?
-            && other.state.is_active()
-        {
-            return Err(Failure::refused(
-                Code::BranchBound,
-                format!(
-                    "the branch {branch} is bound to session {}, which is in stage {}",
-                    other.state.id, other.state.stage
-                ),
-            )
-            .help(elsewhere(ctx, request, &id, &title)));
-        }
-        let mut texts = match &revert {
-            Some(revert) => revert.artifacts(
-                &id,
-                &title,
-                request.intent.as_deref(),
-                policy.artifacts.language,
-            ),
-            None => templates(
-                &id,
-                &title,
-                request.intent.as_deref(),
-                &profile,
-                policy.artifacts.language,
-            ),
-        };
-        if let Some(list) = texts.get_mut(&Artifact::TaskList) {
-            list.push_str(&issue::solution::tasks(snapshot, &request.issues)?);
-        }
-        let numbered = super::intent::numbered(&ctx.repo, request.asked.as_deref())?;
-        let mut artifacts = BTreeMap::new();
-        for (artifact, text) in texts {
-            artifacts.insert(artifact, ctx.repo.write_blob(text.as_bytes())?);
-        }
+        beginning.require_free(ctx, snapshot)?;
+        let artifacts = beginning.artifacts(ctx, snapshot)?;
         let uid = new_uid();
-        let event = Event::Started {
-            uid: uid.clone(),
-            title: title.clone(),
-            profile: chosen.clone(),
-            stage: Some(profile.first()).filter(|stage| *stage != Stage::Clarify),
-            branch: branch.clone(),
-            base: base.clone(),
-            issues: request.issues.clone(),
-        };
-        let mut draft = first(identity, &uid, event);
+        let mut draft = first(identity, &uid, beginning.event(&uid));
         draft.writes = differences(&BTreeMap::new(), &artifacts);
-        draft.others = numbered;
+        draft.others = super::intent::numbered(&ctx.repo, request.asked.as_deref())?;
         let op = seal(&ctx.repo, &draft)?;
         trust::keep_own(&ctx.repo, &op);
         let state = begin(&id, &op)?;
@@ -223,12 +143,128 @@ pub(crate) fn start(ctx: &Context, request: &StartRequest) -> Result<Done<Option
     let scope = opening.scope(ctx);
     let committed = scope.commit(decide, follows)?;
     Ok(Done {
-        id,
         commit: committed.commit,
         state: committed.value,
         saved: Vec::new(),
-        value: revert.as_ref().map(Revert::command),
+        value: beginning.revert.as_ref().map(Revert::command),
+        id,
     })
+}
+
+impl<'a> Beginning<'a> {
+    fn read(ctx: &Context, request: &'a StartRequest) -> Result<Self> {
+        let head = ctx.repo.head()?;
+        let base = match &request.base {
+            Some(revision) => Some(ctx.repo.resolve_commit(revision)?),
+            None => head.commit.clone(),
+        };
+        let revert = match &request.revert {
+            Some(revision) => Some(revert::of(ctx, revision, base.as_ref())?),
+            None => None,
+        };
+        let named =
+            |of: fn(&Revert) -> String| request.name.clone().or_else(|| revert.as_ref().map(of));
+        let id = match (&request.id, &request.name) {
+            (Some(id), _) => SessionId::parse(id)?,
+            (None, Some(name)) => SessionId::of_title(name)?,
+            (None, None) => SessionId::fold(&named(Revert::name).unwrap_or_default())?,
+        };
+        let title = named(Revert::title).unwrap_or_default().trim().to_owned();
+        let branch = match &request.binding {
+            Binding::Current => head.branch.clone(),
+            Binding::Branch(name) => {
+                require_of_code(ctx, name)?;
+                require_there(ctx, name, head.branch.as_deref())?;
+                Some(name.clone())
+            }
+            Binding::Unbound => None,
+        };
+        // A session that pins a broken policy could go nowhere.
+        let policy = match &base {
+            Some(base) => {
+                let label = format!("{} at {}", loopx_rules::policy::FILE, base.short());
+                ctx.policy_at(&ctx.repo.commit_info(base)?.tree, &label)?
+            }
+            None => Policy::default(),
+        };
+        let (chosen, profile) = profile_of(ctx, request, &policy)?;
+        if let Some(branch) = &branch {
+            let leads_on = elsewhere(ctx, request, &id, &title);
+            require_unprotected(&policy, branch, leads_on)?;
+        }
+        // Nothing is committed yet: the first commit brings the policy that lies there.
+        if base.is_none()
+            && let Some(branch) = &branch
+        {
+            let policy = beginning::to_come(ctx)?;
+            require_unprotected(&policy, branch, beginning::way(ctx)?)?;
+        }
+        Ok(Self {
+            request,
+            id,
+            title,
+            on_branch: head.branch.is_some(),
+            branch,
+            base,
+            revert,
+            policy,
+            chosen,
+            profile,
+        })
+    }
+
+    /// No session has this id, and none that is at work has this branch.
+    fn require_free(&self, ctx: &Context, snapshot: &Snapshot<'_>) -> Result<()> {
+        if let Some(known) = snapshot.find(&self.id)? {
+            let other = format!("--id {} ", free(snapshot, &self.id)?);
+            let again = again(self.request, &self.id, &self.title, &other);
+            return Err(taken(&known.state, self.on_branch, again));
+        }
+        if let Some(branch) = &self.branch
+            && let Some(other) = snapshot.bound_to(branch)?.first()
+            && let Some(other) = snapshot.session(other)?
+            && other.state.is_active()
+        {
+            return Err(Failure::refused(
+                Code::BranchBound,
+                format!(
+                    "the branch {branch} is bound to session {}, which is in stage {}",
+                    other.state.id, other.state.stage
+                ),
+            )
+            .help(elsewhere(ctx, self.request, &self.id, &self.title)));
+        }
+        Ok(())
+    }
+
+    /// The artifacts that lie there from the beginning, each as a blob.
+    fn artifacts(&self, ctx: &Context, snapshot: &Snapshot<'_>) -> Result<BTreeMap<Artifact, Oid>> {
+        let intent = self.request.intent.as_deref();
+        let language = self.policy.artifacts.language;
+        let mut texts = match &self.revert {
+            Some(revert) => revert.artifacts(&self.id, &self.title, intent, language),
+            None => templates(&self.id, &self.title, intent, &self.profile, language),
+        };
+        if let Some(list) = texts.get_mut(&Artifact::TaskList) {
+            list.push_str(&issue::solution::tasks(snapshot, &self.request.issues)?);
+        }
+        let texts = texts.into_iter();
+        texts
+            .map(|(artifact, text)| Ok((artifact, ctx.repo.write_blob(text.as_bytes())?)))
+            .collect()
+    }
+
+    fn event(&self, uid: &str) -> Event {
+        Event::Started {
+            uid: uid.to_owned(),
+            title: self.title.clone(),
+            profile: self.chosen.clone(),
+            stage: Some(self.profile.first()).filter(|stage| *stage != Stage::Clarify),
+            branch: self.branch.clone(),
+            base: self.base.clone(),
+            issues: self.request.issues.clone(),
+        }
+    }
 }
 
 /// A session that cannot begin on this branch: on one of its own, or on none.

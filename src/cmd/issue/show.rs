@@ -9,7 +9,7 @@ use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::issue::filter::duration;
-use loopx_rules::issue::{IssueId, Status};
+use loopx_rules::issue::{Issue, IssueId, Status};
 use serde_json::json;
 
 /// Show everything of an issue
@@ -59,68 +59,64 @@ fn next(shown: &Shown) -> Option<Hint> {
 /// An issue for people.
 pub(super) fn print(shown: &Shown, ui: &mut Ui) {
     let row = &shown.row;
-    let issue = &row.issue;
-    let id = ui.paint(style::NAME, issue.id.as_str());
+    let id = ui.paint(style::NAME, row.issue.id.as_str());
     ui.out(format!(
         "{}  {id}  {}",
         status_word(ui, row).trim_end(),
-        line(&issue.title)
+        line(&row.issue.title)
     ));
     for said in remarks(&shown.names, row, ui) {
         ui.out(format!("  {}", line(&said)));
     }
-    let mut fields = vec![
-        ("kind", issue.kind.clone()),
-        ("priority", issue.priority.to_string()),
-    ];
-    let mut put = |name: &'static str, value: Option<String>| {
-        fields.extend(value.map(|value| (name, value)));
-    };
-    put(
-        "labels",
-        (!issue.labels.is_empty()).then(|| issue.labels.join(", ")),
-    );
-    put("assignee", issue.assignee.clone());
-    put("milestone", issue.milestone.clone());
-    put("due", issue.due.clone());
-    put("not before", issue.defer.clone());
-    put("estimate", issue.estimate.map(duration));
-    put(
-        "from",
-        issue
-            .source
-            .as_ref()
-            .map(|source| format!("{} {}", source.system, source.id)),
-    );
-    let sessions: Vec<&str> = issue
-        .sessions
-        .iter()
-        .map(|one| one.session.as_str())
-        .collect();
-    put(
-        "sessions",
-        (!sessions.is_empty()).then(|| sessions.join(", ")),
-    );
-    put("place", issue.place.as_ref().map(ToString::to_string));
-    put(
-        "made",
-        issue.made.as_ref().map(|made| match &made.at {
-            Some(at) => format!("{} by {}", ui.when(at), made.by),
-            None => format!("by {}", made.by),
-        }),
-    );
-    put(
-        "created",
-        Some(format!(
-            "{} by {}",
-            ui.when(&issue.created.at),
-            issue.created.by.name
-        )),
-    );
-    for (name, value) in fields {
+    for (name, value) in fields(&row.issue, ui) {
         ui.out(format!("  {name:<10} {}", line(&value)));
     }
-    for link in &issue.links {
+    print_links(shown, ui);
+    print_texts(shown, ui);
+    print_solutions(shown, ui);
+    print_notes(shown, ui);
+}
+
+/// The fields that an issue has, in the order in which they are read.
+fn fields(issue: &Issue, ui: &Ui) -> Vec<(&'static str, String)> {
+    let joined = |names: Vec<&str>| (!names.is_empty()).then(|| names.join(", "));
+    let labels = issue.labels.iter().map(String::as_str).collect();
+    let sessions = issue.sessions.iter().map(|one| one.session.as_str());
+    let source = issue.source.as_ref();
+    let made = issue.made.as_ref().map(|made| match &made.at {
+        Some(at) => format!("{} by {}", ui.when(at), made.by),
+        None => format!("by {}", made.by),
+    });
+    let created = &issue.created;
+    let fields = [
+        ("kind", Some(issue.kind.clone())),
+        ("priority", Some(issue.priority.to_string())),
+        ("labels", joined(labels)),
+        ("assignee", issue.assignee.clone()),
+        ("milestone", issue.milestone.clone()),
+        ("due", issue.due.clone()),
+        ("not before", issue.defer.clone()),
+        ("estimate", issue.estimate.map(duration)),
+        (
+            "from",
+            source.map(|source| format!("{} {}", source.system, source.id)),
+        ),
+        ("sessions", joined(sessions.collect())),
+        ("place", issue.place.as_ref().map(ToString::to_string)),
+        ("made", made),
+        (
+            "created",
+            Some(format!("{} by {}", ui.when(&created.at), created.by.name)),
+        ),
+    ];
+    let there = fields.into_iter();
+    there
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+fn print_links(shown: &Shown, ui: &mut Ui) {
+    for link in &shown.row.issue.links {
         ui.out(format!(
             "  {:<10} {}",
             link.kind.as_str(),
@@ -130,6 +126,10 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
     for one in &shown.named_by {
         ui.out(format!("  {:<10} {}", one.kind, other(shown, &one.issue)));
     }
+}
+
+/// What somebody wrote: the description, what an import kept, and the criteria.
+fn print_texts(shown: &Shown, ui: &mut Ui) {
     if !shown.description.trim().is_empty() {
         ui.out("");
         for text in shown.description.trim_end().lines() {
@@ -144,16 +144,21 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
             line(&names.join(", "))
         ));
     }
-    if !issue.criteria.is_empty() {
+    let criteria = &shown.row.issue.criteria;
+    if !criteria.is_empty() {
         ui.out("");
-        for (at, one) in issue.criteria.iter().enumerate() {
-            let mark = if one.done { "x" } else { " " };
-            ui.out(format!("  {:>2}. [{mark}] {}", at + 1, line(&one.text)));
-        }
     }
+    for (at, one) in criteria.iter().enumerate() {
+        let mark = if one.done { "x" } else { " " };
+        ui.out(format!("  {:>2}. [{mark}] {}", at + 1, line(&one.text)));
+    }
+}
+
+fn print_solutions(shown: &Shown, ui: &mut Ui) {
+    let bound = shown.row.issue.bound.as_ref();
     for one in &shown.ways {
         ui.out("");
-        let is_bound = (issue.bound.as_ref()).is_some_and(|bound| bound.solution == one.op);
+        let is_bound = bound.is_some_and(|bound| bound.solution == one.op);
         let word = match (is_bound, &one.rejected) {
             (true, _) => ", bound",
             (false, Some(_)) => ", rejected",
@@ -175,6 +180,9 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
             line(why)
         ));
     }
+}
+
+fn print_notes(shown: &Shown, ui: &mut Ui) {
     for note in &shown.notes {
         ui.out("");
         let (by, at) = note.origin();

@@ -346,27 +346,8 @@ fn of_brief(view: View<'_>) -> Vec<Blocker> {
 /// Reference stage-runtime, section 7: lanes, verification, architect, deslop, regression,
 /// delegations, audit.
 pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
-    let state = view.state;
-    let facts = &state.build;
-    let tree = view.code.map(|code| &code.tree);
     let mut found = of_brief(view);
-    let lanes = &view.profile().lanes;
-    let required = |lane: Lane| view.policy.build.lanes.contains(&lane) && lanes.contains(&lane);
-    let report = |lane: Lane, word: &str| command!("build --report {lane}={word}");
-
-    let execution = facts.lanes.get(&Lane::Execution).map(|r| r.value.status);
-    match execution {
-        Some(LaneStatus::Complete) => {}
-        None if !required(Lane::Execution) => {}
-        status => found.push(Blocker::new(
-            Code::LaneIncompleteExecution,
-            match status {
-                Some(status) => format!("the execution lane was reported `{status}`"),
-                None => "the execution lane has not been reported".to_owned(),
-            },
-            report(Lane::Execution, "complete"),
-        )),
-    }
+    found.extend(execution(view));
     let items = audit(view);
     if let Some(failed) = items.iter().find(|item| item.proof == Proof::Failed) {
         found.push(Blocker::new(
@@ -378,95 +359,132 @@ pub(super) fn build(view: View<'_>) -> Vec<Blocker> {
             failed.help(view.policy),
         ));
     }
-    for lane in [Lane::Architect, Lane::Deslop] {
-        let reported = facts
-            .lanes
-            .get(&lane)
-            .map(|r| (r.value.status, Some(&r.value.tree) == tree));
-        let code = match (lane, reported) {
-            (Lane::Deslop, _) if facts.no_deslop => continue,
-            (_, Some((LaneStatus::Skipped, _))) if !required(lane) => continue,
-            (Lane::Architect, Some((LaneStatus::Complete, true)))
-            | (Lane::Deslop, Some((LaneStatus::Complete, _))) => {
-                continue;
-            }
-            (_, None) if !required(lane) => continue,
-            (Lane::Architect, None | Some((LaneStatus::Complete, false))) => Code::ArchitectPending,
-            (Lane::Architect, Some((LaneStatus::Incomplete, _))) => Code::ArchitectIterate,
-            (Lane::Architect, Some(_)) => Code::ArchitectReject,
-            (_, None | Some((LaneStatus::Complete, false))) => Code::DeslopPending,
-            (_, Some((LaneStatus::Incomplete, _))) => Code::DeslopIncomplete,
-            (_, Some((LaneStatus::Failed, _))) => Code::DeslopFailed,
-            (_, Some((LaneStatus::Blocked, _))) => Code::DeslopBlocked,
-            (_, Some(_)) => Code::DeslopSkipped,
-        };
-        found.push(Blocker::new(
-            code,
-            match reported {
-                None => format!("the {lane} lane has not been reported"),
-                Some((LaneStatus::Complete, _)) => {
-                    format!("the code changed since the {lane} lane was reported")
-                }
-                Some((status, _)) => format!("the {lane} lane was reported `{status}`"),
-            },
-            report(lane, "complete"),
-        ));
+    found.extend(lane_report(view, Lane::Architect));
+    found.extend(lane_report(view, Lane::Deslop));
+    found.extend(regression(view));
+    let base_is_clear = found.is_empty();
+    let delegations = open_delegations(view);
+    let missing: Vec<&AuditItem> = items.iter().filter(|item| !item.is_proven()).collect();
+    let is_unproven = !missing.is_empty() || !delegations.is_empty();
+    found.extend(delegations);
+    if base_is_clear && is_unproven {
+        found.push(unproven(view, &missing));
     }
-    let regression = view
+    found
+}
+
+fn requires(view: View<'_>, lane: Lane) -> bool {
+    view.policy.build.lanes.contains(&lane) && view.profile().lanes.contains(&lane)
+}
+
+/// The command by which a lane is reported complete.
+fn report(lane: Lane) -> Hint {
+    command!("build --report {lane}=complete")
+}
+
+fn execution(view: View<'_>) -> Option<Blocker> {
+    let reported = view.state.build.lanes.get(&Lane::Execution);
+    let text = match reported.map(|report| report.value.status) {
+        Some(LaneStatus::Complete) => return None,
+        None if !requires(view, Lane::Execution) => return None,
+        Some(status) => format!("the execution lane was reported `{status}`"),
+        None => "the execution lane has not been reported".to_owned(),
+    };
+    Some(Blocker::new(
+        Code::LaneIncompleteExecution,
+        text,
+        report(Lane::Execution),
+    ))
+}
+
+/// What the lane of the architect or of the clean-up still owes.
+fn lane_report(view: View<'_>, lane: Lane) -> Option<Blocker> {
+    let facts = &view.state.build;
+    let tree = view.code.map(|code| &code.tree);
+    let reported = facts
+        .lanes
+        .get(&lane)
+        .map(|r| (r.value.status, Some(&r.value.tree) == tree));
+    let code = match (lane, reported) {
+        (Lane::Deslop, _) if facts.no_deslop => return None,
+        (_, Some((LaneStatus::Skipped, _)) | None) if !requires(view, lane) => return None,
+        (Lane::Architect, Some((LaneStatus::Complete, true)))
+        | (Lane::Deslop, Some((LaneStatus::Complete, _))) => return None,
+        (Lane::Architect, None | Some((LaneStatus::Complete, false))) => Code::ArchitectPending,
+        (Lane::Architect, Some((LaneStatus::Incomplete, _))) => Code::ArchitectIterate,
+        (Lane::Architect, Some(_)) => Code::ArchitectReject,
+        (_, None | Some((LaneStatus::Complete, false))) => Code::DeslopPending,
+        (_, Some((LaneStatus::Incomplete, _))) => Code::DeslopIncomplete,
+        (_, Some((LaneStatus::Failed, _))) => Code::DeslopFailed,
+        (_, Some((LaneStatus::Blocked, _))) => Code::DeslopBlocked,
+        (_, Some(_)) => Code::DeslopSkipped,
+    };
+    let text = match reported {
+        None => format!("the {lane} lane has not been reported"),
+        Some((LaneStatus::Complete, _)) => {
+            format!("the code changed since the {lane} lane was reported")
+        }
+        Some((status, _)) => format!("the {lane} lane was reported `{status}`"),
+    };
+    Some(Blocker::new(code, text, report(lane)))
+}
+
+fn regression(view: View<'_>) -> Option<Blocker> {
+    if view.state.build.no_deslop {
+        return None;
+    }
+    let tree = view.code.map(|code| &code.tree);
+    let run = view
         .evidence()
         .iter()
         .rev()
         .find(|e| e.value.what == "regression" && Some(&e.value.tree) == tree);
-    match regression {
-        _ if facts.no_deslop => {}
-        Some(evidence) if !evidence.value.passed() => found.push(Blocker::new(
+    let (code, text) = match run {
+        Some(evidence) if !evidence.value.passed() => (
             Code::RegressionFailed,
             format!(
                 "`{}` failed on the present code",
                 evidence.value.argv.join(" ")
             ),
-            view.policy.run_regression(),
-        )),
-        None if view.policy.build.regression => found.push(Blocker::new(
+        ),
+        None if view.policy.build.regression => (
             Code::RegressionPending,
-            "no regression run on the present code",
-            view.policy.run_regression(),
-        )),
-        _ => {}
-    }
-    let base_is_clear = found.is_empty();
-    let open: Vec<_> = facts.delegations.iter().filter(|d| d.is_open()).collect();
-    for delegation in &open {
-        found.push(
-            Blocker::new(
-                Code::DelegationActive,
-                format!(
-                    "{} ({}) is {}",
-                    delegation.id, delegation.role, delegation.status
-                ),
-                command!("build --delegate {}=complete", delegation.id),
-            )
-            .about(delegation.id.as_str()),
-        );
-    }
-    let missing: Vec<&AuditItem> = items.iter().filter(|item| !item.is_proven()).collect();
-    if base_is_clear && (!missing.is_empty() || !open.is_empty()) {
-        let words: Vec<String> = missing.iter().map(|item| item.words()).collect();
-        let help = missing
-            .iter()
-            .find(|item| item.is_check())
-            .map_or(view.policy.run_check(), |item| item.help(view.policy));
-        found.push(Blocker::new(
-            Code::CompletionAuditBlocked,
-            if words.is_empty() {
-                "delegated work is still open".to_owned()
-            } else {
-                format!("completion_audit_missing_evidence: {}", words.join(", "))
-            },
-            help,
-        ));
-    }
-    found
+            "no regression run on the present code".to_owned(),
+        ),
+        _ => return None,
+    };
+    Some(Blocker::new(code, text, view.policy.run_regression()))
+}
+
+fn open_delegations(view: View<'_>) -> Vec<Blocker> {
+    let open = view.state.build.delegations.iter().filter(|d| d.is_open());
+    open.map(|delegation| {
+        Blocker::new(
+            Code::DelegationActive,
+            format!(
+                "{} ({}) is {}",
+                delegation.id, delegation.role, delegation.status
+            ),
+            command!("build --delegate {}=complete", delegation.id),
+        )
+        .about(delegation.id.as_str())
+    })
+    .collect()
+}
+
+/// The audit, where nothing else is in its way.
+fn unproven(view: View<'_>, missing: &[&AuditItem]) -> Blocker {
+    let words: Vec<String> = missing.iter().map(|item| item.words()).collect();
+    let help = missing
+        .iter()
+        .find(|item| item.is_check())
+        .map_or(view.policy.run_check(), |item| item.help(view.policy));
+    let text = if words.is_empty() {
+        "delegated work is still open".to_owned()
+    } else {
+        format!("completion_audit_missing_evidence: {}", words.join(", "))
+    };
+    Blocker::new(Code::CompletionAuditBlocked, text, help)
 }
 
 pub(super) fn word(proof: Proof) -> &'static str {

@@ -32,59 +32,30 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
     found.extend(open_questions(view, &front));
     let stray = unknown_field(Artifact::Spec, &front);
     found.extend(stray.map(|fault| field_fault(Code::FrontMatterInvalid, Artifact::Spec, &fault)));
-    let max = view.max_rounds();
-    match front.count("current_round") {
-        Ok(0) => found.push(Blocker::new(
-            Code::ClarifyCurrentRoundRequired,
-            format!("{path}: current_round is 0: no round of questions has been held"),
-            &edit,
-        )),
-        Ok(round) if round > max => found.push(Blocker::new(
-            Code::ClarifyMaxRoundsExceeded,
-            format!("{path}: round {round} of at most {max}"),
-            command!("clarify --more 5 --reason WHY{}", view.policy.sign_flag()),
-        )),
-        Ok(_) => {}
-        Err(fault) => found.push(field_fault(
-            Code::ClarifyCurrentRoundRequired,
-            Artifact::Spec,
-            &fault,
-        )),
-    }
-    let threshold = view.profile().ambiguity;
-    let above = Code::ClarifyAmbiguityScoreAboveThreshold;
-    match front.ratio("ambiguity_score") {
-        Ok(score) if score > threshold => found.push(Blocker::new(
-            above,
-            format!("{path}: ambiguity {score}, at most {threshold} passes"),
-            &edit,
-        )),
-        Ok(_) => {}
-        Err(fault) => found.push(field_fault(above, Artifact::Spec, &fault)),
-    }
+    found.extend(rounds(view, &front));
+    found.extend(ambiguity(view, &front));
     for (field, code, what) in [
         (
             "non_goals_resolved",
             Code::ClarifyNonGoalsUnresolved,
-            "the non-goals",
+            "the non-goals are",
         ),
         (
             "decision_boundaries_resolved",
             Code::ClarifyDecisionBoundariesUnresolved,
-            "the decision boundaries",
+            "the decision boundaries are",
         ),
         (
             "pressure_pass_complete",
             Code::ClarifyPressurePassIncomplete,
-            "the pressure pass",
+            "the pressure pass is",
         ),
     ] {
         match front.boolean(field) {
             Ok(true) => {}
             Ok(false) => found.push(Blocker::new(
                 code,
-                format!("{path}: {what} are not settled ({field}: false)")
-                    .replace("pass are", "pass is"),
+                format!("{path}: {what} not settled ({field}: false)"),
                 &edit,
             )),
             Err(fault) => found.push(field_fault(code, Artifact::Spec, &fault)),
@@ -102,6 +73,45 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
         ));
     }
     found
+}
+
+/// At least one round of questions was held, and no more than the profile and what was added allow.
+fn rounds(view: View<'_>, front: &FrontMatter) -> Option<Blocker> {
+    let path = Artifact::Spec.path();
+    let max = view.max_rounds();
+    match front.count("current_round") {
+        Ok(0) => Some(Blocker::new(
+            Code::ClarifyCurrentRoundRequired,
+            format!("{path}: current_round is 0: no round of questions has been held"),
+            command!("edit spec.md"),
+        )),
+        Ok(round) if round > max => Some(Blocker::new(
+            Code::ClarifyMaxRoundsExceeded,
+            format!("{path}: round {round} of at most {max}"),
+            command!("clarify --more 5 --reason WHY{}", view.policy.sign_flag()),
+        )),
+        Ok(_) => None,
+        Err(fault) => Some(field_fault(
+            Code::ClarifyCurrentRoundRequired,
+            Artifact::Spec,
+            &fault,
+        )),
+    }
+}
+
+fn ambiguity(view: View<'_>, front: &FrontMatter) -> Option<Blocker> {
+    let path = Artifact::Spec.path();
+    let threshold = view.profile().ambiguity;
+    let code = Code::ClarifyAmbiguityScoreAboveThreshold;
+    match front.ratio("ambiguity_score") {
+        Ok(score) if score > threshold => Some(Blocker::new(
+            code,
+            format!("{path}: ambiguity {score}, at most {threshold} passes"),
+            command!("edit spec.md"),
+        )),
+        Ok(_) => None,
+        Err(fault) => Some(field_fault(code, Artifact::Spec, &fault)),
+    }
 }
 
 /// What is not decided: the boxes that nobody ticked. A number in the front matter is checked against them.

@@ -380,14 +380,6 @@ fn unknown_field(artifact: Artifact, front: &FrontMatter) -> Option<Fault> {
 /// with such a fault is not saved: a gate must never have to guess. Missing fields are no fault here;
 /// the gates ask for them.
 pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
-    let mut found = Vec::new();
-    let mut check = |code: Code, read: Result<(), Fault>| {
-        if let Err(fault) = read
-            && !fault.missing
-        {
-            found.push(field_fault(code, artifact, &fault));
-        }
-    };
     if artifact == Artifact::Slices {
         return match change_pack::slices(Some(text)) {
             Err(blocker) if blocker.code != Code::VerticalSlicesMissing => vec![blocker],
@@ -395,64 +387,13 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
         };
     }
     if !artifact.path().ends_with(".md") {
-        return found;
+        return Vec::new();
     }
     let front = match FrontMatter::parse(text) {
         Ok(front) => front,
-        Err(fault) => {
-            check(Code::FrontMatterInvalid, Err(fault));
-            return found;
-        }
+        Err(fault) => return written_wrongly(artifact, vec![(Code::FrontMatterInvalid, fault)]),
     };
-    if let Some(fault) = unknown_field(artifact, &front) {
-        check(Code::FrontMatterInvalid, Err(fault));
-    }
-    match artifact {
-        Artifact::Spec => {
-            check(
-                Code::UnresolvedAmbiguity,
-                front.count("unresolved_ambiguity_count").map(drop),
-            );
-            check(
-                Code::ClarifyCurrentRoundRequired,
-                front.count("current_round").map(drop),
-            );
-            check(
-                Code::ClarifyAmbiguityScoreAboveThreshold,
-                front.ratio("ambiguity_score").map(drop),
-            );
-            for (field, code) in [
-                ("non_goals_resolved", Code::ClarifyNonGoalsUnresolved),
-                (
-                    "decision_boundaries_resolved",
-                    Code::ClarifyDecisionBoundariesUnresolved,
-                ),
-                (
-                    "pressure_pass_complete",
-                    Code::ClarifyPressurePassIncomplete,
-                ),
-            ] {
-                check(code, front.boolean(field).map(drop));
-            }
-        }
-        Artifact::Plan => {
-            check(
-                Code::AcceptanceCriteriaUnresolved,
-                front.boolean("acceptance_criteria_testable").map(drop),
-            );
-            check(
-                Code::VerificationStepsUnresolved,
-                front.boolean("verification_steps_resolved").map(drop),
-            );
-            check(Code::PlanScopeInvalid, scope_patterns(text).map(drop));
-            check(Code::FrontMatterInvalid, outline::written(&front).map(drop));
-        }
-        Artifact::ExecutionRecord => check(
-            Code::ExecutionRecordInvalid,
-            verdicts::scope(text).map(drop),
-        ),
-        _ => {}
-    }
+    let mut found = written_wrongly(artifact, field_faults(artifact, text, &front));
     let domains = match artifact {
         Artifact::Spec => front.list("target_domains").unwrap_or_default(),
         Artifact::SpecDelta => named_domains(text),
@@ -460,6 +401,69 @@ pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
     };
     found.extend(domain_faults(artifact, text, domains));
     found
+}
+
+/// A field that is not there is not written wrongly.
+fn written_wrongly(artifact: Artifact, faults: Vec<(Code, Fault)>) -> Vec<Blocker> {
+    let faults = faults.into_iter().filter(|(_, fault)| !fault.missing);
+    faults
+        .map(|(code, fault)| field_fault(code, artifact, &fault))
+        .collect()
+}
+
+/// The faults of the fields that gates read, each under the code of its gate.
+fn field_faults(artifact: Artifact, text: &str, front: &FrontMatter) -> Vec<(Code, Fault)> {
+    let unknown = unknown_field(artifact, front).map_or(Ok(()), Err);
+    let mut read = vec![(Code::FrontMatterInvalid, unknown)];
+    match artifact {
+        Artifact::Spec => read.extend([
+            (
+                Code::UnresolvedAmbiguity,
+                front.count("unresolved_ambiguity_count").map(drop),
+            ),
+            (
+                Code::ClarifyCurrentRoundRequired,
+                front.count("current_round").map(drop),
+            ),
+            (
+                Code::ClarifyAmbiguityScoreAboveThreshold,
+                front.ratio("ambiguity_score").map(drop),
+            ),
+            (
+                Code::ClarifyNonGoalsUnresolved,
+                front.boolean("non_goals_resolved").map(drop),
+            ),
+            (
+                Code::ClarifyDecisionBoundariesUnresolved,
+                front.boolean("decision_boundaries_resolved").map(drop),
+            ),
+            (
+                Code::ClarifyPressurePassIncomplete,
+                front.boolean("pressure_pass_complete").map(drop),
+            ),
+        ]),
+        Artifact::Plan => read.extend([
+            (
+                Code::AcceptanceCriteriaUnresolved,
+                front.boolean("acceptance_criteria_testable").map(drop),
+            ),
+            (
+                Code::VerificationStepsUnresolved,
+                front.boolean("verification_steps_resolved").map(drop),
+            ),
+            (Code::PlanScopeInvalid, scope_patterns(text).map(drop)),
+            (Code::FrontMatterInvalid, outline::written(front).map(drop)),
+        ]),
+        Artifact::ExecutionRecord => read.push((
+            Code::ExecutionRecordInvalid,
+            verdicts::scope(text).map(drop),
+        )),
+        _ => {}
+    }
+    let faults = read.into_iter();
+    faults
+        .filter_map(|(code, read)| Some((code, read.err()?)))
+        .collect()
 }
 
 /// The domains that a delta names.

@@ -20,125 +20,128 @@ const UNDECIDED: [&str; 5] = ["tbd", "unknown", "later", "to be decided", "å¾…å®
 
 /// Reference stage-runtime, section 6, "Completion blockers" and "Change blockers".
 pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
-    let state = view.state;
     let mut found = Vec::new();
-    let current = |lane: PlanLane| {
-        let review = state.plan_review(lane)?;
-        let fresh = review.value.files == covered_files(state, Transition::PlanToBuild);
-        Some((review.value.verdict, fresh))
-    };
-    let asks = |lane: PlanLane| view.profile().reviews.contains(&lane);
-    match current(PlanLane::Architect) {
-        _ if !asks(PlanLane::Architect) => {}
-        Some((PlanVerdict::Approve, true)) => {}
-        other => found.push(Blocker::new(
-            Code::ArchitectReviewIncomplete,
-            match other {
-                None => "no architect has reviewed this draft".to_owned(),
-                Some((PlanVerdict::Approve, false)) => {
-                    "the plan changed since the architect's review".to_owned()
-                }
-                Some((verdict, _)) => format!("the architect answered `{verdict}`"),
-            },
-            match other {
-                Some((PlanVerdict::Iterate | PlanVerdict::Reject, true)) => {
-                    command!("edit plan.md")
-                }
-                _ => command!("plan --architect approve"),
-            },
-        )),
+    found.extend(architect_review(view));
+    found.extend(critic_verdict(view));
+    let asked = |artifact: &Artifact| view.profile().asks(*artifact);
+    let documents: Vec<Artifact> = Artifact::PLAN_DOCUMENTS.into_iter().filter(asked).collect();
+    found.extend(package(view, &documents));
+    found.extend(plan_fields(view));
+    for artifact in documents {
+        found.extend(document(view, artifact));
     }
-    match current(PlanLane::Critic) {
-        _ if !asks(PlanLane::Critic) => {}
-        Some((PlanVerdict::Approve, true)) => {}
-        Some((PlanVerdict::Approve, false)) => found.push(Blocker::new(
+    found.extend(change_pack(view));
+    found.extend(open_blockers(view, Transition::PlanToBuild));
+    found
+}
+
+/// What the lane answered, and whether the answer covers the plan as it is; `None` where the lane has not answered.
+fn answer(view: View<'_>, lane: PlanLane) -> Option<(PlanVerdict, bool)> {
+    let review = view.state.plan_review(lane)?;
+    let is_fresh = review.value.files == covered_files(view.state, Transition::PlanToBuild);
+    Some((review.value.verdict, is_fresh))
+}
+
+fn architect_review(view: View<'_>) -> Option<Blocker> {
+    if !view.profile().reviews.contains(&PlanLane::Architect) {
+        return None;
+    }
+    let edit = command!("edit plan.md");
+    let review = command!("plan --architect approve");
+    let (text, help) = match answer(view, PlanLane::Architect) {
+        Some((PlanVerdict::Approve, true)) => return None,
+        None => ("no architect has reviewed this draft".to_owned(), review),
+        Some((PlanVerdict::Approve, false)) => (
+            "the plan changed since the architect's review".to_owned(),
+            review,
+        ),
+        Some((verdict, is_fresh)) => (
+            format!("the architect answered `{verdict}`"),
+            if is_fresh { edit } else { review },
+        ),
+    };
+    Some(Blocker::new(Code::ArchitectReviewIncomplete, text, help))
+}
+
+fn critic_verdict(view: View<'_>) -> Option<Blocker> {
+    if !view.profile().reviews.contains(&PlanLane::Critic) {
+        return None;
+    }
+    let review = command!("plan --critic approve");
+    let (code, text, help) = match answer(view, PlanLane::Critic) {
+        Some((PlanVerdict::Approve, true)) => return None,
+        Some((PlanVerdict::Approve, false)) => (
             Code::CriticVerdictPending,
-            "the plan changed since the critic's verdict",
-            command!("plan --critic approve"),
-        )),
-        Some((verdict, _)) => found.push(Blocker::new(
+            "the plan changed since the critic's verdict".to_owned(),
+            review,
+        ),
+        Some((verdict, _)) => (
             match verdict {
                 PlanVerdict::Iterate => Code::CriticVerdictIterate,
                 _ => Code::CriticVerdictReject,
             },
             format!(
                 "the critic answered `{verdict}` to draft {}",
-                state.plan.iteration
+                view.state.plan.iteration
             ),
             command!("plan"),
-        )),
-        None => found.push(Blocker::new(
+        ),
+        None => (
             Code::CriticVerdictNone,
-            "no critic has judged this draft",
-            command!("plan --critic approve"),
-        )),
-    }
-    let asked = |artifact: &Artifact| view.profile().asks(*artifact);
-    let documents: Vec<Artifact> = Artifact::PLAN_DOCUMENTS.into_iter().filter(asked).collect();
-    let there = documents
-        .iter()
-        .filter(|a| view.text(**a).is_some())
-        .count();
-    if there < documents.len() {
-        found.push(Blocker::new(
-            if there == 0 {
-                Code::PlanPackageMissing
-            } else {
-                Code::PlanPackagePartial
-            },
-            format!("{there} of {} plan documents are there", documents.len()),
-            command!(
-                "edit {}",
-                documents
-                    .iter()
-                    .find(|a| view.text(**a).is_none())
-                    .map_or("plan.md", |a| a.path())
-            ),
+            "no critic has judged this draft".to_owned(),
+            review,
+        ),
+    };
+    Some(Blocker::new(code, text, help))
+}
+
+/// The package is whole: each document that the profile asks for is there.
+fn package(view: View<'_>, documents: &[Artifact]) -> Option<Blocker> {
+    let is_missing = |artifact: &&Artifact| view.text(**artifact).is_none();
+    let first = documents.iter().find(is_missing)?;
+    let there = documents.len() - documents.iter().filter(is_missing).count();
+    let code = if there == 0 {
+        Code::PlanPackageMissing
+    } else {
+        Code::PlanPackagePartial
+    };
+    Some(Blocker::new(
+        code,
+        format!("{there} of {} plan documents are there", documents.len()),
+        command!("edit {}", first.path()),
+    ))
+}
+
+/// One document of the package: it is there, says something under each heading, and in the language of the policy.
+fn document(view: View<'_>, artifact: Artifact) -> Vec<Blocker> {
+    let path = artifact.path();
+    let blocker = |code: Code, text: String| {
+        Blocker::new(code, text, command!("edit {path}")).about(artifact.key())
+    };
+    let Some(text) = view.text(artifact) else {
+        return vec![blocker(
+            Code::MissingPlanArtifact,
+            format!("{path} is not there"),
+        )];
+    };
+    let mut found = Vec::new();
+    let empty = view.empty_sections(artifact);
+    if !empty.is_empty() {
+        let headings = empty.join("`, `## ");
+        found.push(blocker(
+            Code::PlanArtifactEmpty,
+            format!("{path}: nothing stands under `## {headings}`"),
         ));
     }
-    found.extend(plan_fields(view));
-    for artifact in documents {
-        let key = artifact.key();
-        let edit = command!("edit {}", artifact.path());
-        let Some(text) = view.text(artifact) else {
-            found.push(
-                Blocker::new(
-                    Code::MissingPlanArtifact,
-                    format!("{} is not there", artifact.path()),
-                    command!("edit {}", artifact.path()),
-                )
-                .about(key),
-            );
-            continue;
-        };
-        let empty = view.empty_sections(artifact);
-        if !empty.is_empty() {
-            found.push(
-                Blocker::new(
-                    Code::PlanArtifactEmpty,
-                    format!(
-                        "{}: nothing stands under `## {}`",
-                        artifact.path(),
-                        empty.join("`, `## ")
-                    ),
-                    edit.clone(),
-                )
-                .about(key),
-            );
-        }
-        if view.policy.artifacts.language == Language::Zh {
-            let (cjk, latin) = markdown::letters(&markdown::said(&header::without(text)));
-            if !markdown::is_chinese(cjk, latin) {
-                found.push(Blocker::new(
-                    Code::PlanArtifactNotChinese,
-                    format!("{}: policy asks for Chinese, found {cjk} ideographs and {latin} Latin letters", artifact.path()),
-                    edit,
-                ).about(key));
-            }
+    if view.policy.artifacts.language == Language::Zh {
+        let (cjk, latin) = markdown::letters(&markdown::said(&header::without(text)));
+        if !markdown::is_chinese(cjk, latin) {
+            found.push(blocker(
+                Code::PlanArtifactNotChinese,
+                format!("{path}: policy asks for Chinese, found {cjk} ideographs and {latin} Latin letters"),
+            ));
         }
     }
-    found.extend(change_pack(view));
-    found.extend(open_blockers(view, Transition::PlanToBuild));
     found
 }
 
