@@ -286,13 +286,8 @@ pub(crate) fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     };
     if let Some((lane, verdict)) = lane {
         let done = stages::plan_review(ctx, lane, verdict, &finding, reason)?;
-        return Ok(tell(
-            ctx,
-            ui,
-            "plan",
-            &done,
-            &format!("{lane}: {verdict}, draft {}", done.state.plan.iteration),
-        ));
+        let said = format!("{lane}: {verdict}, draft {}", done.state.plan.iteration);
+        return Ok(tell(ctx, ui, "plan", &done, &said));
     }
     if !finding.is_empty() {
         return Err(Failure::usage(
@@ -310,27 +305,28 @@ pub(crate) fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(more) = more {
         let sign = SignArgs::of(sign, no_sign).wanted(ctx);
         let done = stages::extend(ctx, Stage::Plan, more, reason, sign)?;
-        return Ok(tell(
-            ctx,
-            ui,
-            "plan",
-            &done,
-            &if done.value.returns {
-                "one more return to the plan is allowed".to_owned()
-            } else {
-                format!(
-                    "{} drafts are allowed now",
-                    done.state.max_plan_iterations()
-                )
-            },
-        ));
+        let said = if done.value.returns {
+            "one more return to the plan is allowed".to_owned()
+        } else {
+            let max = done.state.max_plan_iterations();
+            format!("{max} drafts are allowed now")
+        };
+        return Ok(tell(ctx, ui, "plan", &done, &said));
     }
     let written = Written {
         complexity,
         angles: angle,
     };
     let done = stages::plan(ctx, reason, &written)?;
-    let said = match done.value.entered {
+    let said = draft_said(&done);
+    if !ui.is_json() {
+        outline::tell(ctx, ui);
+    }
+    Ok(tell(ctx, ui, "plan", &done, &said))
+}
+
+fn draft_said(done: &Done<Outcome>) -> String {
+    match done.value.entered {
         Some(transition) if transition.is_rollback() => "back in stage plan".to_owned(),
         Some(_) => format!(
             "in stage plan; the documents to write are in .loopx/{}",
@@ -348,11 +344,7 @@ pub(crate) fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 done.state.max_plan_iterations()
             ),
         },
-    };
-    if !ui.is_json() {
-        outline::tell(ctx, ui);
     }
-    Ok(tell(ctx, ui, "plan", &done, &said))
 }
 
 pub(crate) fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -371,109 +363,99 @@ pub(crate) fn build(args: BuildArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     } = args;
     let sign = sign.wanted(ctx);
     if take_over {
-        let done = lease::take_over(ctx, reason)?;
-        let said = match &done.value {
-            Some(claim) => format!(
-                "the build is this worktree's now, taken over from {}",
-                clean(&claim.signed.by.to_string())
-            ),
-            None => "the build is this worktree's now".to_owned(),
-        };
-        let extra = json!({ "claim": done.state.build.claim });
-        report(ctx, ui, "build", &done, &said, extra);
-        return Ok(Exit::Done);
-    }
-    if let Some(lane) = lane {
-        let (lane, status) = pair::<LaneStatus>(&lane)?;
-        let lane: Lane = lane.parse()?;
-        let done = stages::report_lane(ctx, lane, status, reason, sign)?;
-        return Ok(tell(
-            ctx,
-            ui,
-            "build",
-            &done,
-            &format!("{lane} lane: {status}"),
-        ));
+        return take_build_over(reason, ctx, ui);
     }
     if let Some(delegate) = delegate {
         let (id, status, warning) = delegation(&delegate)?;
         let request = DelegationRequest {
-            id: id.clone(),
+            id,
             status,
             role,
             blocking: not_blocking.then_some(false),
             summary: reason,
             sign,
         };
-        let done = stages::delegate(ctx, &request)?;
-        if let Some(warning) = warning {
-            ui.warn(warning);
-        }
-        return Ok(tell(
-            ctx,
-            ui,
-            "build",
-            &done,
-            &format!("delegation {id}: {status}"),
-        ));
+        return delegate_part(&request, warning, ctx, ui);
     }
-    if let Some(task) = waive {
+    let (done, said) = if let Some(lane) = lane {
+        let (lane, status) = pair::<LaneStatus>(&lane)?;
+        let lane: Lane = lane.parse()?;
+        let done = stages::report_lane(ctx, lane, status, reason, sign)?;
+        (done, format!("{lane} lane: {status}"))
+    } else if let Some(task) = waive {
         let done = stages::waive(ctx, &task, reason, sign)?;
-        return Ok(tell(
-            ctx,
-            ui,
-            "build",
-            &done,
-            &format!("{task} needs no evidence"),
-        ));
-    }
-    if let Some(more) = more {
+        (done, format!("{task} needs no evidence"))
+    } else if let Some(more) = more {
         let done = stages::extend(ctx, Stage::Build, more, reason, sign)?;
-        return Ok(tell(
-            ctx,
-            ui,
-            "build",
-            &done,
-            &format!(
-                "{} iterations are allowed now",
-                done.state.max_build_iterations()
-            ),
-        ));
+        let max = done.state.max_build_iterations();
+        (done, format!("{max} iterations are allowed now"))
+    } else {
+        let request = BuildRequest {
+            from_review: from_review.map(report_of_review).transpose()?,
+            no_deslop,
+            reason,
+            sign,
+        };
+        let done = stages::build(ctx, &request)?;
+        let said = iteration_said(&done);
+        (done, said)
+    };
+    Ok(tell(ctx, ui, "build", &done, &said))
+}
+
+fn take_build_over(reason: Option<String>, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let done = lease::take_over(ctx, reason)?;
+    let said = match &done.value {
+        Some(claim) => format!(
+            "the build is this worktree's now, taken over from {}",
+            clean(&claim.signed.by.to_string())
+        ),
+        None => "the build is this worktree's now".to_owned(),
+    };
+    let extra = json!({ "claim": done.state.build.claim });
+    report(ctx, ui, "build", &done, &said, extra);
+    Ok(Exit::Done)
+}
+
+fn delegate_part(
+    request: &DelegationRequest,
+    warning: Option<String>,
+    ctx: &Context,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    let done = stages::delegate(ctx, request)?;
+    if let Some(warning) = warning {
+        ui.warn(warning);
     }
-    let from_review = match from_review.as_deref() {
-        None => None,
-        Some("") => Some(Report::Stamped),
-        Some(path) => Some(Report::File {
-            bytes: match super::artifacts::read_bytes(path) {
-                Ok(bytes) => Some(bytes),
-                Err(failure) if failure.code == Code::FileUnreadable => None,
-                Err(failure) => return Err(failure),
-            },
-            path: path.to_owned(),
-        }),
+    let said = format!("delegation {}: {}", request.id, request.status);
+    Ok(tell(ctx, ui, "build", &done, &said))
+}
+
+/// What `--from-review` names: the verdict on record, or a file. A file that is not there is for the rules to say.
+fn report_of_review(path: String) -> Result<Report> {
+    if path.is_empty() {
+        return Ok(Report::Stamped);
+    }
+    let bytes = match super::artifacts::read_bytes(&path) {
+        Ok(bytes) => Some(bytes),
+        Err(failure) if failure.code == Code::FileUnreadable => None,
+        Err(failure) => return Err(failure),
     };
-    let request = BuildRequest {
-        from_review,
-        no_deslop,
-        reason,
-        sign,
-    };
-    let done = stages::build(ctx, &request)?;
-    let said = match done.value.entered {
+    Ok(Report::File { bytes, path })
+}
+
+fn iteration_said(done: &Done<Outcome>) -> String {
+    let iteration = done.state.build.iteration;
+    match done.value.entered {
         Some(transition) if transition.is_rollback() => {
             "back in stage build, to mend what the review found".to_owned()
         }
         Some(_) => "in stage build; git lets code in now".to_owned(),
-        None if done.value.blockers.is_empty() => format!(
-            "iteration {} is ready for review",
-            done.state.build.iteration
-        ),
-        None => format!(
-            "iteration {} is not ready for review",
-            done.state.build.iteration
-        ),
-    };
-    Ok(tell(ctx, ui, "build", &done, &said))
+        None if done.value.blockers.is_empty() => {
+            format!("iteration {iteration} is ready for review")
+        }
+        None => format!("iteration {iteration} is not ready for review"),
+    }
 }
 
 /// `NAME=WORD`.

@@ -191,7 +191,34 @@ fn moved(report: &Report, ui: &mut Ui) {
 }
 
 fn text(report: &Report, request: &Request, ui: &mut Ui) {
-    let count = |n: usize| counted(n, "commit");
+    warn_of_history(report, ui);
+    warn_of_names(report, ui);
+    moved(report, ui);
+    for one in &report.merged {
+        let session = ui.paint(style::NAME, one.session.as_str());
+        match one.conflicts {
+            0 => ui.status(format!("  {session}: changed on both sides, merged")),
+            n => ui.status(format!(
+                "  {session}: changed on both sides, {}",
+                counted(n, "conflict")
+            )),
+        }
+    }
+    let is_new = |one: &&MergedSession| !report.merged.contains(one);
+    let came: Vec<MergedSession> = report.conflicts.iter().filter(is_new).cloned().collect();
+    open_conflicts(&came, ui);
+    let (branch, remote) = (clean(&report.branch), clean(&report.remote));
+    let said = traffic(report, request.dry_run);
+    ui.status(format!("{branch} and {remote}: {said}"));
+    if let Some(way) = way_on(&report.damaged, &report.branch) {
+        ui.hint(way);
+    } else if let Some(one) = report.conflicts.first() {
+        ui.hint(command!("resolve").session(&one.session));
+    }
+}
+
+/// What the remote, or a repair, did to commits that were there before.
+fn warn_of_history(report: &Report, ui: &mut Ui) {
     if let Some(SetBack { had, has }) = &report.set_back {
         let now = match has {
             Some(has) => format!("now {}: it was set back", has.short()),
@@ -231,6 +258,10 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
         (&report.mended, &report.damaged),
         ui,
     );
+}
+
+/// Two sessions that had one name, or have one branch.
+fn warn_of_names(report: &Report, ui: &mut Ui) {
     for one in &report.renamed {
         ui.warn(format!(
             "two sessions are named {}: the one that is \"{}\" is {} from now on",
@@ -247,50 +278,29 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
             command!("use {} --branch {}", clean(&one.sessions[0]), clean(&one.branch))
         ));
     }
-    moved(report, ui);
-    for one in &report.merged {
-        let session = ui.paint(style::NAME, one.session.as_str());
-        match one.conflicts {
-            0 => ui.status(format!("  {session}: changed on both sides, merged")),
-            n => ui.status(format!(
-                "  {session}: changed on both sides, {}",
-                counted(n, "conflict")
-            )),
-        }
-    }
-    let is_new = |one: &&MergedSession| !report.merged.contains(one);
-    let came: Vec<MergedSession> = report.conflicts.iter().filter(is_new).cloned().collect();
-    open_conflicts(&came, ui);
-    let would = if report.dry_run { "would be " } else { "" };
-    let mut said = Vec::new();
-    match report.met {
-        "nothing" => {}
-        "created" => said.push(format!("{would}taken from there")),
-        "forward" => said.push(format!("{} {would}taken", count(report.received))),
-        "merged" => said.push(format!("{} {would}merged", count(report.received))),
-        _ => said.push(format!(
-            "own commits {would}replayed on {}",
-            count(report.received)
-        )),
-    }
-    if report.pushed {
-        said.push(format!("{} pushed", count(report.sent)));
-    } else if report.sent > 0 {
-        let left = if request.dry_run {
-            "would be pushed"
-        } else {
-            "not pushed"
-        };
-        said.push(format!("{} {left}", count(report.sent)));
-    }
+}
+
+/// How many commits came and went.
+fn traffic(report: &Report, is_dry: bool) -> String {
+    let would = if is_dry { "would be " } else { "" };
+    let received = counted(report.received, "commit");
+    let sent = counted(report.sent, "commit");
+    let came = match report.met {
+        "nothing" => None,
+        "created" => Some(format!("{would}taken from there")),
+        "forward" => Some(format!("{received} {would}taken")),
+        "merged" => Some(format!("{received} {would}merged")),
+        _ => Some(format!("own commits {would}replayed on {received}")),
+    };
+    let went = match (report.pushed, report.sent, is_dry) {
+        (true, ..) => Some(format!("{sent} pushed")),
+        (false, 0, _) => None,
+        (false, _, true) => Some(format!("{sent} would be pushed")),
+        (false, _, false) => Some(format!("{sent} not pushed")),
+    };
+    let said: Vec<String> = came.into_iter().chain(went).collect();
     if said.is_empty() {
-        said.push("nothing new".to_owned());
+        return "nothing new".to_owned();
     }
-    let (branch, remote) = (clean(&report.branch), clean(&report.remote));
-    ui.status(format!("{branch} and {remote}: {}", said.join(", ")));
-    if let Some(way) = way_on(&report.damaged, &report.branch) {
-        ui.hint(way);
-    } else if let Some(one) = report.conflicts.first() {
-        ui.hint(command!("resolve").session(&one.session));
-    }
+    said.join(", ")
 }

@@ -95,55 +95,13 @@ pub(crate) fn change(
         let state = &facts.state;
         let profiles = &facts.policy.profiles;
         let profile = profiles.get(name)?;
-        if state.profile == *name {
-            return Err(Failure::nothing(
-                Code::ProfileSame,
-                format!("session {} has the profile {name}", state.id),
-            )
-            .help(command!("status")));
-        }
-        if state.stage == Stage::Done {
-            return Err(Failure::refused(
-                Code::StageMismatch,
-                format!(
-                    "session {} is done; a profile is for what is ahead",
-                    state.id
-                ),
-            )
-            .help(command!("reopen --reason WHY")));
-        }
-        if let Some(why) = facts.policy.forbids(name, &profile) {
-            return Err(Failure::refused(
-                Code::ProfileForbidden,
-                format!("policy does not take the profile {name}: {why}"),
-            )
-            .help(command!("profile")));
-        }
+        require_change(facts, name, &profile)?;
         // A profile that policy does not know any more asked for nothing that anybody could compare.
         let before = profiles
             .get(&state.profile)
             .unwrap_or_else(|_| Profile::empty());
         if let Some(lacking) = profile.lacks(&before) {
-            if reason.is_none() {
-                return Err(Failure::usage(
-                    Code::ReasonRequired,
-                    format!(
-                        "{name} is lighter than {}: {lacking} is missing; that needs a reason",
-                        state.profile
-                    ),
-                )
-                .help(command!("profile {name} --reason WHY")));
-            }
-            facts.require_person("a lighter profile")?;
-            if facts.policy.denies(facts.actor()?) {
-                return Err(Failure::refused(
-                    Code::ApproverDenied,
-                    format!(
-                        "policy does not let {} take a lighter profile (approve.deny in loopx.toml)",
-                        facts.actor()?
-                    ),
-                ));
-            }
+            require_lighter(facts, name, &lacking, reason.as_deref())?;
         }
         let is_passed = |one: &Transition| {
             let approval = state.approvals.get(&one.key());
@@ -156,25 +114,17 @@ pub(crate) fn change(
             Stage::Review if profile.asks(Artifact::Brief) => Stage::Build,
             stage => stage,
         };
-        let ahead = |of: &Profile, from: Stage| -> Vec<Transition> {
-            let all = Transition::ALL.into_iter();
-            all.filter(|one| one.is_forward() && of.has(*one) && one.from() >= from)
-                .collect()
+        let was = gates_ahead(&before, state.stage);
+        let is = gates_ahead(&profile, stage);
+        let apart = |of: &[Transition], from: &[Transition]| {
+            let rest = of.iter().filter(|one| !from.contains(one));
+            rest.copied().collect()
         };
-        let (was, is) = (ahead(&before, state.stage), ahead(&profile, stage));
         let value = Changed {
             before: state.profile.clone(),
             from: state.stage,
-            opened: was
-                .iter()
-                .copied()
-                .filter(|one| !is.contains(one))
-                .collect(),
-            closed: is
-                .iter()
-                .copied()
-                .filter(|one| !was.contains(one))
-                .collect(),
+            opened: apart(&was, &is),
+            closed: apart(&is, &was),
         };
         let input = TemplateInput {
             id: &state.id,
@@ -206,6 +156,73 @@ pub(crate) fn change(
             .retain(|file, _| is_open(file) || is_first && *file == brief);
         Ok(act.word(sign))
     })
+}
+
+/// The gates that a session still has before it.
+fn gates_ahead(profile: &Profile, from: Stage) -> Vec<Transition> {
+    let all = Transition::ALL.into_iter();
+    all.filter(|one| one.is_forward() && profile.has(*one) && one.from() >= from)
+        .collect()
+}
+
+/// The session is not done, its profile is another one, and policy takes the new one.
+fn require_change(facts: &Facts<'_>, name: &ProfileName, profile: &Profile) -> Result<()> {
+    let state = &facts.state;
+    if state.profile == *name {
+        return Err(Failure::nothing(
+            Code::ProfileSame,
+            format!("session {} has the profile {name}", state.id),
+        )
+        .help(command!("status")));
+    }
+    if state.stage == Stage::Done {
+        return Err(Failure::refused(
+            Code::StageMismatch,
+            format!(
+                "session {} is done; a profile is for what is ahead",
+                state.id
+            ),
+        )
+        .help(command!("reopen --reason WHY")));
+    }
+    match facts.policy.forbids(name, profile) {
+        Some(why) => Err(Failure::refused(
+            Code::ProfileForbidden,
+            format!("policy does not take the profile {name}: {why}"),
+        )
+        .help(command!("profile"))),
+        None => Ok(()),
+    }
+}
+
+/// A person says why the session gets a lighter profile, and policy lets that person.
+fn require_lighter(
+    facts: &Facts<'_>,
+    name: &ProfileName,
+    lacking: &str,
+    reason: Option<&str>,
+) -> Result<()> {
+    if reason.is_none() {
+        return Err(Failure::usage(
+            Code::ReasonRequired,
+            format!(
+                "{name} is lighter than {}: {lacking} is missing; that needs a reason",
+                facts.state.profile
+            ),
+        )
+        .help(command!("profile {name} --reason WHY")));
+    }
+    facts.require_person("a lighter profile")?;
+    if facts.policy.denies(facts.actor()?) {
+        return Err(Failure::refused(
+            Code::ApproverDenied,
+            format!(
+                "policy does not let {} take a lighter profile (approve.deny in loopx.toml)",
+                facts.actor()?
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// The files of a session that gets another profile: those that the profile has by this stage and that are not there,

@@ -594,15 +594,7 @@ fn recorded(
     let what = taken_over(session.state.build.claim.as_ref(), claim.as_ref(), what);
     let mut texts = facts.texts;
     let mut artifacts = facts.state.artifacts.clone();
-    let writes_header = writes.keys().any(is_of_header);
-    for (artifact, text) in writes {
-        artifacts.insert(artifact, repo.write_blob(text.as_bytes())?);
-        texts.insert(artifact, text);
-    }
-    if writes_header && let Some(text) = outline::header(&facts.state, &texts) {
-        artifacts.insert(Artifact::Plan, repo.write_blob(text.as_bytes())?);
-        texts.insert(Artifact::Plan, text);
-    }
+    write_artifacts(repo, &facts.state, writes, (&mut artifacts, &mut texts))?;
     for artifact in &facts.saved {
         if let Some(text) = texts.get(artifact) {
             repo.write_blob(text.as_bytes())?;
@@ -653,13 +645,9 @@ fn recorded(
     };
     let (operations, state) = recording.operations(repo, identity, &session.state)?;
     let op = &operations[operations.len() - 1];
-    let signature = match word {
-        Some(word) => {
-            let around = (&session.state, &state);
-            word.settle(repo, &facts.policy, &facts.credentials, around, op)?
-        }
-        None => None,
-    };
+    let around = (&session.state, &state);
+    let settle = |word: Word| word.settle(repo, &facts.policy, &facts.credentials, around, op);
+    let signature = word.map(settle).transpose()?.flatten();
     let mut edits = store::Edits::default();
     let mut records: Vec<Record<'_>> = operations.iter().map(Record::from).collect();
     if let Some(record) = records.last_mut() {
@@ -683,6 +671,25 @@ fn recorded(
         message,
         value: (state, saved, taken, ()),
     })
+}
+
+/// Writes the artifacts, and with them the header of the plan where it counts what they say.
+fn write_artifacts(
+    repo: &Repo,
+    state: &State,
+    writes: BTreeMap<Artifact, String>,
+    (artifacts, texts): (&mut BTreeMap<Artifact, Oid>, &mut Texts),
+) -> Result<()> {
+    let writes_header = writes.keys().any(is_of_header);
+    for (artifact, text) in writes {
+        artifacts.insert(artifact, repo.write_blob(text.as_bytes())?);
+        texts.insert(artifact, text);
+    }
+    if writes_header && let Some(text) = outline::header(state, texts) {
+        artifacts.insert(Artifact::Plan, repo.write_blob(text.as_bytes())?);
+        texts.insert(Artifact::Plan, text);
+    }
+    Ok(())
 }
 
 /// The subject of a commit says when it takes a build over.
