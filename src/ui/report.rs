@@ -63,7 +63,8 @@ pub(super) fn text(failure: &Failure, place: Place<'_>, look: Look) -> String {
     let painted = style::paint(look.color, style::BAD, head);
     let mut out = told.replacen(head, &painted, 1);
     // A refusal for one reason says it once.
-    let is_told = matches!(failure.blockers.as_slice(), [only] if only.message == failure.message);
+    let is_told =
+        matches!(failure.blockers.as_slice(), [only] if says(&failure.message, &only.message));
     if look.codes {
         let code = match failure.blockers.as_slice() {
             [only] if is_told => only.word(),
@@ -98,6 +99,12 @@ pub(super) fn text(failure: &Failure, place: Place<'_>, look: Look) -> String {
         out.push_str(&format!("\n\n{help}"));
     }
     out
+}
+
+/// Whether a message is a reason, or ends with it.
+fn says(message: &str, reason: &str) -> bool {
+    let before = message.strip_suffix(reason);
+    before.is_some_and(|before| before.is_empty() || before.ends_with(": "))
 }
 
 /// `{"schema":1,"error":{"code","kind","message","blockers","help"}}`; where sides of a merge disagree,
