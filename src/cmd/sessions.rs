@@ -4,7 +4,7 @@ use super::report;
 use crate::cli::Exit;
 use crate::flow::sessions;
 use crate::flow::sessions::{Binding, StartRequest};
-use crate::flow::{Context, rebase};
+use crate::flow::{Context, begin, rebase};
 use crate::ui::{Ui, line};
 use loopx_base::counted;
 use loopx_base::failure::Result;
@@ -34,7 +34,7 @@ pub(crate) fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                     ui.hint(command!("list"));
                 }
                 None => ui.hint(hint![
-                    command!("start \"Fix the timeout\""),
+                    command!("start \"{}\"", begin::title(ctx)?),
                     "   (and, to let git hold the gates: ",
                     command!("hooks install"),
                     ")"

@@ -4,7 +4,7 @@ use crate::cli::Exit;
 use crate::flow::coverage::Traced;
 use crate::flow::drift;
 use crate::flow::drift::Kind;
-use crate::flow::{Context, changelog, driver, specs};
+use crate::flow::{Context, begin, changelog, driver, specs};
 use crate::ui::{Ui, clean, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
@@ -102,7 +102,7 @@ pub(crate) fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if all.is_empty() {
         ui.status("no spec yet");
         ui.hint(hint![
-            command!("start \"Fix the timeout\""),
+            command!("start \"{}\"", begin::title(ctx)?),
             "   (archive writes the first one)"
         ]);
     }

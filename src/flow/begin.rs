@@ -16,7 +16,24 @@ const LARGEST: u64 = 1 << 20;
 /// What leads on for somebody who is in no session.
 pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
     let has_worktree = ctx.repo.work_dir().is_some();
-    Ok(next::begin(ground(ctx)?, ctx.unsigned(), has_worktree))
+    let title = title(ctx)?;
+    Ok(next::begin(
+        ground(ctx)?,
+        ctx.unsigned(),
+        has_worktree,
+        &title,
+    ))
+}
+
+/// What a change may be called that begins here.
+pub(crate) fn title(ctx: &Context) -> Result<String> {
+    let store = ctx.store()?;
+    if store.tip()?.is_none() {
+        return Ok(next::title(|_| false));
+    }
+    let snapshot = store.snapshot()?;
+    // What cannot be looked up may be there.
+    Ok(next::title(|id| snapshot.has(id).unwrap_or(true)))
 }
 
 /// The same as a hint.
@@ -26,7 +43,7 @@ pub(crate) fn way(ctx: &Context) -> Result<Hint> {
 
 /// What leads on where there is no repository.
 pub(crate) fn outside() -> Advised {
-    next::begin(Ground::NoRepository, None, true)
+    next::begin(Ground::NoRepository, None, true, "")
 }
 
 /// Whether no session can begin on, or be bound to, the branch that is checked out.

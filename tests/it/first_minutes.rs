@@ -70,6 +70,12 @@ fn after_the_end_of_its_session_a_branch_has_nothing_left_to_do() {
     s.loopx::<&str>(&[]).says("fix-it").ok();
     s.loopx(&["status"]).says("archived  on").ok();
     s.loopx(&["status", "fix-it"]).ok();
+    // Also where a session had the title that is shown otherwise, what is shown begins one.
+    s.loopx(&["start", "--quick", "Fix the timeout"]).ok();
+    s.loopx(&["abandon"]).ok();
+    let out = s.loopx(&["-s", "fix-it", "next"]).fails_with(5);
+    assert_eq!(hint(&out), "git loopx start \"Log failed logins\"");
+    s.call("sh").args(&["-c", hint(&out)]).run().ok();
 }
 
 #[test]

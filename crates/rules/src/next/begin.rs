@@ -71,9 +71,29 @@ pub enum Ground {
     ProtectedUnborn,
 }
 
-/// What leads on for somebody who is in no session.
-pub fn begin(ground: Ground, unsigned: Option<Advised>, has_worktree: bool) -> Advised {
-    let start = command!("start \"Fix the timeout\"");
+/// What a change may be called, where somebody is shown how to begin one.
+const TITLES: [&str; 3] = [
+    "Fix the timeout",
+    "Log failed logins",
+    "Speed up the search",
+];
+
+/// A title under which a session can begin: what is shown works when it is typed, whatever began before.
+pub fn title(is_taken: impl Fn(&SessionId) -> bool) -> String {
+    let numbered = (2..u16::MAX).map(|number| format!("{} {number}", TITLES[0]));
+    let mut all = TITLES.into_iter().map(str::to_owned).chain(numbered);
+    let is_free = |title: &String| SessionId::of_title(title).is_ok_and(|id| !is_taken(&id));
+    all.find(is_free).unwrap_or_else(|| TITLES[0].to_owned())
+}
+
+/// What leads on for somebody who is in no session; `title` is what a change may be called.
+pub fn begin(
+    ground: Ground,
+    unsigned: Option<Advised>,
+    has_worktree: bool,
+    title: &str,
+) -> Advised {
+    let start = command!("start \"{title}\"");
     match (ground, unsigned) {
         (Ground::NoRepository, _) => Hint::git("init").into(),
         // A record has a name and a time under it.
@@ -85,7 +105,7 @@ pub fn begin(ground: Ground, unsigned: Option<Advised>, has_worktree: bool) -> A
         }
         (Ground::Protected, None) => hint![
             "git branch change, then: ",
-            command!("start --branch change \"Fix the timeout\"")
+            command!("start --branch change \"{title}\"")
         ]
         .into(),
         (Ground::ProtectedUnborn, None) => commit_of(&[FILE.to_owned()]).into(),
@@ -102,7 +122,7 @@ pub fn unsigned(why: &Failure) -> Advised {
 
 #[cfg(test)]
 mod tests {
-    use super::{Around, Ground, Meant, begin, meant, unsigned};
+    use super::{Around, Ground, Meant, TITLES, begin, meant, title, unsigned};
     use loopx_base::failure::{Code, Failure, Kind};
     use loopx_base::id::SessionId;
 
@@ -138,6 +158,20 @@ mod tests {
     }
 
     #[test]
+    fn the_title_that_is_shown_is_one_that_no_session_has() {
+        let free = |taken: &[&str]| title(|id| taken.contains(&id.as_str()));
+        assert_eq!(free(&[]), "Fix the timeout");
+        assert_eq!(free(&["fix-the-timeout"]), "Log failed logins");
+        let all = [
+            "fix-the-timeout",
+            "log-failed-logins",
+            "speed-up-the-search",
+            "fix-the-timeout-2",
+        ];
+        assert_eq!(free(&all), "Fix the timeout 3");
+    }
+
+    #[test]
     fn whoever_has_no_name_or_no_date_mends_that_before_anything_that_records() {
         let nameless = Failure::new(Kind::Refused, Code::IdentityUnknown, "no name");
         let undated = Failure::usage(Code::DateInvalid, "expected a date").help("unset DATE");
@@ -152,13 +186,18 @@ mod tests {
             Ground::ProtectedUnborn,
         ] {
             for first in [&nameless, &undated].map(unsigned) {
-                let found = begin(ground, Some(first.clone()), true);
+                let found = begin(ground, Some(first.clone()), true, TITLES[0]);
                 assert_eq!(found, first, "{ground:?}");
-                assert_ne!(begin(ground, None, true), first, "{ground:?}");
+                assert_ne!(begin(ground, None, true, TITLES[0]), first, "{ground:?}");
             }
         }
         // git makes a repository for anybody.
-        let outside = begin(Ground::NoRepository, Some(unsigned(&nameless)), true);
+        let outside = begin(
+            Ground::NoRepository,
+            Some(unsigned(&nameless)),
+            true,
+            TITLES[0],
+        );
         assert_eq!(outside.into_hint().to_string(), "git init");
     }
 }

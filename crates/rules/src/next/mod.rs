@@ -9,7 +9,7 @@ mod build;
 mod completion;
 mod review;
 
-pub use begin::{Around, Ground, Meant, begin, meant, unsigned};
+pub use begin::{Around, Ground, Meant, begin, meant, title, unsigned};
 pub use completion::{Completion, Of, completion};
 pub use loopx_base::working_tree::Sequence;
 
