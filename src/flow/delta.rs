@@ -11,6 +11,7 @@ use loopx_base::hint::{command, hint};
 use loopx_base::id::Oid;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
+use loopx_rules::coverage;
 use loopx_rules::gate::DeltaFacts;
 use loopx_rules::markdown;
 use loopx_rules::op::RequirementBase;
@@ -138,6 +139,7 @@ pub(crate) fn judge(
         facts: DeltaFacts {
             domains: delta.domains.len(),
             operations,
+            scenarios: coverage::scenarios(&delta).len(),
             is_unchanged: delta.unchanged.is_some(),
             strays: match state.stage {
                 Stage::Plan if blockers.is_empty() && operations > 0 => {

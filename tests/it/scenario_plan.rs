@@ -266,6 +266,12 @@ fn s_056_a_requirement_without_a_scenario_is_refused() {
 #[test]
 fn s_057_slices_that_are_missing_or_broken_are_refused() {
     let d = Drive::planning();
+    d.edit("change/slices.json", "[ ]\n");
+    // Nobody writes by hand what the program makes of the delta's scenarios.
+    assert_eq!(d.does(&["status"])["next_action"], "git loopx plan");
+    d.does(&["plan"]);
+    let next = d.does(&["status"])["next_action"].clone();
+    assert_eq!(next, "git loopx edit slices.json");
     d.edit("change/slices.json", "[]\n");
     d.review_plan();
     blocks(&d, &["vertical_slices_missing"]);

@@ -62,7 +62,7 @@ fn several_events_go_back_in_one_commit_and_come_back_the_same() {
         assert_eq!(d.state()[key], clarified[key], "{key}");
     }
     assert!(!d.exists(format!(".loopx/{ID}/plan.md")));
-    assert_eq!(d.status()["next_action"], "git loopx approve --to plan");
+    assert_eq!(d.status()["next_action"], "git loopx approve --enter");
     // Two at first, then the rest.
     let told = d.does(&["redo", "2"]);
     assert_eq!(told["redone"]["event"], "approve");

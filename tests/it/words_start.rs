@@ -165,7 +165,7 @@ fn next_prints_the_command_that_status_ends_with_and_nothing_else() {
     };
     next("git loopx edit spec.md");
     session::put(&s, "spec.md", session::READY_SPEC);
-    next("git loopx approve --to plan");
+    next("git loopx approve --enter");
     s.loopx(&["approve"]).ok();
     next("git loopx plan");
     s.git(&["switch", "-q", "main"]).ok();

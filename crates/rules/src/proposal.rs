@@ -89,10 +89,12 @@ pub fn tasks(text: &str, scenarios: &[String]) -> Option<Proposal> {
 
 /// The slices of a plan that has none yet; nothing where it has, or where there is no scenario.
 pub fn slices(text: &str, scenarios: &[String]) -> Option<Proposal> {
-    if !matches!(text.trim(), "" | "[]") {
+    let is_empty =
+        serde_json::from_str(text).is_ok_and(|all: Vec<serde_json::Value>| all.is_empty());
+    if !text.trim().is_empty() && !is_empty {
         return None;
     }
-    let new = missing(text, scenarios, |number| Some(format!("VS-{number}")));
+    let new = missing("", scenarios, |number| Some(format!("VS-{number}")));
     let slices: Vec<Slice> = new
         .iter()
         .map(|one| Slice {

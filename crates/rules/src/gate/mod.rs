@@ -71,6 +71,8 @@ pub struct DeltaFacts {
     pub domains: usize,
     /// Operations on requirements: added, modified, removed, renamed.
     pub operations: usize,
+    /// Scenarios that it writes: slices and tasks can be made of them.
+    pub scenarios: usize,
     /// Whether it says, with a reason, that no behaviour changes.
     pub is_unchanged: bool,
     /// What is wrong with it, each with a line.

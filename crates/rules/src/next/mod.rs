@@ -403,9 +403,9 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
                 (None, false) => command!("finish --yes").into(),
             }
         }
-        // Whoever builds enters the build where one word opens it.
+        // Whoever plans or builds enters that stage where one word opens it.
         None if view.policy.required(way) == 1
-            && (way == Transition::PlanToBuild
+            && (matches!(way, Transition::ClarifyToPlan | Transition::PlanToBuild)
                 || view.profile().is_light() && way.to() == Stage::Build) =>
         {
             // Without a name the word is about the way forward.
@@ -485,7 +485,17 @@ fn by_blockers(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
         .find(|blocker| is_edit(blocker) && !is_review(blocker))
         .or_else(|| blockers.iter().find(|blocker| !is_review(blocker)))
         .or(blockers.first())?;
+    if proposes_slices(view, first) {
+        return Some(command!("plan").into());
+    }
     Some(leading(view, first))
+}
+
+/// Whether slices that are missing can be made of the delta's scenarios: nobody writes by hand what the program can.
+fn proposes_slices(view: View<'_>, blocker: &Blocker) -> bool {
+    blocker.code == Code::VerticalSlicesMissing
+        && view.delta.scenarios > 0
+        && view.state.plan_review(PlanLane::Critic).is_none()
 }
 
 /// What a critic asked for: another draft, and in it something that differs.
