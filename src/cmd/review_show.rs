@@ -1,4 +1,4 @@
-//! How a review shows itself.
+//! The text of `review --show`.
 
 use crate::cmd::check_lines;
 use crate::flow::change::RequirementDiff;

@@ -1,4 +1,4 @@
-//! Whether the branch that a session is bound to is the one that is checked out here.
+//! The binding of a session against the branch that is checked out here.
 
 use super::context::Context;
 use super::upstream;

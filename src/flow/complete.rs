@@ -1,5 +1,5 @@
-//! What could be typed as a value, for completion: read from the repository, without a hook, the network or a write.
-//! Where nothing is initialised, or something cannot be read, there is nothing to offer: nobody asked for an error.
+//! Values that could be typed, for completion: read from the repository, without a hook, the network or a write. Where
+//! nothing is initialised, or something cannot be read, there is nothing to offer: nobody asked for an error.
 
 use super::config::aliases;
 use super::context::Context;

@@ -1,4 +1,4 @@
-//! What every flow starts from: the repository, and which session is meant.
+//! The context that every flow starts from: the repository, and which session is meant.
 
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};

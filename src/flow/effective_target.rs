@@ -1,5 +1,5 @@
-//! What a session's delta stands on: its target branch, with what the open sessions that it depends on
-//! would make of the specs there, in order. And what is wrong with those dependencies.
+//! The effective target of a session's delta: its target branch, with what the open sessions that it depends on would
+//! make of the specs there, in order. And what is wrong with those dependencies.
 //!
 //! The gate, the dry run and the recorded bases all stand here, so that a change on top of another one
 //! can be planned, built and reviewed before the other one is archived.

@@ -1,5 +1,5 @@
-//! What happens when git runs one of our hooks: the hook that stood there before us first, with the
-//! same arguments and stdin, then our own judgement.
+//! A call of our hook by git: the hook that stood there before us first, with the same arguments and stdin, then our
+//! own judgement.
 //!
 //! Nothing here may stop a commit by accident: `cmd::hook` lets every failure pass that is no refusal.
 

@@ -1,6 +1,6 @@
-//! Whether the result of an archived session is on the branch that it is meant for: archived is not landed. It is
-//! computed from commits whenever somebody asks, and never stored. Nothing is judged here: whether it may land is the
-//! business of [`super::verify`].
+//! The landing of an archived session: whether its result is on the branch that it is meant for. Archived is not
+//! landed. It is computed from commits whenever somebody asks, and never stored. Nothing is judged here: whether it may
+//! land is the business of [`super::verify`].
 
 use super::context::Context;
 use super::upstream;

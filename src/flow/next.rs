@@ -1,4 +1,4 @@
-//! What leads on from a session, asked by this person in this worktree: the facts of [`loopx_rules::next`].
+//! The next step of a session, asked by this person in this worktree: the facts of [`loopx_rules::next`].
 
 use super::context::Context;
 use super::skills::Skills;

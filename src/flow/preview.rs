@@ -1,5 +1,5 @@
-//! What an approval would cover and what it still waits for, judged as `approve` judges it: `approve --show`, and
-//! `edit` without a name. Nothing is written.
+//! The preview of an approval: what it would cover and what it still waits for, judged as `approve` judges it: `approve
+//! --show`, and `edit` without a name. Nothing is written.
 
 use super::approve::{self, Ends};
 use super::context::Context;

@@ -1,4 +1,4 @@
-//! What git knows of a commit that a session takes back.
+//! Facts of git about a commit that a session takes back.
 
 use super::context::Context;
 use loopx_base::failure::{Code, Failure, Result};

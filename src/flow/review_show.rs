@@ -1,4 +1,4 @@
-//! What a reviewer looks at: range, commits, files, checks, findings and specs of a session. Nothing here writes.
+//! The facts of `review --show`: range, commits, files, checks, findings and specs of a session. Nothing here writes.
 
 use super::change::RequirementDiff;
 use super::context::Context;

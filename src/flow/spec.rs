@@ -1,7 +1,7 @@
 //! Specs and deltas in files: finds them, hands their texts to the engine, and writes what it decides,
 //! all domains or none.
 //!
-//! Knows folders and names of files; what a delta means is the business of `core::spec`.
+//! Knows folders and names of files; what a delta means is the business of `loopx_spec`.
 
 use crate::flow::file_merge::FileMerge;
 use loopx_base::counted;

@@ -1,5 +1,5 @@
-//! What is run was agreed to: whether a check of a session may run here, and what somebody said once of its words.
-//! The rule is in [`loopx_rules::trust`]; here it meets the records, the signatures and this repository.
+//! Trust in checks: whether a check of a session may run here, and what somebody said once of its words. The rule is in
+//! [`loopx_rules::trust`]; here it meets the records, the signatures and this repository.
 
 use super::context::Context;
 use super::{files, policy_checks, policy_moved, sign};

@@ -1,5 +1,4 @@
-//! What a session's branch has of its own: its head, the target that it is compared with, and the
-//! commits between them.
+//! The range of a session's branch: its head, the target that it is compared with, and the commits between them.
 //!
 //! The target is, in this order: what `git config loopx.target` names; `gates.target` of the policy; the
 //! branch that the bound one tracks; the default branch of the remote (`refs/remotes/<remote>/HEAD`); the

@@ -1,5 +1,5 @@
-//! What tasks wait for outside of their list, looked at for whoever asks now: branches, runs, other sessions and the
-//! clock. Nothing is looked at that no task waits for, and nothing of it is stored. The rules are in
+//! Conditions that tasks wait for outside of their list, looked at for whoever asks now: branches, runs, other sessions
+//! and the clock. Nothing is looked at that no task waits for, and nothing of it is stored. The rules are in
 //! [`loopx_rules::task::world`].
 
 use super::archive::confirmed;

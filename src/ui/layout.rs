@@ -1,4 +1,4 @@
-//! How text fits a screen: its width in columns, wrapping, and which characters the locale takes.
+//! Layout of text on a screen: its width in columns, wrapping, and which characters the locale takes.
 
 use loopx_base::env;
 use loopx_base::hint::Piece;

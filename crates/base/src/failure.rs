@@ -1,4 +1,4 @@
-//! What can go wrong, as data: a kind that decides the exit code, a sentence, blockers and hints.
+//! Failures as data: a kind that decides the exit code, a sentence, blockers and hints.
 //!
 //! A *refusal* is the rules saying no and carries blockers; every other kind is an error. Rendering
 //! is the business of `ui`; nothing here is ever matched as a string.

@@ -1,6 +1,5 @@
-//! How a folder of many entries is laid out: side by side while they are few, above a number one folder
-//! deeper, as git notes does. A tree is written anew with every entry that changes, and this is what
-//! keeps it small.
+//! Fan-out: the layout of a folder of many entries. They lie side by side while they are few, above a number one folder
+//! deeper, as git notes does. A tree is written anew with every entry that changes, and this is what keeps it small.
 //!
 //! The layout follows from the set of names alone, so that clones that came to one set in different ways
 //! have one tree.

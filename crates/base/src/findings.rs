@@ -1,4 +1,4 @@
-//! What a reader or a check has to say about a text: a stable id, how bad it is, where, and the way out.
+//! Findings of a reader or a check about a text: a stable id, how bad it is, where, and the way out.
 //!
 //! Ids are part of the contract (scripts match on them); messages are for people and may change.
 

@@ -1,4 +1,4 @@
-//! How many paths a tree has. A folder that stands in many places is stored once and counts at each: ten folders of
+//! The number of paths in a tree. A folder that stands in many places is stored once and counts at each: ten folders of
 //! ten, six deep, are a million paths in a few hundred bytes, and whoever lists them does not end.
 
 use super::id::Oid;

@@ -1,5 +1,5 @@
-//! What a command that is done has left for the next one. Whoever writes adds to the list, and the
-//! terminal reads it: once a ref has moved, what fails after it is no failure of the command.
+//! Work that a finished command has left for the next one. Whoever writes adds to the list, and the terminal reads it:
+//! once a ref has moved, what fails after it is no failure of the command.
 
 use super::hint::Hint;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What differs between repositories: refs, HEAD, configuration, the index, who is acting.
+//! The facts in which repositories differ: refs, HEAD, configuration, the index, who is acting.
 //!
 //! Where libgit2 reads a repository as git does, it answers ([`super::files`]). Everywhere else (refs
 //! in a reftable, an extension that it does not know, an owner that only git trusts) the git program

@@ -1,5 +1,5 @@
-//! How written objects reach the disk: all that one ref move brings, in one pack that no concurrent
-//! `gc`, `repack` or `prune` may take away before the ref stands (reference git-stores, 0.3 and 5).
+//! Packs of written objects: all that one ref move brings reaches the disk in one pack that no concurrent `gc`,
+//! `repack` or `prune` may take away before the ref stands (reference git-stores, 0.3 and 5).
 //!
 //! Objects are written into memory. [`Repo::keep`] takes what a root names of them, also what the
 //! repository had already, because that may lie in a pack which somebody is about to remove; a pack's

@@ -1,5 +1,5 @@
-//! Whether a git is at work on a repository right now, as Linux tells it in `/proc`. Where that cannot be
-//! read, somebody may be.
+//! Git processes that are at work on a repository right now, as Linux lists them in `/proc`. Where that cannot be read,
+//! somebody may be.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a killed push or fetch of git leaves in the object database: the quarantine of objects that were not taken
+//! Leftovers of a killed push or fetch of git in the object database: the quarantine of objects that were not taken
 //! yet, and half a pack. Nothing tells whose it was, so age alone says that nobody is at it.
 
 use super::repo::Repo;

@@ -1,5 +1,5 @@
-//! What is made in the git dir gets the mode that `core.sharedRepository` asks for. libgit2 and the system
-//! know nothing of that setting; the git program sees to it itself.
+//! File modes in the git dir: every new file gets the mode that `core.sharedRepository` asks for. libgit2 and the
+//! system know nothing of that setting; the git program sees to it itself.
 //!
 //! While libgit2 makes files the process has the umask of the sharing, so that there is no moment in which
 //! another user finds a ref that cannot be read. Everything else is made private and opened before it gets

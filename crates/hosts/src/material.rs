@@ -1,5 +1,5 @@
-//! What an agent reads of git loopx: a short working agreement as a block in AGENTS.md or CLAUDE.md, and a
-//! skill. Each carries a digest of itself, so that what a person edited is known and never overwritten.
+//! Texts about git loopx for agents: a short working agreement as a block in AGENTS.md or CLAUDE.md, and a skill. Each
+//! carries a digest of itself, so that what a person edited is known and never overwritten.
 
 use serde::Serialize;
 

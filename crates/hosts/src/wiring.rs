@@ -1,5 +1,5 @@
-//! How a host is told of our hooks: its configuration file, what stands in it for us, and how that is put
-//! in and taken out without touching what is somebody else's.
+//! The wiring of our hooks into a host: its configuration file, what stands in it for us, and how that is put in and
+//! taken out without touching what is somebody else's.
 
 use super::{Host, Moment, material, quoted};
 use loopx_base::failure::{Code, Failure, Result};

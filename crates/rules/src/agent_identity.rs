@@ -1,4 +1,4 @@
-//! Whether an agent types a command: the hosts of agents say so in the environment of what they start.
+//! The identity of an agent that types a command: the hosts of agents name it in the environment of what they start.
 //!
 //! An agent gives nobody's word by accident. Whoever wants to pass as a person can: against that there are
 //! signatures (design 4).

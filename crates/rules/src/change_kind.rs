@@ -1,4 +1,4 @@
-//! What sort of change a session was, by the words of its title, and which part of the code it was about, by its paths.
+//! The kind of a change, by the words of its session's title, and its part of the code, by its paths.
 
 use loopx_base::vocabulary::vocabulary;
 use std::collections::BTreeMap;

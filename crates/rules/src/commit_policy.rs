@@ -1,5 +1,5 @@
-//! What a session lets a commit change: the stage, the declared scope and the policy in, a verdict
-//! out (design 7). The hooks ask before a commit, `verify` asks again afterwards: the same function.
+//! The rule for commits of a session: the stage, the declared scope and the policy in, a verdict out (design 7). The
+//! hooks ask before a commit, `verify` asks again afterwards: the same function.
 
 use super::policy::{Demand, Demanded, Policy, Strictness};
 use super::profile::{Profile, ProfileName};

@@ -1,4 +1,4 @@
-//! What a sync brought to a session: who did what, and which way it went.
+//! News that a sync brought to a session: who did what, and which way it went.
 
 use super::op::Operation;
 use super::session::{Ending, State};

@@ -1,4 +1,4 @@
-//! What a review comes to: the execution record's scope gate, and the precedence of findings.
+//! The outcome of a review: the execution record's scope gate, and the precedence of findings.
 //!
 //! The reviewer's word is a fact; the outcome is computed from it and from the artifacts as they are
 //! now, so that an approval cannot outlive its ground. Source: reference stage-runtime, sections 8, 9.

@@ -1,5 +1,5 @@
-//! What there is to say of a file of signers (ssh-keygen(1), "ALLOWED SIGNERS") before anybody relies on it:
-//! keys that stand for more people than one line shows, and keys that count for nothing.
+//! The check of a file of signers (ssh-keygen(1), "ALLOWED SIGNERS") before anybody relies on it: keys that stand for
+//! more people than one line shows, and keys that count for nothing.
 //!
 //! Whether a signature holds ssh-keygen alone decides: nothing here opens a gate.
 

@@ -1,4 +1,4 @@
-//! What an operation makes of one requirement: the new block from the old one and the delta's text.
+//! Blocks: one operation applied to one requirement. It gives the new block from the old one and the delta's text.
 //!
 //! Keeps the old bytes wherever the delta says the same, so that only what changed is touched.
 

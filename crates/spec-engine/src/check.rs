@@ -1,4 +1,4 @@
-//! What a spec, and a requirement in a spec or a delta, has to satisfy by itself.
+//! The check of a spec by itself, and of a requirement in a spec or a delta.
 //!
 //! Checks that need the other texts (base, target) are those of `apply`: one verdict for validate and archive.
 

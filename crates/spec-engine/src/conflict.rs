@@ -1,4 +1,4 @@
-//! What the sides of a merge disagree about, as data: kind, place, the three texts.
+//! Conflicts between the sides of a merge, as data: kind, place, the three texts.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! What a delta says, as data: domains, operations on requirements, operations on scenarios, and which
-//! of them contradict each other. Made by `delta`, carried out by `operate`.
+//! A delta as data: domains, operations on requirements, operations on scenarios, and which of them contradict each
+//! other. Made by `delta`, carried out by `operate`.
 
 use super::model::{self, Requirement};
 use super::words::{self, Language, OpKind};

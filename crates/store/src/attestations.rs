@@ -1,6 +1,6 @@
-//! What operations claim of things beside them: that an approval names the artifacts that were there, and
-//! that the record of a run is the log of what it printed. Somebody who writes the branch by hand can write
-//! any operation; what it names has to be there.
+//! Claims of operations about objects beside them: that an approval names the artifacts that were there, and that the
+//! record of a run is the log of what it printed. Somebody who writes the branch by hand can write any operation; what
+//! it names has to be there.
 
 use super::{Lines, layout};
 use loopx_base::failure::Result;

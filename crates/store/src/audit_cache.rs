@@ -1,4 +1,4 @@
-//! What `fsck` has found whole, so that the next one looks only at what is new.
+//! The cache of what `fsck` has found whole, so that the next run looks only at what is new.
 //!
 //! A disposable file in the git dir: the tree ids of session folders, and the commit up to which history was
 //! looked at. The same tree says the same again. A file that is damaged, old or of another program is as

@@ -1,5 +1,5 @@
-//! What one commit changes in the tree of the branch: an operation recorded, a session archived, a branch
-//! bound. Objects are written as they are named; whether the commit is made, the store decides.
+//! The changes of one commit to the tree of the branch: an operation recorded, a session archived, a branch bound.
+//! Objects are written as they are named; whether the commit is made, the store decides.
 
 use super::folder::{Parts, Record, assemble};
 use super::{Session, Snapshot, layout, record_limit};

@@ -1,5 +1,5 @@
-//! What the commits of the branch did to its sessions: that none went away, that no operation went away or
-//! was changed, and that each commit is about the sessions that it names.
+//! The audit of the branch's commits: that no session went away, that no operation went away or was changed, and that
+//! each commit is about the sessions that it names.
 //!
 //! A commit is judged by its tree against those of its parents. Only what is still so at the tip is damage:
 //! what was mended since is told, and no more.

@@ -1,5 +1,5 @@
-//! What a meeting would make of the branch, judged before it is taken, with the checks of a push (see
-//! [`super::receive`]). Only what differs from what is here is looked at, and only as it would stand in the end.
+//! The branch as a merge would leave it, judged before it is taken, with the checks of a push (see [`super::receive`]).
+//! Only what differs from what is here is looked at, and only as it would stand in the end.
 //!
 //! What follows from records is computed again. What is wrong with the records themselves nobody can compute: then
 //! nothing is taken, but where the same place is damaged here too, or where there is nothing here yet.

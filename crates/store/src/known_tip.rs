@@ -1,5 +1,5 @@
-//! What this clone knows of the branch: `refs/loopx/shadow/<branch>` is the last tip that it wrote or
-//! accepted. One for each name of the branch, because a worktree or a command line may set another.
+//! The tip of the branch that this clone knows: `refs/loopx/shadow/<branch>` is the last tip that it wrote or accepted.
+//! One for each name of the branch, because a worktree or a command line may set another.
 //!
 //! The branch may only grow. One that is gone, stands further back or is another one was deleted,
 //! rewound, forced or clobbered by somebody who is not git loopx, and the shadow still has what was

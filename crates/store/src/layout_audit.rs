@@ -1,5 +1,5 @@
-//! What is wrong with the branch beside the records of its sessions: names, layouts, bindings, and one session in
-//! two folders.
+//! The audit of the branch beside the records of its sessions: names, layouts, bindings, and one session in two
+//! folders.
 
 use super::audit_cache::Memory;
 use super::check::{Damage, Mend, damage};

@@ -1,5 +1,5 @@
-//! What a state of the branch holds beside its sessions: the logs of journals and of whatever only a newer program
-//! knows, and the format that it says it is of.
+//! The contents of the branch beside its sessions: the logs of journals and of whatever only a newer program knows, and
+//! the format that it says it is of.
 
 use super::fanout_folder::Held;
 use super::{EARLIER, FORMAT, Snapshot, fanout, layout, loss, ops};

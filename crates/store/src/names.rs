@@ -1,5 +1,5 @@
-//! What the trees of the branch are made of: names, kinds and their order. git's own checks refuse a tree that
-//! is otherwise, and once it is in the history every strict server refuses the branch for ever.
+//! Entries of the branch's trees: names, kinds and their order. git's own checks refuse a tree that is otherwise, and
+//! once it is in the history every strict server refuses the branch for ever.
 
 use super::layout;
 use loopx_base::failure::{Code, Failure, Result};

@@ -1,5 +1,5 @@
-//! What somebody wants the loopx branch to become, judged before it is taken: only forward, every state
-//! the replay of its operations, no operation changed or taken away.
+//! A push to the loopx branch, judged before it is taken: only forward, every state the replay of its operations, no
+//! operation changed or taken away.
 //!
 //! What a commit has as one of its parents has it was judged with that, or was here before the push; it is
 //! not read again. Whether an operation is true is another question: who can write the branch can write any that fits.

@@ -1,5 +1,5 @@
-//! How many records one entity may have: everybody who reads a session replays all of them, so that their
-//! number is what a push can cost a server. They are counted by the names of their files, before any is read.
+//! The limit of records for one entity: everybody who reads a session replays all of them, so that their number is what
+//! a push can cost a server. They are counted by the names of their files, before any is read.
 
 use super::fanout_folder::{self, Layout};
 use super::loss::{Records, Unreadable};

@@ -1,4 +1,4 @@
-//! What a meeting brought: operations that the other side took away, and conflicts that are open now.
+//! Removals that a sync met: operations that the other side took away, and conflicts that are open now.
 //!
 //! What is lost is decided as a server decides it of a push (see [`super::loss`]), but for what cannot be
 //! read here: that keeps nobody from going on. History is walked only where something is lost, to name the

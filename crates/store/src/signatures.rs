@@ -1,5 +1,5 @@
-//! What people signed, beside the operations that it is about: `ops/<seq>-<op>.json.sig`, and one file
-//! of lines where an older program archived the session. Whether a signature holds is not known here.
+//! Signatures beside the operations that they are about: `ops/<seq>-<op>.json.sig`, and one file of lines where an
+//! older program archived the session. Whether a signature holds is not known here.
 
 use super::{Session, Snapshot, layout, ops, unique};
 use loopx_base::failure::Result;

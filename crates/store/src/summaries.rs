@@ -1,4 +1,4 @@
-//! What a list shows of each session, without reading every state again.
+//! Summaries of sessions for lists, without reading every state again.
 //!
 //! A large repository keeps a disposable file in the git dir: each session's folder id, and what the list
 //! shows of that folder. A folder that is not in it is read; a file that is damaged, old or of another

@@ -1,4 +1,4 @@
-//! What the parser would take where the cursor is, read from its own description.
+//! The words that the parser would take where the cursor is, read from its own description.
 
 use crate::cli::Cli;
 use crate::cmd::help;

@@ -1,4 +1,4 @@
-//! What `status --verbose` adds: every gate, the codes of what holds them, and what rests on what.
+//! The part that `status --verbose` adds: every gate, the codes of what holds them, and what rests on what.
 
 use crate::cmd::{blocker_lines, check_lines};
 use crate::flow::view::Status;

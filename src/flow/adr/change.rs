@@ -1,4 +1,4 @@
-//! What edits files of the worktree: a new draft, a status, a link, another number, the index.
+//! Edits of decision records in the worktree: a new draft, a status, a link, another number, the index.
 
 use super::{Folder, file_names, hash, load, top};
 use crate::flow::context::Context;

@@ -1,4 +1,4 @@
-//! What promoting could have made of a tree: for whoever judges a commit that says so.
+//! The trees that promoting could have made: for whoever judges a commit that says so.
 
 use super::promote::{Candidate, FileTexts, Request, promotion};
 use super::{of_tree, tree_files};

@@ -1,5 +1,5 @@
-//! What happens when an agent's host runs one of our hooks: facts are gathered, `core::agent` decides, and
-//! what was decided is remembered and recorded.
+//! A call of our hook by an agent's host: facts are gathered, [`loopx_rules::stop`] decides, and what was decided is remembered
+//! and recorded.
 //!
 //! A repository without sessions, and a branch without a build, are left after a look at a few refs;
 //! no process is started before the code has to be judged. Whatever goes wrong lets the agent go on.

@@ -1,5 +1,4 @@
-//! What a session leaves when it ends: the candidate for a decision record, and the steps by which its
-//! files go.
+//! The end of a session: the candidate for a decision record, and the steps by which its files go.
 
 use super::super::context::Context;
 use super::super::journal::{Step, Worktree};

@@ -1,4 +1,4 @@
-//! What archiving would do: the merge's verdict, and where it goes.
+//! The plan of an archive: the merge's verdict, and where it goes.
 
 use super::super::checked_out;
 use super::super::context::Context;

@@ -1,5 +1,5 @@
 //! Installs, takes away and reports git hooks: gathers facts from git and the hooks folder, has
-//! `core::hooks` decide, and carries the plan out. Needs no session and no store.
+//! `loopx_hosts::hooks` decide, and carries the plan out. Needs no session and no store.
 
 use super::hook::OPT_OUT;
 use super::hook_once;

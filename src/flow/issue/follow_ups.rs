@@ -1,5 +1,5 @@
-//! What an archived session leaves to be done, as issues that somebody may make: proposed with their commands, and never
-//! made here.
+//! Follow-ups of an archived session, as issues that somebody may make: proposed with their commands, and never made
+//! here.
 
 use crate::flow::context::Context;
 use loopx_base::failure::Result;

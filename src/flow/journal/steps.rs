@@ -1,5 +1,5 @@
-//! What can follow a ref that moved. Each step is data, looks at what stands there before it touches it,
-//! and does nothing where it was done before.
+//! Steps that follow a ref that moved. Each is data, looks at what stands there before it touches it, and does nothing
+//! where it was done before.
 
 use super::super::checked_out;
 use super::super::context::Context;

@@ -1,4 +1,4 @@
-//! What git writes to pre-receive: a line for each ref.
+//! The input of pre-receive: a line for each ref.
 
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::Oid;

@@ -1,4 +1,4 @@
-//! What one push may cost a server: an administrator may say otherwise in git's configuration.
+//! Limits on what one push may cost a server: an administrator may say otherwise in git's configuration.
 
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};

@@ -1,4 +1,4 @@
-//! What edits documents: a rule more, and the documents that a repository begins with. Commits are left to a person.
+//! Edits of rule documents: a rule more, and the documents that a repository begins with. Commits are left to a person.
 
 use super::{RuleSet, personal_folder, rule_set};
 use crate::flow::context::Context;

@@ -1,4 +1,4 @@
-//! Wires a bare repository: reads what it has, has `core::setup::server` decide, and does what is lacking.
+//! Wires a bare repository: reads what it has, has [`loopx_rules::setup::server`] decide, and does what is lacking.
 
 use crate::flow::context::Context;
 use crate::flow::hooks::{hooks_dir, program, real};

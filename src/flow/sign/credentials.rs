@@ -1,5 +1,5 @@
-//! What is known of the people behind a session's approvals: their signatures, their other names, and
-//! the part that they took.
+//! Credentials of the people behind a session's approvals: their signatures, their other names, and the part that they
+//! took.
 
 use super::super::context::Context;
 use super::super::upstream;

@@ -1,4 +1,4 @@
-//! Whether a signature holds: it is about this operation in this place, its key is one of the signers',
+//! The verdict on a signature. It holds where it is about this operation in this place, its key is one of the signers',
 //! for this person, use and time, and nobody revoked it.
 
 use super::super::files;

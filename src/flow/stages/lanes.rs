@@ -1,4 +1,4 @@
-//! What people and agents say of a build while it goes on: lane reports, the delegation ledger, waivers.
+//! Reports about a build while it goes on: lane reports, the delegation ledger, waivers.
 
 use super::{Outcome, code_tree, in_build};
 use crate::flow::context::Context;

@@ -1,4 +1,4 @@
-//! What somebody who had a task touched, beside what the plan said that they would: a warning, never a refusal.
+//! Files that somebody touched for a task, against those that the plan names: a warning, never a refusal.
 
 use super::{Plan, blob_of, own_paths};
 use crate::flow::context::Context;

@@ -1,4 +1,4 @@
-//! What the trailers of commits claim, read against the loopx branch.
+//! Claims in the trailers of commits, read against the loopx branch.
 
 use super::Sessions;
 use loopx_base::failure::Result;

@@ -1,6 +1,6 @@
-//! Whether the tree of a branch that nobody protects is what was reviewed: the tree of the verdict, or what
-//! it merges to with what the base has got meanwhile. What lands on a protected branch is accounted for
-//! instead, commit by commit.
+//! The check that the tree of a branch that nobody protects is what was reviewed: the tree of the verdict, or what it
+//! merges to with what the base has got meanwhile. What lands on a protected branch is accounted for instead, commit by
+//! commit.
 
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;

@@ -1,4 +1,4 @@
-//! Judging a range whose ends are known: facts of its commits in hand, `core::range_policy` decides.
+//! Judging a range whose ends are known: facts of its commits in hand, [`loopx_rules::range_rules`] decides.
 
 use super::account::Judged;
 use super::claims::Reading;

@@ -1,5 +1,5 @@
-//! Whether a commit is what a command of this program makes of its parent: made again, and compared byte
-//! by byte. What a trailer says only tells where to look.
+//! The check that a commit is what a command of this program makes of its parent: made again, and compared byte by
+//! byte. What a trailer says only tells where to look.
 
 use super::Sessions;
 use crate::flow::adr::landed;

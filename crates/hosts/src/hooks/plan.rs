@@ -1,5 +1,5 @@
-//! What installing and taking away come to: steps that are each whole by themselves, or a refusal with
-//! the lines to add by hand.
+//! The plan of an installation or a removal: steps that are each whole by themselves, or a refusal with the lines to
+//! add by hand.
 
 use super::manager::Manager;
 use super::refusal::{foreign, goes_by_its_name, line_of, lines_stand};

@@ -1,5 +1,4 @@
-//! What is said where nothing is written: whose the hooks folder is, and the lines that a person adds or
-//! takes out.
+//! The refusal where nothing is written: whose the hooks folder is, and the lines that a person adds or takes out.
 
 use super::manager::{self, Line, Manager};
 use super::{Event, Facts, Standing, Wired};

@@ -1,5 +1,5 @@
-//! What we write where git looks for hooks: the shim, and the command of a config hook. Both pass with
-//! a warning where the program is gone.
+//! The texts that we write where git looks for hooks: the shim, and the command of a config hook. Both pass with a
+//! warning where the program is gone.
 
 use super::{Event, config};
 

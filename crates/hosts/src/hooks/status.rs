@@ -1,4 +1,4 @@
-//! What `hooks status` says of one event in one worktree, and whether git has to be asked.
+//! The status of one event in one worktree, for `hooks status`, and whether git has to be asked.
 //!
 //! A hook fires when git runs it: nothing else is proof. But git runs *all* hooks of an event, so it
 //! is asked only where what it would run is ours alone, or can be made so (see [`Probe`]).

@@ -1,4 +1,4 @@
-//! What the walk puts down: a commit with the step that covers it, or with what is missing.
+//! The entries of the walk: a commit with the step that covers it, or with what is missing.
 
 use super::steps::Span;
 use super::word::Word;

@@ -1,4 +1,4 @@
-//! What may land without a session: documents, and what a key may bring. Guarded paths never do.
+//! Paths that may land without a session: documents, and those that a key may bring. Guarded paths never do.
 
 use super::{Change, Mode, PathWhy};
 use crate::policy::{Demanded, FILE as POLICY_FILE, Policy};

@@ -1,5 +1,5 @@
-//! How far a session's verdict reaches: which commits it was shown, up to where its branch went on without
-//! anything new, and whether it has landed before.
+//! The reach of a session's verdict: which commits it was shown, up to where its branch went on without anything new,
+//! and whether it has landed before.
 
 use super::steps::Span;
 use super::{Candidate, Change, Depth, Merge, Objects, Reviewed, Step, Why};

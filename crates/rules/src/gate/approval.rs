@@ -1,4 +1,4 @@
-//! What an approval covers, whether it still holds, and whether it can be used.
+//! Approvals: the files that one covers, whether it still holds, and whether it can be used.
 
 use super::super::artifact::Artifact;
 use super::super::policy::Policy;

@@ -1,4 +1,4 @@
-//! What follows from the facts: gates for a view, and the evidence chain.
+//! Conclusions from the facts: gates for a view, and the evidence chain.
 
 use super::super::op::Target;
 use super::super::signature::{Basis, Checked};

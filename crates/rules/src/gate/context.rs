@@ -1,4 +1,4 @@
-//! What a stage has to read and does not find, in the profiles that clarify a request.
+//! Required context that a stage does not find, in the profiles that clarify a request.
 
 use super::View;
 use crate::artifact::Artifact;

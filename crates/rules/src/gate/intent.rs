@@ -1,4 +1,4 @@
-//! What the request says and nothing covers, in the profiles that clarify it.
+//! Statements of the request that nothing covers, in the profiles that clarify it.
 
 use super::View;
 use crate::artifact::Artifact;

@@ -1,5 +1,5 @@
-//! What keys show of those who took part in what is reviewed: a commit by git's own signature, a step of
-//! the build by the signature of its record, or by that of a later one of the same person.
+//! Proofs by keys of who took part in a reviewed change: a commit by git's own signature, a step of the build by the
+//! signature of its record, or by that of a later one of the same person.
 //!
 //! Records are a hash chain: whoever signs one vouches for all that it comes after. A name alone proves
 //! nobody, because whoever commits chooses it.

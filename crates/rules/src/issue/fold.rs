@@ -1,5 +1,5 @@
-//! What the records of an issue make of it. The same records give the same issue on every machine, whatever the order
-//! in which they came.
+//! The fold of an issue: its state from its records. The same records give the same issue on every machine, whatever
+//! the order in which they came.
 //!
 //! A field with one value has the values that nobody who wrote it later had seen: one, or several that were written
 //! apart. A member of a set is there as long as one record put it there whose effect no later record, knowing of it,

@@ -1,4 +1,5 @@
-//! What can be begun and what holds the rest: the issues as nodes of the task graph, which one engine judges.
+//! The graph of issues: those that can be begun, and what holds the others. The issues are here as nodes of the task
+//! graph, which one engine judges.
 //!
 //! An issue waits for what it names by a link that orders, for its parts, for what the issue waits for that it is a
 //! part of, for its day, and for whoever has to settle what people wrote apart. Nothing of it is stored.

@@ -1,4 +1,4 @@
-//! What a field of an issue can be. The commands refuse what cannot be, and the fold passes over it: a record that no
+//! Limits of an issue's fields. The commands refuse a value beyond them, and the fold passes over it: a record that no
 //! command could have written changes nothing.
 
 use super::event::Change;

@@ -1,5 +1,6 @@
-//! How much of an id tells it from the others. The ids of a whole backlog are kept without a text of their own each, and
-//! are put in order once many are asked for, so that a command that shows one of ten thousand does little for the rest.
+//! Short ids: the shortest prefix that tells an id from the others. The ids of a whole backlog are kept without a text
+//! of their own each, and are put in order once many are asked for, so that a command that shows one of ten thousand
+//! does little for the rest.
 
 use super::IssueId;
 use std::cell::{Cell, OnceCell};

@@ -1,5 +1,5 @@
-//! What an issue has of where it was taken over from: who made it there, what was said of it, the line of code that it
-//! is about, and fields that have no counterpart here.
+//! The origin of an issue that was taken over: who made it there, what was said of it, the line of code that it is
+//! about, and fields that have no counterpart here.
 
 use loopx_base::id::Oid;
 use serde::{Deserialize, Serialize};

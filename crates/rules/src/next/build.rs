@@ -1,4 +1,4 @@
-//! What is next in a build: the code, its proofs, the commit, and what is said of it.
+//! The next step in a build: the code, its proofs, the commit, and what is said of it.
 
 use super::{Advised, Here, Next, by_blockers, commit, person};
 use crate::artifact::Artifact;

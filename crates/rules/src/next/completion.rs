@@ -1,5 +1,5 @@
-//! What becomes of a session once every task of its pipelines is done: a person chooses, it is taken to the archive, or
-//! it is kept. The pipeline says which; gates and people are asked as ever.
+//! The completion of a session whose pipelines have no task left: a person chooses, it is taken to the archive, or it
+//! is kept. The pipeline says which; gates and people are asked as ever.
 
 use super::{Advised, Here, command, hint};
 use crate::artifact::Artifact;

@@ -1,4 +1,4 @@
-//! What is next in a review, and after it.
+//! The next step in a review, and after it.
 
 use super::{Advised, Here, approver, build, by_blockers, leading, person, take_back};
 use crate::gate;

@@ -1,5 +1,5 @@
-//! What the notes of one place amount to: keyed values with their owners, each role's last word, threads, and which
-//! notes were withdrawn. Computed from the records in their order; nothing of it is stored.
+//! The message bus that the notes of one place make: keyed values with their owners, each role's last word, threads,
+//! and which notes were withdrawn. Computed from the records in their order; nothing of it is stored.
 //!
 //! **Whose a key is.** `ROLE:NAME` belongs to that role. Any other key belongs to the role that set it first, in the
 //! order of the records. What another role set apart does not count, and is shown until the owner sets the key again.

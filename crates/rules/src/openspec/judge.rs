@@ -1,4 +1,4 @@
-//! What the deltas of imported changes do to the specs of their tree: findings by requirement, which of
+//! The verdict on the deltas of imported changes against the specs of their tree: findings by requirement, which of
 //! them OpenSpec judges otherwise, and which changes meet on one requirement.
 
 use super::Change;

@@ -1,4 +1,4 @@
-//! What a change of an OpenSpec tree becomes: a session's artifacts, and what had no place in them.
+//! Changes of an OpenSpec tree as sessions: the artifacts of each, and what had no place in them.
 //!
 //! Nothing is left out: every file of the change either is an artifact byte for byte, or part of the
 //! joined spec delta, or stands in `intent.md`; all of them are kept beside it as they were. The grammar

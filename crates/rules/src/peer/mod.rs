@@ -1,4 +1,4 @@
-//! What other workflow tools kept of a change, as sessions of this program.
+//! Changes of other workflow tools, as sessions of this program.
 //!
 //! A reader takes files and gives sessions, or faults with their places: nothing is taken over of a tree that has
 //! one. It knows nothing of the repository. What a tool called done, approved or proven is kept and named, and counts

@@ -1,5 +1,5 @@
-//! Whether a pipeline can be meant as it stands: names that lead somewhere, conditions that can hold, loops that end,
-//! gates that do not wait for what they hold. What a line of `tasks.jsonl` may say is asked of its own reader.
+//! The linter of pipelines: names that lead somewhere, conditions that can hold, loops that end, gates that do not wait
+//! for what they hold. What a line of `tasks.jsonl` may say is asked of its own reader.
 
 use super::Pipeline;
 use super::definition::{GateDef, NodeDef, ParamKind, When};

@@ -1,4 +1,4 @@
-//! What a policy asks to be signed, and the commands that do it so.
+//! Signatures that a policy asks for, and the commands that do it so.
 
 use super::{Independence, Policy};
 use crate::stage::Transition;

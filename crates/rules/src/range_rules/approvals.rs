@@ -1,5 +1,5 @@
-//! Whether each approval that moved a session is one that policy accepts: whose it is, how many there
-//! are, and that it is about the content that was there when it was used.
+//! The check of approvals that moved a session against policy: whose each is, how many there are, and that it is about
+//! the content that was there when it was used.
 //!
 //! The operations are the loopx branch's own word, and whoever can write that branch can write them:
 //! so what a gate checked before it wrote them is checked again here, signatures included.

@@ -1,4 +1,4 @@
-//! What a session's operations say of the moment at which a commit was made.
+//! The state of a session at the moment at which a commit was made, from its operations.
 //!
 //! A hand-over to review names the code tree that it was about, a verdict the commit. What git shows to
 //! have come after such a commit was made when the session had left the build before it, whatever its

@@ -1,5 +1,5 @@
-//! What `verify` and pre-push find in a range of commits: facts that were read from objects in,
-//! findings out. A trailer is a claim; what it names on the loopx branch is what counts.
+//! The rules of `verify` and pre-push for a range of commits: facts that were read from objects in, findings out. A
+//! trailer is a claim; what it names on the loopx branch is what counts.
 
 pub mod approvals;
 pub mod history;

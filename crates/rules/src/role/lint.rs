@@ -1,4 +1,4 @@
-//! What is wrong with the prompt of a role: its front matter, its sections, its length.
+//! The linter of a role's prompt: its front matter, its sections, its length.
 //!
 //! Two kinds of documents are taken. One of ours has the sections `Reads`, `Writes`, `Speaks` and `Work`. One of the
 //! tools that this program grew from says `prefix` in its front matter, and has the headings of its phases 2, 3 and 4.

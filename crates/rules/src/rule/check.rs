@@ -1,4 +1,4 @@
-//! What is wrong with documents of rules, each for itself and with each other.
+//! The check of rule documents, each for itself and with each other.
 
 use super::document::{Document, Origin, Priority};
 use loopx_base::globs::Globs;

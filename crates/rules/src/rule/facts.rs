@@ -1,5 +1,5 @@
-//! What a repository is made of, as its files say it: languages, commands that build and test, documents to begin with.
-//! Nothing is run and nothing is remembered: the same files give the same facts.
+//! Facts about a repository, from its files: languages, commands that build and test, documents to begin with. Nothing
+//! is run and nothing is remembered: the same files give the same facts.
 
 use serde::Serialize;
 use serde_json::Value;

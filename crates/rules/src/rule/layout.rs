@@ -1,5 +1,5 @@
-//! How a document of rules lies on the page: front matter, sections, and in a section its rules and other lines. Each
-//! byte belongs to one piece, so that the pieces in order are the document again.
+//! The layout of a document of rules: front matter, sections, and in a section its rules and other lines. Each byte
+//! belongs to one piece, so that the pieces in order are the document again.
 
 use super::normal::normalised;
 use loopx_spec::front::block;

@@ -1,4 +1,4 @@
-//! What applies now: which documents, in which order, and what did not fit.
+//! The rules that apply now: which documents, in which order, and what did not fit.
 
 use super::document::{Categories, Document, GENERAL, ReadMode};
 use crate::stage::Stage;

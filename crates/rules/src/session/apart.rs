@@ -1,5 +1,5 @@
-//! What the operations of a session cannot do beside others that their writers did not know of: where they move
-//! it, what they take, and what stops them. What follows is decided in [`crate::conflicts`].
+//! The reach of operations beside others that their writers did not know of: where they move the session, what they
+//! take, and what stops them. What follows is decided in [`crate::conflicts`].
 
 use crate::op::{AnswerWord, Event, Operation};
 use crate::stage::{Stage, Transition};

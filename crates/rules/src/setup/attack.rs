@@ -1,4 +1,4 @@
-//! What a check of a server tries, and how what came back reads: an attack that nothing refuses gets in.
+//! The attacks of a server check, and their results: an attack that nothing refuses gets in.
 
 use loopx_base::failure::Code;
 use serde::Serialize;

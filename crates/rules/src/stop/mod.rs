@@ -1,4 +1,4 @@
-//! Whether an agent may stop: one pure function, in the order of reference 7 "Stop gate".
+//! The stop gate of an agent: one pure function, in the order of reference 7 "Stop gate".
 //!
 //! The counters are ours and lie in the worktree's own git dir; the host's flag is never asked. What
 //! completes a build is the gate of its hand-off, computed from evidence, and no word of the agent.

@@ -1,4 +1,4 @@
-//! What is wrong with a folder of records: numbers, pins, links, status, sections.
+//! The check of a folder of decision records: numbers, pins, links, status, sections.
 //!
 //! Errors break what others rely on (a number, a link, an accepted text); warnings are untidy; a gap in
 //! the numbers is only worth knowing. Ids of findings are part of the contract.

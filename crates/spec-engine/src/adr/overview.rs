@@ -1,4 +1,4 @@
-//! What is generated from the records: the drafts' templates, the index and the graph.
+//! Texts generated from decision records: the drafts' templates, the index and the graph.
 //!
 //! The index is a block between two markers: it is written anew from the records, never merged.
 

@@ -1,5 +1,5 @@
-//! What one state of the whole branch has not any more of another one: sessions, wherever they lie and
-//! whatever they are called since, and every other folder that holds records.
+//! Losses between two states of the whole branch: sessions, wherever they lie and whatever they are called since, and
+//! every other folder that holds records.
 
 use super::{Lost, Records, Unreadable};
 use crate::snapshot::Folder;

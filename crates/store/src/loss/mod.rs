@@ -1,5 +1,5 @@
-//! Whether a record went away: the one answer for a push, a sync, a repair, a bundle, a merge and a look at
-//! history. What follows from a loss each of them decides.
+//! The loss of a record: the one answer for a push, a sync, a repair, a bundle, a merge and a look at history. What
+//! follows from a loss each of them decides.
 //!
 //! A record is known by its file: by its name and its blob. What it says is not asked, so that a record of a
 //! kind that this program does not know is kept like any other. Only where format 1 sealed the records of an

@@ -1,4 +1,4 @@
-//! What `roadmap show`, `list` and `check` say. Nothing here writes.
+//! The views of `roadmap show`, `list` and `check`. Nothing here writes.
 
 use super::Loaded;
 use crate::flow::context::Context;

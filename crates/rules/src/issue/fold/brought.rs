@@ -1,4 +1,4 @@
-//! What records say of where an issue was taken over from.
+//! The part of the fold about issues that were taken over from elsewhere.
 
 use super::{Field, Folding, Member};
 use crate::issue::event::Change;

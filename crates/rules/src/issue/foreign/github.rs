@@ -1,4 +1,4 @@
-//! What `gh issue list --json FIELDS` prints.
+//! GitHub's issues, as `gh issue list --json FIELDS` prints them.
 
 use super::json::{self, Fields, inner};
 use super::{File, Format, Gather};

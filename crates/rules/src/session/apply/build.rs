@@ -1,4 +1,4 @@
-//! What the steps of a build make of a state.
+//! The steps of a build, applied to a state.
 
 use super::{Beside, recorded};
 use crate::op::{Delegation, Evidence, Lane, LaneStatus, Operation};

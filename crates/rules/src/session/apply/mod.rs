@@ -1,6 +1,5 @@
-//! What one operation makes of a state. It checks only that the operation fits the state at all: what a
-//! gate asks is not known here. The steps of a build, the moves between stages and the reviews stand in modules of
-//! their own.
+//! One operation applied to a state. It checks only that the operation fits the state at all: what a gate asks is not
+//! known here. The steps of a build, the moves between stages and the reviews stand in modules of their own.
 
 mod build;
 mod reviews;

@@ -1,4 +1,4 @@
-//! What the reviews of a plan and of a build make of a state, and what was said of their findings.
+//! The reviews of a plan and of a build, and the answers to their findings, applied to a state.
 
 use super::{BASE, Beside, recorded};
 use crate::finding::{Finding, Said, record_of};

@@ -1,4 +1,4 @@
-//! What approvals and moves between the stages make of a state.
+//! Approvals and moves between the stages, applied to a state.
 
 use super::Beside;
 use crate::op::Operation;

@@ -1,5 +1,5 @@
-//! Whether what a gate sent back was changed before it is judged again. Contents alone: who asks, and what follows, is
-//! the business of others.
+//! The check that work which a gate sent back was changed before it is judged again. Contents alone: who asks, and what
+//! follows, is the business of others.
 
 use crate::session::State;
 use crate::task::node::Node;

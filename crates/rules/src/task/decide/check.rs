@@ -1,4 +1,4 @@
-//! Whether values fit their gate: whoever judges scores what the rubric names, and nothing else.
+//! The check of values against their gate: whoever judges scores what the rubric names, and nothing else.
 
 use super::gate::Gate;
 use super::points::Points;

@@ -1,6 +1,6 @@
-//! What follows from decisions: a fix inserts the repair of its gate, and behind it the gate that is decided next. This
-//! is a function of the plan and of the records; nothing of it is stored, so that taking a decision back takes all of
-//! it back.
+//! Tasks that follow from decisions: a fix inserts the repair of its gate, and behind it the gate that is decided next.
+//! This is a function of the plan and of the records; nothing of it is stored, so that taking a decision back takes all
+//! of it back.
 //!
 //! ```text
 //! A  <- gate                 gate was fixed        A <- gate (superseded) <- gate.1.mend <- gate.1

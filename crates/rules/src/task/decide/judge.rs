@@ -1,5 +1,5 @@
-//! What counts: the verdict that values make by the rubric of their gate. The given verdict is one of the values: it is
-//! never made milder, and made stricter where the rubric says so.
+//! The verdict that counts: the one that values make by the rubric of their gate. The given verdict is one of the
+//! values: it is never made milder, and made stricter where the rubric says so.
 
 use super::gate::{AtCap, Dimension, Gate};
 use super::points::Points;

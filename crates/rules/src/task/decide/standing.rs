@@ -1,4 +1,4 @@
-//! How a gate stands: what was decided about it, and whether that still is about the work as it is now.
+//! The state of a gate: what was decided about it, and whether the decision is about the work as it is now.
 
 use super::expand::counting;
 use super::judge::Judged;

@@ -1,4 +1,5 @@
-//! Whether a list is a good plan: what can be tested, words that say nothing, files that two tasks touch at once.
+//! The check of a list as a plan: criteria that cannot be tested, words that say nothing, files that two tasks touch at
+//! once.
 
 use super::TaskFile;
 use super::domain;
