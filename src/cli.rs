@@ -5,6 +5,7 @@ mod help;
 mod issue;
 mod issue_more;
 mod roadmap;
+mod short;
 mod task;
 mod wrong;
 
@@ -368,7 +369,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let outcome = home(global, &mut ui);
         return ended(outcome, &mut ui);
     }
-    let parsed = bare_call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok);
+    let parsed = short::call(&args).map_or_else(|| Cli::try_parse_from(&args), Ok);
     let parsed = match parsed {
         Err(error) if error.kind() == ErrorKind::InvalidSubcommand => match alias::expand(&args) {
             Ok(Some(words)) => Cli::try_parse_from(words),
@@ -444,22 +445,6 @@ fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
     let command = cmd::hook::HookArgs::augment_args(clap::Command::new("git loopx hook"));
     let matches = command.try_get_matches_from(&args[1..]).ok()?;
     cmd::hook::HookArgs::from_arg_matches(&matches).ok()
-}
-
-/// A command without words of its own, which is asked again and again: read as a hook is. Any other word, and every
-/// mistake, is for the whole parser.
-fn bare_call(args: &[OsString]) -> Option<Cli> {
-    let command = match args.get(1)?.to_str()? {
-        "list" | "ls" => Command::List(cmd::list::ListArgs::default()),
-        "log" => Command::Log(cmd::history::LogArgs::default()),
-        "save" => Command::Save { reason: None },
-        "status" | "st" => Command::Status { id: None },
-        _ => return None,
-    };
-    let described = Global::augment_args(clap::Command::new("git loopx"));
-    let matches = described.try_get_matches_from(&args[1..]).ok()?;
-    let global = Global::from_arg_matches(&matches).ok()?;
-    Some(Cli { global, command })
 }
 
 /// `git loopx` alone, with no more than options that every command takes.
@@ -708,49 +693,11 @@ fn dispatch(
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, bare_call};
-    use clap::{CommandFactory, Parser};
-    use std::ffi::OsString;
+    use super::Cli;
+    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    /// Whatever the short way reads, the whole parser reads so too.
-    #[test]
-    fn v1_a_bare_call_is_what_the_whole_parser_makes_of_it() {
-        let mut read = 0;
-        for command in [
-            "status", "st", "list", "ls", "log", "save", "show", "--json",
-        ] {
-            for words in [
-                "",
-                "--json",
-                "-q -s one",
-                "--session=one --color never",
-                "-sone --json --quiet",
-                "-q -q",
-                "-s",
-                "--color blue",
-                "one",
-                "--all",
-                "--reason why",
-                "--help",
-                "-h",
-                "--version",
-                "-- ",
-                "--json -- --json",
-            ] {
-                let line = format!("git-loopx {command} {words}");
-                let args: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-                if let Some(bare) = bare_call(&args) {
-                    let whole = Cli::try_parse_from(&args).expect("it is right");
-                    assert_eq!(format!("{bare:?}"), format!("{whole:?}"), "{line}");
-                    read += 1;
-                }
-            }
-        }
-        assert_eq!(read, 6 * 6);
     }
 }
