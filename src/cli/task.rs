@@ -40,6 +40,7 @@ pub enum TaskCommand {
 #[derive(Debug, Subcommand)]
 pub enum TaskDomainCommand {
     Add(domain::AddArgs),
+    Move(domain::MoveArgs),
     #[command(visible_alias = "ls")]
     List(domain::ListArgs),
 }

@@ -9,9 +9,11 @@ use loopx_base::id::SessionId;
 use loopx_base::shell_word;
 use loopx_rules::task::conflict::{Conflict, Kind, conflicts};
 use loopx_rules::task::file::domain::{Domain, Misplaced, clash};
+use loopx_rules::task::file::domain_move::{self, Barred, Moved};
 use loopx_rules::task::file::edit::{self, Change};
-use loopx_rules::task::file::{TaskFile, read_anyway};
+use loopx_rules::task::file::{TaskFile, read, read_anyway};
 use loopx_rules::task::node::{Node, TaskId};
+use loopx_spec::{Finding, Severity};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -37,10 +39,11 @@ pub(crate) struct DomainRequest {
     pub reason: Option<String>,
 }
 
-/// The domains of the list.
+/// The domains of the list, also of one that cannot be worked off.
 pub(crate) fn list(ctx: &Context) -> Result<(SessionId, Vec<DomainRow>)> {
     ctx.only_reads();
-    let (state, _, file) = task_list::readable(ctx)?;
+    let (state, text) = task_list::text(ctx)?;
+    let file = read_anyway(&text);
     let row = |domain: &Domain| DomainRow {
         tasks: file.tasks_of(domain),
         next: file.free_id(Some(domain)),
@@ -71,6 +74,62 @@ pub(crate) fn add(ctx: &Context, request: &DomainRequest) -> Result<Changed<Doma
         let text = edit::insert(text, &domain.text(), at.unwrap_or(0));
         Ok((text, domain))
     })
+}
+
+/// What `task domain move` was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct MoveRequest {
+    pub name: String,
+    /// The first and the last number; else the next hundred that is free.
+    pub range: Option<(u32, u32)>,
+    pub reason: Option<String>,
+}
+
+/// Gives a domain other numbers, also in a list that is none because two domains have the same. With what was done
+/// comes the first fault that is left.
+pub(crate) fn relocate(
+    ctx: &Context,
+    request: &MoveRequest,
+) -> Result<Changed<(Moved, Option<Finding>)>> {
+    task_list::mend(ctx, request.reason.clone(), |text, file| {
+        let made = domain_move::relocate(text, file, &request.name, request.range);
+        let (text, moved) = made.map_err(|barred| barred_move(barred, &request.name, file))?;
+        let left = read(&text).err().unwrap_or_default().into_iter();
+        let mut left = left.filter(|one| one.severity == Severity::Error);
+        let left = left.next();
+        Ok((text, (moved, left)))
+    })
+}
+
+fn barred_move(barred: Barred, name: &str, file: &TaskFile) -> Failure {
+    let invalid = |why: String| Failure::refused(Code::Finding("task_domain_invalid"), why);
+    match barred {
+        Barred::Unknown => unknown(name),
+        Barred::Same(domain) => Failure::nothing(
+            Code::NothingToSave,
+            format!(
+                "the domain `{}` has the numbers {} already",
+                domain.name,
+                domain.range()
+            ),
+        )
+        .help(command!("task domain list")),
+        Barred::Range(why) => {
+            let domain = file.free_range().and_then(|_| file.domain(name));
+            let lead = domain.map(|one| command!("task domain move {}", one.name));
+            invalid(why).help(lead.unwrap_or_else(|| command!("task domain list")))
+        }
+        Barred::Full(domain) => Failure::refused(
+            Code::TaskDomainFull,
+            format!(
+                "{} has too few numbers for the tasks of `{}` that need another id",
+                domain.range(),
+                domain.name
+            ),
+        )
+        .help(command!("task domain move {}", domain.name)),
+        Barred::Line(why) => odd(why),
+    }
 }
 
 fn many(file: &TaskFile, request: &DomainRequest) -> Failure {

@@ -6,7 +6,7 @@ use super::domains;
 use super::transaction::texts_here;
 use super::working::{self, Put};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::session::State;
@@ -14,7 +14,7 @@ use loopx_rules::stage::Stage;
 use loopx_rules::task::file;
 use loopx_rules::task::file::edit;
 use loopx_rules::task::file::edit::{Change, Place};
-use loopx_rules::task::file::{TaskFile, check, of_own_session, read};
+use loopx_rules::task::file::{TaskFile, argument, check, of_own_session, read};
 use loopx_rules::task::import::{Format, Imported, Remark, Source, import};
 use loopx_rules::task::node::{Node, TaskId};
 use loopx_spec::{Finding, Severity};
@@ -116,13 +116,17 @@ pub(crate) fn add(
                 Code::TaskListInvalid,
                 format!("the id `{}` is taken on line {}", known.id, known.line),
             )
-            .help(command!("task edit {}", known.id)));
+            .help(hint![
+                "leave --id out for the next free one, or: ",
+                command!("task show {}", known.id)
+            ]));
         }
         let [name, title] = [id.as_str(), title].map(serde_json::Value::from);
         let line = format!("{{\"id\":{name},\"title\":{title}}}");
         let line = edit::with(&line, changes).map_err(odd)?;
         let text = edit::add(text, file, &line, place);
         require_placed(&text, &id)?;
+        require_list(&text, file)?;
         Ok((text, id))
     })
 }
@@ -140,6 +144,7 @@ pub(crate) fn set(
         if changes.iter().any(|change| change.field == "domain") {
             require_placed(&text, &node.id)?;
         }
+        require_list(&text, file)?;
         Ok((text, node.id.clone()))
     })
 }
@@ -222,7 +227,7 @@ pub(super) fn extend(
     reason: Option<String>,
     check: impl FnOnce(&TaskFile) -> Result<()>,
 ) -> Result<Changed<()>> {
-    rewrite_in(ctx, reason, |state, text, file| {
+    rewrite_in(ctx, reason, Stood::List, |state, text, file| {
         let blob = state.artifacts.get(&Artifact::TaskList);
         let saved = blob.map(|blob| ctx.repo.read_blob(blob)).transpose()?;
         let saved = saved.unwrap_or_default();
@@ -252,26 +257,90 @@ pub(super) fn rewrite<T>(
     reason: Option<String>,
     change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
 ) -> Result<Changed<T>> {
-    rewrite_in(ctx, reason, |_, text, file| change(text, file))
+    rewrite_in(ctx, reason, Stood::List, |_, text, file| change(text, file))
+}
+
+/// The same of a list that may be none, as a merge of two clones leaves it: afterwards it has fewer faults.
+pub(super) fn mend<T>(
+    ctx: &Context,
+    reason: Option<String>,
+    change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
+) -> Result<Changed<T>> {
+    rewrite_in(ctx, reason, Stood::Mendable, |_, text, file| {
+        change(text, file)
+    })
+}
+
+/// What a list has to be before it is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stood {
+    List,
+    /// Each line can be read.
+    Mendable,
+}
+
+impl Stood {
+    /// The list, and what is wrong with it.
+    fn read(self, text: &str) -> Result<(TaskFile, Vec<Finding>)> {
+        match read(text) {
+            Ok(file) => Ok((file, Vec::new())),
+            Err(faults) if self == Stood::Mendable && file::no_objects(text).is_empty() => {
+                Ok((file::read_anyway(text), faults))
+            }
+            Err(faults) => Err(invalid(&faults, "is")),
+        }
+    }
+}
+
+/// Refuses a list that is none, unless it is nearer to one than before.
+fn require_better(text: &str, before: &[Finding]) -> Result<()> {
+    let is_error = |one: &&Finding| one.severity == Severity::Error;
+    let errors = |all: &[Finding]| all.iter().filter(is_error).count();
+    match read(text) {
+        Err(after) if errors(&after) >= errors(before) => {
+            let lead = "mend what was given: the list is as it was";
+            Err(would_be(&after, |_| lead.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a change that makes no list of it, and names the arguments that do.
+fn require_list(text: &str, before: &TaskFile) -> Result<()> {
+    let has_tasks = !before.nodes.is_empty();
+    read(text)
+        .map(drop)
+        .map_err(|after| would_be(&after, |id| argument(id, has_tasks)))
+}
+
+/// What somebody gave makes no list: the file is not what is to be mended.
+fn would_be(findings: &[Finding], lead: impl Fn(&str) -> Hint) -> Failure {
+    let led = |one: &Finding| Finding {
+        fix: lead(one.id),
+        ..one.clone()
+    };
+    let led: Vec<Finding> = findings.iter().map(led).collect();
+    invalid(&led, "would be")
 }
 
 /// The same by what the session has.
 fn rewrite_in<T>(
     ctx: &Context,
     reason: Option<String>,
+    asked: Stood,
     change: impl FnOnce(&State, &str, &TaskFile) -> Result<(String, T)>,
 ) -> Result<Changed<T>> {
     let mut value = None;
     let put = working::rewrite(ctx, Artifact::TaskList, reason, |state, stood| {
         let stood = std::str::from_utf8(stood.unwrap_or_default()).unwrap_or_default();
         let Err(closed) = require_open(state) else {
-            let file = read(stood).map_err(|findings| invalid(&findings, "is"))?;
+            let (file, faults) = asked.read(stood)?;
             let (text, made) = change(state, stood, &file)?;
-            read(&text).map_err(|findings| invalid(&findings, "would be"))?;
+            require_better(&text, &faults)?;
             value = Some(made);
             return Ok(text.into_bytes());
         };
-        Err(by_hand(state, closed, stood, |file| {
+        Err(by_hand(state, closed, stood, asked, |file| {
             Some(change(state, stood, file).ok()?.0)
         }))
     })?;
@@ -286,17 +355,20 @@ fn by_hand(
     state: &State,
     closed: Failure,
     stood: &str,
+    asked: Stood,
     change: impl FnOnce(&TaskFile) -> Option<String>,
 ) -> Failure {
     if state.stage != Stage::Build {
         return closed;
     }
-    let changed = read(stood).ok().and_then(|file| change(&file));
+    let file = asked.read(stood).ok();
+    let changed = file.and_then(|(file, _)| change(&file));
     let Some(changed) = changed.filter(|text| text.lines().count() == stood.lines().count()) else {
         return closed;
     };
-    let mut lines = (1..).zip(stood.lines().zip(changed.lines()));
-    let Some((number, (_, line))) = lines.find(|(_, (before, after))| before != after) else {
+    let lines = (1..).zip(stood.lines().zip(changed.lines()));
+    let mut lines = lines.filter(|(_, (before, after))| before != after);
+    let (Some((number, (_, line))), None) = (lines.next(), lines.next()) else {
         return closed;
     };
     closed.help(hint![
@@ -370,14 +442,16 @@ pub(super) fn invalid(findings: &[Finding], verb: &str) -> Failure {
             Blocker::new(Code::Finding(one.id), at, one.fix.clone())
         })
         .collect();
-    let first = blockers
-        .first()
-        .map_or(String::new(), |one| one.message.clone());
+    let by_hand = || command!("edit {path}");
+    let (first, help) = blockers.first().map_or_else(
+        || (String::new(), by_hand()),
+        |one| (one.message.clone(), one.help.clone()),
+    );
     Failure::refused(
         Code::TaskListInvalid,
         format!("{path} {verb} no list of tasks, and stays as it is: {first}"),
     )
-    .help(command!("edit {path}"))
+    .help(help)
     .blockers(blockers)
 }
 
@@ -395,8 +469,12 @@ pub(super) fn find<'f>(file: &'f TaskFile, id: &TaskId) -> Result<&'f Node> {
             format!("{} has no task `{id}`", Artifact::TaskList.path()),
         );
         match near {
-            Some(near) => failure.help(command!("task edit {near}")),
-            None => failure.help(command!("task export --format markdown")),
+            Some(near) => failure.help(hint![
+                format!("is {near} meant? "),
+                command!("task show {near}")
+            ]),
+            None if file.nodes.is_empty() => failure.help(command!("task add TITLE")),
+            None => failure.help(command!("task list")),
         }
     })
 }

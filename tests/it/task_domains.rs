@@ -3,7 +3,8 @@
 
 use crate::support::Output;
 use crate::support::Sandbox;
-use crate::support::tasks::{planning, task, with};
+use crate::support::clones::Clones;
+use crate::support::tasks::{planning, task, text, with};
 use serde_json::{Value, json};
 
 fn words(s: &Sandbox, line: &str) -> Output {
@@ -87,6 +88,167 @@ fn team_k1_each_domain_has_a_range_and_gives_out_its_own_ids() {
     words(&s, "task add More --domain d6")
         .says("601-601, is taken")
         .says("git loopx task domain add d6-2")
+        .fails_with(1);
+}
+
+/// Two clones that each added a domain made a list that is none; one command makes it one again.
+#[test]
+fn domains_that_clones_gave_the_same_numbers_are_moved_apart() {
+    let all = Clones::apart(2);
+    let plan = |at: usize, line: &str| all.loopx(at, &line.split(' ').collect::<Vec<_>>());
+    plan(0, "init").ok();
+    all.git(0, &["switch", "--quiet", "-c", "work"]).ok();
+    plan(0, "start --profile lite demo").ok();
+    plan(0, "task add Base --criterion Always -- true").ok();
+    plan(0, "sync origin").ok();
+    all.git(1, &["switch", "--quiet", "-c", "work"]).ok();
+    plan(1, "sync origin").ok();
+    plan(0, "task domain add login --from 101 --to 200").ok();
+    plan(0, "task add One --domain login --criterion Always -- true").ok();
+    plan(0, "sync origin").ok();
+    plan(1, "task domain add board --from 101 --to 200").ok();
+    plan(
+        1,
+        "task add Two --id TASK-102 --domain board --criterion Always -- true",
+    )
+    .ok();
+    plan(1, "sync origin").ok();
+
+    // The later line moves; which one that is the merge says.
+    let found = plan(1, "task conflicts --json").fails_with(1).json();
+    assert_eq!(kinds(&found), ["critical range_conflict"]);
+    let [stays, moves] = [0, 1].map(|at| text(&found["conflicts"][0]["domains"][at]));
+    let lead = format!("task domain move {moves} --from 201 --to 300");
+    for line in ["task add More", "task check", "task conflicts", "task list"] {
+        plan(1, line).says(&lead).fails_with(1);
+    }
+    // What mends nothing is refused, and changes nothing.
+    let list = || std::fs::read_to_string(all.dir(1).join(FILE)).expect("a list");
+    let before = list();
+    for (range, code, said) in [
+        ("--from 150 --to 250", 1, format!("`{stays}` has 101-200")),
+        (
+            "--from 101 --to 200",
+            5,
+            "has the numbers 101-200 already".into(),
+        ),
+        ("--from 20 --to 10", 1, "found 20 to 10".into()),
+    ] {
+        plan(1, &format!("task domain move {moves} {range}"))
+            .says(&said)
+            .fails_with(code);
+    }
+    plan(1, "task domain move nobody")
+        .says("no domain `nobody`")
+        .fails_with(1);
+    assert_eq!(list(), before);
+
+    let kept = if moves == "board" {
+        "TASK-102"
+    } else {
+        "TASK-101"
+    };
+    let moved = plan(1, &format!("{lead} --json")).json();
+    assert_eq!(moved["kept"], json!([kept]));
+    assert_eq!(moved["left"], Value::Null);
+    let line = format!("{{\"domain\":\"{moves}\",\"from\":201,\"to\":300,\"was\":[[101,200]]}}");
+    assert!(list().contains(&line), "{}", list());
+    plan(1, "task check").says("3 tasks, 0 errors").ok();
+    plan(
+        1,
+        &format!("task add More --domain {moves} --criterion Always -- true"),
+    )
+    .says("TASK-201 added")
+    .ok();
+    plan(1, "sync origin").ok();
+    plan(0, "sync origin").ok();
+    let listed = plan(0, "task domain list --json").json();
+    let domains = listed["domains"].as_array().expect("domains");
+    let of = |name: &str| domains.iter().find(|one| one["name"] == name);
+    assert_eq!(of(&moves).expect("it")["was"], json!([[101, 200]]));
+    assert_eq!(of(&stays).expect("it")["next"], "TASK-103");
+}
+
+#[test]
+fn what_is_wrong_with_an_argument_leads_to_the_argument() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    let before = tip(&s);
+    for (line, code, said) in [
+        (
+            "task add B --depends-on NONE",
+            1,
+            "give --depends-on and --parent ids of the list: git loopx task list",
+        ),
+        (
+            "task edit A --parent A",
+            1,
+            "give --depends-on and --parent tasks that do not wait for it: git loopx task graph",
+        ),
+        (
+            "task add B --file ../x",
+            1,
+            "give --file and --output paths from the top of the repository",
+        ),
+        (
+            "task add B --wait-time soon",
+            1,
+            "give the --wait option what others bring about",
+        ),
+        (
+            "task add B --id A",
+            2,
+            "leave --id out for the next free one, or: git loopx task show A",
+        ),
+        (
+            "task add B --after AA",
+            4,
+            "is A meant? git loopx task show A",
+        ),
+        ("task edit ZZZ --title X", 4, "git loopx task list"),
+    ] {
+        let out = words(&s, line).says(said).fails_with(code);
+        assert!(
+            !out.to_string().contains("edit tasks.jsonl"),
+            "{line}\n{out}"
+        );
+    }
+    assert_eq!(tip(&s), before);
+    words(&s, "task list").ok();
+    words(&s, "task graph").ok();
+    words(&s, "task show A").ok();
+}
+
+/// A list that no plan is approved of is held where its stage ends.
+#[test]
+fn the_quick_profile_holds_conflicts_of_domains_at_its_end() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--profile", "quick", "demo", "-m", "two parts"])
+        .ok();
+    for line in [
+        "task domain add auth",
+        "task domain add ui",
+        "task add One --domain auth --file code.txt --criterion Always -- true",
+        "task add Two --domain ui --file code.txt --criterion Always -- true",
+    ] {
+        words(&s, line).ok();
+    }
+    let held = "both change `code.txt`";
+    words(&s, "status").says(held).ok();
+    words(&s, "finish").says(held).fails_with(1);
+    words(&s, "task edit TASK-101 --depends-on TASK-001").ok();
+    assert!(!words(&s, "status").ok().contains(held));
+    let ring = s.read(FILE).replacen(
+        "\"domain\":\"auth\",\"files\"",
+        "\"depends_on\":[\"TASK-101\"],\"domain\":\"auth\",\"files\"",
+        1,
+    );
+    s.write(FILE, ring);
+    words(&s, "status").says("TASK-001 -> TASK-101").ok();
+    words(&s, "finish")
+        .says("TASK-001 -> TASK-101")
         .fails_with(1);
 }
 

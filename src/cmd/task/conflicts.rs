@@ -14,9 +14,10 @@ use serde_json::json;
 
 /// Show where the domains of the list meet; exit 1 where that holds the plan
 ///
-/// Computed from the files, risks and dependencies of the tasks: tasks of several domains that wait for each other
-/// (critical), tasks of two domains that change one file with nothing to order them (high: it holds until one waits
-/// for the other, or somebody accepts it with a reason), and several risks on one file (medium).
+/// Computed from the numbers of the domains, and the files, risks and dependencies of the tasks: two domains with
+/// numbers in common, tasks of several domains that wait for each other (critical), tasks of two domains that change
+/// one file with nothing to order them (high: it holds until one waits for the other, or somebody accepts it with a
+/// reason), and several risks on one file (medium).
 #[derive(Clone, Debug, clap::Args)]
 pub struct ConflictsArgs {
     /// Let two tasks change what both of them change (needs --reason)

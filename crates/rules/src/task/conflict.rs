@@ -2,6 +2,7 @@
 //! module says what is one, how much it matters, and what leads on. It knows nothing of what happened to a task.
 
 use super::file::TaskFile;
+use super::file::domain::Domain;
 use super::node::{Node, Risk, TaskId};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::vocabulary::vocabulary;
@@ -13,6 +14,8 @@ vocabulary!(
     Kind {
         /// Tasks of several domains wait for each other.
         Cycle = "dependency_cycle",
+        /// Two domains have numbers in common, as lists that were written apart bring it.
+        Range = "range_conflict",
         /// Tasks of two domains change one file, and nothing says which comes first.
         File = "file_conflict",
         /// Tasks of several domains change one file, each with a risk of its own.
@@ -66,6 +69,10 @@ impl Conflict {
         let files = self.files.join("`, `");
         match self.kind {
             Kind::Cycle => format!("tasks depend on each other: {}", ids.join(" -> ")),
+            Kind::Range => format!(
+                "the domains {} have numbers in common",
+                self.domains.join(" and ")
+            ),
             Kind::File => format!(
                 "{} ({}) both change `{files}`, and neither waits for the other",
                 ids.join(" and "),
@@ -83,6 +90,7 @@ impl Conflict {
 /// Every conflict of a list, the worst first. The list may be one that cannot be worked off.
 pub fn conflicts(file: &TaskFile) -> Vec<Conflict> {
     let mut found = cycles(file);
+    found.extend(ranges(file));
     let by_path = by_path(file);
     found.extend(files(file, &by_path));
     found.extend(strategies(file, &by_path));
@@ -105,7 +113,7 @@ fn made(file: &TaskFile, kind: Kind, places: &[usize], help: Hint) -> Conflict {
     Conflict {
         kind,
         severity: match kind {
-            Kind::Cycle => Severity::Critical,
+            Kind::Cycle | Kind::Range => Severity::Critical,
             Kind::File => Severity::High,
             Kind::Strategy => Severity::Medium,
         },
@@ -129,6 +137,31 @@ fn cycles(file: &TaskFile) -> Vec<Conflict> {
         made(file, Kind::Cycle, &ring, help)
     };
     rings.map(made).collect()
+}
+
+/// Domains with numbers in common: the later one moves.
+fn ranges(file: &TaskFile) -> Vec<Conflict> {
+    let all = file.meetings().into_iter();
+    let all = all.filter(|(domain, other)| domain.meets_another(other));
+    let made = |(domain, other): (&Domain, &Domain)| {
+        let free = file.free_range().map(|(from, to)| Domain {
+            from,
+            to,
+            ..domain.clone()
+        });
+        let by_hand = || command!("edit tasks.jsonl");
+        Conflict {
+            domains: vec![other.name.clone(), domain.name.clone()],
+            line: domain.line,
+            ..made(
+                file,
+                Kind::Range,
+                &[],
+                free.as_ref().map_or_else(by_hand, Domain::lead),
+            )
+        }
+    };
+    all.map(made).collect()
 }
 
 /// The path that a task may change: the folder where it names a folder or a pattern, without case, because some file

@@ -74,12 +74,12 @@ fn invalid(findings: &[Finding]) -> Blocker {
         said.truncate(SHOWN);
         said.push(format!("and {more} more; a task stands on one line"));
     }
-    let path = Artifact::TaskList.path();
-    Blocker::new(
-        Code::TaskListInvalid,
-        said.join("\n"),
-        command!("edit {path}"),
-    )
+    let mut errors = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error);
+    let by_hand = || command!("edit {}", Artifact::TaskList.path());
+    let lead = errors.next().map_or_else(by_hand, |one| one.fix.clone());
+    Blocker::new(Code::TaskListInvalid, said.join("\n"), lead)
 }
 
 /// A decision, a checkpoint or a goal is a slice only where it has a check of its own.

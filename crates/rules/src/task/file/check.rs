@@ -216,13 +216,13 @@ fn shared(fields: &Fields, row: &mut Row<'_>) {
     }
 }
 
-/// Conflicts between the domains of a list. A cycle is said where the list is read.
+/// Conflicts between the domains of a list. Cycles and ranges that meet are said where the list is read.
 fn between_domains(file: &TaskFile, findings: &mut Vec<Finding>) {
     for conflict in conflicts(file) {
         let id = match conflict.kind {
             Kind::Strategy => "task_conflict_strategy",
             Kind::File if conflict.accepted.is_none() => "task_conflict_file",
-            Kind::File | Kind::Cycle => continue,
+            Kind::File | Kind::Cycle | Kind::Range => continue,
         };
         let mut said = found(id, conflict.line, conflict.words());
         said.fix = conflict.help;

@@ -6,9 +6,10 @@ use super::TaskFile;
 use super::finding::found;
 use super::row::{Fields, Row};
 use crate::task::node::{Node, TaskId};
+use loopx_base::hint::{Hint, command};
 use loopx_spec::Finding;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Part of the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -18,11 +19,14 @@ pub struct Domain {
     pub from: u32,
     pub to: u32,
     pub owner: Option<String>,
+    /// Ranges that it had before, of which tasks of it have numbers still.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub was: Vec<(u32, u32)>,
     #[serde(skip)]
     pub line: usize,
 }
 
-const OF_DOMAIN: [&str; 4] = ["domain", "from", "to", "owner"];
+const OF_DOMAIN: [&str; 5] = ["domain", "from", "to", "owner", "was"];
 /// So many numbers a domain has where nobody says how many.
 pub const SIZE: u32 = 100;
 /// The largest number.
@@ -46,12 +50,19 @@ impl Domain {
             from,
             to,
             owner,
+            was: Vec::new(),
             line: 0,
         })
     }
 
     pub fn holds(&self, number: u32) -> bool {
         (self.from..=self.to).contains(&number)
+    }
+
+    /// Whether a task of it can have the number: it has it, or had it before it moved.
+    fn knows(&self, number: u32) -> bool {
+        let mut was = self.was.iter();
+        self.holds(number) || was.any(|(from, to)| (*from..=*to).contains(&number))
     }
 
     /// `101-200`.
@@ -67,14 +78,30 @@ impl Domain {
         self.from <= other.to && other.from <= self.to
     }
 
+    /// Whether another domain, of another name, has numbers of it.
+    pub fn meets_another(&self, other: &Domain) -> bool {
+        self.meets(other) && !self.is_called(&other.name)
+    }
+
+    /// The command that gives it the numbers that it has here.
+    pub fn lead(&self) -> Hint {
+        let Domain { name, from, to, .. } = self;
+        command!("task domain move {name} --from {from} --to {to}")
+    }
+
     /// Its line.
     pub fn text(&self) -> String {
         let owner = self.owner.as_deref();
         let owner = owner.map_or(String::new(), |who| {
             format!(",\"owner\":{}", Value::from(who))
         });
+        let was = if self.was.is_empty() {
+            String::new()
+        } else {
+            format!(",\"was\":{}", json!(self.was))
+        };
         format!(
-            "{{\"domain\":{},\"from\":{},\"to\":{}{owner}}}",
+            "{{\"domain\":{},\"from\":{},\"to\":{}{owner}{was}}}",
             Value::from(self.name.as_str()),
             self.from,
             self.to
@@ -100,8 +127,21 @@ pub(super) fn of(fields: &Fields, line: usize, findings: &mut Vec<Finding>) -> O
     let number = |count: Option<u64>| count.map_or(0, |one| u32::try_from(one).unwrap_or(u32::MAX));
     let from = number(row.count("from", fields.get("from")));
     let to = number(row.count("to", fields.get("to")));
+    let was = fields.get("was").cloned();
+    let was = was.map_or(Ok(Vec::new()), serde_json::from_value::<Vec<(u32, u32)>>);
+    let Ok(was) = was else {
+        row.say(
+            "task_field_type",
+            "expected `was` as a list of pairs of numbers, like [[1,100]]",
+        );
+        return None;
+    };
     match Domain::new(&name, from, to, owner) {
-        Ok(domain) => Some(Domain { line, ..domain }),
+        Ok(domain) => Some(Domain {
+            line,
+            was,
+            ..domain
+        }),
         Err(why) => {
             row.found.push(found("task_domain_invalid", line, why));
             None
@@ -111,24 +151,23 @@ pub(super) fn of(fields: &Fields, line: usize, findings: &mut Vec<Finding>) -> O
 
 /// Domains of one name, and ranges that meet.
 pub(super) fn wiring(file: &TaskFile, findings: &mut Vec<Finding>) {
-    for (at, domain) in file.domains.iter().enumerate() {
-        if let Some(why) = file.domains[..at].iter().find_map(|one| clash(domain, one)) {
-            // Two clones that each added a domain took the same range.
-            let free = file.free_range().filter(|_| !why.contains("twice"));
-            let why = free.map_or(why.clone(), |(from, to)| {
-                let moved = Domain {
-                    from,
-                    to,
-                    ..domain.clone()
-                };
-                format!(
-                    "{why}; free is {}: write the line as {}",
-                    moved.range(),
-                    moved.text()
-                )
-            });
+    for (domain, other) in file.meetings() {
+        let why = clash(domain, other).unwrap_or_default();
+        // Two clones that each added a domain took the same range.
+        let Some((from, to)) = file.free_range().filter(|_| domain.meets_another(other)) else {
             findings.push(found("task_domain_invalid", domain.line, why));
-        }
+            continue;
+        };
+        let moved = Domain {
+            from,
+            to,
+            ..domain.clone()
+        };
+        let (range, text) = (moved.range(), moved.text());
+        let why = format!("{why}; free is {range}: write the line as {text}");
+        let mut said = found("task_domain_invalid", domain.line, why);
+        said.fix = moved.lead();
+        findings.push(said);
     }
 }
 
@@ -183,6 +222,17 @@ impl TaskFile {
         self.domains.iter().find(|one| one.is_called(name))
     }
 
+    /// Domains that cannot stand beside each other: each with the first above it that it meets.
+    pub fn meetings(&self) -> Vec<(&Domain, &Domain)> {
+        let all = self.domains.iter().enumerate();
+        let first = |(at, domain)| {
+            let mut above = self.domains[..at].iter();
+            let other = above.find(|other| clash(domain, other).is_some())?;
+            Some((domain, other))
+        };
+        all.filter_map(first).collect()
+    }
+
     /// The domain that a task is of: the one that it names, or whose numbers its id has.
     pub fn domain_of<'f>(&'f self, node: &'f Node) -> Option<&'f str> {
         if let Some(name) = node.domain() {
@@ -203,7 +253,7 @@ impl TaskFile {
         let Some(domain) = self.domain(name) else {
             return Some(Misplaced::Unknown(name));
         };
-        let holds = number(&node.id).is_some_and(|number| domain.holds(number));
+        let holds = number(&node.id).is_some_and(|number| domain.knows(number));
         (!holds).then_some(Misplaced::Outside(domain))
     }
 

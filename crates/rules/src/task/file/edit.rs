@@ -84,9 +84,14 @@ pub fn relocate(text: &str, file: &TaskFile, node: &Node, place: &Place) -> Stri
 
 /// The text with other values in the fields of one node.
 pub fn set(text: &str, node: &Node, changes: &[Change]) -> Result<String, String> {
+    set_line(text, node.line, changes)
+}
+
+/// The same of any line, numbered from 1.
+pub fn set_line(text: &str, line: usize, changes: &[Change]) -> Result<String, String> {
     let mut rows = rows(text);
-    let Some(row) = rows.get_mut(node.line - 1) else {
-        return Err(format!("line {} is gone", node.line));
+    let Some(row) = line.checked_sub(1).and_then(|at| rows.get_mut(at)) else {
+        return Err(format!("line {line} is gone"));
     };
     let content = row.trim_end_matches(['\r', '\n']);
     let tail = row[content.len()..].to_owned();

@@ -1,7 +1,7 @@
 //! The findings about a list of tasks: each by its id, how much it matters, and what it means.
 
 use crate::artifact::Artifact;
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command, hint};
 use loopx_spec::{Finding, Known};
 
 /// All of them, by id. An error holds the gate; a warning is shown.
@@ -211,6 +211,31 @@ pub fn found(id: &'static str, line: usize, message: impl Into<String>) -> Findi
     let path = Artifact::TaskList.path();
     let (severity, _) = Known::of(FINDINGS, id);
     Finding::new(severity, id, path, line, message, command!("edit {path}"))
+}
+
+/// What leads on where one change of a list brings a finding: which argument is wrong, and the command that shows what
+/// it can be, where there is one.
+pub fn argument(id: &str, has_tasks: bool) -> Hint {
+    match id {
+        "task_dependency_unknown" if has_tasks => hint![
+            "give --depends-on and --parent ids of the list: ",
+            command!("task list")
+        ],
+        "task_dependency_unknown" => {
+            "leave --depends-on and --parent out: the list has no task yet".into()
+        }
+        "task_cycle" => hint![
+            "give --depends-on and --parent tasks that do not wait for it: ",
+            command!("task graph")
+        ],
+        "task_path_outside" => {
+            "give --file and --output paths from the top of the repository".into()
+        }
+        "task_wait_invalid" | "task_wait_circular" => {
+            "give the --wait option what others bring about, as the message says".into()
+        }
+        _ => "give the argument that the message names another value".into(),
+    }
 }
 
 #[cfg(test)]

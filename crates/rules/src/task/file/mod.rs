@@ -7,6 +7,7 @@
 
 mod check;
 pub mod domain;
+pub mod domain_move;
 pub mod edit;
 mod fields;
 mod finding;
@@ -19,7 +20,7 @@ mod waits;
 
 pub use check::{EFFORTS, TYPES, Vague, check, vague};
 pub use fields::{STAGES, priorities, said};
-pub use finding::{FINDINGS, found};
+pub use finding::{FINDINGS, argument, found};
 pub use merge::{Clash, Merged, Names, merge};
 pub use row::Fields;
 pub use show::{Form, markdown, values};
