@@ -8,6 +8,8 @@ use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::review;
 use super::super::session::Stamped;
 use super::super::stage::{ApprovalKey, Stage, Transition};
+use super::super::task::conflict::{Conflict, Kind, conflicts};
+use super::super::task::file::read_anyway;
 use super::super::task::node::TaskId;
 use super::super::task::plan;
 use super::approval::{missing, of_amendment};
@@ -340,7 +342,19 @@ fn of_brief(view: View<'_>) -> Vec<Blocker> {
         Err(blocker) => found.push(blocker),
     }
     found.extend(delta(view));
+    found.extend(between_domains(view));
     found
+}
+
+/// Conflicts of domains that a plan would be held by, of a list that no plan is approved of.
+fn between_domains(view: View<'_>) -> Vec<Blocker> {
+    let list = view.text(Artifact::TaskList).map(read_anyway);
+    let all = list.as_ref().map(conflicts).unwrap_or_default().into_iter();
+    // A list that is none holds by itself.
+    let open = all.filter(|one| one.kind == Kind::File && one.holds());
+    let blocker =
+        |one: Conflict| Blocker::new(Code::Finding("task_conflict_file"), one.words(), one.help);
+    open.map(blocker).collect()
 }
 
 /// Reference stage-runtime, section 7: lanes, verification, architect, deslop, regression,
