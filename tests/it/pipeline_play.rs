@@ -306,6 +306,12 @@ fn s37_each_sprint_has_its_ledger_and_its_retro() {
         assert_eq!(paths, own, "{left:#}");
         let shown = play.json(&["task", "show", &id]).to_string();
         assert!(shown.contains(&format!("\"outputs\",\"{id}\"")), "{shown}");
+        // What is made in a sprint reads the design of that sprint.
+        for (task, file) in [("DEV", "design.md"), ("RETRO", "task-breakdown.json")] {
+            let shown = play.json(&["task", "show", &format!("{name}.{task}")]);
+            let read = format!("tasks/{name}.DESIGN/{file}");
+            assert!(shown.to_string().contains(&read), "{shown:#}");
+        }
     }
     let ledger = play.json(&["pipeline", "ledger"]);
     let sprints = ledger["sprints"].as_array().expect("sprints");

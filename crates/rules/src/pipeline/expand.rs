@@ -416,9 +416,13 @@ impl<'p> Maker<'p> {
         } else {
             "Judge what {id} left"
         };
-        let title = gate.title.as_deref().unwrap_or(usual);
+        let title = match gate.title.as_deref() {
+            // What it judges has its id once it is inserted.
+            None if is_inner => usual.to_owned(),
+            title => filled(title.unwrap_or(usual), texts),
+        };
         let fill = |text: &String| json!(filled(text, texts));
-        let mut fields: Fields = vec![("id", json!(own)), ("title", json!(filled(title, texts)))];
+        let mut fields: Fields = vec![("id", json!(own)), ("title", json!(title))];
         let description = gate.description.as_ref();
         fields.extend(description.map(|text| ("description", fill(text))));
         fields.push(("kind", json!(gate.kind.as_deref().unwrap_or("decision"))));

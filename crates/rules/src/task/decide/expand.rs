@@ -167,12 +167,12 @@ fn repairs(
     made.unzip()
 }
 
-type Words = [(&'static str, String); 4];
+type Words = Vec<(&'static str, String)>;
 
 /// What placeholders in the texts of a template stand for.
 fn words(node: &Node, gate: &Gate, fix: &Stamped<Decision>) -> Words {
     let reason = fix.reason.as_deref().unwrap_or("no reason was given");
-    [
+    vec![
         ("{gate}", node.id.to_string()),
         ("{attempt}", (gate.attempt + 1).to_string()),
         (
@@ -184,7 +184,7 @@ fn words(node: &Node, gate: &Gate, fix: &Stamped<Decision>) -> Words {
 }
 
 /// A text with its placeholders filled in. What is filled in is not read again.
-fn filled(text: &str, words: &Words) -> String {
+fn filled(text: &str, words: &[(&'static str, String)]) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('{') {
@@ -205,10 +205,19 @@ fn filled(text: &str, words: &Words) -> String {
 }
 
 /// A node of a template, in its place. No command has a placeholder: a decision writes none.
-fn inserted(inner: &Node, prefix: &str, gate: &Node, words: &Words) -> Option<Node> {
+fn inserted(
+    inner: &Node,
+    prefix: &str,
+    gate: &Node,
+    words: &[(&'static str, String)],
+) -> Option<Node> {
     let named = |id: &TaskId| TaskId::parse(&format!("{prefix}.{id}"));
     let mut node = inner.clone();
     node.id = named(&inner.id)?;
+    // A gate is about the task that it judges, a task about itself.
+    let judged = inner.gate.as_deref().and_then(|gate| gate.judges.first());
+    let about = named(judged.unwrap_or(&inner.id))?.to_string();
+    let words = &[words, &[("{id}", about)]].concat();
     node.title = filled(&inner.title, words);
     node.description = filled(&inner.description, words);
     node.criteria = inner
@@ -296,7 +305,12 @@ fn in_folder(path: &str) -> Option<(&str, &str)> {
 }
 
 /// The same work once more.
-fn revision(judged: &Node, prefix: &str, gate: &Node, words: &Words) -> Option<Node> {
+fn revision(
+    judged: &Node,
+    prefix: &str,
+    gate: &Node,
+    words: &[(&'static str, String)],
+) -> Option<Node> {
     // What this gate had revised before keeps its name.
     let own = format!("{}.", root(gate));
     let before = judged.revision_of.as_ref();

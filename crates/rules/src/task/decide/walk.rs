@@ -201,7 +201,7 @@ fn a_plan_in_which_everything_is_fixed_ends() {
 #[test]
 fn a_template_names_what_it_repairs() {
     let plan = r#"{"id":"A","title":"A"}
-{"id":"G","title":"G","kind":"decision","depends_on":["A"],"gate":{"repair":[{"id":"x","title":"{gate} {attempt} {weakest}: {reason} {other}","convergence":{"verification":{"cmd":["echo","{reason}"]}}}]}}"#;
+{"id":"G","title":"G","kind":"decision","depends_on":["A"],"gate":{"repair":[{"id":"x","title":"{gate} {attempt} {weakest}: {reason} {other}","convergence":{"verification":{"cmd":["echo","{reason}"]}}},{"id":"in","title":"Judge what {id} left","kind":"decision","depends_on":["x"],"gate":{"cap":1,"repair":[{"id":"y","title":"Mend {id}"}]}}]}}"#;
     let mut op = recorded(
         &[started()],
         TaskEvent::Decided {
@@ -220,4 +220,8 @@ fn a_template_names_what_it_repairs() {
     assert_eq!(nodes[2].depends_on[0].on.as_str(), "G");
     let cmd = format!("{:?}", nodes[2].verification);
     assert!(cmd.contains("{reason}"), "{cmd}");
+    // A gate that is inserted is about what it judges, and what it inserts itself is filled in by then.
+    assert_eq!(nodes[3].title, "Judge what G.1.x left");
+    let inner = nodes[3].gate.as_ref().expect("a gate");
+    assert_eq!(inner.repair[0].title, "Mend {id}");
 }
