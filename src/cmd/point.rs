@@ -4,9 +4,11 @@ use super::SignArgs;
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::point as flow;
+use crate::flow::point::Points;
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command};
+use loopx_base::{counted, shell_word};
 use serde_json::json;
 
 #[derive(Debug, clap::Subcommand)]
@@ -72,7 +74,11 @@ fn add(args: &AddArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 }
 
 fn list(_: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let (session, points) = flow::list(ctx)?;
+    let Points {
+        session,
+        points,
+        elsewhere,
+    } = flow::list(ctx)?;
     for point in &points {
         let name = ui.paint(style::NAME, &line(&point.name));
         let how = match (point.here, point.same) {
@@ -88,12 +94,20 @@ fn list(_: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             line(&point.at)
         ));
     }
-    if points.is_empty() {
-        ui.status("the session has no point");
+    match points.len() {
+        0 => ui.status(format!("session {session} has no point")),
+        many => ui.status(format!("{} of session {session}", counted(many, "point"))),
+    }
+    if let Some(branch) = &elsewhere {
+        let lead = Hint::git(format!("switch {}", shell_word(branch)));
+        ui.status(format!(
+            "to go back to one, be on its branch: {}",
+            ui.command(&lead)
+        ));
     }
     ui.json(
         "point list",
-        &json!({ "session": session, "points": points }),
+        &json!({ "session": session, "points": points, "branch": elsewhere }),
     );
     Ok(Exit::Done)
 }

@@ -96,7 +96,7 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
         return Ok(all.map(value).collect());
     }
     if kind == Kind::Point {
-        let all = super::point::list(ctx)?.1.into_iter();
+        let all = super::point::list(ctx)?.points.into_iter();
         let value = |point: super::point::Point| Value {
             about: point.at,
             text: point.name,

@@ -159,6 +159,26 @@ fn s37_a_point_of_one_clone_is_one_of_every_clone() {
 }
 
 /// A point on a commit that has `cfg`, which a later commit takes away and git is told to ignore.
+/// From another branch the points are those of the session that is meant, and it is named.
+#[test]
+fn points_are_told_from_another_branch_with_the_session_that_has_them() {
+    let s = gone_on();
+    s.git(&["switch", "--quiet", "-c", "other"]).ok();
+    s.loopx(&["point", "list"])
+        .says("before  ")
+        .says("1 point of session demo")
+        .says("git switch work")
+        .ok();
+    let listed = s.loopx(&["point", "list", "--json"]).json();
+    assert_eq!(
+        (&listed["points"][0]["name"], &listed["branch"]),
+        (&"before".into(), &"work".into())
+    );
+    s.git(&["switch", "--quiet", "work"]).ok();
+    let listed = s.loopx(&["point", "list", "--json"]).json();
+    assert_eq!(listed["branch"], Value::Null);
+}
+
 fn behind_an_ignored_file() -> Sandbox {
     let s = building(&[task("A", &[], Some(&["true"]))]);
     s.commit_file("cfg", "then\n", "Configure").ok();

@@ -136,6 +136,16 @@ pub(crate) fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
     })
 }
 
+/// The notes of one session, whatever is checked out; oldest first.
+pub(crate) fn of_session(
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    filter: &Filter,
+) -> Result<Vec<Listed>> {
+    let group = Group::of_session(snapshot, session, false)?;
+    Ok(taken(&group, filter, None))
+}
+
 /// One note with its thread, oldest first.
 pub(crate) fn show(ctx: &Context, typed: &str, place: &Where) -> Result<(Listed, Vec<Listed>)> {
     let snapshot = ctx.store()?.snapshot()?;

@@ -7,7 +7,7 @@ mod tree;
 use super::bound_here::require_branch;
 use super::context::Context;
 use super::note::filter::Filter;
-use super::note::list::{Listed, list as notes};
+use super::note::list::{Listed, of_session};
 use super::note::{Where, note};
 use super::transaction::require_active;
 use super::undo::{self, Back};
@@ -102,12 +102,30 @@ pub(crate) fn add(ctx: &Context, name: &str, reason: Option<&str>) -> Result<(Se
     Ok((state.id, point))
 }
 
-/// The points of the session that is meant, oldest first.
-pub(crate) fn list(ctx: &Context) -> Result<(SessionId, Vec<Point>)> {
+/// The points of a session.
+#[derive(Debug)]
+pub(crate) struct Points {
+    pub session: SessionId,
+    /// Oldest first.
+    pub points: Vec<Point>,
+    /// The branch of the session, where another one is checked out: from there one goes back.
+    pub elsewhere: Option<String>,
+}
+
+/// The points of the session that is meant.
+pub(crate) fn list(ctx: &Context) -> Result<Points> {
     ctx.only_reads();
     let store = ctx.store()?;
-    let session = ctx.session(&store.snapshot()?)?;
-    Ok((session.state.id, points(ctx)?))
+    let state = ctx.session(&store.snapshot()?)?.state;
+    let branch = state.branch.filter(|own| {
+        let head = ctx.repo.head().ok().and_then(|head| head.branch);
+        head.as_ref() != Some(own)
+    });
+    Ok(Points {
+        session: state.id,
+        points: points(ctx)?,
+        elsewhere: branch,
+    })
 }
 
 /// Goes back to a point: code and session. What would lose something is refused before anything changes. Only a hook, or
@@ -246,8 +264,11 @@ fn points(ctx: &Context) -> Result<Vec<Point>> {
         ..Filter::default()
     };
     let head = ctx.repo.head()?.commit;
+    let snapshot = ctx.store()?.snapshot()?;
+    // The session that is meant has them, also where another branch is checked out.
+    let session = ctx.session(&snapshot)?;
     let mut found: Vec<Point> = Vec::new();
-    for listed in notes(ctx, &filter)?.notes {
+    for listed in of_session(&snapshot, &session, &filter)? {
         let Some(point) = point(ctx, head.as_ref(), listed)? else {
             continue;
         };
