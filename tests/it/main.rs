@@ -81,6 +81,7 @@ mod intent;
 mod issue;
 mod issue_cache;
 mod issue_clones;
+mod issue_debt;
 mod issue_held;
 mod issue_import;
 mod issue_links;

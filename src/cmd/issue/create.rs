@@ -6,10 +6,12 @@ use crate::flow::Context;
 use crate::flow::issue::change::Ask;
 use crate::flow::issue::create as flow;
 use crate::flow::issue::create::New;
+use crate::flow::issue::debt;
 use crate::flow::issue::template;
 use crate::ui::{Ui, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_rules::issue::IssueId;
 use loopx_rules::issue::event::Change;
 use loopx_rules::issue::plain;
 use loopx_rules::issue::template::Template;
@@ -28,6 +30,10 @@ pub struct CreateArgs {
     /// `issue list --json`; lines link to each other by `key` or `id`
     #[arg(long, value_name = "FILE", conflicts_with = "title")]
     from: Option<String>,
+    /// An issue for each thing that completed tasks of the session left: parts that are not done, work that was put off,
+    /// caveats. What has one already is left alone
+    #[arg(long, conflicts_with_all = ["title", "from", "template", "criteria"])]
+    debt: bool,
     /// Begin with the fields and the text of loopx/templates/issue/NAME.md at HEAD
     #[arg(long, value_name = "NAME", conflicts_with = "from")]
     template: Option<String>,
@@ -46,6 +52,7 @@ pub struct CreateArgs {
 pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let new = match &args.from {
         Some(file) => many(file)?,
+        None if args.debt => debt::proposed(ctx, &args.fields.changes()?)?,
         None => {
             let template = match &args.template {
                 Some(name) => template::find(ctx, name)?,
@@ -66,7 +73,9 @@ pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         return Ok(Exit::Done);
     }
     let made = flow::create(ctx, &new, None)?;
-    for (one, id) in new.iter().zip(&made.value) {
+    // Those that were there already are no new ones.
+    let is_new = |(_, id): &(&New, &IssueId)| made.ids.contains(id);
+    for (one, id) in new.iter().zip(&made.value).filter(is_new) {
         let short = ui.paint(style::NAME, made.names.short(id));
         ui.out(format!("{short}  {}", crate::ui::line(one.title())));
     }

@@ -4,9 +4,10 @@ use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::note::filter::Filter;
 use crate::flow::note::list::{Listed, list};
-use crate::flow::task::sprints;
+use crate::flow::task::{left_undone, sprints};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
+use loopx_base::hint::command;
 use loopx_rules::task::ledger::{Entry, Metrics, Sprint};
 use loopx_rules::task::status::Status;
 use serde_json::{Value, json};
@@ -18,7 +19,11 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct LedgerArgs {}
 
-/// Look back at the sprints: how much was done, what was done again, how long it took, what met, and what was learned
+/// Look back at the sprints: how much was done, what was done again, how long it took, what met, what was learned and
+/// what was left undone
+///
+/// What was left is what `task done` was told with --partial, --deferred and --caveat. `issue create --debt` makes issues
+/// of it.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct RetroArgs {}
 
@@ -51,9 +56,25 @@ pub(crate) fn retro(_: RetroArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     for note in &learned {
         ui.out(format!("learned   {}", line(said(note))));
     }
+    let left = left_undone(ctx)?;
+    for debt in &left.debt {
+        let (task, sort, text) = (&debt.task, debt.sort, line(&debt.text));
+        ui.out(format!("left      {task}, {sort}: {text}"));
+    }
+    let file = match (left.debt.is_empty(), left.is_elsewhere) {
+        (true, _) => None,
+        (false, true) => Some(command!("issue create --debt").session(&session)),
+        (false, false) => Some(command!("issue create --debt")),
+    };
+    if let Some(file) = &file {
+        let lead = ui.command(file);
+        ui.status(format!("to make issues of what was left: {lead}"));
+    }
     let rows: Vec<Value> = sprints.iter().map(document).collect();
     let learned: Vec<&str> = learned.iter().map(said).collect();
-    let body = json!({ "session": session, "sprints": rows, "learned": learned });
+    let body = json!({
+        "session": session, "sprints": rows, "learned": learned, "debt": left.debt, "file": file,
+    });
     ui.json("pipeline retro", &body);
     Ok(Exit::Done)
 }

@@ -9,6 +9,7 @@ mod beside;
 pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod create;
+pub(crate) mod debt;
 pub(crate) mod duplicates;
 pub(crate) mod end;
 pub(crate) mod export;

@@ -6,8 +6,10 @@ use crate::flow::transaction::{Needs, gather_here};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::SessionId;
+use loopx_rules::issue::IssueId;
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::replay::undone;
+use loopx_rules::task::debt::{Debt, debt};
 use loopx_rules::task::ledger::{Record, Sprint, ledger};
 
 /// The sprints of a session. Refused where no pipeline made a task of it.
@@ -30,6 +32,32 @@ pub(crate) fn sprints(ctx: &Context) -> Result<(SessionId, Vec<Sprint>)> {
         return Err(failure.help(command!("task list")));
     }
     Ok((plan.state.id.clone(), sprints))
+}
+
+/// What the completed tasks of a session left undone.
+#[derive(Clone, Debug)]
+pub(crate) struct Left {
+    pub session: SessionId,
+    /// The issue that the session was started for.
+    pub issue: Option<IssueId>,
+    pub debt: Vec<Debt>,
+    /// The session has to be named, for another one is meant here, or none.
+    pub is_elsewhere: bool,
+}
+
+/// What the completed tasks of the session that is meant left, also of one that ended.
+pub(crate) fn left_undone(ctx: &Context) -> Result<Left> {
+    ctx.only_reads();
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let (session, is_here) = ctx.asked(&snapshot)?;
+    let state = session.state;
+    Ok(Left {
+        debt: debt(&state),
+        issue: state.issues.first().cloned(),
+        session: state.id,
+        is_elsewhere: !is_here,
+    })
 }
 
 /// A record of a task; nothing of another topic.

@@ -19,7 +19,7 @@ pub(crate) use decide::{DecideRequest, Decided, decide, open};
 pub(super) use done::is_taken_here;
 pub(crate) use done::{DoneRequest, Finished, done};
 pub(crate) use gates::{DecisionRow, GateView, decisions};
-pub(crate) use ledger::sprints;
+pub(crate) use ledger::{left_undone, sprints};
 pub(crate) use moves::{Moved, fail, release, retry, skip};
 pub(crate) use outputs::left_by;
 pub(super) use renew::renew;

@@ -7,6 +7,7 @@ pub mod alike;
 pub mod amend;
 pub mod card;
 pub mod conflict;
+pub mod debt;
 pub mod decide;
 pub mod event;
 pub mod file;

@@ -1,0 +1,54 @@
+//! What completed tasks left undone, as whoever completed them said it: work that was put off, parts that are not done,
+//! and caveats. A function of the state of a session; it knows nothing of issues.
+
+use super::node::TaskId;
+use super::status::Status;
+use crate::session::State;
+use loopx_base::vocabulary::vocabulary;
+use serde::Serialize;
+
+vocabulary!(
+    /// What sort of thing was left.
+    Sort {
+        /// A part of the task that is not done.
+        Partial = "partial",
+        /// Work that was put off.
+        Deferred = "deferred",
+        /// What the next ones have to know.
+        Caveat = "caveat",
+    }
+);
+
+/// One thing that a task left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Debt {
+    pub task: TaskId,
+    pub sort: Sort,
+    pub text: String,
+    /// Who said it.
+    pub by: String,
+}
+
+/// What the completed tasks of a session left, in the order of their completions.
+pub fn debt(state: &State) -> Vec<Debt> {
+    let tasks = state.tasks.values();
+    let done = tasks.filter(|task| task.status == Status::Completed);
+    let mut done: Vec<_> = done
+        .filter_map(|task| Some((&task.id, task.completion.as_ref()?)))
+        .collect();
+    done.sort_by_key(|(_, completion)| completion.seq);
+    let left = done.into_iter().flat_map(|(task, completion)| {
+        let said = &completion.value;
+        let partial = said.partial.iter().map(|text| (Sort::Partial, text));
+        let deferred = said.deferred.iter().map(|text| (Sort::Deferred, text));
+        let caveats = said.caveats.iter().map(|text| (Sort::Caveat, text));
+        let all = partial.chain(deferred).chain(caveats);
+        all.map(|(sort, text)| Debt {
+            task: task.clone(),
+            sort,
+            text: text.clone(),
+            by: completion.signed.by.name.clone(),
+        })
+    });
+    left.collect()
+}
