@@ -63,7 +63,7 @@ fn tasks_are_written_by_commands_and_every_other_byte_stays() {
             "not inside the repository; expected a path from its top",
         ),
         ("task add Two --id ODD", 2, "taken on line 2"),
-        ("task edit od --title x", 4, "task edit odd"),
+        ("task edit od --title x", 4, "task show odd"),
         ("task move odd --before od", 4, "no task `od`"),
         ("task move odd", 2, "--before ID"),
         ("task edit odd", 2, "expected the fields"),
