@@ -225,7 +225,7 @@ mod tests {
         let text = format!("{LOGIN}{BOARD}{tasks}");
         assert!(read(&text).is_err(), "the ranges meet");
         let (text, done) = moved(&text, "BOARD", None).expect("moved");
-        let line = "{\"domain\":\"board\", \"from\":101, \"to\":200, \"owner\":\"Bo\", \"was\":[[1,100]]}\n";
+        let line = "{\"domain\":\"board\", \"from\":101, \"to\":200, \"owner\":\"Bo\",\"was\":[[1,100]]}\n";
         assert_eq!(text, format!("{LOGIN}{line}{tasks}"));
         assert_eq!(done.kept.len(), 1);
         assert!(done.renamed.is_empty());
