@@ -65,7 +65,7 @@ fn each_suggestion_leads_on_to_the_next_stage() {
     let put = ["-s", "second", "put", "spec.md"];
     s.call(LOOPX).args(&put).stdin(READY).run().ok();
     let mut seen = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..2 {
         let status = s.loopx(&["-s", "second", "--json", "status"]).json();
         let next = status["next_action"]
             .as_str()
@@ -74,7 +74,7 @@ fn each_suggestion_leads_on_to_the_next_stage() {
         typed(&s, &next).ok();
         seen.push(next);
     }
-    let wanted = ["approve --to plan", "plan", "edit plan.md"];
+    let wanted = ["approve --enter", "edit plan.md"];
     assert_eq!(
         seen,
         wanted.map(|what| format!("git loopx -s second {what}"))
