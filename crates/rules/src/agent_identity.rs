@@ -49,7 +49,7 @@ pub fn require_person(policy: &Policy, agent: Option<&str>, what: &str) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::{host, require_person};
+    use super::{VARIABLES, host, require_person};
     use crate::policy::Policy;
 
     #[test]
@@ -62,6 +62,15 @@ mod tests {
         ] {
             let variable = |asked: &str| (asked == name).then(|| value.to_owned());
             assert_eq!(host(variable).as_deref(), known, "{name}");
+        }
+    }
+
+    /// An agent of a host without a variable would pass for a person.
+    #[test]
+    fn every_host_is_known_by_a_variable() {
+        for wired in loopx_hosts::Host::ALL {
+            let is_known = VARIABLES.iter().any(|(_, host)| *host == wired.name());
+            assert!(is_known, "{}", wired.name());
         }
     }
 

@@ -203,6 +203,15 @@ mod tests {
     }
 
     #[test]
+    fn the_file_of_every_host_is_guarded() {
+        let rules = rules("");
+        for host in loopx_hosts::Host::ALL {
+            let file = host.spec().file;
+            assert!(rules.guards(file), "{file}");
+        }
+    }
+
+    #[test]
     fn what_decides_who_judges_is_guarded_in_any_case() {
         let rules = rules("");
         for path in [
