@@ -65,7 +65,8 @@ pub(super) fn sentence(error: &clap::Error, command: &str, below: &[String]) -> 
     .into_iter()
     .map(found)
     .find(|meant| !meant.is_empty());
-    match meant {
+    // The parser has the best of them last.
+    match meant.as_deref().and_then(|meant| meant.rsplit(", ").next()) {
         Some(meant) => format!("{said}; the nearest is {meant}"),
         None => said,
     }
