@@ -57,7 +57,7 @@ impl Context {
             return if here.as_ref() == Some(branch) {
                 Ok((id, false))
             } else {
-                Err(self.elsewhere(&id, branch, here.as_deref())?)
+                Err(self.elsewhere(snapshot, &id, branch)?)
             };
         }
         Ok((id, true))
@@ -193,37 +193,57 @@ impl Context {
         }
     }
 
-    /// Says what ended on this branch, where something did.
     fn none_is_active(&self, snapshot: &Snapshot<'_>) -> Result<String> {
-        let last = self.last_ended(snapshot)?;
-        let ended = last.as_ref().and_then(|last| {
-            let id = &last.state.id;
-            Some(match last.state.ending.as_ref()? {
-                Ending::Archived { target, .. } => {
-                    format!("; {id}, the last on this branch, was archived on {target}")
-                }
-                Ending::Abandoned { .. } => {
-                    format!("; {id}, the last on this branch, was abandoned")
-                }
-            })
+        let ended = self
+            .ended_here(snapshot)?
+            .map_or_else(String::new, |(_, said)| said);
+        Ok(format!("no session is active{ended}"))
+    }
+
+    /// The session that ended last on this branch, and how it ended, in words.
+    fn ended_here(&self, snapshot: &Snapshot<'_>) -> Result<Option<(SessionId, String)>> {
+        let Some(branch) = self.head()?.branch else {
+            return Ok(None);
+        };
+        let archived = snapshot.last_ended_on(&branch)?.map(|session| {
+            let state = session.state;
+            (state.touched.at, state.id, state.ending)
         });
-        Ok(format!("no session is active{}", ended.unwrap_or_default()))
+        // What was abandoned still lies among those that go on.
+        let others = snapshot.summaries(false)?.into_iter();
+        let abandoned = others.filter_map(|(id, summary)| {
+            let summary = summary.ok()?;
+            let is_here = summary.branch.as_ref() == Some(&branch) && summary.ending.is_some();
+            is_here.then_some((summary.touched, id, summary.ending))
+        });
+        let last = abandoned.chain(archived).max_by(|a, b| a.0.cmp(&b.0));
+        Ok(last.and_then(|(_, id, ending)| {
+            let how = match ending? {
+                Ending::Archived { target, .. } => format!("was archived on {target}"),
+                Ending::Abandoned { .. } => "was abandoned".to_owned(),
+            };
+            let said = format!("; {id}, the last on this branch, {how}");
+            Some((id, said))
+        }))
     }
 
     /// The refusal to change a session from a branch that it is not bound to.
-    fn elsewhere(&self, id: &SessionId, branch: &str, here: Option<&str>) -> Result<Failure> {
-        let here = match here {
+    fn elsewhere(&self, snapshot: &Snapshot<'_>, id: &SessionId, branch: &str) -> Result<Failure> {
+        let here = match self.head()?.branch {
             Some(here) => format!("the branch {here} is bound to no session"),
             None => "HEAD is detached".to_owned(),
         };
-        let there = self.to_branch(id, branch)?;
+        let (meant, ended) = match self.ended_here(snapshot)? {
+            Some((last, said)) => (format!("which is meant: -s {id} or -s {last}"), said),
+            None => (format!("that it is meant: -s {id}"), String::new()),
+        };
         Ok(Failure::usage(
             Code::SessionElsewhere,
-            format!("{here}, and the only active session, {id}, is bound to {branch}"),
+            format!("{here}, and the only active session, {id}, is bound to {branch}{ended}"),
         )
         .help(hint![
-            there,
-            format!("  (or say that it is meant: -s {id})")
+            self.to_branch(id, branch)?,
+            format!("  (or say {meant})")
         ]))
     }
 

@@ -141,6 +141,19 @@ fn u9_what_changes_a_session_is_not_done_from_a_branch_that_is_not_its_own() {
 }
 
 #[test]
+fn u9_a_branch_whose_session_ended_is_named_with_how_it_ended() {
+    let s = with(&[]);
+    s.git(&["switch", "-q", "-c", "second", "main"]).ok();
+    s.loopx(&["start", "second"]).ok();
+    s.loopx(&["abandon", "--reason", "no use"]).ok();
+    s.loopx(&["undo"])
+        .fails_with(2)
+        .says("is bound to demo; second, the last on this branch, was abandoned")
+        .says("hint: git switch demo  (or say which is meant: -s demo or -s second)");
+    s.loopx(&["-s", "second", "undo", "--reason", "use"]).ok();
+}
+
+#[test]
 fn u9_a_session_without_a_branch_is_taken_where_no_other_is_meant_and_named() {
     let s = Sandbox::new();
     s.commit_file("a", "a", "first").ok();
