@@ -271,7 +271,7 @@ fn replace(
     match (saved, before) {
         (Ok(done), _) => Ok(Put { done, kept }),
         // What was put is what is there.
-        (Err(failure), _) if failure.code == nothing_to_save().code => Err(Failure::nothing(
+        (Err(failure), Some(_)) if failure.code == nothing_to_save().code => Err(Failure::nothing(
             Code::NothingToSave,
             format!("{artifact} has this content already"),
         )

@@ -2,7 +2,7 @@
 
 use crate::cli::Exit;
 use crate::flow::{Context, task_list};
-use crate::ui::{Ui, line, style};
+use crate::ui::{Ui, clean, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_spec::{Severity, has_errors};
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             finding.id,
             line(&finding.message)
         ));
+        ui.out(format!("    {}", clean(&ui.command(&finding.fix))));
     }
     let errors = checked
         .findings
