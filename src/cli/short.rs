@@ -1,8 +1,8 @@
 //! The short way to read a command line: against the description of the one command that it names.
 //!
 //! The description of all commands costs more than most of them do: 1 MB on the heap, and half of the time of a start.
-//! What is read here reads the same by the whole parser; everything else, and each mistake, is left to the whole
-//! parser, which alone knows help, suggestions and aliases of a person.
+//! The whole parser reads each such line the same. Every other line, and each mistake, is left to it: it alone knows
+//! help, suggestions and the aliases of a person.
 
 use super::{Cli, Command, Global};
 use clap::{Args, FromArgMatches, Subcommand};

@@ -25,7 +25,7 @@ pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
     ))
 }
 
-/// What a change may be called that begins here.
+/// A title for the hint that begins a session: no session here has it.
 pub(crate) fn title(ctx: &Context) -> Result<String> {
     let store = ctx.store()?;
     if store.tip()?.is_none() {

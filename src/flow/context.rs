@@ -40,7 +40,7 @@ pub struct Context {
     list: RefCell<Texts>,
     /// Where HEAD and the branches stood when a command that only reads looked at them first.
     seen: OnceCell<Seen>,
-    /// Whoever reads, as git named them when this command asked first, or why it did not.
+    /// The identity of whoever runs the command, as git gave it when the command asked first; else why git gave none.
     reader: OnceCell<Result<Identity>>,
 }
 

@@ -260,7 +260,7 @@ pub(super) fn rewrite<T>(
     rewrite_in(ctx, reason, Stood::List, |_, text, file| change(text, file))
 }
 
-/// The same of a list that may be none, as a merge of two clones leaves it: afterwards it has fewer faults.
+/// Rewrites a list that cannot be read whole, as a merge of two clones may leave it: afterwards it has fewer faults.
 pub(super) fn mend<T>(
     ctx: &Context,
     reason: Option<String>,
@@ -271,7 +271,7 @@ pub(super) fn mend<T>(
     })
 }
 
-/// What a list has to be before it is changed.
+/// The condition of a list before it is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stood {
     List,

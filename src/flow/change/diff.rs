@@ -161,7 +161,7 @@ impl<'a> ConflictsByPlace<'a> {
         Self { all, places }
     }
 
-    /// Those about any of these places, each once and in their order.
+    /// The conflicts about any of these places, each once and in their order.
     fn at(&self, places: &[Option<String>]) -> Vec<Conflict> {
         let about = places.iter().flat_map(|place| self.places.get(place));
         let about: BTreeSet<usize> = about.flatten().copied().collect();

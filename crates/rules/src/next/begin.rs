@@ -71,7 +71,7 @@ pub enum Ground {
     ProtectedUnborn,
 }
 
-/// What a change may be called, where somebody is shown how to begin one.
+/// Titles for the hint that begins a session.
 const TITLES: [&str; 3] = [
     "Fix the timeout",
     "Log failed logins",

@@ -1,5 +1,5 @@
-//! What completed tasks left undone, as whoever completed them said it: work that was put off, parts that are not done,
-//! and caveats. A function of the state of a session; it knows nothing of issues.
+//! Debt: the things that completed tasks left undone, as whoever completed them said it. It is work that was put off,
+//! parts that are not done, and caveats. A function of the state of a session; it knows nothing of issues.
 
 use super::node::TaskId;
 use super::status::Status;
@@ -8,7 +8,7 @@ use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
 
 vocabulary!(
-    /// What sort of thing was left.
+    /// The sort of a debt.
     Sort {
         /// A part of the task that is not done.
         Partial = "partial",

@@ -87,7 +87,7 @@ pub fn set(text: &str, node: &Node, changes: &[Change]) -> Result<String, String
     set_line(text, node.line, changes)
 }
 
-/// The same of any line, numbered from 1.
+/// The text with other values in the fields of one line, numbered from 1.
 pub fn set_line(text: &str, line: usize, changes: &[Change]) -> Result<String, String> {
     let mut rows = rows(text);
     let Some(row) = line.checked_sub(1).and_then(|at| rows.get_mut(at)) else {
