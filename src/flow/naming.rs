@@ -98,7 +98,7 @@ impl Context {
         around.active = self.active(snapshot)?;
         match around.active.as_slice() {
             [] => {
-                let ended = self.last_ended(snapshot)?;
+                let ended = self.last_archived(snapshot)?;
                 around.ended = ended.map(|session| session.state.id);
             }
             [only] => {
@@ -185,10 +185,10 @@ impl Context {
         )
     }
 
-    /// The session that ended last on this branch.
-    pub(super) fn last_ended(&self, snapshot: &Snapshot<'_>) -> Result<Option<Session>> {
+    /// The session of this branch that was archived last.
+    pub(super) fn last_archived(&self, snapshot: &Snapshot<'_>) -> Result<Option<Session>> {
         match self.head()?.branch {
-            Some(branch) => snapshot.last_ended_on(&branch),
+            Some(branch) => snapshot.last_archived_on(&branch),
             None => Ok(None),
         }
     }
@@ -205,7 +205,7 @@ impl Context {
         let Some(branch) = self.head()?.branch else {
             return Ok(None);
         };
-        let archived = snapshot.last_ended_on(&branch)?.map(|session| {
+        let archived = snapshot.last_archived_on(&branch)?.map(|session| {
             let state = session.state;
             (state.touched.at, state.id, state.ending)
         });

@@ -25,7 +25,7 @@ pub(super) fn ended_here(ctx: &Context) -> Result<Option<SessionId>> {
         return Ok(None);
     }
     let store = ctx.store()?;
-    let last = ctx.last_ended(&store.snapshot()?)?;
+    let last = ctx.last_archived(&store.snapshot()?)?;
     let last = last.filter(|last| matches!(last.state.ending, Some(Ending::Archived { .. })));
     Ok(last.map(|last| last.state.id))
 }

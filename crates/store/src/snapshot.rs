@@ -203,9 +203,9 @@ impl<'r> Snapshot<'r> {
         Ok(found)
     }
 
-    /// The session that ended last of those that were bound to a branch, of the newest month that has one. What is
-    /// damaged there is not asked, and nothing where very many ended.
-    pub fn last_ended_on(&self, branch: &str) -> Result<Option<Session>> {
+    /// The session that was archived last of those that were bound to a branch, of the newest month that has one. A
+    /// damaged session there is not asked, and there is none where very many were archived.
+    pub fn last_archived_on(&self, branch: &str) -> Result<Option<Session>> {
         for month in self.months()?.into_iter().rev().take(RECENT) {
             let folders = self.entries_below(&format!("{}/{month}", layout::ARCHIVE))?;
             if folders.len() > FEW {

@@ -72,7 +72,7 @@ fn of(ctx: &Context, name: Option<&str>) -> Result<Context> {
     let id = match name {
         Some(name) => Some(naming::find(&snapshot, name)?),
         None if ctx.is_in_session()? => None,
-        None => ctx.last_ended(&snapshot)?.map(|last| last.state.id),
+        None => ctx.last_archived(&snapshot)?.map(|last| last.state.id),
     };
     let wanted = match id {
         Some(id) => id,
