@@ -1,7 +1,7 @@
 //! Random sessions that are walked by typing what `next` says, with somebody who writes the files, and with mishaps
 //! in between: failing runs, stale evidence, other branches, untracked files, reviews that ask for changes, undo. A
 //! walk always arrives at the archive; nothing that it types is refused, and it never goes round in a circle. It walks
-//! the whole way, and the short ones of `lite` and `quick`.
+//! the whole way, as `standard` and `deep` ask for it, and the short ones of `lite` and `quick`.
 
 use crate::support::Output;
 use crate::support::drive::{Drive, ID, SLICES};
@@ -12,10 +12,13 @@ use std::path::Path;
 /// How much ceremony a walk has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Road {
+    Deep,
     Standard,
     Lite,
     Quick,
 }
+
+const ROADS: [Road; 4] = [Road::Standard, Road::Deep, Road::Lite, Road::Quick];
 
 /// The plan of a lite session, its delta, and its one task; the plan has what a session that is lifted asks for, too.
 const LITE: [(&str, &str); 3] = [
@@ -169,9 +172,14 @@ impl Road {
     /// The document that says what is done.
     fn document(self) -> &'static str {
         match self {
-            Road::Standard | Road::Lite => "plan.md",
+            Road::Deep | Road::Standard | Road::Lite => "plan.md",
             Road::Quick => "brief.md",
         }
+    }
+
+    /// Whether the road passes through every stage.
+    fn is_whole(self) -> bool {
+        matches!(self, Road::Standard | Road::Deep)
     }
 }
 
@@ -189,6 +197,9 @@ impl Walk {
         match road {
             Road::Standard => {
                 d.does(&["start", "Demo"]);
+            }
+            Road::Deep => {
+                d.does(&["start", "--profile", "deep", "Demo"]);
             }
             Road::Lite => {
                 d.loopx(&["start", "--profile", "lite", "Demo"]).ok();
@@ -289,7 +300,7 @@ impl Walk {
             }
             Mishap::Remove => {
                 let file = match self.road {
-                    Road::Standard => "design.md",
+                    Road::Deep | Road::Standard => "change/design.md",
                     Road::Lite => "tasks.jsonl",
                     Road::Quick => "brief.md",
                 };
@@ -304,7 +315,7 @@ impl Walk {
                 .write(self.file("spec.md"), "---\ncurrent_round: 3x\n---\n"),
             Mishap::Switch => drop(self.d.git(&["switch", "--quiet", "main"])),
             Mishap::Undo => loopx(&["undo"]),
-            Mishap::Delegate if self.road != Road::Standard => {}
+            Mishap::Delegate if !self.road.is_whole() => {}
             Mishap::Delegate => loopx(&["build", "--delegate", "worker-a=active"]),
             Mishap::SendBack => {
                 let target = ["build", "plan", "clarify"][self.dice.roll(3)];
@@ -487,7 +498,7 @@ fn whoever_types_what_is_next_arrives() {
     let is_one = first.is_some();
     let (first, walks) = first.map_or((1, if many { 200 } else { 2 }), |seed| (seed, 1));
     let road = std::env::var("LOOPX_ROAD").unwrap_or_default();
-    for road in [Road::Standard, Road::Lite, Road::Quick]
+    for road in ROADS
         .into_iter()
         .filter(|one| road.is_empty() || format!("{one:?}") == road)
     {
