@@ -94,7 +94,14 @@ pub(crate) fn change(
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;
         let profiles = &facts.policy.profiles;
-        let profile = profiles.get(name)?;
+        let profile = profiles
+            .get(name)
+            .map_err(|failure| match profiles.nearest(name) {
+                Some(near) if failure.code == Code::ProfileUnknown => {
+                    failure.help(command!("profile {near}"))
+                }
+                _ => failure,
+            })?;
         require_change(facts, name, &profile)?;
         // A profile that policy does not know any more asked for nothing that anybody could compare.
         let before = profiles

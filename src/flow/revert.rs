@@ -2,7 +2,6 @@
 
 use super::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
 use loopx_base::id::Oid;
 use loopx_base::trailers;
 use loopx_rules::revert::Revert;
@@ -35,7 +34,7 @@ pub(super) fn of(ctx: &Context, revision: &str, base: Option<&Oid>) -> Result<Re
                 commit.short()
             ),
         )
-        .help(command!("start \"Fix the timeout\"")));
+        .help(super::begin::way(ctx)?));
     };
     let old = repo.commit_info(&before)?.tree;
     let now = repo.commit_info(base)?.tree;

@@ -327,7 +327,15 @@ fn profile_of(
         Some(name) => name,
         None => policy.default_profile()?,
     };
-    let profile = policy.profiles.get(&name)?;
+    let profile = policy.profiles.get(&name).or_else(|failure| {
+        let near = policy.profiles.nearest(&name);
+        let near = near.filter(|_| failure.code == Code::ProfileUnknown);
+        let title = title_of(ctx, request)?;
+        Err(match near {
+            Some(near) => failure.help(command!("start --profile {near} {title}")),
+            None => failure,
+        })
+    })?;
     if request.revert.is_some() && !profile.asks(Artifact::Spec) {
         return Err(Failure::usage(
             Code::ProfileForbidden,
@@ -339,8 +347,7 @@ fn profile_of(
         None => Ok((name, profile)),
         Some(why) => {
             let heavier = policy.default_profile()?;
-            let what = request.name.as_deref().unwrap_or("Fix the timeout");
-            let what = loopx_base::shell_word(what);
+            let what = title_of(ctx, request)?;
             Err(Failure::refused(
                 Code::ProfileForbidden,
                 format!("policy does not take the profile {name}: {why}"),
@@ -351,6 +358,15 @@ fn profile_of(
             )))
         }
     }
+}
+
+/// The title that was asked for, else a free one, as a word of a command.
+fn title_of(ctx: &Context, request: &StartRequest) -> Result<String> {
+    let title = match &request.name {
+        Some(name) => name.clone(),
+        None => beginning::title(ctx)?,
+    };
+    Ok(shell_word(&title))
 }
 
 /// What a session begins with.

@@ -245,21 +245,27 @@ impl Profiles {
 
     /// The refusal of a name that no profile has.
     pub fn unknown(&self, name: &ProfileName) -> Failure {
-        let mut known: Vec<String> = BUILT_IN.keys().map(ToString::to_string).collect();
-        known.extend(self.written.keys().map(ToString::to_string));
-        known.dedup();
-        let near = loopx_base::nearest(name.as_str(), known.iter().map(String::as_str));
-        let failure = Failure::usage(
+        let known: Vec<&str> = self.known().collect();
+        Failure::usage(
             Code::ProfileUnknown,
             format!(
                 "no profile is named `{name}`; there are {}",
                 known.join(", ")
             ),
-        );
-        match near {
-            Some(near) => failure.help(command!("start --profile {near} \"Fix the timeout\"")),
-            None => failure.help(command!("profile")),
-        }
+        )
+        .help(command!("profile"))
+    }
+
+    /// The profile whose name is nearest to a mistyped one.
+    pub fn nearest(&self, name: &ProfileName) -> Option<String> {
+        loopx_base::nearest(name.as_str(), self.known()).map(str::to_owned)
+    }
+
+    /// The names of all profiles, also of those that cannot be resolved.
+    fn known(&self) -> impl Iterator<Item = &str> {
+        let written = self.written.keys();
+        let added = written.filter(|name| !BUILT_IN.contains_key(*name));
+        BUILT_IN.keys().chain(added).map(ProfileName::as_str)
     }
 }
 

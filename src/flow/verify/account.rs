@@ -4,6 +4,7 @@
 use super::facts::Facts;
 use super::landing::{Merger, approving};
 use super::{Sessions, Span};
+use crate::flow::begin;
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -142,7 +143,9 @@ fn candidate(state: &State) -> Candidate {
 }
 
 /// What the account does not cover, one finding for each reason.
-pub(super) fn findings(repo: &Repo, judged: &Judged) -> Result<Vec<Finding>> {
+pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
+    let repo = &ctx.repo;
+    let title = begin::title(ctx)?;
     let mut found: Vec<Finding> = Vec::new();
     // The newest commit stands for a reason.
     for entry in judged.account.entries.iter().rev() {
@@ -167,7 +170,7 @@ pub(super) fn findings(repo: &Repo, judged: &Judged) -> Result<Vec<Finding>> {
             commit: entry.commit.clone(),
             subject: info.subject().to_owned(),
             message: said(&judged.target, why, code),
-            help: help(&judged.target, why),
+            help: help(&judged.target, why, &title),
             paths,
         });
     }
@@ -233,7 +236,8 @@ fn said(target: &str, why: &Why, code: Code) -> String {
     }
 }
 
-fn help(target: &str, why: &Why) -> Hint {
+/// What leads on; `title` is what a session may be called that is begun for it.
+fn help(target: &str, why: &Why, title: &str) -> Hint {
     let again = |session: &SessionId| {
         hint![
             command!("undo").session(session),
@@ -242,12 +246,11 @@ fn help(target: &str, why: &Why) -> Hint {
         ]
     };
     match why {
-        Why::Nobody => command!("start \"Fix the timeout\""),
         Why::NotDone { session, .. } | Why::NoVerdict(session) => {
             command!("status").session(session)
         }
-        Why::Changed { .. } | Why::Landed(_) | Why::NoArchive(_) => {
-            command!("start \"Follow up\"")
+        Why::Nobody | Why::Changed { .. } | Why::Landed(_) | Why::NoArchive(_) => {
+            command!("start \"{title}\"")
         }
         Why::Conflict(session) => hint![
             format!("git merge {target}  (on the session's branch), then: "),

@@ -112,7 +112,7 @@ pub(crate) fn judge(
     };
     report.findings.extend(issues::unknown(sessions, &infos)?);
     if let Some(landing) = &landing {
-        let missing = account::findings(repo, landing)?;
+        let missing = account::findings(ctx, landing)?;
         report.result = infos
             .first()
             .and_then(|newest| Landing::account(newest, &landed, &missing));
