@@ -149,12 +149,14 @@ pub(crate) fn fold(pieces: &[Piece], columns: usize) -> Vec<String> {
     lines
 }
 
-/// The units of all pieces; what no space parts from its neighbour, as a bracket or a backtick, stays with it.
+/// The units of all pieces; what no space parts from its neighbour, as a bracket or a backtick, stays with it, and
+/// `or:` stays with what it offers.
 fn glued(pieces: &[Piece]) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for unit in pieces.iter().flat_map(units) {
-        match all.last_mut().filter(|last| !last.ends_with(' ')) {
-            Some(last) if !unit.starts_with(' ') => last.push_str(unit),
+        match all.last_mut() {
+            Some(last) if last.trim() == "or:" => last.push_str(unit),
+            Some(last) if !last.ends_with(' ') && !unit.starts_with(' ') => last.push_str(unit),
             _ => all.push(unit.to_owned()),
         }
     }
@@ -244,6 +246,15 @@ mod tests {
         assert_eq!(
             fold(&quoted, 24),
             ["(or LOOPX=0);", "`git loopx verify` will", "tell"]
+        );
+        let either = [
+            Piece::typed("git loopx task done"),
+            Piece::told("  or: "),
+            Piece::typed("git loopx take"),
+        ];
+        assert_eq!(
+            fold(&either, 26),
+            ["git loopx task done", "or: git loopx take"]
         );
     }
 
