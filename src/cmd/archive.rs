@@ -3,6 +3,7 @@
 use super::SignArgs;
 use crate::cli::Exit;
 use crate::flow::Context;
+use crate::flow::adr::promote::is_drafted;
 use crate::flow::archive;
 use crate::flow::archive::{Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
 use crate::flow::issue::follow_ups::follow_ups;
@@ -174,6 +175,13 @@ pub(super) fn propose(
         ui.status(format!("  {}  ({})", clean(&command), clean(&one.why)));
     }
     document["follow_ups"] = json!(proposed);
+    if is_drafted(ctx, id).unwrap_or_default() {
+        let promote = ui.command(&command!("adr promote {id}"));
+        ui.status(format!(
+            "a decision record is drafted; to give it a number: {}",
+            clean(&promote)
+        ));
+    }
     super::rule::propose::after_archive(id, ctx, document, ui);
 }
 

@@ -77,7 +77,9 @@ pub(crate) fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result
         Some(name) => Artifact::parse(name)?,
         None => {
             let (artifact, wanted) = preview::first_to_write(ctx)?;
-            ui.status(format!("opening {artifact}: {}", clean(&wanted)));
+            let named = format!("{artifact}: ");
+            let wanted = wanted.strip_prefix(&named).unwrap_or(&wanted);
+            ui.status(format!("opening {artifact}: {}", clean(wanted)));
             artifact
         }
     };

@@ -4,11 +4,12 @@ use super::{SignArgs, report};
 use crate::cli::Exit;
 use crate::flow::finish as flow;
 use crate::flow::finish::{FinishRequest, Finished, Preview};
-use crate::flow::{Context, profile, reopen as reopen_flow};
+use crate::flow::{Context, next, profile, reopen as reopen_flow};
 use crate::ui::{Ui, clean, style};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_rules::next::Advised;
 use loopx_rules::profile::ProfileName;
 use loopx_rules::stage::{Stage, Transition};
 use serde_json::json;
@@ -145,9 +146,10 @@ fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
         ui.paint(style::NAME, done.id.as_str()),
         said.join(", ")
     ));
-    let next = archived.and_then(|one| flow::publishes(ctx, &one.target, commit));
-    if let Some(next) = &next {
-        ui.hint(next);
+    // What is archived stands, whether or not anybody can say what is next.
+    let after = archived.and_then(|one| next::of_session(ctx, &one.id).ok());
+    if let Some(after) = &after {
+        ui.next(after);
     }
     if let Some(failure) = &done.stopped {
         ui.warn(format!("it waits: {}", clean(&failure.message)));
@@ -164,7 +166,7 @@ fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
             "target": archived.map(|one| &one.target),
             "commit": commit,
             "waits_for": done.stopped.as_ref().map(|failure| &failure.message),
-            "next_action": next,
+            "next_action": after.as_ref().and_then(Advised::command),
     });
     if let Some(one) = archived {
         super::archive::propose(&one.id, &[], (ctx, ui), &mut document);

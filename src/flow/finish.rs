@@ -403,18 +403,3 @@ fn as_waiting(failure: Failure) -> Failure {
         None => found,
     }
 }
-
-/// The command that publishes what was archived, where there is a remote to publish it to.
-pub(crate) fn publishes(ctx: &Context, branch: &str, commit: Option<&Oid>) -> Option<Hint> {
-    commit?;
-    let remote = ctx.repo.config(&format!("branch.{branch}.remote"));
-    let origin = || {
-        ctx.repo
-            .config("remote.origin.url")
-            .map(|_| "origin".to_owned())
-    };
-    let remote = remote.or_else(origin)?;
-    let branch = loopx_base::shell_word(branch);
-    let remote = loopx_base::shell_word(&remote);
-    Some(Hint::git(format!("push {remote} {branch}")))
-}

@@ -269,7 +269,7 @@ impl Context {
     }
 }
 
-fn load(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
+pub(super) fn load(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<Session> {
     snapshot.find(id)?.ok_or_else(|| unknown(snapshot, id))
 }
 

@@ -1,6 +1,7 @@
 //! The next step of a session, asked by this person in this worktree: the facts of [`loopx_rules::next`].
 
 use super::context::Context;
+use super::landed::landed;
 use super::skills::Skills;
 use super::task::outputs;
 use super::transaction::{Facts, Needs, gather_with};
@@ -16,9 +17,9 @@ use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
-use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Worktree};
+use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Unlanded, Worktree};
 use loopx_rules::session::{Ending, State};
-use loopx_rules::stage::Stage;
+use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::task::node::{Node, TaskId};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::Status;
@@ -54,6 +55,13 @@ pub(crate) fn of(ctx: &Context) -> Result<Asked> {
         id: session.state.id,
         advised: look.advised,
     })
+}
+
+/// What is next in one session.
+pub(crate) fn of_session(ctx: &Context, id: &SessionId) -> Result<Advised> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let session = super::naming::load(&snapshot, id)?;
+    Ok(asked(ctx, &snapshot, &session)?.advised)
 }
 
 /// Whether whoever asks is in a session; refused where none is meant.
@@ -135,6 +143,8 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         world: Some(&facts.world),
         moved: moved(ctx, snapshot, session, &facts)?,
         unpushed: unpushed(ctx, state)?,
+        unfetched: unfetched(ctx, state)?,
+        unlanded: unlanded(ctx, &facts, worktree.as_ref())?,
         missing: missing_outputs(ctx, &facts)?,
         unfit: unfit(ctx, &facts),
     };
@@ -491,10 +501,31 @@ pub(super) fn distance(ctx: &Context) -> Result<Option<Distance>> {
 /// Commits that are counted; of more than that it is enough to know that they are many.
 const MANY: usize = 1000;
 
-/// The remote and the branch that an archive went to, where the remote has not got the newest of it.
-fn unpushed(ctx: &Context, state: &State) -> Result<Option<(String, String)>> {
-    let Some(Ending::Archived { target, .. }) = &state.ending else {
+/// The remote that the code under review is fetched from, where no object of this clone is its tree.
+fn unfetched(ctx: &Context, state: &State) -> Result<Option<String>> {
+    if !state.is_active() || state.stage != Stage::Review {
         return Ok(None);
+    }
+    let Some(branch) = &state.branch else {
+        return Ok(None);
+    };
+    let approved = state.approvals.get(&Transition::BuildToReview.key());
+    match approved.and_then(|approval| approval.code.as_ref()) {
+        Some(tree) if !ctx.repo.contains(tree)? => ctx.repo.default_remote(Some(branch)),
+        _ => Ok(None),
+    }
+}
+
+/// The remote and the branch that an archive went to, or that is under review, where the remote has not got the newest
+/// of it.
+fn unpushed(ctx: &Context, state: &State) -> Result<Option<(String, String)>> {
+    let target = match &state.ending {
+        Some(Ending::Archived { target, .. }) => target,
+        None if state.stage == Stage::Review => match &state.branch {
+            Some(branch) => branch,
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
     };
     let Some(remote) = ctx.repo.default_remote(Some(target))? else {
         return Ok(None);
@@ -507,6 +538,46 @@ fn unpushed(ctx: &Context, state: &State) -> Result<Option<(String, String)>> {
         None => true,
     };
     Ok(is_behind.then(|| (remote, target.clone())))
+}
+
+/// The target that lacks what was archived, where it is a branch of this clone alone.
+fn unlanded(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    worktree: Option<&Worktree>,
+) -> Result<Option<Unlanded>> {
+    let state = &facts.state;
+    let (Some(worktree), Some(Ending::Archived { target: branch, .. })) = (worktree, &state.ending)
+    else {
+        return Ok(None);
+    };
+    let is_dirty = facts.code.as_ref().is_some_and(|code| code.is_dirty);
+    if is_dirty || worktree.sequence.is_some() || ctx.repo.default_remote(Some(branch))?.is_some() {
+        return Ok(None);
+    }
+    let landed = landed(ctx, state, &facts.policy)?.filter(|landed| landed.commit.is_none());
+    let Some(target) = landed.map(|landed| landed.target) else {
+        return Ok(None);
+    };
+    let name = format!("refs/heads/{target}");
+    if ctx.repo.find_ref(&name)?.is_none() {
+        return Ok(None);
+    }
+    let way = if worktree.branch.as_ref() == Some(&target) {
+        None
+    } else {
+        let word = loopx_base::shell_word(&target);
+        match ctx.repo.checked_out_in(&name)?.filter(|dir| dir.is_dir()) {
+            // The merge belongs where the target is checked out.
+            Some(_) => return Ok(None),
+            None => Some(Hint::git(format!("switch {word}"))),
+        }
+    };
+    Ok(Some(Unlanded {
+        target,
+        branch: branch.clone(),
+        way,
+    }))
 }
 
 /// Nothing differs from where the session began.

@@ -10,8 +10,9 @@ use super::stages::{code_tree, require};
 use super::transaction::{Act, Done, Facts, Needs, act};
 use super::upstream;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
+use loopx_base::shell_word;
 use loopx_git::{CommitInfo, Remerge, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
@@ -404,9 +405,7 @@ fn require_consistent(request: &VerdictRequest, reason: Option<&str>) -> Result<
                 finding.severity, finding.text
             ),
         )
-        .help(command!(
-            "review --verdict request-changes --target build --reason WHY"
-        )));
+        .help(sent_back(request, Target::Build)));
     }
     let goes_back = |target: Option<Target>| matches!(target, Some(Target::Plan | Target::Clarify));
     let needs_reason = goes_back(request.target)
@@ -419,11 +418,25 @@ fn require_consistent(request: &VerdictRequest, reason: Option<&str>) -> Result<
             Code::RollbackRationaleRequired,
             "going back behind build needs a reason",
         )
-        .help(command!(
-            "review --verdict request-changes --target plan --reason WHY"
-        )));
+        .help(sent_back(request, Target::Plan)));
     }
     Ok(())
+}
+
+/// The command that sends the work back with all that was said, to `target` where nobody named a stage.
+fn sent_back(request: &VerdictRequest, target: Target) -> Hint {
+    let mut words = String::new();
+    if request.architecture != Smell::Pass {
+        words.push_str(&format!(" --architecture {}", request.architecture));
+    }
+    if let Some(target) = request.architecture_target {
+        words.push_str(&format!(" --architecture-target {target}"));
+    }
+    for finding in &request.findings {
+        words.push_str(&format!(" --finding {}", shell_word(&finding.to_string())));
+    }
+    let target = request.target.unwrap_or(target);
+    command!("review --verdict request-changes --target {target}{words} --reason WHY")
 }
 
 /// What the policy asks of the reviewer, and what an approval rests on.

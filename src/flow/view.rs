@@ -94,6 +94,9 @@ pub(crate) struct Status {
     pub stages: Vec<Stage>,
     #[serde(skip)]
     pub artifacts: BTreeSet<Artifact>,
+    #[serde(skip)]
+    /// Those in which nobody wrote anything.
+    pub blank_artifacts: BTreeSet<Artifact>,
     /// Those that a person may change now.
     #[serde(skip)]
     pub open: BTreeSet<Artifact>,
@@ -268,6 +271,10 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         },
         stages: view.profile().stages.clone(),
         artifacts: state.artifacts.keys().copied().collect(),
+        blank_artifacts: {
+            let all = state.artifacts.keys().copied();
+            all.filter(|one| view.is_blank(*one)).collect()
+        },
         open: Artifact::ALL
             .into_iter()
             .filter(|artifact| state.is_open(*artifact))

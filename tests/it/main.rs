@@ -102,6 +102,7 @@ mod lease;
 mod led;
 mod led_profiles;
 mod led_team;
+mod led_whole;
 mod lite_plan;
 mod long_session;
 mod manual;

@@ -239,9 +239,10 @@ fn deferred(line: &str) -> Option<(BTreeSet<u32>, String)> {
         .then(|| (cited(numbers), reason.trim().to_owned()))
 }
 
-/// Whether a reason has a letter or a digit: dots, dashes and characters of no width say nothing.
+/// Whether a reason has a letter or a digit, and is not the place that a hint leaves for one: dots, dashes and
+/// characters of no width say nothing.
 fn says_something(reason: &str) -> bool {
-    reason.chars().any(char::is_alphanumeric)
+    reason.chars().any(char::is_alphanumeric) && reason != "WHY"
 }
 
 /// A citation of a number that no statement has.

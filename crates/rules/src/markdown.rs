@@ -173,6 +173,14 @@ pub fn said(text: &str) -> String {
     own.collect::<Vec<_>>().join("\n")
 }
 
+/// Whether a text has nothing but front matter, headings and comments.
+pub fn is_blank(text: &str) -> bool {
+    let body = FrontMatter::parse(text).map_or(0, |front| front.body_offset());
+    let written = without_comments(&text[body..]);
+    let mut lines = written.lines().map(str::trim);
+    lines.all(|line| line.is_empty() || line.starts_with('#'))
+}
+
 /// The text of a section without its comments, if anything is left of it.
 pub fn section_text(text: &str, title: &str) -> Option<String> {
     let sections = sections(text);

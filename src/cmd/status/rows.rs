@@ -174,6 +174,8 @@ fn files(status: &Status) -> Vec<Row> {
         let is_stale = status.stale_artifacts.contains(&artifact);
         let mut said = if !lacks.is_empty() {
             lacks.join("; ")
+        } else if status.blank_artifacts.contains(&artifact) {
+            "empty; nothing asks for it".to_owned()
         } else if is_stale {
             "written, and older than what it builds on".to_owned()
         } else {

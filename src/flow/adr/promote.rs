@@ -231,6 +231,15 @@ fn from_file(ctx: &Context, path: &str) -> Result<Candidate> {
     })
 }
 
+/// Whether the archive of a session drafted a record of what its design decided.
+pub(crate) fn is_drafted(ctx: &Context, id: &SessionId) -> Result<bool> {
+    let session = ctx.store()?.snapshot()?.find(id)?;
+    Ok(session.is_some_and(|session| {
+        let artifacts = &session.state.artifacts;
+        artifacts.contains_key(&Artifact::AdrCandidate) && artifacts.contains_key(&Artifact::Design)
+    }))
+}
+
 fn from_session(ctx: &Context, id: Option<&SessionId>, identity: &Identity) -> Result<Candidate> {
     let snapshot = ctx.store()?.snapshot()?;
     let id = match id {

@@ -296,10 +296,7 @@ pub(crate) fn plan_review(
                 finding.severity, finding.text
             ),
         )
-        .help(iterate(
-            lane,
-            &format!("{}: {}", finding.severity, finding.text),
-        )));
+        .help(iterate(lane, &finding.to_string())));
     }
     act(ctx, Needs::Stage, |facts| {
         let state = &facts.state;

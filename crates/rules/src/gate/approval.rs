@@ -192,7 +192,10 @@ pub fn not_ready(transition: Transition, blockers: Vec<Blocker>) -> Failure {
         }
     };
     let count = blockers.len();
-    let help = blockers.first().map(|b| b.help.clone()).unwrap_or_default();
+    // A review of documents that are not written helps nobody.
+    let mut unwritten = blockers.iter().filter(|b| !b.code.is_of_plan_review());
+    let first = unwritten.next().or(blockers.first());
+    let help = first.map(|b| b.help.clone()).unwrap_or_default();
     Failure::refused(
         code,
         format!(

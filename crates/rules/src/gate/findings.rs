@@ -3,9 +3,9 @@
 use super::super::finding::Finding;
 use super::super::op::{AnswerWord, FoundIn, ReviewFinding};
 use super::super::policy::Policy;
-use super::super::session::Stamped;
+use super::super::session::{Stamped, State};
 use super::super::stage::{Stage, Transition};
-use super::{Credentials, View, covered_files};
+use super::{Credentials, View, covered, covered_files};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::OpId;
@@ -84,7 +84,23 @@ pub fn is_changed_since(view: View<'_>, finding: &Stamped<Finding>) -> bool {
     let record = state
         .artifacts
         .get(&super::super::artifact::Artifact::ExecutionRecord);
-    tree.is_none() || tree != finding.value.tree.as_ref() || record != finding.value.record.as_ref()
+    tree.is_none()
+        || tree != finding.value.tree.as_ref()
+        || record != finding.value.record.as_ref()
+        || is_planned_again(state, finding)
+}
+
+/// Whether the plan has other documents since a review found something. Where nobody reviews plans, a finding about one
+/// of them that was reviewed once more is all that is known.
+fn is_planned_again(state: &State, finding: &Stamped<Finding>) -> bool {
+    let mut reviews = state.plan.reviews.iter().rev();
+    if let Some(before) = reviews.find(|review| review.seq < finding.seq) {
+        return before.value.files != covered_files(state, Transition::PlanToBuild);
+    }
+    let file = finding.value.found.file.as_deref();
+    let of_plan = covered(Transition::PlanToBuild);
+    let is_document = file.is_some_and(|file| of_plan.iter().any(|one| one.path() == file));
+    is_document && state.reviews > finding.value.round
 }
 
 /// Every finding of a session, in their order.

@@ -167,6 +167,15 @@ impl<'a> View<'a> {
             && self.empty_sections(artifact).is_empty()
     }
 
+    /// Whether nobody wrote anything in an artifact: it has headings and comments alone, or an empty list.
+    pub fn is_blank(&self, artifact: Artifact) -> bool {
+        let text = self.text(artifact).unwrap_or_default();
+        match artifact.path().rsplit_once('.') {
+            Some((_, "md")) => markdown::is_blank(text),
+            _ => matches!(text.trim(), "" | "[]"),
+        }
+    }
+
     /// The slices of the plan, or the checks of what stands in their place.
     pub fn slices(&self) -> Result<Vec<Slice>, Blocker> {
         let profile = self.profile();

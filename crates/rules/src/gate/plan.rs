@@ -8,8 +8,9 @@ use super::super::markdown;
 use super::super::op::{PlanLane, PlanVerdict};
 use super::super::outline::header;
 use super::super::policy::Language;
-use super::super::stage::Transition;
+use super::super::stage::{Stage, Transition};
 use super::super::task::slices::good_plan;
+use super::clarify::clarify;
 use super::{View, covered_files, field_fault, open_blockers};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
@@ -31,7 +32,22 @@ pub(super) fn plan(view: View<'_>) -> Vec<Blocker> {
         found.extend(document(view, artifact));
     }
     found.extend(change_pack(view));
+    found.extend(still_clear(view));
     found.extend(open_blockers(view, Transition::PlanToBuild));
+    found
+}
+
+/// The rules of clarify, which hold on: the specification is open in this stage, for its execution inputs.
+fn still_clear(view: View<'_>) -> Vec<Blocker> {
+    let profile = view.profile();
+    if !profile.asks(Artifact::Spec) || !profile.has_stage(Stage::Clarify) {
+        return Vec::new();
+    }
+    let mut found = clarify(view);
+    for blocker in &mut found {
+        // More rounds are granted in clarify alone.
+        blocker.help = command!("edit {}", Artifact::Spec);
+    }
     found
 }
 

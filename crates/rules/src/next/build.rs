@@ -6,7 +6,7 @@ use crate::checks::checks;
 use crate::gate;
 use crate::gate::{AuditItem, Proof, View};
 use crate::op::Evidence;
-use crate::session::Stamped;
+use crate::session::{Stamped, State};
 use crate::stage::{Stage, Transition};
 use crate::task::graph::{Graph, Now, Wait};
 use crate::task::node::{Node, NodeKind, Verification};
@@ -115,8 +115,8 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
             "change the code{branch}, which was finished and is open again, and commit it"
         )));
     }
-    if state.build.rework && reviewed == Some(&code.tree) {
-        let said = format!("mend{branch} what the review found: ");
+    if state.build.rework && reviewed == Some(&code.tree) && !is_told_anew(state) {
+        let said = format!("mend{branch} what the review found; to read it: ");
         return Some(Advised::write(hint![
             said,
             command!("cat review-report.md")
@@ -128,6 +128,13 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
         scope => format!(", in {}", scope.join(", ")),
     };
     is_new.then(|| Advised::write(format!("write the code{branch}{within}, and commit it")))
+}
+
+/// Whether the execution record says something else than the one that the review saw.
+fn is_told_anew(state: &State) -> bool {
+    let record = Artifact::ExecutionRecord;
+    let verdict = state.verdict.as_ref().map(|verdict| &verdict.value.files);
+    verdict.is_some_and(|files| files.get(&record) != state.artifacts.get(&record))
 }
 
 /// What waits for a task that was skipped goes nowhere by itself: either that one is done after all, or this one falls
@@ -357,14 +364,15 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             );
             return Some(Advised::write(hint![told, again]));
         }
-        let told = format!(
-            "{} failed on this code: mend it; what it printed: ",
-            item.id
-        );
-        return Some(
-            Advised::from(again.lead().unwrap_or(again))
-                .advice(hint![told, command!("show --run {}", run.op)]),
-        );
+        let told = format!("{} failed on this code: mend it, then: ", item.id);
+        let shown = command!("show --run {}", run.op);
+        return Some(Advised::write(hint![
+            told,
+            again,
+            "  (what it printed: ",
+            shown,
+            ")"
+        ]));
     }
     // What is there by now, and committed, changes nothing when it is written again.
     if !item.changed.is_empty() && view.code.is_some_and(|code| code.is_dirty) {

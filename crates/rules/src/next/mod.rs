@@ -14,11 +14,12 @@ pub use completion::{Completion, Of, completion};
 pub use loopx_base::working_tree::Sequence;
 
 use super::agent_identity::require_person;
+use super::artifact::Artifact;
 use super::gate::{self, CodeFacts, FileState, Uncommitted, View, named};
 use super::lease::{self, Standing, Worktrees};
 use super::op::{PlanLane, PlanVerdict};
 use super::policy::Policy;
-use super::session::{Ending, State};
+use super::session::{ApprovedBy, Ending, State};
 use super::stage::{ApprovalKey, Stage, Transition};
 use super::task::node::TaskId;
 use super::task::world::World;
@@ -196,6 +197,20 @@ pub struct Here<'a> {
     pub moved: Option<Moved>,
     /// The branch that a remote has not got the newest of: remote and branch.
     pub unpushed: Option<(String, String)>,
+    /// The remote that the code under review is fetched from, where it is not here.
+    pub unfetched: Option<String>,
+    /// The target that has not got what was archived, where no remote stands between them.
+    pub unlanded: Option<Unlanded>,
+}
+
+/// A target that is one merge away from what was archived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlanded {
+    pub target: String,
+    /// The branch that has the archive.
+    pub branch: String,
+    /// The command that goes to the target; nothing where it is checked out here.
+    pub way: Option<Hint>,
 }
 
 /// Why nobody can take a task here: the skill by which it is done.
@@ -302,6 +317,12 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     if let Some(author) = mender(view, here, way) {
         return Advised::waits(author, "what the review found to be mended");
     }
+    if let Some(builder) = builder(view, here, way) {
+        return Advised::waits(builder, "the build").advice(hint![
+            "whoever enters it is its builder, and no independent reviewer; to build it yourself: ",
+            command!("build")
+        ]);
+    }
     if let Some(light) = gate::demanded(view).filter(|_| !way.is_rollback()) {
         return leading(view, &light).advice(light.message);
     }
@@ -355,6 +376,19 @@ fn ended(state: &State, here: &Here<'_>) -> Advised {
     if let Some((remote, branch)) = &here.unpushed {
         return Hint::git(format!("push {remote} {}", shell_word(branch))).into();
     }
+    if let Some(Unlanded {
+        target,
+        branch,
+        way,
+    }) = &here.unlanded
+    {
+        let merge = Hint::git(format!("merge {}", shell_word(branch)));
+        return match way {
+            Some(way) => Advised::from(way.clone())
+                .advice(hint![format!("{target} has it not yet; there: "), merge]),
+            None => merge.into(),
+        };
+    }
     match &here.remote {
         Some(remote) if remote.ahead > 0 => command!("sync {}", remote.remote).into(),
         _ => Advised::nothing(),
@@ -375,6 +409,27 @@ fn mender(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
     let took_part = builders.iter().any(is_own) || view.credentials.part(&names).is_some();
     let last = builders.last().filter(|_| !took_part)?;
     Some(last.name.clone())
+}
+
+/// Who builds what is approved, where whoever asks gave their word and did not begin the session.
+fn builder(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
+    if way != Transition::PlanToBuild || is_own(view, here) {
+        return None;
+    }
+    let approval = gate::consumable(view, way).ok()?;
+    let names = view.credentials.names(here.who?);
+    let is_theirs = |by: &ApprovedBy| names.iter().any(|name| name.is_same(&by.signed.by));
+    let started = &view.state.started.by.name;
+    approval.by.iter().any(is_theirs).then(|| started.clone())
+}
+
+/// Whether whoever asks began the session, or built some of it.
+fn is_own(view: View<'_>, here: &Here<'_>) -> bool {
+    let names = here.who.map(|who| view.credentials.names(who));
+    let mut people = vec![&view.state.started.by];
+    people.extend(&view.state.build.builders);
+    let is_one = |name: &Person| people.iter().any(|one| one.is_same(name));
+    names.is_none_or(|names| names.iter().any(is_one))
 }
 
 /// The stage is entered by the command that consumes the approval.
@@ -405,6 +460,7 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
         }
         // Whoever plans or builds enters that stage where one word opens it.
         None if view.policy.required(way) == 1
+            && (way.to() != Stage::Build || is_own(view, here))
             && (matches!(way, Transition::ClarifyToPlan | Transition::PlanToBuild)
                 || view.profile().is_light() && way.to() == Stage::Build) =>
         {
@@ -480,9 +536,20 @@ fn by_blockers(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
         verb == Some(Verb::Edit)
     };
     let is_review = |blocker: &&Blocker| blocker.code.is_of_plan_review();
+    // Files are written in the order in which they build on each other.
+    let place = |blocker: &&Blocker| {
+        let lead = blocker.help.lead();
+        let file = lead
+            .as_ref()
+            .and_then(Hint::command)
+            .map(|lead| lead.args());
+        let file = file.and_then(|args| Artifact::parse(args.trim()).ok());
+        file.and_then(|file| Artifact::ALL.iter().position(|one| *one == file))
+    };
     let first = blockers
         .iter()
-        .find(|blocker| is_edit(blocker) && !is_review(blocker))
+        .filter(|blocker| is_edit(blocker) && !is_review(blocker))
+        .min_by_key(place)
         .or_else(|| blockers.iter().find(|blocker| !is_review(blocker)))
         .or(blockers.first())?;
     if proposes_slices(view, first) {
@@ -539,6 +606,10 @@ fn redraft(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
         .then(|| Advised::from(command!("edit plan.md")).advice(found))
 }
 
+fn is_of(lead: &Hint, verb: Verb) -> bool {
+    lead.command().is_some_and(|lead| lead.verb() == verb)
+}
+
 /// What leads on from one blocker, without a place that somebody would have to fill.
 fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
     let Some(lead) = blocker.help.lead() else {
@@ -562,6 +633,16 @@ fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
         | Code::LaneIncompleteExecution
         | Code::ArchitectPending
         | Code::DeslopPending => Advised::from(lead).advice(blocker.message.clone()),
+        Code::ArchitectReviewIncomplete | Code::CriticVerdictPending | Code::CriticVerdictNone
+            if is_of(&lead, Verb::Plan) =>
+        {
+            let back = if blocker.code == Code::ArchitectReviewIncomplete {
+                command!("plan --architect iterate --finding WHAT")
+            } else {
+                command!("plan --critic iterate --finding WHAT")
+            };
+            Advised::from(lead).advice(hint!["read the plan first; to send it back: ", back])
+        }
         // What nobody mended is written, not answered.
         Code::FindingOpen if has_place(&lead) => {
             Advised::from(command!("edit plan.md")).advice(blocker.message.clone())

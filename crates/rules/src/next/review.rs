@@ -1,8 +1,10 @@
 //! The next step in a review, and after it.
 
 use super::{Advised, Here, approver, build, by_blockers, leading, person, take_back};
+use crate::artifact::Artifact;
 use crate::gate;
 use crate::gate::{Proof, Uncommitted, View, named};
+use crate::review::scope_blockers;
 use crate::stage::{Stage, Transition};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
@@ -12,6 +14,17 @@ use loopx_base::shell_word;
 pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Option<Advised> {
     let verdict = view.state.verdict.as_ref();
     let tree = view.code.map(|code| &code.tree);
+    if let Some(remote) = &here.unfetched {
+        return Some(Advised::write(hint![
+            "the code that the review is about is not here: ",
+            Hint::git(format!("fetch {remote}")),
+            match &view.state.branch {
+                Some(branch) =>
+                    format!("  (where that brings nothing, its builder has to push {branch})"),
+                None => String::new(),
+            }
+        ]));
+    }
     let is_open = verdict.is_none_or(|verdict| Some(&verdict.value.tree) != tree);
     if is_open && let Some(first) = put_aside(view, here) {
         return Some(first);
@@ -34,7 +47,15 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     }
     let first = blockers.first()?;
     match first.code {
-        Code::ReviewVerdictNone | Code::ReviewStale => Some(verdict_of(view, here)),
+        Code::ReviewVerdictNone | Code::ReviewStale => {
+            // An approval of what is said not to be whole would turn into its opposite.
+            let record = view.texts.get(&Artifact::ExecutionRecord);
+            let partial = scope_blockers(record.map(String::as_str));
+            Some(match partial.first() {
+                Some(first) => send_back(view, here, "build", &first.message),
+                None => verdict_of(view, here),
+            })
+        }
         Code::ReviewerNotIndependent => Some(waits_for_reviewer()),
         Code::FindingOpen if first.help.to_string().contains("wontfix") => {
             Some(send_back(view, here, "build", &first.message))
@@ -62,7 +83,13 @@ fn is_dependent(view: View<'_>, here: &Here<'_>) -> bool {
 
 fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
     if is_dependent(view, here) {
-        return waits_for_reviewer();
+        return match &here.unpushed {
+            Some((remote, branch)) => {
+                let push = Hint::git(format!("push {remote} {}", shell_word(branch)));
+                Advised::from(push).advice("whoever reviews needs the code")
+            }
+            None => waits_for_reviewer(),
+        };
     }
     if let Some(who) = person(view, here) {
         return Advised::waits(who, "the verdict");
