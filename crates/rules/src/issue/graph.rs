@@ -8,7 +8,7 @@ use super::{Issue, IssueId, LinkKind, Status};
 use crate::lease::seconds_of;
 use crate::stage::Stage;
 use crate::task::graph::{Graph, Now, Wait as TaskWait};
-use crate::task::node::{Edge, Node, NodeKind, OnFailed, TaskId};
+use crate::task::node::{Details, Edge, Node, NodeKind, OnFailed, TaskId};
 use crate::task::status::Status as TaskStatus;
 use crate::task::world::UNSEEN;
 use serde::Serialize;
@@ -299,21 +299,15 @@ fn node(
     let parent = parent.filter(|id| places.get(*id).is_some_and(|at| issues[*at].id != issue.id));
     Node {
         id: TaskId::of_issue(&issue.id),
-        title: String::new(),
-        description: String::new(),
         kind: NodeKind::Work,
-        work: None,
         priority: u32::from(issue.priority),
         role: None,
         stage: Stage::Build,
         depends_on: edges.collect(),
         waits: Vec::new(),
         parent: parent.map(TaskId::of_issue),
-        files: Vec::new(),
         shared: None,
         scenarios: Vec::new(),
-        criteria: Vec::new(),
-        verification: None,
         reads: Vec::new(),
         deferred: Vec::new(),
         skill: None,
@@ -326,8 +320,8 @@ fn node(
         on_failed: OnFailed::Hold,
         part: None,
         revision_of: None,
-        done_when: None,
         gate: None,
+        details: Details::default().into(),
         line: 0,
     }
 }

@@ -381,9 +381,10 @@ impl<'n> Graph<'n> {
             .iter()
             .flat_map(|at| self.nodes[*at].files.iter().map(|file| file.path.as_str()))
             .collect();
+        // Where nobody works nothing is asked about files.
         let meets = |at: usize| {
-            let mut files = self.nodes[at].files.iter();
-            files.any(|file| claimed.contains(file.path.as_str()))
+            !claimed.is_empty()
+                && (self.nodes[at].files.iter()).any(|file| claimed.contains(file.path.as_str()))
         };
         ready.sort_by_key(|at| (meets(*at), self.nodes[*at].priority, *at));
         ready

@@ -374,7 +374,7 @@ fn metrics(graph: &Graph<'_>, places: &[usize], statuses: &[Status], tasks: &[En
 mod tests {
     use super::{Record, ledger, round_of};
     use crate::task::event::{Claim, Completion, TaskEvent};
-    use crate::task::file::nodes;
+    use crate::task::file::graph;
     use crate::task::node::TaskId;
     use crate::task::status::Status;
     use loopx_base::id::OpId;
@@ -443,7 +443,7 @@ mod tests {
                 event: &events[at],
             })
             .collect();
-        let nodes = nodes(LIST).expect("a list");
+        let nodes = graph(LIST).expect("a list").nodes;
         use Status::{Completed, Pending};
         let now = [Completed, Completed, Completed, Pending, Pending];
         let found = ledger(&nodes, &now, &records[..7]);

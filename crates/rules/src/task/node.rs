@@ -8,8 +8,11 @@ use crate::stage::Stage;
 use loopx_base::id::written_as_text;
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::rc::Rc;
 
 /// The id of a node: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`. Two ids that differ in letter case alone name one node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
@@ -252,15 +255,98 @@ pub fn thing(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
+/// The details of a node: what a card says of it. No edge and no status of the graph depends on them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    pub title: String,
+    pub description: String,
+    /// `feature`, `fix`, ...: the type of the commit that completes it.
+    pub work: Option<String>,
+    pub files: Vec<NodeFile>,
+    pub criteria: Vec<String>,
+    pub verification: Option<Verification>,
+    /// What holds when a goal is met.
+    pub done_when: Option<String>,
+}
+
+/// A list whose lines were found to be good, and how the details of one of them are read.
+#[derive(Debug)]
+pub struct Lines {
+    text: Box<str>,
+    read: fn(&str) -> Details,
+}
+
+impl Lines {
+    pub fn new(text: &str, read: fn(&str) -> Details) -> Self {
+        let text = text.into();
+        Lines { text, read }
+    }
+}
+
+/// The details of a node, as they are kept: read from its line once somebody asks, because a command looks at few of
+/// the thousands of nodes that a list may have.
+#[derive(Clone)]
+pub struct Kept {
+    read: OnceCell<Box<Details>>,
+    /// The list, and the bytes of the line in it.
+    line: Option<(Rc<Lines>, u32, u32)>,
+}
+
+impl Kept {
+    /// The details of a line of a list; `None` where the list is too long to say its place.
+    pub fn of_line(lines: &Rc<Lines>, from: usize, to: usize) -> Option<Self> {
+        let (from, to) = (u32::try_from(from).ok()?, u32::try_from(to).ok()?);
+        Some(Kept {
+            read: OnceCell::new(),
+            line: Some((Rc::clone(lines), from, to)),
+        })
+    }
+
+    /// Whether somebody asked for them, or they never stood on a line.
+    #[cfg(test)]
+    pub fn is_read(&self) -> bool {
+        self.read.get().is_some()
+    }
+
+    fn get(&self) -> &Details {
+        self.read.get_or_init(|| {
+            let read = self.line.as_ref().and_then(|(lines, from, to)| {
+                let line = lines.text.get(*from as usize..*to as usize)?;
+                Some((lines.read)(line))
+            });
+            Box::new(read.unwrap_or_default())
+        })
+    }
+}
+
+impl From<Details> for Kept {
+    fn from(details: Details) -> Self {
+        Kept {
+            read: OnceCell::from(Box::new(details)),
+            line: None,
+        }
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for Kept {}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
 /// One node of the graph, as it was planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub id: TaskId,
-    pub title: String,
-    pub description: String,
     pub kind: NodeKind,
-    /// `feature`, `fix`, ...: the type of the commit that completes it.
-    pub work: Option<String>,
     /// Smaller is sooner.
     pub priority: u32,
     /// Who does it, where only some may.
@@ -272,13 +358,10 @@ pub struct Node {
     pub waits: Vec<Condition>,
     /// The node that it is a part of.
     pub parent: Option<TaskId>,
-    pub files: Vec<NodeFile>,
     /// Whose it is, where the list has domains, and what it may meet.
     pub shared: Option<Box<Shared>>,
     /// `domain/requirement/scenario` of the delta that it proves.
     pub scenarios: Vec<String>,
-    pub criteria: Vec<String>,
-    pub verification: Option<Verification>,
     /// Artifacts and paths that whoever does it has to read first.
     pub reads: Vec<String>,
     /// The same for what may wait.
@@ -302,12 +385,19 @@ pub struct Node {
     pub part: Option<Box<Part>>,
     /// The node that it does again.
     pub revision_of: Option<TaskId>,
-    /// What holds when a goal is met.
-    pub done_when: Option<String>,
     /// What a decision or a goal is judged by; nothing for every other kind.
     pub gate: Option<Box<Gate>>,
     /// The line of `tasks.jsonl` that it stands on, from 1.
     pub line: usize,
+    pub details: Kept,
+}
+
+impl Deref for Node {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        self.details.get()
+    }
 }
 
 impl Node {
@@ -315,6 +405,13 @@ impl Node {
     pub const CAP: u32 = 3;
     /// The priority of a node that says nothing of it.
     pub const PRIORITY: u32 = 2;
+
+    /// Changes the details of a node, which then stand on no line.
+    pub fn edit(&mut self, change: impl FnOnce(&mut Details)) {
+        let mut details = self.details.get().clone();
+        change(&mut details);
+        self.details = details.into();
+    }
 
     /// The first thing that only one of two nodes can have.
     pub fn shares(&self, other: &Node) -> Option<&str> {

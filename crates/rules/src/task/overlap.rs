@@ -73,7 +73,7 @@ pub(super) fn line(graph: &Graph<'_>, at: usize) -> BTreeSet<usize> {
 #[cfg(test)]
 mod tests {
     use super::overlaps;
-    use crate::task::file::nodes;
+    use crate::task::file::graph;
     use crate::task::graph::Graph;
     use crate::task::status::Status;
 
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_stands_before_or_behind_is_no_overlap_and_what_only_reads_is_none() {
-        let nodes = nodes(LIST).expect("a list");
+        let nodes = graph(LIST).expect("a list").nodes;
         let graph = Graph::of(&nodes);
         use Status::{Claimed, Completed, Failed, Pending};
         let statuses = [Completed, Claimed, Claimed, Pending, Failed];

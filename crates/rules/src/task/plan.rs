@@ -1,7 +1,7 @@
 //! The nodes of a session, from the artifacts that plan them: `tasks.jsonl`, and slices of sessions that have those.
 
 use super::decide::expand;
-use super::node::{Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
+use super::node::{Details, Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
 use super::slices;
 use crate::artifact::Artifact;
 use crate::change_pack;
@@ -82,16 +82,27 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
     };
     let edges = slice.blocked_by.iter();
     let edges = edges.filter_map(|on| TaskId::parse(on));
-    Some(Node {
-        id: TaskId::parse(&slice.id)?,
+    let file = |path| NodeFile {
+        path,
+        action: None,
+        risk: None,
+    };
+    let details = Details {
         title: if slice.title.is_empty() {
             slice.behaviour.clone()
         } else {
             slice.title
         },
         description: slice.behaviour,
-        kind: NodeKind::Work,
         work: None,
+        files: slice.files.into_iter().map(file).collect(),
+        criteria: slice.acceptance_criteria,
+        verification: Some(verification),
+        done_when: None,
+    };
+    Some(Node {
+        id: TaskId::parse(&slice.id)?,
+        kind: NodeKind::Work,
         priority: Node::PRIORITY,
         role: None,
         stage: Stage::Build,
@@ -103,19 +114,8 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
             .collect(),
         waits: Vec::new(),
         parent: None,
-        files: slice
-            .files
-            .into_iter()
-            .map(|path| NodeFile {
-                path,
-                action: None,
-                risk: None,
-            })
-            .collect(),
         shared: None,
         scenarios: slice.scenarios,
-        criteria: slice.acceptance_criteria,
-        verification: Some(verification),
         reads: Vec::new(),
         deferred: Vec::new(),
         skill: None,
@@ -128,9 +128,9 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         on_failed: OnFailed::Hold,
         part: None,
         revision_of: None,
-        done_when: None,
         gate: None,
         line,
+        details: details.into(),
     })
 }
 

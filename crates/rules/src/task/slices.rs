@@ -17,7 +17,9 @@ pub fn slices(text: &str) -> Result<Vec<Slice>, Blocker> {
 
 /// Reads the tasks of a list. The blocker names each line that cannot be read, and what was expected there.
 pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
-    let nodes = file::nodes(text).map_err(|findings| invalid(&findings))?;
+    let nodes = file::graph(text)
+        .map_err(|findings| invalid(&findings))?
+        .nodes;
     if nodes.is_empty() {
         let path = Artifact::TaskList.path();
         return Err(Blocker::new(

@@ -218,16 +218,18 @@ fn inserted(
     let judged = inner.gate.as_deref().and_then(|gate| gate.judges.first());
     let about = named(judged.unwrap_or(&inner.id))?.to_string();
     let words = &[words, &[("{id}", about)]].concat();
-    node.title = filled(&inner.title, words);
-    node.description = filled(&inner.description, words);
-    node.criteria = inner
-        .criteria
-        .iter()
-        .map(|one| filled(one, words))
-        .collect();
-    if let Some(Verification::Manual(what)) = &mut node.verification {
-        *what = filled(what, words);
-    }
+    node.edit(|details| {
+        for text in details
+            .criteria
+            .iter_mut()
+            .chain([&mut details.title, &mut details.description])
+        {
+            *text = filled(text, words);
+        }
+        if let Some(Verification::Manual(what)) = &mut details.verification {
+            *what = filled(what, words);
+        }
+    });
     if let Some(skill) = &mut node.skill {
         skill.args = filled(&skill.args, words);
     }
@@ -289,13 +291,16 @@ fn with_own_folder(
             *path = format!("{}/{file}", folder(&other));
         }
     }
-    if let Some(Verification::Cmd(words)) = &mut node.verification
-        && inner.outputs != node.outputs
-        && let [.., task, outputs, of] = words.as_mut_slice()
-        && (task.as_str(), outputs.as_str()) == ("task", "outputs")
-    {
-        *of = id.to_string();
-    }
+    let has_moved = inner.outputs != node.outputs;
+    node.edit(|details| {
+        if let Some(Verification::Cmd(words)) = &mut details.verification
+            && has_moved
+            && let [.., task, outputs, of] = words.as_mut_slice()
+            && (task.as_str(), outputs.as_str()) == ("task", "outputs")
+        {
+            *of = id.to_string();
+        }
+    });
 }
 
 /// The task in whose folder a path lies, and the rest of it.
@@ -318,10 +323,12 @@ fn revision(
     let first = before.unwrap_or(&judged.id);
     let mut node = judged.clone();
     node.id = TaskId::parse(&format!("{prefix}.{first}"))?;
-    if before.is_none() {
-        node.title = format!("Revise: {}", judged.title);
-    }
-    node.description = filled("{weakest}: {reason}", words);
+    node.edit(|details| {
+        if before.is_none() {
+            details.title = format!("Revise: {}", judged.title);
+        }
+        details.description = filled("{weakest}: {reason}", words);
+    });
     node.revision_of = Some(first.clone());
     node.parent = None;
     node.line = gate.line;

@@ -7,8 +7,8 @@ use crate::lease::MAX_LEASE;
 use crate::policy::is_inside;
 use crate::stage::Stage;
 use crate::task::node::{
-    Accepted, Edge, Node, NodeFile, NodeKind, OnComplete, OnFailed, Part, Risk, Shared, Skilled,
-    TaskId, Turn, Verification, is_thing,
+    Accepted, Details, Edge, Node, NodeFile, NodeKind, OnComplete, OnFailed, Part, Risk, Shared,
+    Skilled, TaskId, Turn, Verification, is_thing,
 };
 use loopx_spec::Finding;
 use serde_json::Value;
@@ -134,24 +134,27 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
     let depends_on = depends_on(fields.get("depends_on"), row);
     let (required, deferred) = reads(fields.get("reads"), row);
     let (gate, depends_on) = gate::of(fields.get("gate"), kind, stage, depends_on, row);
-    Some(Node {
+    let details = Details {
         title,
         description: row
             .text("description", fields.get("description"))
             .unwrap_or_default(),
-        kind,
         work: row.text("type", fields.get("type")),
+        files: files(fields.get("files"), row),
+        criteria,
+        verification,
+        done_when: row.text("done_when", fields.get("done_when")),
+    };
+    Some(Node {
+        kind,
         priority: priority(fields.get("priority"), row),
         role: row.text("role", fields.get("role")),
         stage,
         depends_on,
         waits: waits::of(fields.get("waits"), row),
         parent: other("parent", fields.get("parent"), row),
-        files: files(fields.get("files"), row),
         shared: shared(fields),
         scenarios: row.texts("scenarios", fields.get("scenarios")),
-        criteria,
-        verification,
         reads: required,
         deferred,
         skill: skill(fields, row),
@@ -169,9 +172,9 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
             .unwrap_or(OnFailed::Hold),
         part: part(fields, row),
         revision_of: other("revision_of", fields.get("revision_of"), row),
-        done_when: row.text("done_when", fields.get("done_when")),
         gate,
         line,
+        details: details.into(),
         id,
     })
 }

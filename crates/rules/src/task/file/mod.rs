@@ -27,10 +27,11 @@ pub use show::{Form, markdown, values};
 pub use waits::{conditions, of_own_session};
 
 use self::domain::Domain;
-use super::node::{Node, TaskId};
+use super::node::{Kept, Lines, Node, TaskId};
 use loopx_spec::{Finding, has_errors};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// A line like those of the file, for messages.
 pub const EXAMPLE: &str = r#"{"id":"TASK-001","title":"...","convergence":{"criteria":["..."],"verification":{"cmd":["cargo","test"]}}}"#;
@@ -116,9 +117,10 @@ pub fn read(text: &str) -> Result<TaskFile, Vec<Finding>> {
     scan(text, true)
 }
 
-/// The nodes of a list alone, which costs a long list half as much.
-pub fn nodes(text: &str) -> Result<Vec<Node>, Vec<Finding>> {
-    scan(text, false).map(|file| file.nodes)
+/// Reads a list without its fields as they are written, and the details of a node once somebody asks for them: what a
+/// long list costs then is what its graph needs.
+pub fn graph(text: &str) -> Result<TaskFile, Vec<Finding>> {
+    scan(text, false)
 }
 
 fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
@@ -127,12 +129,18 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
     let most = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
     file.nodes.reserve_exact(most);
     file.places.reserve(most);
-    for (line, text) in lines(text) {
-        let plain = (!keeps_fields).then(|| plain::node(text, line)).flatten();
+    let source = (!keeps_fields).then(|| Rc::new(Lines::new(text, plain::details)));
+    for (line, row) in lines(text) {
+        let plain = source.as_ref().and_then(|source| {
+            let from = row.as_ptr() as usize - text.as_ptr() as usize;
+            let details = Kept::of_line(source, from, from + row.len())?;
+            plain::node(row, line, details)
+        });
         if let Some(node) = plain {
             file.push(node, &mut findings);
             continue;
         }
+        let text = row;
         let fields: Fields = match serde_json::from_str(text) {
             Ok(fields) => fields,
             Err(error) => {

@@ -6,7 +6,7 @@ use super::fields::{PRIORITIES, STAGES, risk_of};
 use crate::policy::is_inside;
 use crate::stage::Stage;
 use crate::task::node::{
-    Edge, Node, NodeFile, NodeKind, OnFailed, Risk, TaskId, Verification, is_thing,
+    Details, Edge, Kept, Node, NodeFile, NodeKind, OnFailed, Risk, TaskId, Verification, is_thing,
 };
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -230,37 +230,24 @@ impl<'de: 't, 't> Deserialize<'de> for File<'t> {
     }
 }
 
-/// The node of a line with which nothing is wrong, if this is one.
-pub(super) fn node(text: &str, line: usize) -> Option<Node> {
+/// The node of a line with which nothing is wrong, if this is one. `details` are those of the line, to be read once
+/// somebody asks for them.
+pub(super) fn node(text: &str, line: usize, details: Kept) -> Option<Node> {
     let Object(said): Object<Line<'_>> = serde_json::from_str(text).ok()?;
     let is_work = said
         .kind
+        .as_ref()
         .is_none_or(|kind| kind.0 == NodeKind::Work.as_str());
-    if !is_work || said.title.is_blank() {
+    if !is_work || !said.has_details() {
         return None;
     }
-    let (criteria, verification) = match said.convergence {
-        Some(Object(said)) => (said.criteria.0, check(said.verification)?),
-        None => (None, None),
-    };
-    let inside = |paths: &[String]| paths.iter().all(|path| is_inside(path));
     let outputs = owned(said.outputs);
-    let files = exactly(said.files, |file| {
-        Some(NodeFile {
-            path: file.path.into_owned(),
-            action: file.action.map(Cow::into_owned),
-            risk: file.risk,
-        })
-    })?;
-    if !inside(&outputs) || !files.iter().all(|file| is_inside(&file.path)) {
+    if !outputs.iter().all(|path| is_inside(path)) {
         return None;
     }
     Some(Node {
         id: TaskId::parse(&said.id.0)?,
-        title: said.title.0.into_owned(),
-        description: text_of(said.description).unwrap_or_default(),
         kind: NodeKind::Work,
-        work: text_of(said.work),
         priority: said.priority.map_or(Node::PRIORITY, |priority| priority.0),
         role: text_of(said.role),
         stage: match said.stage {
@@ -273,11 +260,8 @@ pub(super) fn node(text: &str, line: usize) -> Option<Node> {
             Some(parent) => Some(TaskId::parse(&parent.0)?),
             None => None,
         },
-        files,
         shared: None,
         scenarios: owned(said.scenarios),
-        criteria: owned(criteria),
-        verification,
         reads: owned(said.reads),
         deferred: Vec::new(),
         skill: None,
@@ -299,10 +283,52 @@ pub(super) fn node(text: &str, line: usize) -> Option<Node> {
         on_failed: OnFailed::Hold,
         part: None,
         revision_of: None,
-        done_when: text_of(said.done_when),
         gate: None,
         line,
+        details,
     })
+}
+
+/// The details of a line of which [`node`] made one.
+pub(super) fn details(text: &str) -> Details {
+    let said = serde_json::from_str::<Object<Line<'_>>>(text).ok();
+    said.map(|Object(said)| said.details()).unwrap_or_default()
+}
+
+impl Line<'_> {
+    /// Whether nothing is to be said of its details.
+    fn has_details(&self) -> bool {
+        let mut files = self.files.iter().flatten();
+        let check = self.convergence.as_ref();
+        let check = check.and_then(|Object(said)| said.verification.as_ref());
+        let has_both =
+            |Object(check): &Object<Check<'_>>| check.cmd.0.is_some() && check.manual.0.is_some();
+        !self.title.is_blank()
+            && files.all(|file| is_inside(&file.path))
+            && !check.is_some_and(has_both)
+    }
+
+    fn details(self) -> Details {
+        let (criteria, verification) = match self.convergence {
+            Some(Object(said)) => (said.criteria.0, said.verification),
+            None => (None, None),
+        };
+        let file = |file: File<'_>| NodeFile {
+            path: file.path.into_owned(),
+            action: file.action.map(Cow::into_owned),
+            risk: file.risk,
+        };
+        let files = self.files.into_iter().flatten();
+        Details {
+            title: self.title.0.into_owned(),
+            description: text_of(self.description).unwrap_or_default(),
+            work: text_of(self.work),
+            files: files.map(file).collect(),
+            criteria: owned(criteria),
+            verification: verification.and_then(check),
+            done_when: text_of(self.done_when),
+        }
+    }
 }
 
 fn text_of(text: Option<Text<'_>>) -> Option<String> {
@@ -336,34 +362,33 @@ fn edges(ids: Option<Vec<Text<'_>>>) -> Option<Vec<Edge>> {
     })
 }
 
-/// How a line is verified; `None` where something is to be said of it.
-#[expect(clippy::option_option, reason = "no check is no fault")]
-fn check(said: Option<Object<Check<'_>>>) -> Option<Option<Verification>> {
-    let Some(Object(said)) = said else {
-        return Some(None);
-    };
-    match (said.cmd.0, said.manual.0) {
-        (Some(cmd), None) => {
-            let is_said = cmd.first().is_some_and(|word| !word.is_blank());
-            Some(is_said.then(|| Verification::Cmd(owned(Some(cmd)))))
-        }
-        (None, Some(what)) => {
-            let is_said = !what.is_blank();
-            Some(is_said.then(|| Verification::Manual(what.0.into_owned())))
-        }
-        (Some(_), Some(_)) => None,
-        (None, None) => Some(None),
+/// How a line is verified; nothing where it says no words.
+fn check(Object(said): Object<Check<'_>>) -> Option<Verification> {
+    if let Some(cmd) = said.cmd.0 {
+        let is_said = cmd.first().is_some_and(|word| !word.is_blank());
+        return is_said.then(|| Verification::Cmd(owned(Some(cmd))));
     }
+    let what = said.manual.0.filter(|what| !what.is_blank())?;
+    Some(Verification::Manual(what.0.into_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::node;
+    use super::details;
     use crate::task::file::fields;
     use crate::task::file::row::Fields;
+    use crate::task::node::{Kept, Lines, Node};
+    use std::rc::Rc;
+
+    /// The node of a line, with its details to be read from there.
+    fn node(text: &str, line: usize) -> Option<Node> {
+        let lines = Rc::new(Lines::new(text, details));
+        let kept = Kept::of_line(&lines, 0, text.len())?;
+        super::node(text, line, kept)
+    }
 
     /// What the rules make of a line, and whether anything is to be said of it.
-    fn by_rules(text: &str) -> Option<crate::task::node::Node> {
+    fn by_rules(text: &str) -> Option<Node> {
         let fields: Fields = serde_json::from_str(text).ok()?;
         let mut findings = Vec::new();
         let node = fields::node(&fields, 7, &mut findings)?;

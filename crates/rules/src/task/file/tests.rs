@@ -1,6 +1,10 @@
 use super::edit::{self, Place};
-use super::{Names, check, merge, read, vague};
+use super::{Names, check, graph, merge, read, vague};
+use crate::stage::Stage;
+use crate::task::graph::{Graph, Now};
 use crate::task::node::{NodeKind, TaskId, Verification};
+use crate::task::status::Status;
+use crate::task::world::UNSEEN;
 use loopx_spec::{Finding, Severity};
 use serde_json::{Value, json};
 
@@ -676,4 +680,30 @@ fn what_a_fix_inserts_is_judged_as_a_plan_too() {
             "2:task_check_missing"
         ]
     );
+}
+
+/// Of a list of thousands a command reads what its graph needs, and the details of the nodes that it is about.
+#[test]
+fn what_is_ready_is_found_without_the_details_of_any_node() {
+    let on = |n: usize| match n % 10 {
+        0 => json!({"description": "D", "files": ["src/a.rs"]}),
+        _ => json!({"depends_on": [format!("T-{}", n - 1)], "files": [{"path": "src/b.rs"}]}),
+    };
+    let lines = (0..1_000).map(|n| line(&format!("T-{n}"), on(n)));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let nodes = graph(&text).expect("a list").nodes;
+    let read_ones = || nodes.iter().filter(|node| node.details.is_read()).count();
+    let found = Graph::of(&nodes);
+    let statuses = vec![Status::Pending; nodes.len()];
+    let now = Now {
+        statuses: &statuses,
+        stage: Stage::Build,
+        world: &UNSEEN,
+        capacity: None,
+    };
+    let ready = found.ready(now);
+    assert_eq!((ready.len(), read_ones()), (100, 0));
+    assert_eq!(nodes[ready[1]].description, "D");
+    assert_eq!(read_ones(), 1);
+    assert_eq!(nodes, read(&text).expect("a list").nodes);
 }

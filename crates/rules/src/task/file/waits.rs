@@ -14,6 +14,8 @@ use loopx_spec::Finding;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The field as a line has it.
+const FIELD: &str = "\"waits\"";
 /// The fields of each form. The first one names it.
 const FORMS: [&[&str]; 5] = [
     &["time"],
@@ -200,7 +202,11 @@ pub fn conditions(text: &str) -> BTreeSet<Condition> {
         inner.for_each(|node| take(node, found));
     }
     let mut all = BTreeSet::new();
-    for (line, text) in super::lines(text).filter(|(_, text)| text.contains("\"waits\"")) {
+    // In most lists nothing waits, and their lines are not looked at.
+    if !text.contains(FIELD) {
+        return all;
+    }
+    for (line, text) in super::lines(text).filter(|(_, text)| text.contains(FIELD)) {
         let read = serde_json::from_str::<Fields>(text).ok();
         let node = read.and_then(|read| fields::node(&read, line, &mut Vec::new()));
         node.into_iter().for_each(|node| take(node, &mut all));

@@ -2,7 +2,7 @@
 
 use super::{Graph, Now, Wait};
 use crate::stage::Stage;
-use crate::task::node::{Edge, Node, NodeFile, NodeKind, OnFailed, TaskId};
+use crate::task::node::{Details, Edge, Node, NodeFile, NodeKind, OnFailed, TaskId};
 use crate::task::status::Status;
 use crate::task::world::UNSEEN;
 use proptest::collection::vec;
@@ -12,21 +12,15 @@ use proptest::sample::select;
 fn node(id: &str, on: &[&str]) -> Node {
     Node {
         id: TaskId::parse(id).expect("an id"),
-        title: id.to_owned(),
-        description: String::new(),
         kind: NodeKind::Work,
-        work: None,
         priority: Node::PRIORITY,
         role: None,
         stage: Stage::Build,
         depends_on: on.iter().map(|on| edge(on)).collect(),
         waits: Vec::new(),
         parent: None,
-        files: Vec::new(),
         shared: None,
         scenarios: Vec::new(),
-        criteria: Vec::new(),
-        verification: None,
         reads: Vec::new(),
         deferred: Vec::new(),
         skill: None,
@@ -39,9 +33,13 @@ fn node(id: &str, on: &[&str]) -> Node {
         on_failed: OnFailed::Hold,
         part: None,
         revision_of: None,
-        done_when: None,
         gate: None,
         line: 1,
+        details: Details {
+            title: id.to_owned(),
+            ..Details::default()
+        }
+        .into(),
     }
 }
 
@@ -54,14 +52,14 @@ fn edge(on: &str) -> Edge {
 }
 
 fn touching(id: &str, path: &str) -> Node {
-    Node {
-        files: vec![NodeFile {
-            path: path.to_owned(),
-            action: None,
-            risk: None,
-        }],
-        ..node(id, &[])
-    }
+    let mut node = node(id, &[]);
+    let file = NodeFile {
+        path: path.to_owned(),
+        action: None,
+        risk: None,
+    };
+    node.edit(|details| details.files.push(file));
+    node
 }
 
 fn ids(graph: &Graph<'_>, places: &[usize]) -> Vec<String> {
@@ -232,7 +230,8 @@ fn what_somebody_has_for_himself_and_the_number_of_hands_hold_the_rest() {
     nodes[0].exclusive = vec!["db".into()];
     nodes[1].exclusive = vec!["db".into()];
     nodes[2].parallel = false;
-    nodes[0].files = nodes[3].files.clone();
+    let files = nodes[3].files.clone();
+    nodes[0].edit(|details| details.files = files);
     nodes[4].stage = Stage::Review;
     let graph = Graph::of(&nodes);
     let statuses = [Status::Claimed, PENDING, PENDING, PENDING, PENDING];
