@@ -114,14 +114,25 @@ impl<'r> Runs<'r> {
 /// All that there is to run now: the checks of the artifacts, those of tasks that decisions inserted, and these of
 /// policy. Artifacts that cannot be read name none; policy asks all the same.
 pub fn checks_now(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<Check> {
-    let mut found = of_artifacts(texts, state).unwrap_or_default();
+    checks_of(texts, state, of_policy, &|_| true)
+}
+
+/// Those of them whose names are meant. No other check is made, because a list may have thousands.
+pub fn checks_of(
+    texts: &Texts,
+    state: &State,
+    of_policy: &[Check],
+    is_meant: &dyn Fn(&str) -> bool,
+) -> Vec<Check> {
+    let mut found = of_artifacts(texts, state, is_meant).unwrap_or_default();
     add(&mut found, of_policy);
+    found.retain(|check| is_meant(&check.id));
     found
 }
 
 /// The checks of the artifacts and these of policy, without what decisions inserted.
 pub fn checks(texts: &Texts, of_policy: &[Check]) -> Vec<Check> {
-    let mut found = written(texts).unwrap_or_default();
+    let mut found = written(texts, &|_| true).unwrap_or_default();
     add(&mut found, of_policy);
     found
 }
@@ -147,7 +158,8 @@ fn is_other(own: &Check, of_policy: &Check) -> bool {
 
 /// The checks of artifacts that have the name of one of policy and other words, each with that one.
 pub fn clashes(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<(Check, Check)> {
-    let own = of_artifacts(texts, state).unwrap_or_default();
+    let names = |id: &str| of_policy.iter().any(|one| one.id.eq_ignore_ascii_case(id));
+    let own = of_artifacts(texts, state, &names).unwrap_or_default();
     let mut found = Vec::new();
     for check in own {
         let other = of_policy.iter().find(|other| is_other(&check, other));
@@ -156,9 +168,14 @@ pub fn clashes(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<(Check,
     found
 }
 
-fn of_artifacts(texts: &Texts, state: &State) -> Result<Vec<Check>, Blocker> {
-    let mut found = written(texts)?;
+fn of_artifacts(
+    texts: &Texts,
+    state: &State,
+    is_meant: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Check>, Blocker> {
+    let mut found = written(texts, is_meant)?;
     let inserted = plan::inserted(texts, state)?.into_iter();
+    let inserted = inserted.filter(|slice| is_meant(&slice.id));
     found.extend(inserted.map(|slice| Check {
         id: slice.id,
         argv: slice.verification,
@@ -167,8 +184,8 @@ fn of_artifacts(texts: &Texts, state: &State) -> Result<Vec<Check>, Blocker> {
     Ok(found)
 }
 
-/// Every check that the artifacts of a session name, in their order; or what is wrong with one of them.
-fn written(texts: &Texts) -> Result<Vec<Check>, Blocker> {
+/// The checks that the artifacts of a session name, of these names, in their order; or what is wrong with an artifact.
+fn written(texts: &Texts, is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<Check>, Blocker> {
     let mut found = Vec::new();
     for source in change_pack::present(texts) {
         let check = |id, argv| Check {
@@ -178,11 +195,13 @@ fn written(texts: &Texts) -> Result<Vec<Check>, Blocker> {
         };
         if let (Artifact::TaskList, Some(nodes)) = (source, texts.list()) {
             let nodes = nodes.as_ref().map_err(Clone::clone)?.iter();
-            let own = nodes.filter_map(|node| Some((node, check_of(node)?)));
+            let own = nodes.filter(|node| is_meant(node.id.as_str()));
+            let own = own.filter_map(|node| Some((node, check_of(node)?)));
             found.extend(own.map(|(node, argv)| check(node.id.to_string(), argv.to_vec())));
             continue;
         }
         let slices = change_pack::slices_in(source, texts)?.into_iter();
+        let slices = slices.filter(|slice| is_meant(&slice.id));
         found.extend(slices.map(|slice| check(slice.id, slice.verification)));
     }
     Ok(found)
@@ -190,7 +209,7 @@ fn written(texts: &Texts) -> Result<Vec<Check>, Blocker> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Check, Runs, Source, checks_now, clashes};
+    use super::{Check, Runs, Source, checks_now, checks_of, clashes};
     use crate::artifact::Artifact;
     use crate::op::Evidence;
     use crate::replay::fold;
@@ -220,6 +239,8 @@ mod tests {
             [check("unit", "true", list)]
         );
         assert!(clashes(&texts, &state, &same).is_empty());
+        let of = |id: &str| checks_of(&texts, &state, &same, &|name| name == id).len();
+        assert_eq!((of("unit"), of("other")), (1, 0));
         let other = [check("UNIT", "false", Source::Policy)];
         assert_eq!(checks_now(&texts, &state, &other), other);
         assert_eq!(clashes(&texts, &state, &other).len(), 1);

@@ -41,7 +41,7 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
 use loopx_git::{Entry, EntryKind, Identity, Repo};
 use loopx_rules::gate;
-use loopx_rules::gate::AuditItem;
+use loopx_rules::gate::{AuditItem, Proof};
 use loopx_rules::lease::{MAX_LEASE, Owner, clock};
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
@@ -50,6 +50,7 @@ use loopx_rules::task::event::Claim;
 use loopx_rules::task::graph::{Graph, Now};
 use loopx_rules::task::node::{Node, TaskId, Turn};
 use loopx_rules::task::plan;
+use loopx_rules::task::slices::check_of;
 use loopx_rules::task::status::{Status, Step, TaskFacts};
 use loopx_rules::task::world::{Open, World};
 use std::borrow::Cow;
@@ -78,11 +79,10 @@ struct Plan<'f> {
     fallen: Vec<Option<usize>>,
     /// The ids of what gates inserted.
     inserted: BTreeSet<String>,
-    audit: Vec<AuditItem>,
     world: &'f World,
     watched: &'f Watched,
-    /// The line of the audit that is of each node's check.
-    proofs: Vec<Option<usize>>,
+    /// The lines of the audit that say anything of a check, by its name.
+    known: HashMap<String, AuditItem>,
 }
 
 impl<'f> Plan<'f> {
@@ -100,14 +100,11 @@ impl<'f> Plan<'f> {
             )
             .help(gate::next_action(facts.view())));
         }
-        let audit = gate::audit(facts.view());
+        let known = gate::known(facts.view());
+        let statuses = gate::task_statuses(facts.view(), &nodes, &known);
         // Of two of one id the first speaks.
-        let checks = audit.iter().enumerate().rev();
-        let checks = checks.filter(|(_, item)| item.is_check());
-        let by_id: HashMap<&str, usize> = checks.map(|(at, item)| (item.id.as_str(), at)).collect();
-        let proof = |node: &Node| by_id.get(node.id.as_str()).copied();
-        let proofs = nodes.iter().map(proof).collect();
-        let statuses = gate::task_statuses(facts.view(), &nodes, &audit);
+        let known = known.into_iter().rev();
+        let known = known.map(|item| (item.id.clone(), item)).collect();
         let inserted = gates_inserted(&nodes);
         let recorded: Vec<Status> = nodes
             .iter()
@@ -124,10 +121,9 @@ impl<'f> Plan<'f> {
             statuses,
             fallen,
             inserted,
-            audit,
             world: &facts.world,
             watched: &facts.watched,
-            proofs,
+            known,
         })
     }
 
@@ -191,9 +187,11 @@ impl<'f> Plan<'f> {
         self.state.task(&self.nodes[at].id)
     }
 
-    /// The audit's line of a node's own check.
-    fn proof(&self, at: usize) -> Option<&AuditItem> {
-        self.audit.get(self.proofs[at]?)
+    /// How a node's own check stands on the present code; nothing where it has none.
+    fn proof(&self, at: usize) -> Option<Proof> {
+        let node = &self.nodes[at];
+        let known = self.known.get(node.id.as_str()).map(|item| item.proof);
+        known.or_else(|| check_of(node).map(|_| Proof::Missing))
     }
 
     /// The second at which the lease of a claim ends here.
@@ -216,7 +214,8 @@ impl<'f> Plan<'f> {
     }
 
     fn is_proven(&self, at: usize) -> bool {
-        self.proof(at).is_some_and(AuditItem::is_proven)
+        let known = self.known.get(self.nodes[at].id.as_str());
+        known.is_some_and(AuditItem::is_proven)
     }
 
     /// Refuses a step that does not lead on from where the node is.

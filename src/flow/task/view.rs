@@ -469,7 +469,7 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
             let apart = own.filter(|(_, versions)| versions.len() > 1);
             apart.map(|(path, _)| path.to_owned()).collect()
         },
-        proof: plan.proof(at).map(|item| item.proof),
+        proof: plan.proof(at),
         beside: facts.map_or_else(Vec::new, |facts| facts.beside.clone()),
         gate: gates::gate(plan, node),
         lead: lead_of(node, status, plan.state),

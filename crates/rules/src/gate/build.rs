@@ -2,7 +2,7 @@
 
 use super::super::artifact::Artifact;
 use super::super::brief;
-use super::super::checks::{Check, Runs, Word, checks_now, word_on};
+use super::super::checks::{Check, Runs, Word, checks_now, checks_of, word_on};
 use super::super::op::{Evidence, Lane, LaneStatus};
 use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::review;
@@ -20,6 +20,7 @@ use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
 use serde::Serialize;
+use std::collections::HashSet;
 
 /// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
 pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
@@ -275,6 +276,28 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     items
 }
 
+/// The lines of the audit that are of checks of which anything is known: a run, a waiver, a record of their task, a
+/// demand of policy. No other check has been run.
+pub fn known(view: View<'_>) -> Vec<AuditItem> {
+    let state = view.state;
+    let ran = view.evidence().iter();
+    let ran = ran.filter_map(|run| run.value.task.as_deref());
+    let of_policy = view.policy_checks.iter().map(|check| check.id.as_str());
+    let words = state.build.waivers.keys().map(String::as_str);
+    let names = ran.chain(of_policy).chain(words);
+    let mut names: HashSet<String> = names.map(str::to_ascii_lowercase).collect();
+    names.extend(state.tasks.keys().cloned());
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let is_meant = |id: &str| names.contains(&id.to_ascii_lowercase());
+    let checks = checks_of(view.texts, state, view.policy_checks, &is_meant).into_iter();
+    let runs = Runs::of(view.evidence());
+    checks
+        .map(|check| audit_check(view, &runs, check))
+        .collect()
+}
+
 /// The command that ran last on the present code, where it failed; else nothing.
 pub fn last_failed(view: View<'_>) -> Vec<String> {
     let tree = view.code.map(|code| &code.tree);
@@ -509,5 +532,92 @@ pub(super) fn word(proof: Proof) -> &'static str {
         Proof::Missing => "has not run",
         Proof::Waived => "is waived",
         Proof::Looked => "was looked at",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AuditItem, Proof, audit, known};
+    use crate::artifact::Artifact;
+    use crate::checks::{Check, Source};
+    use crate::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
+    use crate::op::{Event, Evidence, Operation};
+    use crate::policy::Policy;
+    use crate::replay::fold;
+    use crate::replay_props::{evidence, id, op_id, operation, started};
+    use crate::task::event::TaskEvent;
+    use crate::task::node::TaskId;
+    use crate::texts::Texts;
+
+    /// The lines that say anything are those of all, and of every other check nothing is known.
+    #[test]
+    fn the_known_lines_are_those_of_the_audit_and_no_other_check_was_run() {
+        const COUNT: usize = 1_000;
+        let line = |n: usize| {
+            format!(
+                r#"{{"id":"Task-{n}","title":"T","convergence":{{"criteria":["C"],"verification":{{"cmd":["true"]}}}}}}"#
+            )
+        };
+        let lines: Vec<String> = (0..COUNT).map(line).collect();
+        let texts: Texts = [(Artifact::TaskList, lines.join("\n"))].into();
+        let run = |at: usize, task: &str, passed: bool| {
+            let evidence = Evidence {
+                task: Some(task.to_owned()),
+                argv: vec!["true".to_owned()],
+                ..evidence(passed, 0, 1)
+            };
+            operation(at, at as u64 + 1, Event::Ran { evidence }, None)
+        };
+        let task = TaskId::parse("TASK-7").expect("an id");
+        let skipped = Operation {
+            format: 2,
+            reason: Some("for a reason".to_owned()),
+            after: vec![op_id(2)],
+            ..operation(3, 4, TaskEvent::Skipped { task }, None)
+        };
+        let ops: [Operation; 4] = [
+            started(),
+            run(1, "Task-3", true),
+            run(2, "Task-5", false),
+            skipped,
+        ];
+        let state = fold(&id(), &ops).expect("a state");
+        let of_policy = [Check {
+            id: "unit".to_owned(),
+            argv: vec!["true".to_owned()],
+            source: Source::Policy,
+        }];
+        let tree = state.evidence[0].value.tree.clone();
+        let code = CodeFacts {
+            head: None,
+            tree,
+            is_dirty: false,
+            uncommitted: Vec::new(),
+        };
+        let view = View {
+            state: &state,
+            texts: &texts,
+            policy: &Policy::default(),
+            code: Some(&code),
+            delta: &DeltaFacts::default(),
+            credentials: &Credentials::default(),
+            policy_checks: &of_policy,
+            demand: None,
+            shared: &[],
+            base_missing: None,
+            context: &[],
+            statements: &[],
+            read: &ReadSections::default(),
+        };
+        let said = known(view);
+        let names: Vec<&str> = said.iter().map(|item| item.id.as_str()).collect();
+        assert_eq!(names, ["Task-3", "Task-5", "Task-7", "unit"]);
+        let (same, others): (Vec<AuditItem>, Vec<AuditItem>) = audit(view)
+            .into_iter()
+            .filter(AuditItem::is_check)
+            .partition(|item| names.contains(&item.id.as_str()));
+        assert_eq!(same, said);
+        assert_eq!(others.len(), COUNT - 3);
+        assert!(others.iter().all(|item| item.proof == Proof::Missing));
     }
 }

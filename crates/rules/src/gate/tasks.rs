@@ -13,7 +13,7 @@ use super::super::task::graph::Graph;
 use super::super::task::node::{Node, NodeKind, OnFailed, Verification};
 use super::super::task::plan;
 use super::super::task::status::Status;
-use super::{AuditItem, View, audit};
+use super::{AuditItem, View, known};
 use crate::artifact::Artifact;
 use crate::policy::Policy;
 use loopx_base::failure::{Blocker, Code};
@@ -21,7 +21,7 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::shell_word;
 
 /// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
-/// the present code.
+/// the present code, as the [`known`] lines of the audit say.
 pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec<Status> {
     let proven: std::collections::BTreeSet<&str> = audit
         .iter()
@@ -93,10 +93,10 @@ pub fn is_earned(node: &Node, state: &State) -> bool {
     let (NodeKind::Work, Some(facts)) = (node.kind, facts) else {
         return true;
     };
-    let has_command = matches!(node.verification, Some(Verification::Cmd(_)));
+    let has_command = || matches!(node.verification, Some(Verification::Cmd(_)));
     let done = facts.completion.as_ref().map(|done| &done.value);
     let is_by_run = done.is_some_and(|done| !done.manual && done.tree.is_some());
-    facts.opened.is_none() && (!has_command || is_by_run)
+    facts.opened.is_none() && (is_by_run || !has_command())
 }
 
 /// What leads on where the list cannot be read: after plan->build it is amended.
@@ -123,7 +123,7 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     if !is_asked {
         return Vec::new();
     }
-    let statuses = task_statuses(view, &nodes, &audit(view));
+    let statuses = task_statuses(view, &nodes, &known(view));
     let open: Vec<(&Node, Status)> = nodes
         .iter()
         .zip(statuses)

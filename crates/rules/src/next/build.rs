@@ -159,7 +159,7 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         return None;
     }
     let nodes = plan::now(view.texts, view.state).ok()?;
-    let statuses = gate::task_statuses(view, &nodes, &gate::audit(view));
+    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
     let graph = Graph::of(&nodes);
     let now = Now {
         statuses: &statuses,
@@ -248,7 +248,7 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
 pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     view.texts.get(&Artifact::TaskList)?;
     let nodes = plan::now(view.texts, view.state).ok()?;
-    let statuses = gate::task_statuses(view, &nodes, &gate::audit(view));
+    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
     let graph = Graph::of(&nodes);
     let now = Now {
         statuses: &statuses,

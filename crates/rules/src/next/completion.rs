@@ -101,7 +101,7 @@ fn of(view: View<'_>) -> Option<Completion> {
         return None;
     }
     let nodes = plan::now(view.texts, view.state).ok()?;
-    let statuses = gate::task_statuses(view, &nodes, &gate::audit(view));
+    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
     let tasks = nodes.iter().zip(&statuses).filter_map(|(node, status)| {
         let part = node.part.as_ref()?;
         let done = view.state.task(&node.id);
