@@ -105,7 +105,7 @@ pub(crate) fn add(
     place: &Place,
     reason: Option<String>,
 ) -> Result<Changed<TaskId>> {
-    rewrite(ctx, reason, |text, file| {
+    change(ctx, reason, |text, file| {
         require_place(file, place)?;
         let id = match &id {
             Some(id) => id.clone(),
@@ -125,8 +125,7 @@ pub(crate) fn add(
         let line = format!("{{\"id\":{name},\"title\":{title}}}");
         let line = edit::with(&line, changes).map_err(odd)?;
         let text = edit::add(text, file, &line, place);
-        require_placed(&text, &id)?;
-        require_list(&text, file)?;
+        let text = require_list(text, file, Some(&id))?;
         Ok((text, id))
     })
 }
@@ -138,22 +137,13 @@ pub(crate) fn set(
     changes: &[Change],
     reason: Option<String>,
 ) -> Result<Changed<TaskId>> {
-    rewrite(ctx, reason, |text, file| {
+    change(ctx, reason, |text, file| {
         let node = find(file, id)?;
         let text = edit::set(text, node, changes).map_err(odd)?;
-        if changes.iter().any(|change| change.field == "domain") {
-            require_placed(&text, &node.id)?;
-        }
-        require_list(&text, file)?;
+        let moves = changes.iter().any(|change| change.field == "domain");
+        let text = require_list(text, file, moves.then_some(&node.id))?;
         Ok((text, node.id.clone()))
     })
-}
-
-/// Refuses a task that would not stand in the domain that it names.
-fn require_placed(text: &str, id: &TaskId) -> Result<()> {
-    let file = file::read_anyway(text);
-    file.node(id)
-        .map_or(Ok(()), |node| domains::require_placed(&file, node))
 }
 
 /// Puts a task into another place.
@@ -163,10 +153,11 @@ pub(crate) fn relocate(
     place: &Place,
     reason: Option<String>,
 ) -> Result<Changed<TaskId>> {
-    rewrite(ctx, reason, |text, file| {
+    change(ctx, reason, |text, file| {
         let node = find(file, id)?;
         require_place(file, place)?;
-        Ok((edit::relocate(text, file, node, place), node.id.clone()))
+        let text = edit::relocate(text, file, node, place);
+        Ok((Text::Made(text), node.id.clone()))
     })
 }
 
@@ -208,14 +199,14 @@ pub(crate) fn take_in(
     found: &Imported,
     reason: Option<String>,
 ) -> Result<Changed<TakenIn>> {
-    rewrite(ctx, reason, |text, _| {
+    change(ctx, reason, |text, _| {
         let out = behind(text, &found.lines);
         let taken = TakenIn {
             format: found.format,
             tasks: found.lines.len(),
             remarks: found.remarks.clone(),
         };
-        Ok((out, taken))
+        Ok((Text::Made(out), taken))
     })
 }
 
@@ -232,10 +223,10 @@ pub(super) fn extend(
         let saved = blob.map(|blob| ctx.repo.read_blob(blob)).transpose()?;
         let saved = saved.unwrap_or_default();
         if text == behind(&String::from_utf8_lossy(&saved), lines) {
-            return Ok((text.to_owned(), ()));
+            return Ok((Text::Made(text.to_owned()), ()));
         }
         check(file)?;
-        Ok((behind(text, lines), ()))
+        Ok((Text::Made(behind(text, lines)), ()))
     })
 }
 
@@ -250,6 +241,13 @@ fn behind(text: &str, lines: &[String]) -> String {
     out
 }
 
+/// What a change makes of the text of a list.
+pub(super) enum Text {
+    Made(String),
+    /// It was read as a list already.
+    Read(String),
+}
+
 /// Changes the list, and saves it. A list that would be none is not written; one that is none already has to be mended
 /// by hand first.
 pub(super) fn rewrite<T>(
@@ -257,7 +255,21 @@ pub(super) fn rewrite<T>(
     reason: Option<String>,
     change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
 ) -> Result<Changed<T>> {
-    rewrite_in(ctx, reason, Stood::List, |_, text, file| change(text, file))
+    rewrite_in(ctx, reason, Stood::List, |_, text, file| {
+        let (text, value) = change(text, file)?;
+        Ok((Text::Made(text), value))
+    })
+}
+
+/// The same where nothing is asked about the fields of the list as they are written.
+fn change<T>(
+    ctx: &Context,
+    reason: Option<String>,
+    change: impl FnOnce(&str, &TaskFile) -> Result<(Text, T)>,
+) -> Result<Changed<T>> {
+    rewrite_in(ctx, reason, Stood::Graph, |_, text, file| {
+        change(text, file)
+    })
 }
 
 /// Rewrites a list that cannot be read whole, as a merge of two clones may leave it: afterwards it has fewer faults.
@@ -267,7 +279,8 @@ pub(super) fn mend<T>(
     change: impl FnOnce(&str, &TaskFile) -> Result<(String, T)>,
 ) -> Result<Changed<T>> {
     rewrite_in(ctx, reason, Stood::Mendable, |_, text, file| {
-        change(text, file)
+        let (text, value) = change(text, file)?;
+        Ok((Text::Made(text), value))
     })
 }
 
@@ -275,6 +288,8 @@ pub(super) fn mend<T>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stood {
     List,
+    /// A list of which the fields are not asked for.
+    Graph,
     /// Each line can be read.
     Mendable,
 }
@@ -282,7 +297,11 @@ enum Stood {
 impl Stood {
     /// The list, and what is wrong with it.
     fn read(self, text: &str) -> Result<(TaskFile, Vec<Finding>)> {
-        match read(text) {
+        let found = match self {
+            Stood::Graph => file::graph(text),
+            Stood::List | Stood::Mendable => read(text),
+        };
+        match found {
             Ok(file) => Ok((file, Vec::new())),
             Err(faults) if self == Stood::Mendable && file::no_objects(text).is_empty() => {
                 Ok((file::read_anyway(text), faults))
@@ -296,7 +315,7 @@ impl Stood {
 fn require_better(text: &str, before: &[Finding]) -> Result<()> {
     let is_error = |one: &&Finding| one.severity == Severity::Error;
     let errors = |all: &[Finding]| all.iter().filter(is_error).count();
-    match read(text) {
+    match file::graph(text) {
         Err(after) if errors(&after) >= errors(before) => {
             let lead = "mend what was given: the list is as it was";
             Err(would_be(&after, |_| lead.into()))
@@ -305,12 +324,21 @@ fn require_better(text: &str, before: &[Finding]) -> Result<()> {
     }
 }
 
-/// Refuses a change that makes no list of it, and names the arguments that do.
-fn require_list(text: &str, before: &TaskFile) -> Result<()> {
+/// Refuses a change that makes no list of it, and names the arguments that do; before that, a task that would not stand
+/// in the domain that it names, where `placed` is one.
+fn require_list(text: String, before: &TaskFile, placed: Option<&TaskId>) -> Result<Text> {
+    let after = file::graph(&text);
+    if let Some(id) = placed {
+        let anyway = after.is_err().then(|| file::read_anyway(&text));
+        let file = after.as_ref().ok().or(anyway.as_ref());
+        let node = file.and_then(|file| Some((file, file.node(id)?)));
+        node.map_or(Ok(()), |(file, node)| domains::require_placed(file, node))?;
+    }
     let has_tasks = !before.nodes.is_empty();
-    read(text)
-        .map(drop)
-        .map_err(|after| would_be(&after, |id| argument(id, has_tasks)))
+    match after {
+        Ok(_) => Ok(Text::Read(text)),
+        Err(after) => Err(would_be(&after, |id| argument(id, has_tasks))),
+    }
 }
 
 /// What somebody gave makes no list: the file is not what is to be mended.
@@ -328,7 +356,7 @@ fn rewrite_in<T>(
     ctx: &Context,
     reason: Option<String>,
     asked: Stood,
-    change: impl FnOnce(&State, &str, &TaskFile) -> Result<(String, T)>,
+    change: impl FnOnce(&State, &str, &TaskFile) -> Result<(Text, T)>,
 ) -> Result<Changed<T>> {
     let mut value = None;
     let put = working::rewrite(ctx, Artifact::TaskList, reason, |state, stood| {
@@ -336,12 +364,19 @@ fn rewrite_in<T>(
         let Err(closed) = require_open(state) else {
             let (file, faults) = asked.read(stood)?;
             let (text, made) = change(state, stood, &file)?;
-            require_better(&text, &faults)?;
+            let text = match text {
+                Text::Read(text) => text,
+                Text::Made(text) => {
+                    require_better(&text, &faults)?;
+                    text
+                }
+            };
             value = Some(made);
             return Ok(text.into_bytes());
         };
         Err(by_hand(state, closed, stood, asked, |file| {
-            Some(change(state, stood, file).ok()?.0)
+            let (Text::Made(text) | Text::Read(text)) = change(state, stood, file).ok()?.0;
+            Some(text)
         }))
     })?;
     let value = value.ok_or_else(|| {

@@ -255,7 +255,7 @@ fn replace(
         };
         let made = make(state, known.as_deref())?;
         let (Made::Anew(bytes) | Made::OfWhatStood(bytes)) = &made;
-        check_input(ctx, artifact, bytes, state)?;
+        check_input(ctx, artifact, &made, state)?;
         workcopy::exclude(&ctx.repo)?;
         if !copy.exists() {
             copy.publish(state, &BTreeMap::new())?;
@@ -291,7 +291,8 @@ fn replace(
 }
 
 /// Refuses, before a file is touched, what `save` would refuse.
-fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -> Result<()> {
+fn check_input(ctx: &Context, artifact: Artifact, made: &Made, state: &State) -> Result<()> {
+    let (Made::Anew(bytes) | Made::OfWhatStood(bytes)) = made;
     if !state.is_open(artifact) {
         return Err(Failure::refused(
             Code::ArtifactLocked,
@@ -311,7 +312,8 @@ fn check_input(ctx: &Context, artifact: Artifact, bytes: &[u8], state: &State) -
         return Err(workcopy::marked(&name, line, again));
     }
     let mut faults = loopx_rules::gate::faults(artifact, &text);
-    if artifact == Artifact::TaskList {
+    // Whoever makes a list of another one has read it.
+    if artifact == Artifact::TaskList && matches!(made, Made::Anew(_)) {
         faults.extend(task_list::no_objects(&text));
     }
     match faults.first() {
