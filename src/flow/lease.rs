@@ -40,16 +40,15 @@ fn token_in(folder: &Path) -> Option<String> {
 
 /// The worktrees of this clone.
 pub(crate) fn worktrees(repo: &Repo) -> Worktrees {
-    Worktrees {
-        here: token(repo),
-        beside: beside(repo),
-    }
+    let common = repo.common_dir();
+    Worktrees::new(token(repo), move || beside(&common))
 }
 
-/// Where each worktree of this clone is, by its token.
-fn beside(repo: &Repo) -> BTreeMap<String, String> {
-    let common = repo.common_dir();
-    let main = common.parent().map(|top| (common.clone(), top.to_owned()));
+/// Where each worktree of the clone with this git dir is, by its token.
+fn beside(common: &Path) -> BTreeMap<String, String> {
+    let main = common
+        .parent()
+        .map(|top| (common.to_owned(), top.to_owned()));
     let linked = std::fs::read_dir(common.join("worktrees")).into_iter();
     let linked = linked.flatten().flatten().filter_map(|entry| {
         // `gitdir` names the worktree's `.git` file, absolute or relative to the entry.

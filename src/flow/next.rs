@@ -172,10 +172,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
 fn worktrees(ctx: &Context, state: &State) -> Worktrees {
     match state.stage {
         Stage::Build => lease::worktrees(&ctx.repo),
-        _ => Worktrees {
-            here: lease::token(&ctx.repo),
-            ..Worktrees::default()
-        },
+        _ => Worktrees::alone(lease::token(&ctx.repo)),
     }
 }
 

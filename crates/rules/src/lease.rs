@@ -11,7 +11,10 @@ use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::Person;
 use serde::{Deserialize, Serialize};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
 
 /// How long a claim holds when nothing else is said, in seconds.
 pub const LEASE: u32 = 2 * 60 * 60;
@@ -63,17 +66,63 @@ pub struct Owner {
 pub struct Worktrees {
     /// The token of this one, where it has one.
     pub here: Option<String>,
-    /// Where the others are, by their tokens.
-    pub beside: BTreeMap<String, String>,
+    beside: Beside,
 }
 
+/// The places of the other worktrees by their tokens, looked for once somebody is to be named: a clone may have many.
+#[derive(Clone, Default)]
+struct Beside {
+    found: Rc<OnceCell<BTreeMap<String, String>>>,
+    look: Option<Rc<dyn Fn() -> BTreeMap<String, String>>>,
+}
+
+impl Beside {
+    fn get(&self) -> &BTreeMap<String, String> {
+        let look = || self.look.as_ref().map(|look| look()).unwrap_or_default();
+        self.found.get_or_init(look)
+    }
+}
+
+impl fmt::Debug for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.found.fmt(f)
+    }
+}
+
+impl PartialEq for Beside {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for Beside {}
+
 impl Worktrees {
+    /// This worktree, and how the places of those beside it are found by their tokens.
+    pub fn new(
+        here: Option<String>,
+        look: impl Fn() -> BTreeMap<String, String> + 'static,
+    ) -> Self {
+        let look: Rc<dyn Fn() -> BTreeMap<String, String>> = Rc::new(look);
+        let beside = Beside {
+            found: Rc::default(),
+            look: Some(look),
+        };
+        Worktrees { here, beside }
+    }
+
+    /// This worktree alone.
+    pub fn alone(here: Option<String>) -> Self {
+        let beside = Beside::default();
+        Worktrees { here, beside }
+    }
+
     /// An owner for people: whose word made the claim, and where that worktree is.
     pub fn whose(&self, owner: &str, agent: Option<&str>, by: &Person) -> String {
         if self.here.as_deref() == Some(owner) {
             return with_agent("this worktree".to_owned(), agent);
         }
-        let place = match self.beside.get(owner) {
+        let place = match self.beside.get().get(owner) {
             Some(folder) => format!("{by}, worktree {folder}"),
             // Another clone has it, or it was removed.
             None => format!("{by}, not in this clone"),
@@ -274,6 +323,8 @@ mod tests {
     use crate::session::{Signed, Stamped};
     use loopx_base::failure::Kind;
     use loopx_base::id::{OpId, Person};
+    use std::cell::Cell;
+    use std::rc::Rc;
 
     fn claim(owner: &str, at: &str) -> Stamped<Claim> {
         Stamped {
@@ -381,13 +432,20 @@ mod tests {
             name: "Ada".to_owned(),
             email: "ada@example.org".to_owned(),
         };
-        let worktrees = Worktrees {
-            here: Some("01aaaa".to_owned()),
-            beside: [("01bbbb".to_owned(), "../other".to_owned())].into(),
-        };
+        let looks = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&looks);
+        let worktrees = Worktrees::new(Some("01aaaa".to_owned()), move || {
+            counted.set(counted.get() + 1);
+            [("01bbbb".to_owned(), "../other".to_owned())].into()
+        });
+        for (agent, wanted) in [
+            (None, "this worktree"),
+            (Some("s1"), "this worktree, agent session s1"),
+        ] {
+            assert_eq!(worktrees.whose("01aaaa", agent, &by), wanted);
+        }
+        assert_eq!(looks.get(), 0, "nobody else was named");
         for (owner, agent, wanted) in [
-            ("01aaaa", None, "this worktree"),
-            ("01aaaa", Some("s1"), "this worktree, agent session s1"),
             ("01bbbb", None, "Ada <ada@example.org>, worktree ../other"),
             (
                 "01cccc",
@@ -395,8 +453,9 @@ mod tests {
                 "Ada <ada@example.org>, not in this clone, agent session s2",
             ),
         ] {
-            assert_eq!(worktrees.whose(owner, agent, &by), wanted);
+            assert_eq!(worktrees.clone().whose(owner, agent, &by), wanted);
         }
+        assert_eq!(looks.get(), 1, "the others are looked for once");
         // What is recorded names no folder either.
         assert_eq!(recorded_name(None, &by), "Ada <ada@example.org>");
     }
