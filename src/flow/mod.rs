@@ -49,6 +49,7 @@ pub(crate) mod lease;
 pub(crate) mod leftover;
 pub(crate) mod list;
 pub(crate) mod manifest;
+mod moves;
 pub(crate) mod naming;
 pub(crate) mod next;
 pub(crate) mod note;

@@ -1,6 +1,7 @@
 //! `profile NAME`: gives an open session another profile, and with it the stage that it goes on from.
 
 use super::context::Context;
+use super::moves::Moves;
 use super::transaction::{Act, Done, Facts, Needs, act};
 use super::verify::policy_at;
 use loopx_base::failure::{Code, Failure, Kind, Result};
@@ -9,10 +10,11 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
 use loopx_rules::op::Event;
 use loopx_rules::profile::{Profile, ProfileName};
+use loopx_rules::range_rules::approvals;
 use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::template::TemplateInput;
 use loopx_spec::front::set_field;
-use loopx_store::Session;
+use loopx_store::{Lines, Session};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -91,7 +93,7 @@ pub(crate) fn change(
     reason: Option<String>,
     sign: bool,
 ) -> Result<Done<Changed>> {
-    act(ctx, Needs::Stage, |facts| {
+    act(ctx, Needs::Operations, |facts| {
         let state = &facts.state;
         let profiles = &facts.policy.profiles;
         let profile = profiles
@@ -116,7 +118,8 @@ pub(crate) fn change(
                 && approval.is_some_and(|approval| !approval.armed && approval.transition == *one)
         };
         let passed: Vec<Transition> = Transition::ALL.into_iter().filter(is_passed).collect();
-        let stage = match profile.stage_of(state.stage, &before, &passed) {
+        let light = light(ctx, facts, name, &profile)?;
+        let stage = match profile.stage_of(state.stage, &before, (&passed, &light)) {
             // A brief is written in the build, and what the review judges stands in it.
             Stage::Review if profile.asks(Artifact::Brief) => Stage::Build,
             stage => stage,
@@ -163,6 +166,33 @@ pub(crate) fn change(
             .retain(|file, _| is_open(file) || is_first && *file == brief);
         Ok(act.word(sign))
     })
+}
+
+/// The gates behind the session that were passed with less than a profile asks for. A gate of a profile that is as heavy
+/// asked for as much, in other files.
+fn light(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    name: &ProfileName,
+    profile: &Profile,
+) -> Result<Vec<Transition>> {
+    let (state, policy) = (&facts.state, &facts.policy);
+    let moves = Moves::new(ctx, state, &facts.operations);
+    let all = approvals::used(&state.id, &facts.operations, &Lines::of(&ctx.repo))?;
+    let mut found = Vec::new();
+    for used in all.iter().filter(|used| moves.stands_on(used)) {
+        let then = policy.profiles.get(&used.profile);
+        let is_as_heavy = then.is_ok_and(|then| then.lacks(profile).is_none());
+        if profile.has(used.transition)
+            && !is_as_heavy
+            && !moves
+                .lacking(used, policy, name, &facts.credentials)?
+                .is_empty()
+        {
+            found.push(used.transition);
+        }
+    }
+    Ok(found)
 }
 
 /// The gates that a session still has before it.

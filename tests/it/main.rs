@@ -97,6 +97,7 @@ mod kill;
 mod landing;
 mod landing_attacks;
 mod landing_model;
+mod landing_moves;
 mod landing_trees;
 mod lease;
 mod led;

@@ -422,6 +422,8 @@ codes! {
         "The body of a record changed after it was accepted.";
     GateSkipped "gate_skipped" [Refused]
         "A session came to a stage without the approval that its profile asks for.";
+    GateTooLight "gate_too_light" [Refused]
+        "A move of a session was made without something that the policy of the branch asks of it.";
     GitFailed "git_failed" [Internal]
         "Git could not do what it was asked to.";
     GitTooOld "git_too_old" [Refused]

@@ -406,21 +406,40 @@ impl Profile {
         if let Some(file) = first(&self.files, &of.files).filter(|_| same_stages) {
             return Some(format!("the file {file}"));
         }
+        for (own, other, what) in [
+            (&self.sections, &of.sections, "the section"),
+            (&self.flags, &of.flags, "the field"),
+        ] {
+            let asked = other
+                .iter()
+                .filter(|(file, _)| same_stages && of.asks(**file));
+            for (file, names) in asked {
+                let known = own.get(file).map_or(&[][..], Vec::as_slice);
+                if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+                    return Some(format!("{what} {name} of {file}"));
+                }
+            }
+        }
         let clarifies = of.has_stage(Stage::Clarify);
         (clarifies && self.ambiguity > of.ambiguity)
             .then(|| format!("ambiguity of at most {}", of.ambiguity))
     }
 
     /// The stage of a session that gets this profile: as it is, or the first one that it has not been through.
-    /// `passed` are the gates that somebody opened and that still stand.
-    pub fn stage_of(&self, now: Stage, before: &Profile, passed: &[Transition]) -> Stage {
+    /// `passed` are the gates that somebody opened and that still stand; `light` those that were passed with less than this
+    /// profile asks for.
+    pub fn stage_of(
+        &self,
+        now: Stage,
+        before: &Profile,
+        (passed, light): (&[Transition], &[Transition]),
+    ) -> Stage {
         let skipped = self.stages.iter().copied().find(|stage| {
             let forward = Transition::ALL
                 .into_iter()
                 .find(|one| one.from() == *stage && one.is_forward());
-            *stage < now
-                && !before.has_stage(*stage)
-                && !forward.is_some_and(|forward| passed.contains(&forward))
+            let is_in = |all: &[Transition]| forward.is_some_and(|forward| all.contains(&forward));
+            *stage < now && (is_in(light) || !before.has_stage(*stage) && !is_in(passed))
         });
         let here = self.stages.iter().copied().find(|stage| *stage >= now);
         skipped.or(here).unwrap_or(now)
@@ -556,8 +575,11 @@ mod tests {
             ("quick", "standard", Stage::Build, &all[..], Stage::Build),
             ("standard", "deep", Stage::Build, &all[..], Stage::Build),
         ] {
-            let stage = built_in(to).stage_of(now, &built_in(from), passed);
+            let stage = built_in(to).stage_of(now, &built_in(from), (passed, &[]));
             assert_eq!(stage, then, "{from} -> {to} in {now}");
         }
+        let light = [Transition::PlanToBuild];
+        let stage = built_in("deep").stage_of(Stage::Review, &built_in("standard"), (&all, &light));
+        assert_eq!(stage, Stage::Plan);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Sessions;
 use crate::flow::context::Context;
+use crate::flow::moves::Moves;
 use crate::flow::{policy_checks, sign};
 use loopx_base::failure::{Blocker, Result};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
@@ -60,7 +61,7 @@ pub(super) fn judge(
         commits: &Vec::from_iter(all),
         reviewed: own.reviewed.as_deref(),
     };
-    let (found, people) = words.judged(ctx, policy, tips)?;
+    let (found, people) = words.judged(ctx, policy, tips, own.reviewed.is_some())?;
     let found = found.into_iter();
     Ok((
         found.map(|blocker| Finding::of(newest, blocker)).collect(),
@@ -86,7 +87,7 @@ impl Words<'_> {
         policy: &Policy,
         tips: &[Oid],
     ) -> Result<Vec<Blocker>> {
-        Ok(self.judged(ctx, policy, tips)?.0)
+        Ok(self.judged(ctx, policy, tips, true)?.0)
     }
 
     /// What the session's own commits change, where policy demands a profile for paths.
@@ -140,6 +141,30 @@ impl Words<'_> {
         Ok((asked, known))
     }
 
+    /// The moves that the session stands on, and that the policy asks more of than their gates asked.
+    fn light(
+        &self,
+        ctx: &Context,
+        policy: &Policy,
+        state: &State,
+        (all, paths): (&[approvals::Used], &[String]),
+        credentials: &Credentials,
+    ) -> Result<Vec<Blocker>> {
+        let moves = Moves::new(ctx, state, self.operations);
+        let mut found = Vec::new();
+        for used in all.iter().filter(|used| moves.stands_on(used)) {
+            let Some(profile) = approvals::asked_profile(policy, state, used, paths)? else {
+                continue;
+            };
+            let lacking = moves.lacking(used, policy, &profile, credentials)?;
+            let lacking = lacking.iter();
+            found.extend(
+                lacking.map(|one| approvals::made_without(self.session, used.transition, one)),
+            );
+        }
+        Ok(found)
+    }
+
     /// Faults, and everybody that the session rests on. A move that was made once more later is judged by what its gate asked then, as far as the target, whose tips these are, asked
     /// that once: whoever was let in honestly did no wrong when policy moved on.
     fn judged(
@@ -147,6 +172,7 @@ impl Words<'_> {
         ctx: &Context,
         policy: &Policy,
         tips: &[Oid],
+        lands: bool,
     ) -> Result<(Vec<Blocker>, Vec<PersonRow>)> {
         let (repo, session) = (&ctx.repo, self.session);
         let state = loopx_store::replay(repo, session, self.operations)?;
@@ -170,6 +196,10 @@ impl Words<'_> {
         }
         let paths = self.paths(repo, policy, &state)?;
         found.extend(approvals::profile(policy, session, &state, &all, &paths)?);
+        // A branch that is under way may go to the server before its moves are made again.
+        if lands {
+            found.extend(self.light(ctx, policy, &state, (&all, &paths), &credentials)?);
+        }
         found.extend(approvals::taken(session, &credentials));
         found.extend(approvals::unsigned(session, &credentials));
         let people = people(session, &all, &credentials);

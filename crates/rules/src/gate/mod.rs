@@ -17,6 +17,7 @@ mod intent;
 mod opening;
 mod plan;
 mod proofs;
+mod rejudged;
 mod review;
 mod standing;
 mod taken;
@@ -40,6 +41,7 @@ pub use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted, named};
 pub use opening::{Unsigned, flaw, unsigned};
 pub use plan::{delta, scope_patterns};
 pub use proofs::{PartKey, Proofs, Unproven};
+pub use rejudged::{asking_nothing, lacking};
 pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
@@ -112,6 +114,16 @@ pub struct ReadSections {
     empty: RefCell<BTreeMap<Artifact, Vec<String>>>,
     spec_boxes: OnceCell<Vec<markdown::Checkbox>>,
     profile: OnceCell<Profile>,
+}
+
+impl ReadSections {
+    /// Nothing that was read yet, of a session that is judged as one of this profile.
+    pub fn of_profile(profile: Profile) -> Self {
+        ReadSections {
+            profile: OnceCell::from(profile),
+            ..ReadSections::default()
+        }
+    }
 }
 
 impl<'a> View<'a> {

@@ -10,6 +10,7 @@ use super::super::checks::Check;
 use super::super::gate::{self, AuditItem, CodeFacts, Credentials, DeltaFacts, Proof, View};
 use super::super::op::{Event, Operation, Verdict};
 use super::super::policy::{FILE as POLICY_FILE, Policy};
+use super::super::profile::ProfileName;
 use super::super::replay;
 use super::super::session::{Approval, Ending, Stamped, State};
 use super::super::stage::Transition;
@@ -31,6 +32,8 @@ pub struct Used {
     pub verdict: Option<Stamped<Verdict>>,
     /// The commit that the session started from then, whose policy the gate asked.
     pub base: Option<Oid>,
+    /// The profile that the session had then.
+    pub profile: ProfileName,
     /// Whether the session made this move once more later.
     pub superseded: bool,
 }
@@ -39,16 +42,8 @@ pub struct Used {
 pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Result<Vec<Used>> {
     let mut found = Vec::new();
     replay::walk(id, operations, joiner, |op, state| {
-        let transition = match op.event() {
-            Some(
-                Event::Entered { transition, .. }
-                | Event::Approved {
-                    transition,
-                    completes: true,
-                    ..
-                },
-            ) => *transition,
-            _ => return,
+        let Some(transition) = moved(op) else {
+            return;
         };
         let approval = state.approvals.get(&transition.key());
         if let Some(approval) = approval.filter(|_| transition.is_approved()) {
@@ -61,6 +56,7 @@ pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Re
                     .clone()
                     .filter(|_| transition == Transition::ReviewToDone),
                 base: state.base.clone(),
+                profile: state.profile.clone(),
                 superseded: false,
             });
         }
@@ -70,6 +66,62 @@ pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Re
         used.superseded = !later.insert(used.transition);
     }
     Ok(found)
+}
+
+/// The move that an operation makes.
+fn moved(op: &Operation) -> Option<Transition> {
+    match op.event()? {
+        Event::Entered { transition, .. }
+        | Event::Approved {
+            transition,
+            completes: true,
+            ..
+        } => Some(*transition),
+        _ => None,
+    }
+}
+
+/// The session as it was before the last move of each kind, and with it what the gate of that move judged.
+pub fn before(
+    id: &SessionId,
+    operations: &[Operation],
+    joiner: &dyn Joiner,
+) -> Result<BTreeMap<Transition, State>> {
+    let mut found = BTreeMap::new();
+    let mut last: Option<State> = None;
+    replay::walk(id, operations, joiner, |op, state| {
+        if let (Some(transition), Some(before)) = (moved(op), last.take()) {
+            found.insert(transition, before);
+        }
+        last = Some(state.clone());
+    })?;
+    Ok(found)
+}
+
+/// The profile that a move has to have been made by, where what the session changes is demanded one for: the one that
+/// the session had then, as this policy has it, or where that is too light the one that the session has now.
+pub fn asked_profile(
+    policy: &Policy,
+    state: &State,
+    used: &Used,
+    paths: &[String],
+) -> Result<Option<ProfileName>> {
+    if let Ok(then) = policy.profiles.get(&used.profile)
+        && policy.demands(&then, paths)?.is_none()
+    {
+        return Ok(Some(used.profile.clone()));
+    }
+    let now = policy.profiles.get(&state.profile);
+    Ok(now.is_ok().then(|| state.profile.clone()))
+}
+
+/// What a move was made without, as a finding about its session.
+pub fn made_without(session: &SessionId, transition: Transition, lacking: &Blocker) -> Blocker {
+    let message = format!(
+        "{transition} was passed without what the policy of the branch asks of it: {} ({})",
+        lacking.message, lacking.code
+    );
+    flaw(session, Code::GateTooLight, &message)
 }
 
 /// Judges one use. `content` gives the tree id of a set of artifacts.
