@@ -7,7 +7,7 @@ use super::verify::Words;
 use super::workcopy::WorkCopy;
 use super::{bound_here, lease, policy_checks, policy_moved, sign, task, trust};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::shell_word;
 use loopx_git::capture::{MOST, Recording, TAIL, Watch, record};
 use loopx_rules::artifact::Artifact;
@@ -95,6 +95,7 @@ pub(crate) fn run(
         copy.require_open(&session.state)?;
     }
     let top = worktree(ctx)?;
+    require_nothing_hidden(ctx)?;
     let before = ctx.code()?.map(|code| code.tree);
     let started = ctx.repo.identity()?.at;
     // What verifies a task is the same wherever it is typed: in another folder a like-named script would pass for it.
@@ -180,6 +181,25 @@ fn worktree(ctx: &Context) -> Result<&Path> {
         )
         .help("git worktree add ../work")
     })
+}
+
+/// What runs here is recorded for the tree that git sees: no file may differ from it behind git's back.
+fn require_nothing_hidden(ctx: &Context) -> Result<()> {
+    let hidden = ctx.repo.hidden_edits()?;
+    let Some(first) = hidden.first() else {
+        return Ok(());
+    };
+    let word = loopx_base::shell_word(&format!(":/{}", first.path));
+    let show = format!("update-index {} {word}", first.look_again);
+    let paths: Vec<&str> = hidden.iter().map(|one| one.path.as_str()).collect();
+    Err(Failure::refused(
+        Code::WorktreeHidden,
+        format!(
+            "{} differs from what git has, and git was told not to look at it: what runs here proves nothing of the code that is committed",
+            paths.join(", ")
+        ),
+    )
+    .help(Hint::git(show)))
 }
 
 /// Somebody agreed to what is run: the target's policy, whoever typed the words, or a person who was asked.

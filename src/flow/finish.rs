@@ -13,7 +13,7 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
-use loopx_rules::gate::Proof;
+use loopx_rules::gate::{CodeFacts, FileState, Proof};
 use loopx_rules::op::{CodeVerdict, Smell};
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
@@ -89,17 +89,7 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
             Code::WorktreeDirty,
             format!("not committed yet: {}", files.join(", ")),
         )
-        .help(
-            if code
-                .uncommitted
-                .iter()
-                .any(|one| one.state == gate::FileState::Untracked)
-            {
-                Hint::git("add --all")
-            } else {
-                Hint::git("commit --all")
-            },
-        ));
+        .help(commits(ctx, code)));
     }
     if let Some(transition) = forward {
         let blockers = gate::blockers(gates, transition);
@@ -122,7 +112,11 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
             Code::ReviewEmpty,
             "there is nothing to review: no file differs from where the review begins",
         )
-        .help(command!("finish --reason WHY")));
+        .help(if loopx_base::env::has_terminal() {
+            command!("finish --reason WHY")
+        } else {
+            command!("finish --yes --reason WHY")
+        }));
     }
     let audit = gate::audit(gates).into_iter();
     // What is done was proven when it was approved.
@@ -327,6 +321,18 @@ fn entered<T>(
             }
         }
         entered => entered.map(Some),
+    }
+}
+
+/// The command of git that leads to a commit of everything: none while sides are to be chosen between.
+fn commits(ctx: &Context, code: &CodeFacts) -> Hint {
+    let has = |state: FileState| code.uncommitted.iter().any(|one| one.state == state);
+    if has(FileState::Unmerged) || ctx.repo.sequence().is_some() {
+        Hint::git("status")
+    } else if has(FileState::Untracked) {
+        Hint::git("add --all")
+    } else {
+        Hint::git("commit --all")
     }
 }
 

@@ -259,7 +259,11 @@ impl Context {
         let is_known =
             self.repo.find_ref(&name)?.is_some() || !self.repo.tracking_refs(branch)?.is_empty();
         let word = loopx_base::shell_word(branch);
-        Ok(if !is_known {
+        Ok(if let Some(sequence) = self.repo.sequence() {
+            // git switches no branch while something is under way.
+            let go_on = format!("{} --continue", sequence.word());
+            hint![Hint::git(go_on), format!(", then: git switch {word}")]
+        } else if !is_known {
             super::upstream::rebind(self, id)?
         } else if self.repo.work_dir().is_none() {
             format!("git worktree add ../work {word}").into()

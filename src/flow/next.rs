@@ -8,13 +8,16 @@ use super::transaction::{Facts, Needs, gather_with};
 use super::upstream;
 use super::verify::policy_at;
 use super::workcopy::{self, FileStatus, Peek, WorkCopy};
-use super::{archive, coverage, effective_target, lease, policy_moved, rebase, review, sign};
+use super::{
+    archive, coverage, effective_target, lease, policy_moved, rebase, review, sign, trust,
+};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::SessionId;
 use loopx_base::working_tree::Uncommitted;
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
+use loopx_rules::checks::checks_now;
 use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
 use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Unlanded, Worktree};
@@ -137,7 +140,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         now: ctx.now(),
         archive: archive.clone(),
         onto: onto(ctx, state, worktree.as_ref())?,
-        is_empty: is_empty(&facts),
+        is_empty: is_empty(ctx, &facts)?,
         asks: loopx_base::env::has_terminal(),
         remote: remote.clone(),
         world: Some(&facts.world),
@@ -148,7 +151,8 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         missing: missing_outputs(ctx, &facts)?,
         unfit: unfit(ctx, &facts),
     };
-    let mut advised = next::next(facts.view(), &here);
+    let advised = next::next(facts.view(), &here);
+    let mut advised = trusted(ctx, (snapshot, session), &facts, advised)?;
     let is_here = worktree
         .as_ref()
         .is_some_and(|worktree| worktree.branch == state.branch);
@@ -577,8 +581,43 @@ fn unlanded(
     }))
 }
 
+/// Whether the check that is next may run here: the words of somebody else are read first.
+fn trusted(
+    ctx: &Context,
+    at: (&Snapshot<'_>, &Session),
+    facts: &Facts<'_>,
+    advised: Advised,
+) -> Result<Advised> {
+    let lead = advised.command().and_then(Hint::command);
+    let args = lead.filter(|lead| lead.verb() == Verb::Run);
+    let mut words = args.map_or("", |lead| lead.args()).split(' ');
+    let Some(task) = words.find(|word| *word == "--task").and(words.next()) else {
+        return Ok(advised);
+    };
+    let checks = checks_now(&facts.texts, &facts.state, &facts.policy.all_checks());
+    let Some(check) = checks.into_iter().find(|check| check.id == task) else {
+        return Ok(advised);
+    };
+    let again = command!("run --task {task} --trust");
+    let argv = check.argv.join(" ");
+    let asked = std::slice::from_ref(&check);
+    match trust::require(ctx, at, &facts.policy, asked, (false, again.clone())) {
+        Err(failure) if failure.code == Code::CheckNotTrusted => Ok(Advised::write(hint![
+            format!("{task} runs `{argv}`, to which nobody here agreed; where you do: "),
+            again
+        ])),
+        _ => Ok(advised),
+    }
+}
+
 /// Nothing differs from where the session began.
-fn is_empty(facts: &Facts<'_>) -> bool {
-    let head = facts.code.as_ref().filter(|code| !code.is_dirty);
-    head.is_some_and(|code| code.head == facts.state.base)
+fn is_empty(ctx: &Context, facts: &Facts<'_>) -> Result<bool> {
+    let (Some(code), Some(base)) = (&facts.code, &facts.state.base) else {
+        return Ok(facts
+            .code
+            .as_ref()
+            .is_some_and(|code| !code.is_dirty && code.head.is_none()));
+    };
+    let is_there = code.head.as_ref() == Some(base) || ctx.repo.contains(base)?;
+    Ok(!code.is_dirty && is_there && ctx.repo.commit_info(base)?.tree == code.tree)
 }

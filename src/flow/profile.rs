@@ -271,13 +271,17 @@ fn laid_out(
     stage: Stage,
 ) -> BTreeMap<Artifact, String> {
     let brief = brief::of(&facts.texts);
+    // Of two files that have a delta one counts so far, and its words go on.
+    let counts = brief::delta_file(&facts.texts);
     let mut writes = BTreeMap::new();
     let files = profile.files.iter().copied();
     for file in files.filter(|file| file.written_at() <= stage) {
-        if facts.state.artifacts.contains_key(&file) {
+        let delta = brief.filter(|brief| brief::has_delta(brief));
+        let is_newer =
+            file == Artifact::SpecDelta && counts == Some(Artifact::Brief) && delta.is_some();
+        if facts.state.artifacts.contains_key(&file) && !is_newer {
             continue;
         }
-        let delta = brief.filter(|brief| brief::has_delta(brief));
         let text = match (file, delta) {
             // What the brief says of the specs is said once.
             (Artifact::SpecDelta, Some(brief)) => brief::delta(brief).trim_start().to_owned(),
@@ -288,6 +292,10 @@ fn laid_out(
     let is_asked = profile.asks(Artifact::Brief);
     let text = match brief {
         _ if is_asked => {
+            let brief = brief.map(|text| match counts {
+                Some(Artifact::SpecDelta) => brief::without_delta(text),
+                _ => text,
+            });
             let kept = brief.map(|text| set_field(text, "delta", Artifact::Brief.path()));
             let text = kept.unwrap_or_else(|| Artifact::Brief.template(input));
             // A delta in which nothing stands would only be asked for.

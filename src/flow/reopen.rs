@@ -51,6 +51,16 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
     };
     let store = ctx.store()?;
     let state = ctx.session_to_change(&store.snapshot()?)?.state;
+    if let Some(Ending::Abandoned { .. }) = &state.ending {
+        return Err(Failure::refused(
+            Code::SessionEnded,
+            format!(
+                "session {} was abandoned in stage {}",
+                state.id, state.stage
+            ),
+        )
+        .help(command!("undo").session(&state.id)));
+    }
     // What cannot go back is refused before the archive is touched.
     if state.stage != Stage::Done {
         return Err(Failure::refused(

@@ -11,7 +11,7 @@
 
 use super::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::trailers;
 use loopx_git::Repo;
@@ -268,6 +268,9 @@ pub(crate) fn bound_head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
 /// The command that binds a session to another branch: to the one that is checked out, if one is.
 pub(crate) fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
     Ok(match ctx.repo.head()?.branch {
+        Some(_) if super::begin::is_protected(ctx)? => {
+            hint![format!("git switch -c {id}, then: "), command!("use {id}")]
+        }
         Some(_) => command!("use {id}"),
         None => command!("use {id} --branch {id}"),
     })

@@ -101,6 +101,7 @@ mod landing_moves;
 mod landing_trees;
 mod lease;
 mod led;
+mod led_astray;
 mod led_profiles;
 mod led_team;
 mod led_whole;

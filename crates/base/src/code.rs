@@ -1282,6 +1282,8 @@ codes! {
         "The files of a working copy are of another session, which had the same name.";
     WorktreeDirty "worktree_dirty" [Refused]
         "The worktree has changes that are not committed.";
+    WorktreeHidden "worktree_hidden" [Refused]
+        "A file differs from what git has of it, and git was told not to look at it.";
     WorktreeRequired "worktree_required" [Usage]
         "The command needs a worktree, and the repository is bare.";
 }

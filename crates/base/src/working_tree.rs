@@ -64,6 +64,8 @@ pub enum Sequence {
     Rebase,
     CherryPick,
     Revert,
+    /// Patches from mails, which git keeps where a rebase is kept, too.
+    Am,
 }
 
 impl Sequence {
@@ -74,6 +76,7 @@ impl Sequence {
             Sequence::Rebase => "rebase",
             Sequence::CherryPick => "cherry-pick",
             Sequence::Revert => "revert",
+            Sequence::Am => "am",
         }
     }
 }

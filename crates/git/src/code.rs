@@ -11,6 +11,14 @@ use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted};
 use std::fs::File;
 use std::path::Path;
 
+/// A file of the worktree that differs from the index behind git's back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HiddenEdit {
+    pub path: String,
+    /// The option of `git update-index` that has git look at it again.
+    pub look_again: &'static str,
+}
+
 impl Repo {
     /// The code as it is in the worktree, without the files that are named as none of it; `None` in a bare repository. Asks git, which knows filters,
     /// sparse checkouts and every index format; one process when nothing is uncommitted, three otherwise.
@@ -114,6 +122,40 @@ impl Repo {
         Oid::parse(String::from_utf8_lossy(&tree).trim())
     }
 
+    /// The files of the worktree that differ from the index, and that git was told to take for unchanged:
+    /// `--assume-unchanged` and `--skip-worktree` of git-update-index(1). No status and no tree shows them.
+    pub fn hidden_edits(&self) -> Result<Vec<HiddenEdit>> {
+        let Some(top) = self.work_dir() else {
+            return Ok(Vec::new());
+        };
+        let listed = self.git_at(top, ["ls-files", "-v", "-s", "-z"]).capture()?;
+        let listed = listed.ok()?;
+        let entries = listed.split(|byte| *byte == 0);
+        let marked: Vec<(HiddenEdit, String)> = entries
+            .filter_map(|entry| marked(&String::from_utf8_lossy(entry)))
+            .filter(|(one, _)| {
+                let there = top.join(&one.path).symlink_metadata();
+                there.is_ok_and(|there| there.is_file()) && !one.path.contains('\n')
+            })
+            .collect();
+        if marked.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asked: String = marked
+            .iter()
+            .map(|(one, _)| format!("{}\n", one.path))
+            .collect();
+        let ids = self
+            .git_at(top, ["hash-object", "--stdin-paths"])
+            .stdin(asked)
+            .capture()?
+            .ok()?;
+        let ids = String::from_utf8_lossy(&ids).into_owned();
+        let pairs = marked.into_iter().zip(ids.lines());
+        let differ = pairs.filter(|((_, known), now)| known != now);
+        Ok(differ.map(|((one, _), _)| one).collect())
+    }
+
     /// The paths that differ between a tree (or nothing) and the index that the environment names: what
     /// a commit would change.
     pub fn staged_paths(&self, tree: Option<&Oid>) -> Result<Vec<String>> {
@@ -184,6 +226,21 @@ fn everything_but(except: &[&str]) -> Vec<String> {
 }
 
 /// The paths of a status, and how each differs from HEAD, without these files.
+/// A file that git was told not to look at, and its id in the index, from a line like `S 100644 ID 0<tab>PATH`.
+fn marked(line: &str) -> Option<(HiddenEdit, String)> {
+    let (head, path) = line.split_once('\t')?;
+    let mut words = head.split(' ');
+    let tag = words.next()?.chars().next()?;
+    let id = words.nth(1)?;
+    let look_again = match tag {
+        'S' => "--no-skip-worktree",
+        tag if tag.is_ascii_lowercase() => "--no-assume-unchanged",
+        _ => return None,
+    };
+    let path = path.to_owned();
+    Some((HiddenEdit { path, look_again }, id.to_owned()))
+}
+
 fn paths_of(status: &[u8], except: &[&str]) -> Vec<Uncommitted> {
     let entries = status.split(|byte| *byte == 0);
     entries

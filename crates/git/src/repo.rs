@@ -295,6 +295,7 @@ impl Repo {
     pub fn sequence(&self) -> Option<Sequence> {
         let dir = self.git_dir();
         let known = [
+            ("rebase-apply/applying", Sequence::Am),
             ("rebase-merge", Sequence::Rebase),
             ("rebase-apply", Sequence::Rebase),
             ("MERGE_HEAD", Sequence::Merge),

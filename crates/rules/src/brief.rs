@@ -5,6 +5,7 @@
 
 use super::artifact::Artifact;
 use super::change_pack::{Slice, SliceKind};
+use super::headings;
 use super::markdown;
 use super::texts::Texts;
 use loopx_base::failure::{Blocker, Code};
@@ -17,12 +18,17 @@ const CHECKS: &str = "Checks";
 /// The commands, as checks with ids from their place. Each of them serves every scenario of the brief's delta.
 pub fn checks(text: &str) -> Result<Vec<Slice>, Blocker> {
     let sections = markdown::sections(text);
-    let Some(section) = markdown::section(&sections, CHECKS) else {
-        return Ok(Vec::new());
-    };
+    // What stands below a second heading of that name is meant as much.
+    let named = sections
+        .iter()
+        .filter(|section| headings::is_same(&section.title, CHECKS));
+    let items = named.flat_map(|section| {
+        let items = commands(&text[section.span.clone()]).into_iter();
+        items.map(move |item| (section, item))
+    });
     let mut found = Vec::new();
-    for (at, item) in commands(&text[section.span.clone()]).iter().enumerate() {
-        let argv = shlex::split(item).unwrap_or_default();
+    for (at, (section, item)) in items.enumerate() {
+        let argv = shlex::split(&item).unwrap_or_default();
         if argv.is_empty() {
             return Err(Blocker::new(
                 Code::BriefCheckInvalid,
@@ -212,6 +218,11 @@ pub fn with_delta(text: &str, delta: &str) -> String {
     let delta = self::delta(delta);
     let own = delta.trim_start();
     format!("{}\n\n{own}", text.trim_end())
+}
+
+/// The brief without what it says of the specs.
+pub fn without_delta(text: &str) -> &str {
+    &text[..domain_at(text).unwrap_or(text.len())]
 }
 
 /// The brief of a session, where it has one.

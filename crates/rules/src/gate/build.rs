@@ -259,7 +259,8 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     let has = |proof: Proof| checked.iter().any(|item| item.proof == proof);
     let is_word = |one: &AuditItem| matches!(one.proof, Proof::Waived | Proof::Looked);
     let all_by_word = !checked.is_empty() && checked.iter().all(is_word);
-    let verification = (!has(Proof::Passed) && !all_by_word).then(|| AuditItem {
+    let is_shown = has(Proof::Passed) || all_by_word || checked.is_empty() && any_run_shows(view);
+    let verification = (!is_shown).then(|| AuditItem {
         id: VERIFICATION.into(),
         proof: if has(Proof::Stale) || has(Proof::Failed) {
             Proof::Stale
@@ -296,6 +297,19 @@ pub fn known(view: View<'_>) -> Vec<AuditItem> {
     checks
         .map(|check| audit_check(view, &runs, check))
         .collect()
+}
+
+/// Whether any run that passed shows that the code works: so it is in a profile whose files name no check.
+fn any_run_shows(view: View<'_>) -> bool {
+    let of_checks = [Artifact::Brief, Artifact::TaskList, Artifact::Slices];
+    let profile = view.profile();
+    let tree = view.code.map(|code| &code.tree);
+    let shows = |run: &Stamped<Evidence>| {
+        Some(&run.value.tree) == tree
+            && run.value.proves()
+            && run.seq > view.state.build.fresh_after
+    };
+    !of_checks.iter().any(|file| profile.asks(*file)) && view.evidence().iter().any(shows)
 }
 
 /// The command that ran last on the present code, where it failed; else nothing.

@@ -373,6 +373,10 @@ fn ended(state: &State, here: &Here<'_>) -> Advised {
         let undo = command!("undo").session(&state.id);
         return Advised::nothing().advice(hint!["it was abandoned; to take that back: ", undo]);
     }
+    // A server may ask for the session before it takes the code.
+    if let Some(remote) = here.remote.as_ref().filter(|remote| remote.ahead > 0) {
+        return command!("sync {}", remote.remote).into();
+    }
     if let Some((remote, branch)) = &here.unpushed {
         return Hint::git(format!("push {remote} {}", shell_word(branch))).into();
     }
@@ -389,10 +393,7 @@ fn ended(state: &State, here: &Here<'_>) -> Advised {
             None => merge.into(),
         };
     }
-    match &here.remote {
-        Some(remote) if remote.ahead > 0 => command!("sync {}", remote.remote).into(),
-        _ => Advised::nothing(),
-    }
+    Advised::nothing()
 }
 
 /// The builder who mends what a review sent back, where the reviewer who asks took no part: whoever enters the build has it.
@@ -680,6 +681,19 @@ fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     if let Some(sequence) = worktree.sequence {
         return Some(go_on(view.code, worktree, sequence));
     }
+    // A stash that did not fit leaves its sides, and nothing under way.
+    let all = view
+        .code
+        .map_or(&[][..], |code| code.uncommitted.as_slice());
+    let is_unmerged = |one: &&Uncommitted| one.state == FileState::Unmerged;
+    let unmerged: Vec<&Uncommitted> = all.iter().filter(is_unmerged).collect();
+    if !unmerged.is_empty() {
+        let add = Hint::git(format!("add -- {}", words(&unmerged, worktree)));
+        let sides = named(&unmerged);
+        return Some(
+            Advised::from(add).advice(format!("choose between the marked sides of {sides}")),
+        );
+    }
     let bound = view.state.branch.as_ref()?;
     if worktree.branch.as_ref() == Some(bound) {
         return None;
@@ -724,6 +738,12 @@ fn go_on(code: Option<&CodeFacts>, worktree: &Worktree, sequence: Sequence) -> A
         .filter(|one| one.state == FileState::Unmerged)
         .collect();
     let word = sequence.word();
+    // git goes on with no commit that would be empty.
+    let is_pick = matches!(sequence, Sequence::CherryPick | Sequence::Revert);
+    if all.is_empty() && is_pick {
+        return Advised::from(Hint::git(format!("{word} --skip")))
+            .advice(format!("a {word} is under way, and nothing is left of it"));
+    }
     if unmerged.is_empty() {
         return Advised::from(Hint::git(format!("{word} --continue")))
             .advice(format!("a {word} is under way"));
