@@ -786,6 +786,10 @@ fn is_working_copy(path: &str) -> bool {
 /// A relative path with no `..`, no drive, no empty part, nothing that a terminal obeys, and no name of git's own in
 /// any spelling.
 pub fn is_inside(path: &str) -> bool {
+    is_plain(path) || has_fine_parts(path)
+}
+
+fn has_fine_parts(path: &str) -> bool {
     let is_part = |part: &str| {
         tree_name::code_fault(b"100644", part.as_bytes()).is_none()
             && !part.chars().any(char::is_control)
@@ -793,9 +797,24 @@ pub fn is_inside(path: &str) -> bool {
     !path.contains('\\') && !path.contains(':') && path.split('/').all(is_part)
 }
 
+/// Whether a path has letters, digits, `-`, `_` and `.` alone, and no part that is empty or begins with a dot. Most are
+/// so, lists have thousands of them, and no such name is git's in any spelling.
+fn is_plain(path: &str) -> bool {
+    let mut begins = true;
+    for byte in path.bytes() {
+        match byte {
+            b'/' | b'.' if begins => return false,
+            b'/' => begins = true,
+            b'-' | b'_' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => begins = false,
+            _ => return false,
+        }
+    }
+    !begins
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Policy, Strictness, is_inside};
+    use super::{Policy, Strictness, has_fine_parts, is_inside, is_plain};
     use loopx_base::id::Person;
 
     #[test]
@@ -916,5 +935,17 @@ mod tests {
             assert!(!is_inside(path), "{path}");
         }
         assert!(is_inside("docs/adr"));
+        let parts = [
+            "", ".", "..", ".git", "git", "git~1", "a.b", "-A_9", "a.", "a b", "\u{e9}", "c:",
+        ];
+        let mut plain = 0;
+        for (one, other) in parts.iter().flat_map(|one| parts.map(|other| (one, other))) {
+            let path = format!("{one}/{other}");
+            if is_plain(&path) {
+                plain += 1;
+                assert!(has_fine_parts(&path), "{path}");
+            }
+        }
+        assert_eq!(plain, 16);
     }
 }

@@ -20,8 +20,8 @@ pub struct Graph<'n> {
     places: HashMap<Key<'n>, usize>,
     /// What each node waits for.
     edges: Vec<Vec<Way>>,
-    /// Which nodes wait for each.
-    dependents: Vec<Vec<usize>>,
+    /// Which nodes wait for each, once somebody asks.
+    dependents: OnceCell<Vec<Vec<usize>>>,
     /// The node that each is a part of, and the parts of each.
     parents: Vec<Option<usize>>,
     parts: Vec<Vec<usize>>,
@@ -112,7 +112,7 @@ impl<'n> Graph<'n> {
         let mut graph = Graph {
             nodes,
             edges: vec![Vec::new(); nodes.len()],
-            dependents: vec![Vec::new(); nodes.len()],
+            dependents: OnceCell::new(),
             parents: vec![None; nodes.len()],
             parts: vec![Vec::new(); nodes.len()],
             missing: vec![Vec::new(); nodes.len()],
@@ -132,11 +132,6 @@ impl<'n> Graph<'n> {
         graph.is_forest = is_forest(&graph.parents);
         for at in 0..nodes.len() {
             graph.edges[at] = graph.ways(at);
-        }
-        for (at, ways) in graph.edges.iter().enumerate() {
-            for way in ways {
-                graph.dependents[way.to].push(at);
-            }
         }
         graph
     }
@@ -196,7 +191,7 @@ impl<'n> Graph<'n> {
         let mut left: Vec<usize> = self.edges.iter().map(Vec::len).collect();
         let mut free: VecDeque<usize> = (0..left.len()).filter(|at| left[*at] == 0).collect();
         while let Some(at) = free.pop_front() {
-            for next in &self.dependents[at] {
+            for next in self.dependents(at) {
                 left[*next] -= 1;
                 if left[*next] == 0 {
                     free.push_back(*next);
@@ -373,8 +368,11 @@ impl<'n> Graph<'n> {
     /// then as they stand in the plan.
     pub fn ready(&self, now: Now<'_>) -> Vec<usize> {
         let held = claimed(now.statuses);
+        // Most that wait do so for another node, and what else they wait for is not asked.
         let is_ready = |at: &usize| {
-            now.statuses[*at] == Status::Pending && self.waits_beside(*at, now, &held).is_empty()
+            now.statuses[*at] == Status::Pending
+                && self.unmet(*at, now.statuses).is_empty()
+                && self.waits_beside(*at, now, &held).is_empty()
         };
         let mut ready: Vec<usize> = (0..self.nodes.len()).filter(is_ready).collect();
         let claimed: BTreeSet<&str> = held
@@ -487,7 +485,7 @@ impl<'n> Graph<'n> {
             looked = if wave.iter().any(is_gate) {
                 (0..self.nodes.len()).collect()
             } else {
-                let next = wave.iter().flat_map(|at| self.dependents[*at].iter());
+                let next = wave.iter().flat_map(|at| self.dependents(*at));
                 next.copied().collect()
             };
             waves.push(wave);
@@ -530,7 +528,7 @@ impl<'n> Graph<'n> {
         let mut order = Vec::new();
         while let Some(at) = free.pop_front() {
             order.push(at);
-            for next in &self.dependents[at] {
+            for next in self.dependents(at) {
                 left[*next] -= 1;
                 if left[*next] == 0 {
                     free.push_back(*next);
@@ -606,7 +604,14 @@ impl<'n> Graph<'n> {
 
     /// The nodes that wait for one.
     pub fn dependents(&self, at: usize) -> &[usize] {
-        &self.dependents[at]
+        let all = self.dependents.get_or_init(|| {
+            let mut all = vec![Vec::new(); self.nodes.len()];
+            for (at, ways) in self.edges.iter().enumerate() {
+                ways.iter().for_each(|way| all[way.to].push(at));
+            }
+            all
+        });
+        &all[at]
     }
 }
 

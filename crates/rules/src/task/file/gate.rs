@@ -318,7 +318,7 @@ fn repair(value: Option<&Value>, stage: Stage, row: &mut Row<'_>) -> Vec<crate::
         }
         let said = Fields(said);
         if let Some(node) = fields::node(&said, row.line, &mut findings) {
-            inner.push(node, &mut findings);
+            inner.nodes.push(node);
         }
     }
     edges(&inner, &mut findings);

@@ -27,8 +27,9 @@ pub use show::{Form, markdown, values};
 pub use waits::{conditions, of_own_session};
 
 use self::domain::Domain;
-use super::node::{Kept, Lines, Node, TaskId};
+use super::node::{Kept, Key, Lines, Node, TaskId};
 use loopx_spec::{Finding, has_errors};
+use std::cell::OnceCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -47,35 +48,31 @@ pub struct TaskFile {
     pub domains: Vec<Domain>,
     /// Oddities that stop nobody from reading it.
     pub warnings: Vec<Finding>,
-    places: HashMap<String, usize>,
+    places: Places,
+}
+
+/// The places of nodes by their ids, made once somebody asks for one. They follow from the nodes.
+#[derive(Clone, Debug, Default)]
+struct Places(OnceCell<HashMap<String, usize>>);
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl TaskFile {
-    /// The place of a node, whatever the letter case of its id.
+    /// The place of a node, whatever the letter case of its id. Of two the first counts.
     pub fn place(&self, id: &TaskId) -> Option<usize> {
-        id.with_key(|key| self.places.get(key).copied())
+        let places = self.places.0.get_or_init(|| {
+            let places = self.nodes.iter().enumerate().rev();
+            places.map(|(at, node)| (node.id.key(), at)).collect()
+        });
+        id.with_key(|key| places.get(key).copied())
     }
 
     pub fn node(&self, id: &TaskId) -> Option<&Node> {
         self.nodes.get(self.place(id)?)
-    }
-
-    fn push(&mut self, node: Node, findings: &mut Vec<Finding>) {
-        let place = self.nodes.len();
-        match self.places.entry(node.id.key()) {
-            Entry::Occupied(first) => {
-                let first = &self.nodes[*first.get()];
-                let message = format!(
-                    "the id `{}` stands there twice: `{}` is on line {} already",
-                    node.id, first.id, first.line
-                );
-                findings.push(found("task_id_repeated", node.line, message));
-            }
-            Entry::Vacant(free) => {
-                free.insert(place);
-            }
-        }
-        self.nodes.push(node);
     }
 
     /// The places of the nodes that this one waits for.
@@ -128,7 +125,6 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
     let mut file = TaskFile::default();
     let most = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
     file.nodes.reserve_exact(most);
-    file.places.reserve(most);
     let source = (!keeps_fields).then(|| Rc::new(Lines::new(text, plain::details)));
     for (line, row) in lines(text) {
         let plain = source.as_ref().and_then(|source| {
@@ -137,7 +133,7 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
             plain::node(row, line, details)
         });
         if let Some(node) = plain {
-            file.push(node, &mut findings);
+            file.nodes.push(node);
             continue;
         }
         let text = row;
@@ -157,7 +153,7 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
         let Some(node) = fields::node(&fields, line, &mut findings) else {
             continue;
         };
-        file.push(node, &mut findings);
+        file.nodes.push(node);
         if keeps_fields {
             file.fields.push(fields);
         }
@@ -195,8 +191,6 @@ pub fn read_anyway(text: &str) -> TaskFile {
             file.domains
                 .extend(domain::of(&fields, line, &mut Vec::new()));
         } else if let Some(node) = fields::node(&fields, line, &mut Vec::new()) {
-            let place = file.nodes.len();
-            file.places.entry(node.id.key()).or_insert(place);
             file.nodes.push(node);
             file.fields.push(fields);
         }
@@ -204,9 +198,33 @@ pub fn read_anyway(text: &str) -> TaskFile {
     file
 }
 
+/// The places of nodes by their ids; an id that stands there twice is a fault.
+fn places<'f>(file: &'f TaskFile, findings: &mut Vec<Finding>) -> HashMap<Key<'f>, usize> {
+    let mut places = HashMap::with_capacity(file.nodes.len());
+    for (at, node) in file.nodes.iter().enumerate() {
+        match places.entry(Key::of(&node.id)) {
+            Entry::Occupied(first) => {
+                let first: &Node = &file.nodes[*first.get()];
+                let message = format!(
+                    "the id `{}` stands there twice: `{}` is on line {} already",
+                    node.id, first.id, first.line
+                );
+                findings.push(found("task_id_repeated", node.line, message));
+            }
+            Entry::Vacant(free) => {
+                free.insert(at);
+            }
+        }
+    }
+    places
+}
+
 /// Faults between nodes: edges to nowhere, and cycles.
 fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
-    for node in &file.nodes {
+    let places = places(file, findings);
+    // Where each node waits for those above it, and is a part of one of them, none waits for itself.
+    let mut is_downward = true;
+    for (at, node) in file.nodes.iter().enumerate() {
         let judges = node.gate.as_ref().map_or(&[][..], |gate| &gate.judges);
         let on = node.depends_on.iter().map(|edge| {
             if judges.contains(&edge.on) {
@@ -217,7 +235,9 @@ fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
         });
         let parent = node.parent.iter().map(|parent| ("is a part of", parent));
         for (how, other) in on.chain(parent) {
-            if file.place(other).is_none() {
+            let place = places.get(&Key::of(other)).copied();
+            is_downward &= place.is_none_or(|place| place < at);
+            if place.is_none() {
                 let names = file.nodes.iter().map(|node| node.id.as_str());
                 let near = loopx_base::nearest(other.as_str(), names.take(2_000));
                 let near = near.map_or(String::new(), |near| format!("; is `{near}` meant?"));
@@ -225,6 +245,9 @@ fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
                 findings.push(found("task_dependency_unknown", node.line, message));
             }
         }
+    }
+    if is_downward {
+        return;
     }
     let is_part = |at: usize| {
         let parent = file.nodes.get(at).and_then(|node| node.parent.as_ref());
