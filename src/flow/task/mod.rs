@@ -48,7 +48,7 @@ use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
 use loopx_rules::task::event::Claim;
 use loopx_rules::task::graph::{Graph, Now};
-use loopx_rules::task::node::{Node, TaskId, Turn};
+use loopx_rules::task::node::{Node, NodeKind, TaskId, Turn};
 use loopx_rules::task::plan;
 use loopx_rules::task::slices::check_of;
 use loopx_rules::task::status::{Status, Step, TaskFacts};
@@ -191,7 +191,8 @@ impl<'f> Plan<'f> {
     fn proof(&self, at: usize) -> Option<Proof> {
         let node = &self.nodes[at];
         let known = self.known.get(node.id.as_str()).map(|item| item.proof);
-        known.or_else(|| check_of(node).map(|_| Proof::Missing))
+        let has_check = || node.kind == NodeKind::Work || check_of(node).is_some();
+        known.or_else(|| has_check().then_some(Proof::Missing))
     }
 
     /// The second at which the lease of a claim ends here.

@@ -299,6 +299,7 @@ fn node(
     let parent = parent.filter(|id| places.get(*id).is_some_and(|at| issues[*at].id != issue.id));
     Node {
         id: TaskId::of_issue(&issue.id),
+        title: String::new(),
         kind: NodeKind::Work,
         priority: u32::from(issue.priority),
         role: None,

@@ -258,7 +258,6 @@ pub fn thing(name: &str) -> String {
 /// The details of a node: what a card says of it. No edge and no status of the graph depends on them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Details {
-    pub title: String,
     pub description: String,
     /// `feature`, `fix`, ...: the type of the commit that completes it.
     pub work: Option<String>,
@@ -346,6 +345,8 @@ impl fmt::Debug for Kept {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub id: TaskId,
+    /// Every list shows it, and so it is no detail.
+    pub title: String,
     pub kind: NodeKind,
     /// Smaller is sooner.
     pub priority: u32,

@@ -87,12 +87,12 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
         action: None,
         risk: None,
     };
+    let title = if slice.title.is_empty() {
+        slice.behaviour.clone()
+    } else {
+        slice.title
+    };
     let details = Details {
-        title: if slice.title.is_empty() {
-            slice.behaviour.clone()
-        } else {
-            slice.title
-        },
         description: slice.behaviour,
         work: None,
         files: slice.files.into_iter().map(file).collect(),
@@ -102,6 +102,7 @@ fn node(slice: Slice, line: usize) -> Option<Node> {
     };
     Some(Node {
         id: TaskId::parse(&slice.id)?,
+        title,
         kind: NodeKind::Work,
         priority: Node::PRIORITY,
         role: None,

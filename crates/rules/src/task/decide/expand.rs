@@ -218,11 +218,12 @@ fn inserted(
     let judged = inner.gate.as_deref().and_then(|gate| gate.judges.first());
     let about = named(judged.unwrap_or(&inner.id))?.to_string();
     let words = &[words, &[("{id}", about)]].concat();
+    node.title = filled(&inner.title, words);
     node.edit(|details| {
         for text in details
             .criteria
             .iter_mut()
-            .chain([&mut details.title, &mut details.description])
+            .chain([&mut details.description])
         {
             *text = filled(text, words);
         }
@@ -323,10 +324,10 @@ fn revision(
     let first = before.unwrap_or(&judged.id);
     let mut node = judged.clone();
     node.id = TaskId::parse(&format!("{prefix}.{first}"))?;
+    if before.is_none() {
+        node.title = format!("Revise: {}", judged.title);
+    }
     node.edit(|details| {
-        if before.is_none() {
-            details.title = format!("Revise: {}", judged.title);
-        }
         details.description = filled("{weakest}: {reason}", words);
     });
     node.revision_of = Some(first.clone());

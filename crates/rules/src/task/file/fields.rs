@@ -135,7 +135,6 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
     let (required, deferred) = reads(fields.get("reads"), row);
     let (gate, depends_on) = gate::of(fields.get("gate"), kind, stage, depends_on, row);
     let details = Details {
-        title,
         description: row
             .text("description", fields.get("description"))
             .unwrap_or_default(),
@@ -146,6 +145,7 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
         done_when: row.text("done_when", fields.get("done_when")),
     };
     Some(Node {
+        title,
         kind,
         priority: priority(fields.get("priority"), row),
         role: row.text("role", fields.get("role")),

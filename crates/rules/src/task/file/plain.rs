@@ -247,6 +247,7 @@ pub(super) fn node(text: &str, line: usize, details: Kept) -> Option<Node> {
     }
     Some(Node {
         id: TaskId::parse(&said.id.0)?,
+        title: said.title.0.into_owned(),
         kind: NodeKind::Work,
         priority: said.priority.map_or(Node::PRIORITY, |priority| priority.0),
         role: text_of(said.role),
@@ -320,7 +321,6 @@ impl Line<'_> {
         };
         let files = self.files.into_iter().flatten();
         Details {
-            title: self.title.0.into_owned(),
             description: text_of(self.description).unwrap_or_default(),
             work: text_of(self.work),
             files: files.map(file).collect(),

@@ -12,6 +12,7 @@ use proptest::sample::select;
 fn node(id: &str, on: &[&str]) -> Node {
     Node {
         id: TaskId::parse(id).expect("an id"),
+        title: id.to_owned(),
         kind: NodeKind::Work,
         priority: Node::PRIORITY,
         role: None,
@@ -35,11 +36,7 @@ fn node(id: &str, on: &[&str]) -> Node {
         revision_of: None,
         gate: None,
         line: 1,
-        details: Details {
-            title: id.to_owned(),
-            ..Details::default()
-        }
-        .into(),
+        details: Details::default().into(),
     }
 }
 
