@@ -178,11 +178,10 @@ pub(crate) fn cat(artifact: &str, at: Option<&str>, ctx: &Context, ui: &mut Ui) 
             (artifact.to_string(), view::cat(ctx, artifact, at)?)
         }
     };
-    ui.json(
-        "cat",
-        &json!({ "artifact": artifact, "text": String::from_utf8_lossy(&bytes) }),
-    );
-    if !ui.is_json() {
+    if ui.is_json() {
+        let text = String::from_utf8_lossy(&bytes);
+        ui.json("cat", &json!({ "artifact": artifact, "text": text }));
+    } else {
         ui.raw(&bytes);
     }
     Ok(Exit::Done)

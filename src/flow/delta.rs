@@ -425,7 +425,8 @@ pub(super) fn written_against(
 ) -> Result<Bases> {
     let bases = bases.get(domain).map_or(&[][..], Vec::as_slice);
     let text = |id: &Oid| -> Result<String> {
-        Ok(String::from_utf8_lossy(&ctx.repo.read_blob(id)?).into_owned())
+        let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        ctx.repo.with_blob(id, read)
     };
     let whole = bases
         .iter()

@@ -277,10 +277,17 @@ impl Database {
 
     /// The bytes of a blob.
     pub(super) fn blob_bytes(&self, id: &Oid) -> Result<Vec<u8>> {
-        match self.pending.get(id) {
-            Some(written) if written.kind == git2::ObjectType::Blob => Ok(written.bytes.clone()),
-            _ => Ok(self.find_blob(id)?.content().to_vec()),
+        self.with_blob(id, <[u8]>::to_vec)
+    }
+
+    /// Reads the bytes of a blob.
+    pub(super) fn with_blob<T>(&self, id: &Oid, read: impl FnOnce(&[u8]) -> T) -> Result<T> {
+        if let Some(written) = self.pending.get(id)
+            && written.kind == git2::ObjectType::Blob
+        {
+            return Ok(read(&written.bytes));
         }
+        Ok(read(self.find_blob(id)?.content()))
     }
 
     /// Reads the bytes of a tree object, as they are stored.

@@ -46,6 +46,14 @@ impl LargeBlobs {
 }
 
 impl Repo {
+    /// Reads the bytes of a blob where they lie: a large one is not in memory twice.
+    pub fn with_blob<T>(&self, id: &Oid, read: impl FnOnce(&[u8]) -> T) -> Result<T> {
+        match self.large_blobs.get(id) {
+            Some(bytes) => Ok(read(&bytes)),
+            None => self.inner.with_blob(id, read),
+        }
+    }
+
     pub fn read_blob(&self, id: &Oid) -> Result<Vec<u8>> {
         if let Some(bytes) = self.large_blobs.get(id) {
             return Ok(bytes.to_vec());

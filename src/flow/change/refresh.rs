@@ -108,7 +108,8 @@ pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
             .flat_map(|(old, new)| old.blob.iter().chain(&new.blob))
         {
             if !texts.contains_key(blob) {
-                let text = String::from_utf8_lossy(&ctx.repo.read_blob(blob)?).into_owned();
+                let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let text = ctx.repo.with_blob(blob, read)?;
                 texts.insert(blob, text);
             }
         }

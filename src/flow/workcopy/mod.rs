@@ -32,6 +32,9 @@ use std::path::{Path, PathBuf};
 /// The folder of working copies, at the top of the worktree.
 pub(crate) const FOLDER: &str = ".loopx";
 
+/// A file of more bytes is hashed in parts, where only its id is asked for.
+const LARGE: u64 = 8 * 1024 * 1024;
+
 /// The folder of the delta in it.
 const CHANGE: &str = "change";
 
@@ -211,6 +214,22 @@ impl<'r> WorkCopy<'r> {
         files::read(&files::inside(folder, artifact.path())?, max)
     }
 
+    /// The id that the file of an artifact has as a blob, which may be one of `known`.
+    fn id_of_file<'k>(
+        &self,
+        artifact: Artifact,
+        known: impl IntoIterator<Item = &'k Oid>,
+    ) -> Result<Option<Oid>> {
+        let bytes = match self.read(artifact, LARGE) {
+            Err(failure) if failure.code == Code::ArtifactTooLarge => {
+                return self.repo.hash_file(&self.path(artifact)?).map(Some);
+            }
+            read => read?,
+        };
+        let hash = |bytes: Vec<u8>| self.repo.hash_blob_like(&bytes, known);
+        bytes.map(hash).transpose()
+    }
+
     /// What a file was last in step with.
     pub(crate) fn base(&self, artifact: Artifact) -> Option<&Oid> {
         self.bases.bases.get(&artifact)
@@ -286,18 +305,13 @@ impl<'r> WorkCopy<'r> {
         let mut found = BTreeMap::new();
         let listed = self.listed()?;
         for artifact in Artifact::ALL {
-            let bytes = if listed.contains(&artifact) {
-                self.read(artifact, u64::MAX)?
+            let base = self.bases.bases.get(&artifact);
+            let tip = state.artifacts.get(&artifact);
+            let file = if listed.contains(&artifact) {
+                self.id_of_file(artifact, tip.into_iter().chain(base))?
             } else {
                 None
             };
-            let base = self.bases.bases.get(&artifact);
-            let tip = state.artifacts.get(&artifact);
-            let hash = |bytes: Vec<u8>| {
-                self.repo
-                    .hash_blob_like(&bytes, tip.into_iter().chain(base))
-            };
-            let file = bytes.map(hash).transpose()?;
             if file.is_none() && base.is_none() && tip.is_none() {
                 continue;
             }
@@ -580,18 +594,16 @@ impl<'r> WorkCopy<'r> {
             if tip.is_none() && base.is_none() && !self.bases.conflicts.contains(&artifact) {
                 continue;
             }
-            let file = self.read(artifact, u64::MAX)?;
-            let hash = file
-                .as_deref()
-                .map(|bytes| self.repo.hash_blob(bytes))
-                .transpose()?;
+            let hash = self.id_of_file(artifact, tip)?;
             if hash.as_ref() != tip {
                 // An edit made since the files were collected is one that the commit does not have.
                 let taken_in = hash.is_some() && hash.as_ref() == taken.get(artifact.path());
                 let unedited = hash == base || taken_in;
                 match (unedited, tip) {
                     (true, Some(tip)) => {
-                        files::write(&self.path(artifact)?, &self.repo.read_blob(tip)?)?;
+                        let path = self.path(artifact)?;
+                        self.repo
+                            .with_blob(tip, |bytes| files::write(&path, bytes))??;
                     }
                     (true, None) => files::remove(&self.path(artifact)?)?,
                     (false, _) => continue,
@@ -628,7 +640,8 @@ impl<'r> WorkCopy<'r> {
         };
         match tip {
             Some(tip) => {
-                files::write(&path, &self.repo.read_blob(tip)?)?;
+                self.repo
+                    .with_blob(tip, |bytes| files::write(&path, bytes))??;
                 self.bases.bases.insert(artifact, tip.clone());
             }
             None => {
