@@ -153,6 +153,7 @@ pub(crate) fn show(args: ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         if !text.ends_with('\n') {
             ui.raw(b"\n");
         }
+        return Ok(Exit::Done);
     }
     let model = match (&one.spec, &requirement) {
         (Ok(spec), Some(name)) => json!(spec.requirement(name)),

@@ -176,8 +176,8 @@ impl<'t> Layout<'t> {
             return;
         };
         let name = self.within(&first.title, name);
-        let mut children = Vec::new();
         let starts: Vec<&Heading> = headings.iter().skip(1).filter(|h| h.level == 4).collect();
+        let mut children = Vec::with_capacity(starts.len());
         for (nth, h) in starts.iter().enumerate() {
             let to = starts.get(nth + 1).map_or(end_of_item, |h| h.range.start);
             let scenario =

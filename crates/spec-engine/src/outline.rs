@@ -5,6 +5,7 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::rc::Rc;
@@ -43,7 +44,7 @@ pub(crate) enum OpenKind {
     Html,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub headings: Vec<Heading>,
     pub blocks: Vec<(usize, Block)>,
@@ -58,7 +59,7 @@ pub(crate) struct Outline {
 }
 
 /// Texts of at least so many bytes are remembered.
-const LARGE: usize = 64 * 1024;
+const LARGE: usize = 1024;
 /// So many outlines are remembered: of the base, ours, theirs and the result of one merge.
 const REMEMBERED: usize = 4;
 
@@ -66,25 +67,29 @@ const REMEMBERED: usize = 4;
 /// base, as target and as result; to parse it is most of what a large spec costs.
 #[derive(Default)]
 struct Memory {
-    /// Their keys nobody can guess, so that no text is made to look like another one.
-    keys: [RandomState; 2],
+    hasher: Hasher,
     outlines: Vec<(Key, Rc<Outline>)>,
+    chunks: Chunks,
 }
 
-/// The length of a text, two hashes of it, and where its Markdown starts.
-type Key = (usize, u64, u64, usize);
+/// Hashes with keys that nobody can guess, so that no text is made to look like another one.
+#[derive(Default)]
+struct Hasher([RandomState; 2]);
+
+/// The length of a text and two hashes of it.
+type Hash = (usize, u64, u64);
+
+/// A text, and where its Markdown starts.
+type Key = (Hash, usize);
+
+impl Hasher {
+    fn hash(&self, text: &str) -> Hash {
+        let [first, second] = &self.0;
+        (text.len(), first.hash_one(text), second.hash_one(text))
+    }
+}
 
 impl Memory {
-    fn key(&self, text: &str, start: usize) -> Key {
-        let [first, second] = &self.keys;
-        (
-            text.len(),
-            first.hash_one(text),
-            second.hash_one(text),
-            start,
-        )
-    }
-
     fn find(&mut self, key: Key) -> Option<Rc<Outline>> {
         let at = self.outlines.iter().position(|(known, _)| *known == key)?;
         let found = self.outlines.remove(at);
@@ -93,16 +98,154 @@ impl Memory {
         Some(outline)
     }
 
-    fn keep(&mut self, key: Key, outline: &Rc<Outline>) {
+    fn read(&mut self, text: &str, start: usize) -> Rc<Outline> {
+        let key = (self.hasher.hash(text), start);
+        if let Some(known) = self.find(key) {
+            return known;
+        }
+        let outline = self.chunks.outline(&self.hasher, text, start);
         if self.outlines.len() == REMEMBERED {
             self.outlines.remove(0);
         }
-        self.outlines.push((key, Rc::clone(outline)));
+        self.outlines.push((key, Rc::clone(&outline)));
+        outline
     }
 }
 
 thread_local! {
     static MEMORY: RefCell<Memory> = RefCell::default();
+}
+
+/// Chunks of so many texts are known at most: each outline that one was read in is kept.
+const SOURCES: usize = 8;
+
+/// What begins a chunk.
+const CUT: &str = "### ";
+
+/// The requirements of texts that were read before. Versions of a large text differ in few of them: the others are
+/// taken over as they were read.
+///
+/// A chunk goes from one heading at the top level to the next. No block is open at either, so nothing around a chunk
+/// has a say in how it is read, but for definitions of links: a text that may have one is read as a whole.
+#[derive(Default)]
+struct Chunks {
+    /// Where a chunk was read: the outline, and its begin there.
+    known: HashMap<Hash, (usize, usize)>,
+    sources: Vec<Rc<Outline>>,
+}
+
+impl Chunks {
+    /// The outline of a text, whose chunks are known from then on.
+    fn outline(&mut self, hasher: &Hasher, text: &str, start: usize) -> Rc<Outline> {
+        let body = text.get(start..).unwrap_or_default();
+        if body.contains("]:") {
+            return Rc::new(Outline::parse(text, start));
+        }
+        if self.sources.len() == SOURCES {
+            *self = Chunks::default();
+        }
+        let lines = line_starts(text);
+        let is_cut =
+            |at: &usize| *at >= start && text.get(*at..).is_some_and(|rest| rest.starts_with(CUT));
+        let cuts: Vec<usize> = lines.iter().copied().filter(is_cut).collect();
+        let hashed: Vec<(Hash, usize)> = cuts
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [from, to] => Some((hasher.hash(text.get(*from..*to)?), *from)),
+                _ => None,
+            })
+            .collect();
+        let known = self.assemble(text, start, &hashed, &lines);
+        let whole = || Outline::without_lines(text, start, lines.len());
+        let outline = known.unwrap_or_else(whole);
+        let outline = Rc::new(Outline { lines, ..outline });
+        self.learn(&hashed, &outline);
+        outline
+    }
+
+    /// The outline from known chunks and from what is read between them; nothing where a chunk that is not known
+    /// takes in the heading behind it.
+    fn assemble(
+        &self,
+        text: &str,
+        start: usize,
+        hashed: &[(Hash, usize)],
+        lines: &[usize],
+    ) -> Option<Outline> {
+        if self.known.is_empty() {
+            return None;
+        }
+        let mut outline = Outline::with_room(lines.len());
+        // Up to here the text is read; chunks that stand behind each other in one source are taken at once.
+        let mut read = start;
+        let mut run: Option<(usize, Range<usize>)> = None;
+        for (hash, at) in hashed {
+            let Some((source, from)) = self.known.get(hash).copied() else {
+                continue;
+            };
+            let behind = run
+                .as_ref()
+                .is_some_and(|(of, range)| *of == source && range.end == from && read == *at);
+            if let (true, Some((_, range))) = (behind, &mut run) {
+                range.end += hash.0;
+            } else {
+                self.take(&mut outline, run.take(), text, read..*at)?;
+                run = Some((source, from..from + hash.0));
+            }
+            read = at + hash.0;
+        }
+        self.take(&mut outline, run, text, read..text.len())?;
+        Some(outline)
+    }
+
+    /// Takes a run of known chunks over, which ends where `unread` begins, and reads that.
+    fn take(
+        &self,
+        outline: &mut Outline,
+        run: Option<(usize, Range<usize>)>,
+        text: &str,
+        unread: Range<usize>,
+    ) -> Option<()> {
+        if let Some((source, range)) = run {
+            let to = unread.start.checked_sub(range.len())?;
+            outline.take_over(self.sources.get(source)?, &range, to);
+        }
+        if unread.is_empty() {
+            return Some(());
+        }
+        let end = unread.end;
+        let line = text
+            .get(end..)?
+            .find('\n')
+            .map_or(text.len(), |at| end + at + 1);
+        outline.extend(text, unread.start..line);
+        if end == text.len() {
+            return Some(());
+        }
+        // The heading behind it is there as a witness.
+        let is_closed = outline.headings.last()?.range.start == end;
+        outline.forget_from(end);
+        is_closed.then_some(())
+    }
+
+    /// Keeps the chunks of a text that were not known.
+    fn learn(&mut self, hashed: &[(Hash, usize)], outline: &Rc<Outline>) {
+        let mut headings = outline.headings.iter().map(|h| h.range.start).peekable();
+        let mut is_heading = |at: usize| {
+            while headings.next_if(|start| *start < at).is_some() {}
+            headings.peek() == Some(&at)
+        };
+        let source = self.sources.len();
+        let before = self.known.len();
+        for (hash, at) in hashed {
+            if is_heading(*at) && is_heading(at + hash.0) {
+                self.known.entry(*hash).or_insert((source, *at));
+            }
+        }
+        if self.known.len() > before {
+            self.sources.push(Rc::clone(outline));
+        }
+    }
 }
 
 impl Outline {
@@ -111,26 +254,79 @@ impl Outline {
         if text.len() < LARGE {
             return Rc::new(Outline::parse(text, start));
         }
-        let key = MEMORY.with_borrow(|memory| memory.key(text, start));
-        if let Some(known) = MEMORY.with_borrow_mut(|memory| memory.find(key)) {
-            return known;
+        MEMORY.with_borrow_mut(|memory| memory.read(text, start))
+    }
+
+    /// Takes over what another outline has in a range, which lies at `to` here.
+    fn take_over(&mut self, source: &Outline, range: &Range<usize>, to: usize) {
+        let there = |one: usize| one - range.start + to;
+        let moved = |one: &Range<usize>| there(one.start)..there(one.end);
+        let start = |one: &Range<usize>| one.start;
+        let headings = within(&source.headings, range, |one| one.range.start);
+        self.headings.extend(headings.iter().map(|one| Heading {
+            level: one.level,
+            range: moved(&one.range),
+            title: moved(&one.title),
+        }));
+        let blocks = within(&source.blocks, range, |(at, _)| *at);
+        self.blocks
+            .extend(blocks.iter().map(|(at, block)| (there(*at), *block)));
+        for (to, from) in [
+            (&mut self.masked, &source.masked),
+            (&mut self.prose, &source.prose),
+            (&mut self.indented, &source.indented),
+        ] {
+            to.extend(within(from, range, start).iter().map(moved));
         }
-        let outline = Rc::new(Outline::parse(text, start));
-        MEMORY.with_borrow_mut(|memory| memory.keep(key, &outline));
-        outline
+        let open = within(&source.open, range, |one| one.at);
+        self.open.extend(open.iter().map(|one| Open {
+            at: there(one.at),
+            ..one.clone()
+        }));
+    }
+
+    /// Forgets what begins at a place or behind it.
+    fn forget_from(&mut self, at: usize) {
+        fn cut<T>(list: &mut Vec<T>, at: usize, start: impl Fn(&T) -> usize) {
+            list.truncate(list.partition_point(|one| start(one) < at));
+        }
+        cut(&mut self.headings, at, |one| one.range.start);
+        cut(&mut self.blocks, at, |(start, _)| *start);
+        for list in [&mut self.masked, &mut self.prose, &mut self.indented] {
+            cut(list, at, |one| one.start);
+        }
+        cut(&mut self.open, at, |one| one.at);
     }
 
     fn parse(text: &str, start: usize) -> Outline {
         let lines = line_starts(text);
-        let room = lines.len().min(1_000);
-        let mut outline = Outline {
-            // A line is a block or a run of prose, mostly.
+        let outline = Outline::without_lines(text, start, lines.len());
+        Outline { lines, ..outline }
+    }
+
+    fn without_lines(text: &str, start: usize, lines: usize) -> Outline {
+        let mut outline = Outline::with_room(lines);
+        outline.extend(text, start..text.len());
+        outline
+    }
+
+    /// An empty outline of a text with so many lines: a line is a block or a run of prose, mostly.
+    fn with_room(lines: usize) -> Outline {
+        let room = lines.min(1_000);
+        Outline {
             blocks: Vec::with_capacity(room),
             prose: Vec::with_capacity(room),
-            lines,
             ..Outline::default()
-        };
-        let body = text.get(start..).unwrap_or_default();
+        }
+    }
+
+    /// Reads a part of `text`.
+    fn extend(&mut self, text: &str, part: Range<usize>) {
+        #[cfg(test)]
+        tests::PARSED.set(tests::PARSED.get() + part.len());
+        let outline = self;
+        let start = part.start;
+        let body = text.get(part).unwrap_or_default();
         let mut depth = 0_usize;
         let mut quotes = 0_usize;
         let mut code = false;
@@ -177,7 +373,6 @@ impl Outline {
                 _ => {}
             }
         }
-        outline
     }
 
     /// The line, from 1, on which byte `at` stands.
@@ -271,6 +466,13 @@ impl Outline {
     }
 }
 
+/// Those of a sorted list that begin in a range.
+fn within<'l, T>(list: &'l [T], range: &Range<usize>, start: impl Fn(&T) -> usize) -> &'l [T] {
+    let first = list.partition_point(|one| start(one) < range.start);
+    let last = list.partition_point(|one| start(one) < range.end);
+    list.get(first..last).unwrap_or_default()
+}
+
 /// What ends an HTML block that blank lines do not end (CommonMark 4.6, kinds 1 and 3 to 5).
 fn raw_end(html: &str) -> Option<&'static [&'static str]> {
     let lower: String = html
@@ -352,14 +554,101 @@ fn line_start(text: &str, at: usize) -> usize {
 fn line_starts(text: &str) -> Vec<usize> {
     let mut starts = Vec::with_capacity(text.len() / 32 + 1);
     starts.push(0);
-    let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-    starts.extend(ends.map(|(at, _)| at + 1));
+    starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
     starts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// So many bytes were parsed.
+        pub(super) static PARSED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn t10_of_another_version_of_a_large_text_only_what_differs_is_parsed() {
+        let version = |says: &str| {
+            let mut text = "# A\n\n## Requirements\n\n".to_owned();
+            for n in 0..2_000 {
+                let says = if n % 1_000 == 0 { says } else { "the same" };
+                text.push_str(&format!("### Requirement: {n}\nIt MUST say {says}.\n\n"));
+            }
+            text
+        };
+        let (first, second) = (version("this"), version("something else"));
+        assert!(first.len() > LARGE);
+        Outline::read(&first, 0);
+        let before = PARSED.get();
+        let read = Outline::read(&second, 0);
+        let parsed = PARSED.get() - before;
+        assert!(parsed < 500, "{parsed} bytes of {}", second.len());
+        assert_eq!(*read, Outline::parse(&second, 0));
+    }
+
+    /// Lines of which some end what others begin.
+    fn line() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => "### [AB]",
+            1 => Just("## C".to_owned()),
+            2 => "[ab ]{0,4}",
+            1 => Just("```".to_owned()),
+            1 => Just("~~~~".to_owned()),
+            1 => Just("<!-- c".to_owned()),
+            1 => Just("d -->".to_owned()),
+            1 => Just("<pre>".to_owned()),
+            1 => Just("</pre>".to_owned()),
+            1 => Just("<div>".to_owned()),
+            1 => Just("- e".to_owned()),
+            1 => Just("  - ```".to_owned()),
+            1 => Just("    f".to_owned()),
+            1 => Just("> g".to_owned()),
+            1 => Just("===".to_owned()),
+            1 => Just("---".to_owned()),
+            1 => Just("[a]: /b".to_owned()),
+            1 => Just("  ### H".to_owned()),
+            2 => Just("[a] `b` *c*".to_owned()),
+        ]
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let ends = prop_oneof![4 => Just("\n"), 1 => Just("\r\n"), 2 => Just("\n\n")];
+        let lines = prop::collection::vec((line(), ends), 0..24);
+        lines.prop_map(|lines| {
+            lines
+                .into_iter()
+                .flat_map(|(line, end)| [line, end.to_owned()])
+                .collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn what_is_taken_over_from_other_versions_is_what_a_parser_says(
+            texts in prop::collection::vec(text(), 2..4),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 2),
+            start in 0_usize..2,
+        ) {
+            let hasher = Hasher::default();
+            let mut chunks = Chunks::default();
+            // A last version has parts of the others, cut anywhere between two lines.
+            let mut mixed = String::new();
+            for (text, cut) in texts.iter().zip(&cuts) {
+                let lines: Vec<&str> = text.split_inclusive('\n').collect();
+                let at = cut.index(lines.len() + 1);
+                mixed = lines[..at].concat() + &mixed + &lines[at..].concat();
+            }
+            for text in texts.iter().chain([&mixed]) {
+                let start = start.min(text.len());
+                let read = chunks.outline(&hasher, text, start);
+                prop_assert_eq!(&*read, &Outline::parse(text, start), "{:?}", text);
+            }
+        }
+    }
 
     fn titles(text: &str) -> Vec<(u8, &str)> {
         Outline::read(text, 0)

@@ -246,8 +246,9 @@ pub(crate) fn read_item<'t>(layout: &Layout<'t>, item: &Item) -> Node<'t> {
         .id
         .as_ref()
         .map(|(_, id)| Cow::Borrowed(layout.slice(id)));
-    let mut children = Vec::new();
     let id = item.id.as_ref().map(|(line, _)| line.clone());
+    // A body stands in front of the scenarios, and an id may.
+    let mut children = Vec::with_capacity(item.children.len() + 1 + usize::from(id.is_some()));
     heading_and_body(layout, &mut node, heading, id, item.body.end, &mut children);
     for child in &item.children {
         let (kind, name) = match &child.scenario {
@@ -256,7 +257,7 @@ pub(crate) fn read_item<'t>(layout: &Layout<'t>, item: &Item) -> Node<'t> {
         };
         let mut node = Node::new(kind, name, "");
         node.line = layout.line(child.heading.start);
-        let mut below = Vec::new();
+        let mut below = Vec::with_capacity(1);
         heading_and_body(
             layout,
             &mut node,

@@ -80,21 +80,26 @@ struct Loaded {
     target: Option<String>,
 }
 
-/// Reads a session as its author sees it: files that were edited here count, nothing is written.
+/// Reads a session as its author sees it: files that were edited here count, nothing is written. Its delta is tried on
+/// its own target.
 fn load(ctx: &Context, snapshot: &Snapshot<'_>, session: Session) -> Result<Loaded> {
+    let mut one = read(ctx, snapshot, session)?;
+    one.judgement = one.ground.judge(ctx, &one.state, &one.policy, &one.texts)?;
+    Ok(one)
+}
+
+/// The same with a delta that was not tried on anything.
+fn read(ctx: &Context, snapshot: &Snapshot<'_>, session: Session) -> Result<Loaded> {
     let state = session.state;
     let policy = ctx.policy(&state)?;
     let texts = texts_here(ctx, &state, &policy)?;
-    let ground = Ground::of(ctx, snapshot, &state, &texts)?;
-    let judgement = ground.judge(ctx, &state, &policy, &texts)?;
-    let target = delta::target_branch(ctx, &state)?;
     Ok(Loaded {
-        target,
+        target: delta::target_branch(ctx, &state)?,
+        ground: Ground::of(ctx, snapshot, &state, &texts)?,
+        judgement: Judgement::default(),
         state,
         policy,
         texts,
-        ground,
-        judgement,
     })
 }
 
@@ -203,28 +208,22 @@ pub(crate) fn validate(
     let snapshot = store.snapshot()?;
     if !all {
         let session = active(ctx, &snapshot)?;
-        let one = tried(ctx, &snapshot, load(ctx, &snapshot, session)?, onto)?;
+        let one = match onto {
+            Some(branch) => read(ctx, &snapshot, session)?.onto(ctx, &snapshot, branch)?,
+            None => load(ctx, &snapshot, session)?,
+        };
         return Ok((vec![one.judged(&snapshot)?], Vec::new()));
     }
     let loaded = load_all(ctx, &snapshot)?;
     let overlaps = overlaps(ctx, &snapshot, &loaded)?;
     let judged = loaded
         .into_iter()
-        .map(|one| tried(ctx, &snapshot, one, onto)?.judged(&snapshot))
+        .map(|one| match onto {
+            Some(branch) => one.onto(ctx, &snapshot, branch)?.judged(&snapshot),
+            None => one.judged(&snapshot),
+        })
         .collect::<Result<Vec<_>>>()?;
     Ok((judged, overlaps))
-}
-
-fn tried(
-    ctx: &Context,
-    snapshot: &Snapshot<'_>,
-    one: Loaded,
-    onto: Option<&str>,
-) -> Result<Loaded> {
-    match onto {
-        Some(branch) => one.onto(ctx, snapshot, branch),
-        None => Ok(one),
-    }
 }
 
 /// The file that names the checks of a session.
