@@ -264,7 +264,7 @@ fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
     );
 }
 
-/// Shows what becomes of the files, and gives it as JSON.
+/// Shows what becomes of the files, and gives it as JSON where that is asked for.
 fn show(changes: &[SpecChange], dry_run: bool, ui: &mut Ui) -> Vec<Value> {
     let color = ui.color();
     let mut files = Vec::new();
@@ -283,12 +283,14 @@ fn show(changes: &[SpecChange], dry_run: bool, ui: &mut Ui) -> Vec<Value> {
             };
             ui.status(format!("  {verb:6}  {}", clean(&change.path)));
         }
-        files.push(json!({
-            "path": change.path,
-            "created": change.before.is_none(),
-            "removed": change.after.is_none(),
-            "diff": diff::unified(&change.path, old, new, false),
-        }));
+        if ui.is_json() {
+            files.push(json!({
+                "path": change.path,
+                "created": change.before.is_none(),
+                "removed": change.after.is_none(),
+                "diff": diff::unified(&change.path, old, new, false),
+            }));
+        }
     }
     files
 }
