@@ -7,7 +7,8 @@
 //!
 //! prints the table of docs/speed.md; without `LOOPX_OPENSPEC` only this program is measured. OpenSpec validates and
 //! moves files; git loopx does the same on sessions and specs that are kept in git, with its commits.
-//! Every run of a command that writes gets a fresh copy of the tree, which is not counted.
+//! Every run of a command that writes gets a fresh copy of the tree with an index that is up to date, which is not
+//! counted. LOOPX_BENCH_PROGRAM names another program to measure.
 
 //!
 //! ```text
@@ -112,7 +113,7 @@ fn main() {
         for _ in 0..ROUNDS {
             let loopx = |dir: &Path| {
                 for args in &case.loopx {
-                    run(env!("CARGO_BIN_EXE_git-loopx").as_ref(), args, dir);
+                    run(measure::loopx().as_ref(), args, dir);
                 }
             };
             ours.take(&case.repository, case.writes, loopx);
@@ -160,7 +161,13 @@ impl Measured {
                 .status()
                 .expect("start cp");
             assert!(done.success(), "copying failed");
-            copy.path().join(folder.file_name().expect("a name"))
+            let dir = copy.path().join(folder.file_name().expect("a name"));
+            if dir.join(".git").exists() {
+                // A copied file looks like an edited one until git has looked into it.
+                let args = ["update-index", "-q", "--refresh"];
+                measure::run(measure::command("git", &dir).args(args));
+            }
+            dir
         } else {
             folder.to_path_buf()
         };
