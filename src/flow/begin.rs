@@ -11,7 +11,7 @@ use loopx_rules::next::{Advised, Ground};
 use loopx_rules::policy::{FILE, Policy};
 
 /// The largest policy that is read.
-const LARGEST: u64 = 1 << 20;
+pub(super) const LARGEST: u64 = 1 << 20;
 
 /// What leads on for somebody who is in no session.
 pub(crate) fn begin(ctx: &Context) -> Result<Advised> {

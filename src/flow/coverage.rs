@@ -48,8 +48,9 @@ pub(super) fn names(facts: &Facts<'_>) -> Vec<String> {
     delta::read(&facts.texts).map_or(Vec::new(), |(delta, _)| coverage::scenarios(&delta))
 }
 
-/// The scenarios of a stored session that nothing proves on the code that was reviewed, where words are to be signed.
-pub(super) fn unproven(state: &State, texts: &Texts) -> Vec<String> {
+/// The scenarios of a stored session that nothing proves on the code that was reviewed; a word proves none where words
+/// are to be signed.
+pub(super) fn unproven(state: &State, texts: &Texts, takes_words: bool) -> Vec<String> {
     let Some((delta, _)) = delta::read(texts) else {
         return Vec::new();
     };
@@ -57,7 +58,7 @@ pub(super) fn unproven(state: &State, texts: &Texts) -> Vec<String> {
     let known = Known {
         state,
         evidence: state.evidence.as_slice(),
-        takes_words: false,
+        takes_words,
     };
     let tree = reviewed_tree(state);
     let covered = coverage::coverage(&names, &served(texts, state), known, tree);

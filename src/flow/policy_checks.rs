@@ -4,7 +4,7 @@
 use super::context::Context;
 use super::evidence::RunRequest;
 use super::verify::own_paths;
-use super::{policy_moved, sign};
+use super::{delta, policy_moved, sign};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
@@ -13,6 +13,7 @@ use loopx_rules::checks::Check;
 use loopx_rules::gate::CodeFacts;
 use loopx_rules::policy::{Demand, Policy};
 use loopx_rules::session::State;
+use loopx_rules::texts::Texts;
 use std::collections::BTreeSet;
 
 /// The checks that the session's own commits ask for, or what is not committed yet.
@@ -20,7 +21,7 @@ pub(super) fn asked(
     ctx: &Context,
     state: &State,
     policy: &Policy,
-    code: Option<&CodeFacts>,
+    (code, texts): (Option<&CodeFacts>, &Texts),
 ) -> Result<Vec<Check>> {
     if policy.checks.is_empty() {
         return Ok(Vec::new());
@@ -30,6 +31,7 @@ pub(super) fn asked(
         paths = changed(&ctx.repo, &sign::own_commits(ctx, policy, state)?)?;
         let open = code.into_iter().flat_map(|code| &code.uncommitted);
         paths.extend(open.map(|one| one.path.clone()));
+        paths.extend(archived(policy, texts));
     }
     policy.checks_of(&Vec::from_iter(paths))
 }
@@ -40,7 +42,7 @@ pub(super) fn demanded(
     ctx: &Context,
     state: &State,
     policy: &Policy,
-    code: Option<&CodeFacts>,
+    (code, texts): (Option<&CodeFacts>, &Texts),
 ) -> Result<Option<Demand>> {
     if policy.profiles.demand.is_empty() {
         return Ok(None);
@@ -52,7 +54,18 @@ pub(super) fn demanded(
     let mut paths = changed(&ctx.repo, &sign::own_commits(ctx, policy, state)?)?;
     let open = code.into_iter().flat_map(|code| &code.uncommitted);
     paths.extend(open.map(|one| one.path.clone()));
+    paths.extend(archived(policy, texts));
     policy.demands(&profile, &Vec::from_iter(paths))
+}
+
+/// The specs that the archive of a session will change: they land as its commits do.
+fn archived(policy: &Policy, texts: &Texts) -> Vec<String> {
+    let delta = delta::read(texts).map(|(delta, _)| delta);
+    let domains = delta.into_iter().flat_map(|delta| delta.domains);
+    let domains = domains.filter_map(|one| one.domain);
+    domains
+        .map(|domain| delta::spec_path(policy, &domain))
+        .collect()
 }
 
 /// What some commits change, each against every parent that it has.

@@ -435,6 +435,11 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Reads one file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    // A pipe or a device would never end.
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        let message = format!("expected a file, found that `{}` is none", path.display());
+        return Err(Failure::refused(Code::FileExpected, message).help("move it away"));
+    }
     fs::read(path).map_err(|error| missing(path, &error))
 }
 

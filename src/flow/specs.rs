@@ -2,7 +2,9 @@
 //!
 //! Reads the worktree, because that is what people edit; a bare repository's HEAD otherwise.
 
+use super::begin::LARGEST;
 use super::context::Context;
+use super::files as worktree;
 use super::spec as files;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
@@ -45,10 +47,13 @@ pub(crate) fn policy(ctx: &Context) -> Result<Policy> {
 /// What is wrong with the policy file of the worktree: nothing judges by it yet, and the first session that starts
 /// from it would be refused.
 pub(crate) fn worktree_fault(ctx: &Context) -> Option<String> {
-    let path = ctx.repo.work_dir()?.join(loopx_rules::policy::FILE);
-    let text = files::read(&path).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    let fault = Policy::parse(&text, loopx_rules::policy::FILE).err()?;
+    let file = loopx_rules::policy::FILE;
+    let path = worktree::inside(ctx.repo.work_dir()?, file);
+    let text = path.and_then(|path| worktree::read(&path, LARGEST));
+    let fault = match text {
+        Ok(text) => Policy::parse(&String::from_utf8_lossy(&text?), file).err()?,
+        Err(fault) => fault,
+    };
     Some(format!("in the worktree: {}", fault.message))
 }
 

@@ -453,12 +453,12 @@ pub(super) fn gather_with<'a>(
     let code = if wants_code { ctx.code()? } else { None };
     let moment = identity.map_or_else(|| ctx.now(), Identity::judges_at);
     let policy_checks = if wants_code {
-        policy_checks::asked(ctx, &state, &policy, code.as_ref())?
+        policy_checks::asked(ctx, &state, &policy, (code.as_ref(), &texts))?
     } else {
         Vec::new()
     };
     let demand = if wants_code {
-        policy_checks::demanded(ctx, &state, &policy, code.as_ref())?
+        policy_checks::demanded(ctx, &state, &policy, (code.as_ref(), &texts))?
     } else {
         None
     };

@@ -8,6 +8,8 @@ const CAREFUL: &str = "[profiles.careful]\nextends = \"lite\"\nreviews = [\"crit
 files = [\"plan.md\", \"change/spec-delta.md\", \"tasks.jsonl\", \"test-plan.md\"]\n";
 const CARELESS: &str = "[profiles.careful]\nextends = \"lite\"\n";
 const DEMAND: &str = "[profiles.demand]\n\"src/**\" = \"careful\"\n";
+const SPEC: &str = "# Session\n\n## Purpose\n\nSessions of people.\n\n## Requirements\n\n### Requirement: Idle timeout\n\
+The system SHALL end a session that is idle for 30 minutes.\n\n#### Scenario: Idle\n- **WHEN** idle\n- **THEN** it ends\n";
 const PLAN: &str = "---\nscope: [\"src/**\"]\n---\n# Plan\n\n## Problem\n\nLong.\n\n## Approach\n\nShorter.\n\n## Risks\n\nNone.\n";
 const TASK: &str = "{\"id\":\"TASK-001\",\"title\":\"Do it\",\"convergence\":{\"criteria\":[\"it is there\"],\
 \"verification\":{\"cmd\":[\"true\"]}}}\n";
@@ -16,6 +18,7 @@ const TASK: &str = "{\"id\":\"TASK-001\",\"title\":\"Do it\",\"convergence\":{\"
 fn repository(policy: &str) -> Sandbox {
     let s = Sandbox::new();
     s.write("src/timeout", "30\n");
+    s.write("specs/session/spec.md", SPEC);
     s.write("loopx.toml", format!("{}{policy}", landing::PROTECTED));
     s.git(&["add", "."]).ok();
     s.git(&["commit", "--quiet", "-m", "first"]).ok();
@@ -160,4 +163,144 @@ fn a_policy_that_moved_in_what_no_gate_asks_of_the_session_lets_it_land() {
     s.git(&["commit", "--quiet", "--no-verify", "-m", "squash"])
         .ok();
     push(&s, &["landed:refs/heads/main"]).ok();
+}
+
+const DELTA: &str = "# Domain: session\n\n## MODIFIED Requirements\n\n### Requirement: Idle timeout\n\
+The system SHALL end a session that is idle for 10 minutes.\n\n#### Scenario: Idle\n- **WHEN** idle\n- **THEN** it ends\n";
+
+/// A quick session with a delta in its brief, and its code.
+fn quick_with_delta(s: &Sandbox) {
+    s.loopx(&["start", "--quick", "--id", "it", "Shorter"]).ok();
+    let brief = format!("# It\n\n## Why\n\nToo long.\n\n## Checks\n\n- `true`\n\n{DELTA}");
+    s.write(".loopx/it/brief.md", brief);
+    s.write("src/timeout", "10\n");
+    s.git(&["commit", "--quiet", "--no-verify", "-am", "Ten minutes"])
+        .ok();
+    // A check of policy that the test writes may fail.
+    drop(s.loopx(&["run"]));
+}
+
+#[test]
+fn a_demand_of_specs_holds_the_gates_of_a_session_whose_archive_changes_them() {
+    let s = repository("[profiles.demand]\n\"specs/**\" = \"lite\"\n");
+    quick_with_delta(&s);
+    let held = s.loopx(&["-v", "finish", "--yes"]).fails_with(1);
+    held.says("profile_too_light")
+        .says("git loopx profile lite");
+}
+
+#[test]
+fn a_check_of_specs_is_asked_of_a_session_whose_archive_changes_them() {
+    let check = "[checks.spec]\nrun = [\"false\"]\npaths = [\"specs/**\"]\n";
+    let s = repository(check);
+    quick_with_delta(&s);
+    s.loopx(&["finish", "--yes"]).fails_with(1).says("spec");
+    // A check that the target asks for since is asked of what lands.
+    let s = repository("");
+    quick_with_delta(&s);
+    s.loopx(&["finish", "--yes"]).ok();
+    policy_since(&s, "work", check);
+    is_refused(&s, "work", &["evidence_unproven"]);
+}
+
+#[test]
+fn a_scenario_that_nothing_proves_does_not_land_where_the_target_asks_for_proof() {
+    let s = repository("[archive]\nevidence = \"off\"\n");
+    s.loopx(&["start", "--profile", "lite", "--id", "it", "Shorter"])
+        .ok();
+    s.write(".loopx/it/plan.md", PLAN);
+    s.write(".loopx/it/change/spec-delta.md", DELTA);
+    s.write(".loopx/it/tasks.jsonl", TASK);
+    s.loopx(&["approve", "--enter"]).ok();
+    s.write("src/timeout", "10\n");
+    s.git(&["commit", "--quiet", "--no-verify", "-am", "Ten minutes"])
+        .ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    policy_since(&s, "work", "");
+    s.git(&["switch", "--quiet", "-c", "landed", "main"]).ok();
+    s.git(&["merge", "--quiet", "--no-ff", "--no-edit", "work"])
+        .ok();
+    push(&s, &["landed:refs/heads/main"]).fails_with(1);
+    ci(&s, &rev(&s, "landed"), "work").fails_with(1);
+}
+
+#[test]
+fn what_is_outside_of_the_scope_lands_as_one_commit_no_more_than_as_it_was_made() {
+    let s = Sandbox::new();
+    s.write("src/timeout", "30\n");
+    s.write("other", "1\n");
+    let policy = format!("{}out_of_scope = \"refuse\"\n", landing::PROTECTED);
+    s.write("loopx.toml", policy);
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "first"]).ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    built(&s);
+    s.write("other", "2\n");
+    s.git(&["commit", "--quiet", "--no-verify", "-am", "Beside"])
+        .ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    serve(&s);
+    landing::offer(&s, &["work"]);
+    push(&s, &["work:refs/heads/main"])
+        .fails_with(1)
+        .says("out_of_scope");
+    is_refused(&s, "work", &["out_of_scope", "`other`"]);
+}
+
+#[test]
+fn a_pattern_that_nothing_can_match_is_a_fault_of_the_policy_with_its_line() {
+    for pattern in [
+        "./src/pay/**",
+        "!src/pay/**",
+        "src//pay/**",
+        " src/pay/**",
+        "../w/src/**",
+        "src\\\\pay\\\\**",
+    ] {
+        let s = repository("");
+        let policy = format!(
+            "{}[profiles.demand]\n\"{pattern}\" = \"standard\"\n",
+            landing::PROTECTED
+        );
+        s.commit_file("loopx.toml", &policy, "Policy").ok();
+        let refused = s.loopx(&["start", "--quick", "it"]).fails_with(2);
+        refused
+            .says("loopx.toml")
+            .says(":4: ")
+            .says("expected a path pattern");
+    }
+    for branch in ["refs/heads/main", "./main", "/main", "!main", " main"] {
+        let s = repository("");
+        let policy = format!("[gates]\nprotected = [\"{branch}\"]\n");
+        s.commit_file("loopx.toml", &policy, "Policy").ok();
+        let refused = s.loopx(&["start", "--quick", "it"]).fails_with(2);
+        refused
+            .says(":2: gates.protected: expected the name of a branch")
+            .says(branch);
+    }
+}
+
+#[test]
+fn a_pipe_or_a_device_in_the_place_of_a_file_is_refused_and_never_read() {
+    let s = repository("");
+    s.loopx(&["start", "--quick", "--id", "it", "Shorter"]).ok();
+    let pipe = |path: &str| {
+        std::fs::remove_file(s.path().join(path)).expect("a file");
+        s.call("mkfifo").args(&[path]).run().ok();
+    };
+    pipe("src/timeout");
+    let refused = s.loopx(&["status"]).fails_with(1);
+    refused.says("src/timeout").says("git restore src/timeout");
+    std::fs::remove_file(s.path().join("src/timeout")).expect("a pipe");
+    s.git(&["restore", "src/timeout"]).ok();
+    pipe("loopx.toml");
+    s.loopx(&["config", "show"])
+        .says("loopx.toml is not a file");
+    std::fs::remove_file(s.path().join("loopx.toml")).expect("a pipe");
+    std::os::unix::fs::symlink("/dev/zero", s.path().join("loopx.toml")).expect("a link");
+    s.loopx(&["config", "show"])
+        .says("loopx.toml is a symbolic link");
 }

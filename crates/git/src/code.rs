@@ -4,7 +4,7 @@
 use super::failed;
 use super::repo::{Repo, person};
 use super::run::Run;
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::{Oid, Person, Role};
 use loopx_base::tree_change::Change;
 use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted};
@@ -113,7 +113,8 @@ impl Repo {
             .env("GIT_INDEX_FILE", copy.path())
             .env("GIT_LITERAL_PATHSPECS", "0")
             .capture()?
-            .ok()?;
+            .ok()
+            .map_err(no_file)?;
         let tree = self
             .git_at(top, ["write-tree"])
             .env("GIT_INDEX_FILE", copy.path())
@@ -262,6 +263,21 @@ fn is_at_most(status: &[u8], files: &[&str]) -> bool {
             .map(|file| file.as_bytes())
             .any(|file| file == path || path.ends_with(b"/") && file.starts_with(path))
     })
+}
+
+/// The refusal of a path that git can keep in no tree, like a pipe where a file was; other failures as they are.
+fn no_file(failure: Failure) -> Failure {
+    let parts = failure.message.split_once(": can only add regular files");
+    let path = parts.and_then(|(before, _)| before.rsplit("error: ").next());
+    let Some(path) = path.map(str::to_owned) else {
+        return failure;
+    };
+    let again = loopx_base::shell_word(&path);
+    Failure::refused(
+        Code::FileExpected,
+        format!("expected a file or a link at {path}, found what git can keep in no commit"),
+    )
+    .help(format!("move it away, then: git restore {again}"))
 }
 
 /// A copy as old as the original. git looks into a file whose time is not before the index's own,

@@ -461,8 +461,12 @@ impl Policy {
 
     /// Every value means something.
     fn check(&self) -> Result<(), Fault> {
-        let of_files = |key, patterns: &[String]| patterns_of(key, patterns, Globs::of_files);
-        of_files("gates.always_allow", &self.gates.always_allow)?;
+        paths_of(
+            "gates.always_allow",
+            &self.gates.always_allow,
+            Globs::of_files,
+        )?;
+        self.check_protected()?;
         patterns_of("approve.deny", &self.approve.deny, Globs::in_any_case)?;
         for (name, path) in [
             ("paths.specs", &self.paths.specs),
@@ -553,6 +557,28 @@ impl Policy {
             .is_ok_and(|globs| is_named(&globs, std::slice::from_ref(person)))
     }
 
+    /// Every pattern of protected branches is one that a branch can have.
+    fn check_protected(&self) -> Result<(), Fault> {
+        let is_branch = |pattern: &String| {
+            let is_glob = !pattern.contains('*') || globset::Glob::new(pattern).is_ok();
+            let starts = ["refs/", "!"];
+            is_glob
+                && odd(pattern).is_none()
+                && !starts.iter().any(|one| pattern.starts_with(one))
+                && !pattern.starts_with('/')
+        };
+        let mut all = self.gates.protected.iter();
+        match all.find(|pattern| !is_branch(pattern)) {
+            None => Ok(()),
+            Some(found) => Err(Fault::new(
+                "gates.protected",
+                format!(
+                    "expected the name of a branch like `main` or `release/*`, found `{found}`, which no branch has"
+                ),
+            )),
+        }
+    }
+
     /// Every role that may approve is one that somebody can have.
     fn check_roles(&self) -> Result<(), Fault> {
         for (role, patterns) in &self.approve.roles {
@@ -593,7 +619,7 @@ impl Policy {
         }
         for pattern in self.profiles.demand.keys() {
             let key = format!("profiles.demand.{pattern}");
-            patterns_of(&key, std::slice::from_ref(pattern), Globs::new)?;
+            paths_of(&key, std::slice::from_ref(pattern), Globs::new)?;
         }
         Ok(())
     }
@@ -694,7 +720,7 @@ impl Policy {
     fn check_landing(&self) -> Result<(), Fault> {
         for exception in &self.landing.exception {
             let paths = "landing.exception.paths";
-            patterns_of(paths, &exception.paths, Globs::of_files)?;
+            paths_of(paths, &exception.paths, Globs::of_files)?;
             let mut words = exception.key.split_whitespace();
             let is_key = |kind: &str| {
                 ["ssh-", "ecdsa-", "sk-"]
@@ -756,7 +782,47 @@ impl Policy {
     }
 }
 
-/// Refuses patterns that no path could match, by their key.
+/// Refuses patterns of paths that no path could match, by their key.
+fn paths_of(
+    key: &str,
+    patterns: &[String],
+    read: impl Fn(&[String]) -> Result<Globs>,
+) -> Result<(), Fault> {
+    for pattern in patterns {
+        if let Some(why) = odd(pattern) {
+            return Err(Fault::new(
+                key,
+                format!(
+                    "expected a path pattern from the top of the repository like `src/pay/**`, found `{pattern}`: {why}"
+                ),
+            ));
+        }
+    }
+    patterns_of(key, patterns, read)
+}
+
+/// Why no path could match a pattern, as far as its letters tell.
+fn odd(pattern: &str) -> Option<&'static str> {
+    let inner = pattern.strip_prefix('/').unwrap_or(pattern);
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    let mut parts = inner.split('/');
+    let mut letters = pattern.chars().zip(pattern.chars().skip(1));
+    if pattern.is_empty() {
+        Some("it is empty")
+    } else if pattern.trim() != pattern {
+        Some("a blank is at its beginning or end")
+    } else if pattern.starts_with('!') {
+        Some("`!` takes nothing out here")
+    } else if parts.any(|part| ["", ".", ".."].contains(&part)) {
+        Some("no path has an empty part, `.` or `..`")
+    } else if letters.any(|(one, next)| one == '\\' && next.is_alphanumeric()) {
+        Some("folders are parted by `/`")
+    } else {
+        None
+    }
+}
+
+/// Refuses patterns that cannot be read, by their key.
 fn patterns_of(
     key: &str,
     patterns: &[String],

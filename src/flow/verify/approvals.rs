@@ -4,7 +4,7 @@
 use super::Sessions;
 use crate::flow::context::Context;
 use crate::flow::moves::Moves;
-use crate::flow::{policy_checks, sign};
+use crate::flow::{delta, policy_checks, sign};
 use loopx_base::failure::{Blocker, Result};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_git::Repo;
@@ -93,10 +93,7 @@ impl Words<'_> {
     /// What the session's own commits change, where policy demands a profile for paths.
     fn paths(&self, repo: &Repo, policy: &Policy, state: &State) -> Result<Vec<String>> {
         let mut found = BTreeSet::new();
-        // What its archive makes of the specs is its change too.
-        let specs = &policy.paths.specs;
-        let domains = state.bases.iter().map(|base| &base.domain);
-        found.extend(domains.map(|domain| format!("{specs}/{domain}/spec.md")));
+        found.extend(archived(policy, state));
         if !policy.profiles.demand.is_empty() {
             for id in self.commits {
                 let commit = repo.commit_info(id)?;
@@ -133,7 +130,9 @@ impl Words<'_> {
             return Ok((policy.all_checks(), known));
         }
         let paths = if policy.asks_checks_by_path() {
-            policy_checks::changed(&ctx.repo, rests)?
+            let mut paths = policy_checks::changed(&ctx.repo, rests)?;
+            paths.extend(archived(policy, state));
+            paths
         } else {
             BTreeSet::new()
         };
@@ -158,9 +157,7 @@ impl Words<'_> {
             };
             let lacking = moves.lacking(used, policy, &profile, credentials)?;
             let lacking = lacking.iter();
-            found.extend(
-                lacking.map(|one| approvals::made_without(self.session, used.transition, one)),
-            );
+            found.extend(lacking.map(|one| approvals::made_without(state, used.transition, one)));
         }
         Ok(found)
     }
@@ -243,6 +240,12 @@ impl Words<'_> {
         }
         Ok((found, people))
     }
+}
+
+/// The specs that the archive of a session changes: they are its change too.
+fn archived(policy: &Policy, state: &State) -> impl Iterator<Item = String> {
+    let domains = state.bases.iter().map(|base| &base.domain);
+    domains.map(|domain| delta::spec_path(policy, domain))
 }
 
 /// The policy of a base that the target has, with the keys that count now.

@@ -13,6 +13,7 @@ mod landing;
 mod moments;
 mod range;
 mod results;
+mod scope;
 mod sessions;
 mod span;
 mod strict;

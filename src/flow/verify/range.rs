@@ -4,7 +4,7 @@ use super::account::Judged;
 use super::claims::Reading;
 use super::landing::{self, Merger};
 use super::moments::Moments;
-use super::{Landing, Report, Sessions, Span, account, approvals, issues, strict};
+use super::{Landing, Report, Sessions, Span, account, approvals, issues, scope, strict};
 use crate::flow::context::Context;
 use crate::flow::{hooks, signers, upstream};
 use loopx_base::failure::{Code, Failure, Result};
@@ -117,6 +117,9 @@ pub(crate) fn judge(
             .first()
             .and_then(|newest| Landing::account(newest, &landed, &missing));
         report.findings.extend(missing);
+        report
+            .findings
+            .extend(scope::outside(repo, policy, sessions, landing, &infos)?);
         report.findings.extend(
             infos
                 .first()

@@ -72,8 +72,8 @@ pub(super) fn is_archive(
     Ok(made.has(&ctx.repo, &expected)? && is_proven(ctx, policy, state, &texts, &made)?)
 }
 
-/// Whether all that an archive lets in is proven on the reviewed code, or waived by a commit that somebody's key
-/// signed, where policy asks for signatures.
+/// Whether all that an archive lets in is proven on the reviewed code, or waived; where policy asks for signatures, by a
+/// commit that somebody's key signed.
 fn is_proven(
     ctx: &Context,
     policy: &Policy,
@@ -81,19 +81,22 @@ fn is_proven(
     texts: &Texts,
     made: &Commit,
 ) -> Result<bool> {
-    if !policy.asks_signatures() || policy.archive.evidence == EvidenceRule::Off {
+    if policy.archive.evidence == EvidenceRule::Off {
         return Ok(true);
     }
     let waived = made.info.trailer("Loopx-Waived");
     let waived: Vec<String> = waived.into_iter().map(str::to_owned).collect();
-    let open = coverage::unproven(state, texts);
+    let is_signed = policy.asks_signatures();
+    let open = coverage::unproven(state, texts, !is_signed);
     if !open
         .iter()
         .all(|name| waived.iter().any(|one| fold(one) == fold(name)))
     {
         return Ok(false);
     }
-    Ok(waived.is_empty() || sign::is_signed_by_somebody(&ctx.repo, policy, &made.info.id)?)
+    Ok(!is_signed
+        || waived.is_empty()
+        || sign::is_signed_by_somebody(&ctx.repo, policy, &made.info.id)?)
 }
 
 /// What other commands make.

@@ -3,7 +3,7 @@
 //! Which paths a session changes is found elsewhere; so is what has run.
 
 use super::fault::Fault;
-use super::{Demanded, Policy, patterns_of};
+use super::{Demanded, Policy, paths_of};
 use crate::checks::{Check, Source};
 use crate::task::node::TaskId;
 use loopx_base::failure::Result;
@@ -123,7 +123,7 @@ impl Policy {
                     "expected words that a program can be given, found one with a NUL",
                 ));
             }
-            patterns_of(&format!("{key}.paths"), &check.paths, Globs::new)?;
+            paths_of(&format!("{key}.paths"), &check.paths, Globs::new)?;
         }
         Ok(())
     }

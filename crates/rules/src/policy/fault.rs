@@ -109,7 +109,9 @@ fn line_of_key(text: &str, key: &str) -> usize {
         .max_by_key(|(name, _)| name.get_ref().len())
     {
         line = line_of(text, name.span().start);
-        rest = rest[name.get_ref().len()..].trim_start_matches('.');
+        rest = &rest[name.get_ref().len()..];
+        // A key may begin with a dot itself.
+        rest = rest.strip_prefix('.').unwrap_or(rest);
         let below = match found.get_ref() {
             DeValue::Array(all) => all.iter().find_map(|one| one.get_ref().as_table()),
             value => value.as_table(),

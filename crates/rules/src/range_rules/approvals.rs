@@ -116,12 +116,16 @@ pub fn asked_profile(
 }
 
 /// What a move was made without, as a finding about its session.
-pub fn made_without(session: &SessionId, transition: Transition, lacking: &Blocker) -> Blocker {
+pub fn made_without(state: &State, transition: Transition, lacking: &Blocker) -> Blocker {
     let message = format!(
-        "{transition} was passed without what the policy of the branch asks of it: {} ({})",
-        lacking.message, lacking.code
+        "session {}: {transition} was passed without what the policy of the branch asks of it: {} ({})",
+        state.id, lacking.message, lacking.code
     );
-    flaw(session, Code::GateTooLight, &message)
+    let help = match &state.ending {
+        Some(Ending::Archived { .. }) => command!("reopen --reason WHY"),
+        _ => command!("log"),
+    };
+    Blocker::new(Code::GateTooLight, message, help.session(&state.id))
 }
 
 /// Judges one use. `content` gives the tree id of a set of artifacts.
