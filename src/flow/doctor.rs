@@ -76,6 +76,7 @@ pub(crate) fn look(ctx: &Context) -> Result<Vec<Check>> {
     let store = ctx.store()?;
     Ok(vec![
         git_version(),
+        worktree(ctx),
         identity(ctx),
         durable(ctx),
         settings(ctx),
@@ -139,6 +140,19 @@ fn git_version() -> Check {
     match said {
         Ok(line) => check("git", Level::Fine, String::from_utf8_lossy(&line).trim()),
         Err(failure) => Check::failed("git", failure),
+    }
+}
+
+/// A linked worktree that was moved by hand works, and git takes its files here for lost after a while.
+fn worktree(ctx: &Context) -> Check {
+    match ctx.repo.noted_elsewhere() {
+        None => check("worktree", Level::Fine, "it is where git has noted it"),
+        Some(noted) => check(
+            "worktree",
+            Level::Note,
+            format!("it was moved: git has noted it at {}", noted.display()),
+        )
+        .help("git worktree repair"),
     }
 }
 

@@ -932,6 +932,8 @@ codes! {
         "A repair would take operations away, so nothing was changed.";
     RepositoryMissing "repository_missing" [NotFound]
         "The folder is in no git repository.";
+    RepositoryMoved "repository_moved" [NotFound]
+        "The git dir that a linked worktree names is not there.";
     RepositoryNotOwned "repository_not_owned" [Refused]
         "The repository belongs to another user, and git does not trust it for you.";
     RepositoryQuarantined "repository_quarantined" [Refused]
@@ -974,6 +976,8 @@ codes! {
         "No verdict has been recorded.";
     ReviewVerdictRequestChanges "review_verdict_request-changes" [Refused]
         "The review asks for changes.";
+    ReviewedCodeMissing "reviewed_code_missing" [Refused]
+        "The code that was reviewed is not in this repository, so nobody can say here whether it changed since.";
     ReviewedCommitMissing "reviewed_commit_missing" [Refused]
         "The reviewed commit is not in this repository, so nothing can be held against it.";
     ReviewerNotIndependent "reviewer_not_independent" [Refused]
@@ -1178,6 +1182,8 @@ codes! {
         "The branch cannot take what would be committed to it.";
     TargetMoved "target_moved" [Refused]
         "The branch moved since a conflict was written out.";
+    TargetLacksCode "target_lacks_code" [Refused]
+        "The branch that the archive goes to does not have the reviewed code, and no branch holds that.";
     TargetUnknown "target_unknown" [Usage]
         "No branch is named, and none is checked out.";
     TargetWithoutChanges "target_without_changes" [Usage]

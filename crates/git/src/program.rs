@@ -121,6 +121,13 @@ fn refusal(said: &str) -> Failure {
         )
         .help("git config --global --add safe.directory PATH");
     }
+    if let Some(gone) = gone_behind(said) {
+        return Failure::not_found(
+            Code::RepositoryMoved,
+            format!("`.git` names {gone}, which is not there: the repository that this worktree belongs to was moved or removed"),
+        )
+        .help("git worktree repair FOLDER  (in the repository, where it is now; FOLDER is this worktree)");
+    }
     if said.contains("not a git repository") || said.contains("Not a git repository") {
         return Failure::not_found(
             Code::RepositoryMissing,
@@ -129,6 +136,14 @@ fn refusal(said: &str) -> Failure {
         .help("git init");
     }
     unsupported(&format!("git itself does not open it ({said})"))
+}
+
+/// The git dir that the `.git` of a linked worktree names and that is not there, as git says it.
+fn gone_behind(said: &str) -> Option<&str> {
+    let (_, path) = said.split_once("not a git repository: ")?;
+    let path = path.trim();
+    let is_of_worktree = path.contains("/worktrees/") && env::var_os("GIT_DIR").is_none();
+    (is_of_worktree && !Path::new(path).exists()).then_some(path)
 }
 
 fn unsupported(why: &str) -> Failure {

@@ -190,6 +190,22 @@ impl Repo {
         self.work_dir.as_deref()
     }
 
+    /// The place that git has noted for this linked worktree, where that is not the place where it is.
+    pub fn noted_elsewhere(&self) -> Option<PathBuf> {
+        let noted = std::fs::read_to_string(self.git_dir.join("gitdir")).ok()?;
+        let noted = self.git_dir.join(noted.trim_end_matches(['\n', '\r']));
+        let top = self.work_dir()?.canonicalize().ok()?;
+        let is_here = noted
+            .parent()
+            .and_then(|folder| folder.canonicalize().ok())
+            .is_some_and(|folder| folder == top);
+        (!is_here).then(|| {
+            noted
+                .parent()
+                .map_or_else(|| noted.clone(), Path::to_path_buf)
+        })
+    }
+
     /// A value of git's configuration, all scopes, `git -c` included. The key in lower case.
     pub fn config(&self, key: &str) -> Option<String> {
         self.backend.config(key)
@@ -326,6 +342,10 @@ fn open_with_libgit2() -> std::result::Result<(git2::Repository, Option<PathBuf>
     let Some(named) = loopx_base::env::var_os("GIT_WORK_TREE").map(PathBuf::from) else {
         let repo = git2::Repository::open_from_env()?;
         let work_dir = repo.workdir().map(Path::to_path_buf);
+        if let Some(moved) = moved_to(&repo) {
+            repo.set_workdir(&moved, false)?;
+            return Ok((repo, Some(moved)));
+        }
         return Ok((repo, work_dir));
     };
     // libgit2 looks for a relative GIT_WORK_TREE from the git dir, git from the current folder. So
@@ -341,6 +361,27 @@ fn open_with_libgit2() -> std::result::Result<(git2::Repository, Option<PathBuf>
     let work_dir =
         std::path::absolute(named).map_err(|error| git2::Error::from_str(&error.to_string()))?;
     Ok((repo, Some(work_dir)))
+}
+
+/// The place of a linked worktree that was moved without git's knowledge: git takes the folder whose `.git` names the
+/// git dir, and libgit2 the one that the git dir names.
+fn moved_to(repo: &git2::Repository) -> Option<PathBuf> {
+    if !repo.is_worktree() || repo.workdir().is_some_and(Path::is_dir) {
+        return None;
+    }
+    let git_dir = repo.path().canonicalize().ok()?;
+    let here = loopx_base::env::current_dir().ok()?;
+    let names_it = |top: &&Path| {
+        let text = std::fs::read_to_string(top.join(".git")).ok();
+        let named = text
+            .as_deref()
+            .and_then(|text| text.strip_prefix("gitdir: "));
+        named.is_some_and(|named| {
+            let named = top.join(named.trim_end_matches(['\n', '\r']));
+            named.canonicalize().is_ok_and(|named| named == git_dir)
+        })
+    };
+    here.ancestors().find(names_it).map(Path::to_path_buf)
 }
 
 pub(super) fn person(signature: &git2::Signature<'_>) -> Person {
