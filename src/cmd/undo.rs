@@ -9,6 +9,8 @@ use crate::ui::{Ui, line};
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
 use loopx_rules::artifact::Artifact;
+use loopx_rules::session::Ending;
+use loopx_rules::stage::Transition;
 use serde_json::json;
 
 /// Take back what you did last, by a new commit
@@ -81,8 +83,12 @@ pub(crate) fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     stays_taken(ctx, &told, ui);
-    let redo = ui.command(&command!("redo"));
-    ui.status(format!("to bring it back: {redo}"));
+    // A session that is archived again takes no redo.
+    let redo = match &told.state.ending {
+        Some(Ending::Archived { .. }) => Transition::DoneToBuild.command().session(&told.id),
+        _ => command!("redo"),
+    };
+    ui.status(format!("to bring it back: {}", ui.command(&redo)));
     // The newest by itself too: as it was when there was one.
     document(ctx, ui, "undo", "undone", &told);
     Ok(Exit::Done)

@@ -5,11 +5,12 @@ use super::archive::{self, Unarchived};
 use super::context::Context;
 use super::transaction::{Act, Done, Needs, act};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
+use loopx_base::shell_word;
 use loopx_rules::gate;
 use loopx_rules::op::Event;
-use loopx_rules::session::Ending;
+use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::{Stage, Transition};
 
 /// What was taken back with it.
@@ -72,6 +73,7 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
         )
         .help(command!("status").session(&state.id)));
     }
+    require_branch(ctx, &state)?;
     let archive = match &state.ending {
         // An archive that a killed `reopen`, or somebody by hand, took back is taken back.
         Some(Ending::Archived {
@@ -118,4 +120,43 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
         saved: done.saved,
         value: Reopened { archive },
     })
+}
+
+/// Refuses an archive whose branch is gone: it is made again where the archive is.
+fn require_branch(ctx: &Context, state: &State) -> Result<()> {
+    let Some(Ending::Archived {
+        commit: Some(archive),
+        target,
+        ..
+    }) = &state.ending
+    else {
+        return Ok(());
+    };
+    let head = ctx.head()?;
+    let is_here = head.branch.as_ref() == Some(target)
+        || ctx
+            .repo
+            .find_ref(&format!("refs/heads/{target}"))?
+            .is_some();
+    if is_here || !ctx.repo.contains(archive)? {
+        return Ok(());
+    }
+    let has_it = match &head.commit {
+        Some(head) => head == archive || ctx.repo.is_ancestor(archive, head)?,
+        None => false,
+    };
+    let (name, at) = (shell_word(target), archive.short());
+    let switch = match has_it {
+        true => Hint::git(format!("switch -c {name}")),
+        false => Hint::git(format!("switch -c {name} {at}")),
+    };
+    let again = Transition::DoneToBuild.command().session(&state.id);
+    Err(Failure::not_found(
+        Code::BranchUnknown,
+        format!(
+            "there is no branch `{target}`, which session {} was archived on",
+            state.id
+        ),
+    )
+    .help(hint![switch, "  (makes it again; then: ", again, ")"]))
 }
