@@ -132,6 +132,9 @@ fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
         .iter()
         .filter(|step| archived.is_none() || !step.starts_with("archived"));
     let mut said: Vec<String> = steps.map(|step| clean(step)).collect();
+    for warning in archived.iter().flat_map(|one| &one.warnings) {
+        ui.warn(clean(warning));
+    }
     if let Some(one) = archived {
         said.push(match commit {
             Some(commit) => format!("archived on {} as {}", clean(&one.target), commit.short()),

@@ -18,6 +18,9 @@ pub(crate) struct Landed {
     pub target: String,
     /// The commit of the target that has the result; nothing where it is not there yet.
     pub commit: Option<Oid>,
+    /// The archive went there before the reviewed code, which the target has not got.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lacks_code: bool,
 }
 
 /// So many commits of the target are looked at for a result that was squashed or rebased.
@@ -28,6 +31,7 @@ const LOOKED: usize = 1000;
 pub(super) fn landed(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Landed>> {
     let Some(Ending::Archived {
         commit: Some(archive),
+        target: on,
         ..
     }) = &state.ending
     else {
@@ -44,14 +48,21 @@ pub(super) fn landed(ctx: &Context, state: &State, policy: &Policy) -> Result<Op
     };
     let mut commit = None;
     for tip in &target.tips {
-        commit = result(&ctx.repo, archive, code.as_ref(), tip)?;
-        if commit.is_some() {
-            break;
+        commit = commit.or(result(&ctx.repo, archive, code.as_ref(), tip)?);
+    }
+    // An archive on the session's own branch stands on its code; on another branch it may be ahead of it.
+    let mut lacks_code = commit.is_none() && state.branch.as_ref() != Some(on);
+    if lacks_code {
+        for tip in &target.tips {
+            commit = commit.or(found(&ctx.repo, archive, tip)?);
+            lacks_code = lacks_code && has_code(&ctx.repo, state, Some(tip))? == Some(false);
         }
+        lacks_code = lacks_code && commit.is_some();
     }
     Ok(Some(Landed {
         target: target.name,
         commit,
+        lacks_code,
     }))
 }
 
@@ -85,62 +96,127 @@ fn result(repo: &Repo, archive: &Oid, code: Option<&Reviewed>, tip: &Oid) -> Res
     if is_within(archive)? && is_within(head)? {
         return Ok(Some(archive.clone()));
     }
-    let mut entries = changed(repo, base.as_ref(), head)?;
-    entries.extend(changed(repo, parent(repo, archive)?.as_ref(), archive)?);
-    carrier(repo, &entries, head, tip)
-}
-
-/// The commit behind a tip that has what another commit changed: this commit itself, or the newest that has the same
-/// content in each of its files, as after a squash, a rebase or a cherry-pick.
-pub(super) fn found(repo: &Repo, commit: &Oid, tip: &Oid) -> Result<Option<Oid>> {
-    if commit == tip || repo.is_ancestor(commit, tip)? {
-        return Ok(Some(commit.clone()));
-    }
-    let entries = changed(repo, parent(repo, commit)?.as_ref(), commit)?;
-    carrier(repo, &entries, commit, tip)
-}
-
-fn parent(repo: &Repo, commit: &Oid) -> Result<Option<Oid>> {
-    let parents = repo.commit_info(commit)?.parents;
-    Ok(parents.into_iter().next())
-}
-
-/// What stands in each file that differs between two commits; nothing stands in a file that went.
-type Entries = BTreeMap<String, Option<Entry>>;
-
-fn changed(repo: &Repo, base: Option<&Oid>, head: &Oid) -> Result<Entries> {
     let before = match base {
         Some(base) => Some(repo.commit_info(base)?.tree),
         None => None,
     };
-    let tree = repo.commit_info(head)?.tree;
-    let mut entries = Entries::new();
-    for path in repo.changed_paths(before.as_ref(), &tree)? {
-        let entry = repo.entry_at(&tree, &path)?;
-        entries.insert(path, entry);
+    let code = entries(repo, before.as_ref(), &repo.commit_info(head)?.tree)?;
+    // What the archive changed as well stands as the archive left it.
+    let mut all: BTreeMap<_, _> = code.into_iter().collect();
+    all.extend(made_by(repo, archive)?);
+    if all.is_empty() {
+        return Ok(None);
     }
-    Ok(entries)
+    let all: Entries = all.into_iter().collect();
+    with_all(repo, (head, tip), &all)
 }
 
-/// The newest commit behind a tip, since it left the line of `from`, that has these entries.
-fn carrier(repo: &Repo, entries: &Entries, from: &Oid, tip: &Oid) -> Result<Option<Oid>> {
+/// The commit behind a tip that has what the commit of an archive changed: this commit itself, or the newest that has
+/// the same content in each of its files, as after a squash, a rebase or a cherry-pick.
+pub(super) fn found(repo: &Repo, archive: &Oid, tip: &Oid) -> Result<Option<Oid>> {
+    if archive == tip || repo.is_ancestor(archive, tip)? {
+        return Ok(Some(archive.clone()));
+    }
+    let entries = made_by(repo, archive)?;
     if entries.is_empty() {
         return Ok(None);
     }
-    let base = repo.merge_base(from, tip)?;
+    with_all(repo, (archive, tip), &entries)
+}
+
+/// The newest commit of a branch beyond another commit that has all of these entries.
+fn with_all(repo: &Repo, (beyond, tip): (&Oid, &Oid), entries: &Entries) -> Result<Option<Oid>> {
+    let base = repo.merge_base(beyond, tip)?;
     let hidden: Vec<Oid> = base.into_iter().collect();
     for commit in repo.range(tip, &hidden, LOOKED)? {
-        let tree = repo.commit_info(&commit)?.tree;
-        let mut has_all = true;
-        for (path, entry) in entries {
-            if repo.entry_at(&tree, path)? != *entry {
-                has_all = false;
-                break;
-            }
-        }
-        if has_all {
+        if has_all(repo, &commit, entries)? {
             return Ok(Some(commit));
         }
     }
     Ok(None)
+}
+
+/// What a commit has at some paths.
+type Entries = Vec<(String, Option<Entry>)>;
+
+/// What a commit changed, as it left it.
+fn made_by(repo: &Repo, commit: &Oid) -> Result<Entries> {
+    let made = repo.commit_info(commit)?;
+    let before = match made.parents.first() {
+        Some(parent) => Some(repo.commit_info(parent)?.tree),
+        None => None,
+    };
+    entries(repo, before.as_ref(), &made.tree)
+}
+
+/// What a tree has at the paths that differ from an earlier one.
+fn entries(repo: &Repo, before: Option<&Oid>, tree: &Oid) -> Result<Entries> {
+    let paths = repo.changed_paths(before, tree)?.into_iter();
+    paths
+        .map(|path| Ok((repo.entry_at(tree, &path)?, path)))
+        .map(|found| found.map(|(entry, path)| (path, entry)))
+        .collect()
+}
+
+fn has_all(repo: &Repo, commit: &Oid, entries: &Entries) -> Result<bool> {
+    let tree = repo.commit_info(commit)?.tree;
+    for (path, entry) in entries {
+        if repo.entry_at(&tree, path)? != *entry {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a branch that has a commit has nothing of it any more: as after a revert.
+pub(super) fn is_reverted(repo: &Repo, commit: &Oid, tip: &Oid) -> Result<bool> {
+    let tree = repo.commit_info(tip)?.tree;
+    for (path, entry) in made_by(repo, commit)? {
+        if repo.entry_at(&tree, &path)? == entry {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether some branch, here or of a remote as it was last seen, has a commit.
+pub(super) fn is_held(repo: &Repo, commit: &Oid) -> Result<bool> {
+    for folder in ["refs/heads/", "refs/remotes/"] {
+        for (_, tip) in repo.refs_below(folder)? {
+            if tip == *commit || repo.contains(&tip)? && repo.is_ancestor(commit, &tip)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a branch has the code that was reviewed: it goes on from the reviewed commit, or had the same content in each
+/// of its files once. Nothing where that code is not here.
+pub(super) fn has_code(repo: &Repo, state: &State, tip: Option<&Oid>) -> Result<Option<bool>> {
+    let Some(verdict) = state.verdict.as_ref().map(|verdict| &verdict.value) else {
+        return Ok(None);
+    };
+    let known = [verdict.base.as_ref(), verdict.head.as_ref()];
+    for commit in known.into_iter().flatten() {
+        if !repo.contains(commit)? {
+            return Ok(None);
+        }
+    }
+    let Some(head) = &verdict.head else {
+        return Ok(None);
+    };
+    let Some(tip) = tip else {
+        return Ok(Some(false));
+    };
+    if head == tip || repo.is_ancestor(head, tip)? {
+        return Ok(Some(true));
+    }
+    let before = match &verdict.base {
+        Some(base) => Some(repo.commit_info(base)?.tree),
+        None => None,
+    };
+    let made = entries(repo, before.as_ref(), &repo.commit_info(head)?.tree)?;
+    let found = with_all(repo, (head, tip), &made)?;
+    Ok(Some(made.is_empty() || found.is_some()))
 }

@@ -6,6 +6,7 @@ use super::transaction::read_texts;
 use super::verify::policy_at;
 use loopx_base::failure::{Blocker, Result};
 use loopx_base::id::Oid;
+use loopx_base::working_tree::ReviewedCode;
 use loopx_rules::gate::{
     CodeFacts, Credentials, DeltaFacts, ReadSections, View, asking_nothing, lacking,
 };
@@ -67,6 +68,7 @@ impl<'m> Moves<'m> {
             tree: tree.clone(),
             is_dirty: false,
             uncommitted: Vec::new(),
+            reviewed: ReviewedCode::default(),
         });
         let (then, made_as) = match then {
             Some(then) => {
@@ -93,6 +95,7 @@ impl<'m> Moves<'m> {
             context: &[],
             statements: &statements,
             read,
+            worktree: None,
         };
         Ok(lacking(
             view(&then, &made),

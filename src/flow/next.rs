@@ -1,7 +1,7 @@
 //! The next step of a session, asked by this person in this worktree: the facts of [`loopx_rules::next`].
 
 use super::context::Context;
-use super::landed::landed;
+use super::landed::{self, Landed, found, landed};
 use super::skills::Skills;
 use super::task::outputs;
 use super::transaction::{Facts, Needs, gather_with};
@@ -13,14 +13,17 @@ use super::{
 };
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb, command, hint};
-use loopx_base::id::SessionId;
+use loopx_base::id::{Oid, SessionId};
 use loopx_base::working_tree::Uncommitted;
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::checks::checks_now;
 use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
-use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Unlanded, Worktree};
+use loopx_rules::next::{
+    Advised, Behind, Distance, Here, Next, Unfetched, Unfit, Unlanded, Unpushed, Worktree,
+};
+use loopx_rules::op::{Body, Event};
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::task::node::{Node, TaskId};
@@ -148,6 +151,8 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         unpushed: unpushed(ctx, state)?,
         unfetched: unfetched(ctx, state)?,
         unlanded: unlanded(ctx, &facts, worktree.as_ref())?,
+        leftover: leftover(ctx, snapshot, session)?,
+        unheld: unheld(ctx, state, worktree.as_ref())?,
         missing: missing_outputs(ctx, &facts)?,
         unfit: unfit(ctx, &facts),
     };
@@ -257,14 +262,7 @@ fn first(
         }));
     }
     if facts.base_missing.is_some() {
-        let why = "the commit that it started from is gone";
-        return Ok(Some(match rebase::suggest(ctx, state, &facts.policy)? {
-            Some(onto) => {
-                Advised::from(command!("rebase --onto {} --reason WHY", onto.short()).because(why))
-                    .advice(why)
-            }
-            None => Advised::from(command!("doctor")).advice(why),
-        }));
+        return baseless(ctx, facts).map(Some);
     }
     let mut statuses = peek.statuses.iter();
     if let Some((artifact, _)) = statuses.find(|(_, s)| **s == FileStatus::Conflicted) {
@@ -287,6 +285,34 @@ fn first(
             },
         }
     }))
+}
+
+/// The way on where the commit that the session starts from is not here. What somebody else began may not be pushed yet:
+/// another base is for whoever began it.
+fn baseless(ctx: &Context, facts: &Facts<'_>) -> Result<Advised> {
+    let state = &facts.state;
+    let why = "the commit that it started from is gone";
+    let onto = rebase::suggest(ctx, state, &facts.policy)?;
+    let rebase =
+        onto.map(|onto| command!("rebase --onto {} --reason WHY", onto.short()).because(why));
+    let author = &state.started.by;
+    let me = ctx.reader().map(|reader| &reader.author);
+    let remote = ctx.repo.default_remote(state.branch.as_deref())?;
+    if let (Some(remote), false) = (remote, me.is_some_and(|me| me.is_same(author))) {
+        let fetch = Hint::git(format!("fetch {remote}"));
+        let advice = match rebase {
+            Some(rebase) => hint![
+                format!("{remote} may have it: "),
+                fetch,
+                "; where it is gone for good: ",
+                rebase
+            ],
+            None => hint![format!("{remote} may have it: "), fetch],
+        };
+        let what = "the push of the commit that it started from";
+        return Ok(Advised::waits(author.to_string(), what).advice(advice));
+    }
+    Ok(Advised::from(rebase.unwrap_or_else(|| command!("doctor"))).advice(why))
 }
 
 /// The tasks of a build, where their list names something of this kind: most lists do not, and are not read for it.
@@ -363,8 +389,7 @@ fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec
         let waits = effective_target::waits_for(snapshot, &delta, &[])?;
         found.extend(waits.iter().map(super::spec::blocker));
     }
-    let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
-    found.extend(review::unreviewed_blocker(&unreviewed));
+    found.extend(review::unreviewed(ctx, state, &facts.policy)?);
     Ok(found)
 }
 
@@ -503,7 +528,7 @@ pub(super) fn distance(ctx: &Context) -> Result<Option<Distance>> {
 const MANY: usize = 1000;
 
 /// The remote that the code under review is fetched from, where no object of this clone is its tree.
-fn unfetched(ctx: &Context, state: &State) -> Result<Option<String>> {
+fn unfetched(ctx: &Context, state: &State) -> Result<Option<Unfetched>> {
     if !state.is_active() || state.stage != Stage::Review {
         return Ok(None);
     }
@@ -511,19 +536,30 @@ fn unfetched(ctx: &Context, state: &State) -> Result<Option<String>> {
         return Ok(None);
     };
     let approved = state.approvals.get(&Transition::BuildToReview.key());
-    match approved.and_then(|approval| approval.code.as_ref()) {
-        Some(tree) if !ctx.repo.contains(tree)? => ctx.repo.default_remote(Some(branch)),
-        _ => Ok(None),
+    let approved = approved.and_then(|approval| {
+        let by = approval.by.last().map(|by| &by.signed.by);
+        approval.code.as_ref().map(|tree| (tree, by))
+    });
+    let verdict = state.verdict.as_ref();
+    let verdict = verdict.map(|verdict| (&verdict.value.tree, Some(&verdict.signed.by)));
+    let Some((tree, by)) = verdict.or(approved) else {
+        return Ok(None);
+    };
+    if ctx.repo.contains(tree)? {
+        return Ok(None);
     }
+    let me = ctx.reader().map(|reader| &reader.author);
+    let is_own = me.is_some_and(|me| by.is_some_and(|by| by.is_same(me)));
+    let remote = ctx.repo.default_remote(Some(branch))?;
+    Ok(remote.map(|remote| Unfetched { remote, is_own }))
 }
 
-/// The remote and the branch that an archive went to, or that is under review, where the remote has not got the newest
-/// of it.
-fn unpushed(ctx: &Context, state: &State) -> Result<Option<(String, String)>> {
-    let target = match &state.ending {
-        Some(Ending::Archived { target, .. }) => target,
+/// The branch that an archive went to, or that is under review, where its remote has not got the newest of it.
+fn unpushed(ctx: &Context, state: &State) -> Result<Option<Unpushed>> {
+    let (target, archive) = match &state.ending {
+        Some(Ending::Archived { target, commit, .. }) => (target, commit.as_ref()),
         None if state.stage == Stage::Review => match &state.branch {
-            Some(branch) => branch,
+            Some(branch) => (branch, None),
             None => return Ok(None),
         },
         _ => return Ok(None),
@@ -534,11 +570,92 @@ fn unpushed(ctx: &Context, state: &State) -> Result<Option<(String, String)>> {
     let Some(tip) = ctx.repo.find_ref(&format!("refs/heads/{target}"))? else {
         return Ok(None);
     };
-    let is_behind = match ctx.repo.find_ref(&Repo::tracking_ref(&remote, target))? {
-        Some(there) => there != tip && ctx.repo.is_ancestor(&there, &tip)?,
-        None => true,
+    let there = ctx.repo.find_ref(&Repo::tracking_ref(&remote, target))?;
+    let is_apart = match there {
+        None => false,
+        Some(there) if there == tip || ctx.repo.is_ancestor(&tip, &there)? => return Ok(None),
+        Some(there) if ctx.repo.is_ancestor(&there, &tip)? => false,
+        // Where both have commits of their own, the remote may have the archive's by another name.
+        Some(there) => match archive {
+            Some(archive) if ctx.repo.contains(archive)? => {
+                if found(&ctx.repo, archive, &there)?.is_some() {
+                    return Ok(None);
+                }
+                true
+            }
+            _ => return Ok(None),
+        },
     };
-    Ok(is_behind.then(|| (remote, target.clone())))
+    Ok(Some(Unpushed {
+        remote,
+        branch: target.clone(),
+        is_apart,
+    }))
+}
+
+/// The archive that an abandoned session left on a branch: one that a settled conflict left out.
+fn leftover(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+) -> Result<Option<(String, Oid)>> {
+    if !matches!(session.state.ending, Some(Ending::Abandoned { .. })) {
+        return Ok(None);
+    }
+    for op in snapshot.operations(session)?.into_iter().rev() {
+        let Body::Session(body) = op.body else {
+            continue;
+        };
+        let Event::Archived {
+            commit: Some(commit),
+            target,
+            ..
+        } = body.event
+        else {
+            continue;
+        };
+        let Some(tip) = ctx.repo.find_ref(&format!("refs/heads/{target}"))? else {
+            continue;
+        };
+        if ctx.repo.contains(&commit)?
+            && ctx.repo.is_ancestor(&commit, &tip)?
+            && !landed::is_reverted(&ctx.repo, &commit, &tip)?
+        {
+            return Ok(Some((target, commit)));
+        }
+    }
+    Ok(None)
+}
+
+/// A name for the branch of a session that has none, where no branch holds the commits that are checked out.
+fn unheld(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Option<String>> {
+    let is_about_code = matches!(state.stage, Stage::Build | Stage::Review | Stage::Done);
+    let is_detached =
+        worktree.is_some_and(|worktree| worktree.branch.is_none() && worktree.sequence.is_none());
+    if !is_about_code || !is_detached || !state.is_active() || state.branch.is_some() {
+        return Ok(None);
+    }
+    let Some(head) = ctx.head()?.commit else {
+        return Ok(None);
+    };
+    if state.base.as_ref() == Some(&head) || landed::is_held(&ctx.repo, &head)? {
+        return Ok(None);
+    }
+    let is_free = |name: &String| -> Result<bool> {
+        let found = ctx.repo.find_ref(&format!("refs/heads/{name}"))?;
+        Ok(found.is_none())
+    };
+    let mut names = (1..).map(|n| match n {
+        1 => state.id.to_string(),
+        n => format!("{}-{n}", state.id),
+    });
+    loop {
+        match names.next() {
+            Some(name) if is_free(&name)? => return Ok(Some(name)),
+            Some(_) => {}
+            None => return Ok(None),
+        }
+    }
 }
 
 /// The target that lacks what was archived, where it is a branch of this clone alone.
@@ -548,17 +665,41 @@ fn unlanded(
     worktree: Option<&Worktree>,
 ) -> Result<Option<Unlanded>> {
     let state = &facts.state;
-    let (Some(worktree), Some(Ending::Archived { target: branch, .. })) = (worktree, &state.ending)
+    let Some(Ending::Archived {
+        target: branch,
+        taken_back: None,
+        ..
+    }) = &state.ending
     else {
+        return Ok(None);
+    };
+    let Some(worktree) = worktree else {
         return Ok(None);
     };
     let is_dirty = facts.code.as_ref().is_some_and(|code| code.is_dirty);
     if is_dirty || worktree.sequence.is_some() || ctx.repo.default_remote(Some(branch))?.is_some() {
         return Ok(None);
     }
-    let landed = landed(ctx, state, &facts.policy)?.filter(|landed| landed.commit.is_none());
-    let Some(target) = landed.map(|landed| landed.target) else {
+    let landed = landed(ctx, state, &facts.policy)?;
+    let landed = landed.filter(|landed| landed.commit.is_none() || landed.lacks_code);
+    let Some(Landed {
+        target, lacks_code, ..
+    }) = landed
+    else {
         return Ok(None);
+    };
+    let branch = match (&state.branch, &state.verdict) {
+        (Some(bound), _) if lacks_code => {
+            if ctx.repo.find_ref(&format!("refs/heads/{bound}"))?.is_none() {
+                return Ok(None);
+            }
+            bound.as_str()
+        }
+        (None, Some(verdict)) if lacks_code => match &verdict.value.head {
+            Some(head) => head.as_str(),
+            None => return Ok(None),
+        },
+        _ => branch.as_str(),
     };
     let name = format!("refs/heads/{target}");
     if ctx.repo.find_ref(&name)?.is_none() {
@@ -576,7 +717,7 @@ fn unlanded(
     };
     Ok(Some(Unlanded {
         target,
-        branch: branch.clone(),
+        branch: branch.to_owned(),
         way,
     }))
 }

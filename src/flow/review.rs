@@ -13,6 +13,7 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
 use loopx_base::shell_word;
+use loopx_base::working_tree::{CodeFacts, ReviewedCode};
 use loopx_git::{CommitInfo, Remerge, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
@@ -170,29 +171,103 @@ pub(super) fn shown(ctx: &Context, facts: &Facts<'_>) -> Result<Shown> {
     })
 }
 
-/// Code on the session's own branch that came after the reviewed tree. What archive writes, and what
-/// every stage may commit, does not count.
-pub(crate) fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Vec<String>> {
+/// The place of the code that was reviewed, seen from the code that is here.
+pub(super) fn reviewed(ctx: &Context, state: &State, code: &CodeFacts) -> Result<ReviewedCode> {
+    let verdict = state.verdict.as_ref().map(|verdict| &verdict.value);
+    let Some(verdict) = verdict.filter(|verdict| verdict.tree != code.tree) else {
+        return Ok(ReviewedCode::Known);
+    };
+    if !ctx.repo.contains(&verdict.tree)? {
+        let remote = ctx.repo.default_remote(state.branch.as_deref())?;
+        return Ok(
+            remote.map_or(ReviewedCode::Known, |remote| ReviewedCode::Missing {
+                remote,
+            }),
+        );
+    }
+    Ok(match (&verdict.head, &code.head) {
+        (Some(reviewed), Some(head)) if is_ahead(&ctx.repo, reviewed, head)? => {
+            ReviewedCode::Ahead(reviewed.clone())
+        }
+        _ => ReviewedCode::Known,
+    })
+}
+
+/// Whether a commit is here and goes on from another one.
+fn is_ahead(repo: &Repo, commit: &Oid, than: &Oid) -> Result<bool> {
+    Ok(commit != than && repo.contains(commit)? && repo.is_ancestor(than, commit)?)
+}
+
+/// What holds an archive of code that is not the reviewed one. What archive writes, and what every stage may commit,
+/// does not count.
+pub(crate) fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Blocker>> {
     let Some(verdict) = &state.verdict else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     // A branch that was merged may have gone by now.
     if upstream::missing(ctx, state)?.is_some() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let Some(head) = upstream::bound_head(ctx, state)? else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
+    let who = &verdict.signed.by.name;
+    if !ctx.repo.contains(&verdict.value.tree)? {
+        return not_here(ctx, state, who, &verdict.value.tree).map(Some);
+    }
     let tree = ctx.repo.commit_info(&head)?.tree;
     let allowed = policy.results()?;
     let mut changed = ctx.repo.changed_paths(Some(&verdict.value.tree), &tree)?;
     changed.retain(|path| !allowed.matches(path));
-    if let (false, Some(reviewed)) = (changed.is_empty(), &verdict.value.head)
-        && let Some(own) = own_since(ctx, state, policy, (reviewed, &head))?
-    {
-        changed.retain(|path| own.contains(path));
+    if let (false, Some(reviewed)) = (changed.is_empty(), &verdict.value.head) {
+        if is_ahead(&ctx.repo, reviewed, &head)? {
+            return lags(ctx, state, who, reviewed).map(Some);
+        }
+        if let Some(own) = own_since(ctx, state, policy, (reviewed, &head))? {
+            changed.retain(|path| own.contains(path));
+        }
     }
-    Ok(changed)
+    Ok(unreviewed_blocker(&changed))
+}
+
+/// The blocker for reviewed code that is not in this repository: nobody fetched it, or git threw it away.
+fn not_here(ctx: &Context, state: &State, who: &str, tree: &Oid) -> Result<Blocker> {
+    let why = format!(
+        "the code that {who} reviewed is not here: tree {}",
+        tree.short()
+    );
+    let again = command!("reopen --reason WHY").because("the reviewed code is gone");
+    let branch = state.branch.as_deref();
+    let help = match ctx.repo.default_remote(branch)? {
+        Some(remote) => hint![
+            format!("{remote} may have it: "),
+            Hint::git(format!("fetch {remote}")),
+            format!(
+                "  (else its builder has to push {}; where it is gone for good: ",
+                branch.unwrap_or("it")
+            ),
+            again,
+            ")"
+        ],
+        None => again,
+    };
+    Ok(Blocker::new(Code::ReviewedCodeMissing, why, help))
+}
+
+/// The blocker for a branch that is behind the commit that was reviewed.
+fn lags(ctx: &Context, state: &State, who: &str, reviewed: &Oid) -> Result<Blocker> {
+    let branch = state.branch.as_deref().unwrap_or("HEAD");
+    let why = format!(
+        "{branch} is behind {}, which {who} reviewed",
+        reviewed.short()
+    );
+    let merge = Hint::git(format!("merge --ff-only {}", reviewed.short()));
+    let help = if ctx.head()?.branch == state.branch {
+        merge
+    } else {
+        hint![format!("on {branch}: "), merge]
+    };
+    Ok(Blocker::new(Code::ReviewStale, why, help))
 }
 
 /// What the branch changed since the reviewed commit by itself: clean merges of the target bring what was judged
@@ -242,7 +317,7 @@ fn own_since(
 }
 
 /// The blocker for code that came after the review, with the way back to it.
-pub(crate) fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
+fn unreviewed_blocker(changed: &[String]) -> Option<Blocker> {
     let first = changed.first()?;
     let more = match changed.len() {
         1 => String::new(),

@@ -12,7 +12,7 @@ use super::sign::{self, Word};
 use super::watched::Watched;
 use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
 use super::write_scope::Opening;
-use super::{delta, effective_target, files, lease, outline, policy_checks, world};
+use super::{delta, effective_target, files, lease, outline, policy_checks, review, world};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, Person, SessionId};
@@ -75,6 +75,8 @@ pub(crate) struct Facts<'a> {
     pub statements: Vec<Statement>,
     /// Of these texts: whoever replaces one of them starts it anew.
     pub read: ReadSections,
+    /// The token of this worktree.
+    pub worktree: Option<String>,
 }
 
 impl Facts<'_> {
@@ -111,6 +113,7 @@ impl Facts<'_> {
             context: &self.context,
             statements: &self.statements,
             read: &self.read,
+            worktree: self.worktree.as_deref(),
         }
     }
 }
@@ -450,7 +453,10 @@ pub(super) fn gather_with<'a>(
         None => Vec::new(),
     };
     shared.retain(|id| *id != state.id);
-    let code = if wants_code { ctx.code()? } else { None };
+    let mut code = if wants_code { ctx.code()? } else { None };
+    if let Some(code) = code.as_mut().filter(|_| state.stage == Stage::Review) {
+        code.reviewed = review::reviewed(ctx, &state, code)?;
+    }
     let moment = identity.map_or_else(|| ctx.now(), Identity::judges_at);
     let policy_checks = if wants_code {
         policy_checks::asked(ctx, &state, &policy, (code.as_ref(), &texts))?
@@ -466,6 +472,7 @@ pub(super) fn gather_with<'a>(
         policy_checks,
         demand,
         read: ReadSections::default(),
+        worktree: lease::token(&ctx.repo),
         context: super::manifest::asked(&ctx.repo, &state, &policy, &texts)?,
         statements: super::intent::statements(&ctx.repo, &state)?,
         shared,

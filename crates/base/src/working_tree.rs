@@ -13,6 +13,19 @@ pub struct CodeFacts {
     pub is_dirty: bool,
     /// What is not committed, by path.
     pub uncommitted: Vec<Uncommitted>,
+    pub reviewed: ReviewedCode,
+}
+
+/// The place of the code that was reviewed, where it is another than this.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ReviewedCode {
+    /// HEAD went on from it, or apart from it.
+    #[default]
+    Known,
+    /// HEAD is behind this commit.
+    Ahead(Oid),
+    /// It is not in this repository; the remote may have it.
+    Missing { remote: String },
 }
 
 /// A path of the worktree that differs from HEAD.

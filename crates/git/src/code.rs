@@ -7,7 +7,7 @@ use super::run::Run;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::{Oid, Person, Role};
 use loopx_base::tree_change::Change;
-use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted};
+use loopx_base::working_tree::{CodeFacts, FileState, ReviewedCode, Uncommitted};
 use std::fs::File;
 use std::path::Path;
 
@@ -49,6 +49,7 @@ impl Repo {
             tree,
             is_dirty,
             uncommitted: paths_of(&status, except),
+            reviewed: ReviewedCode::default(),
         }))
     }
 

@@ -75,16 +75,19 @@ fn ending(status: &Status) -> Option<Row> {
             let commit = commit.map_or_else(String::new, |id| format!(" as {}", id.short()));
             let landed = match &status.landed {
                 Some(landed) if landed.target == *target => match landed.commit {
+                    Some(_) if landed.lacks_code => ", which has not got the code".to_owned(),
                     Some(_) => String::new(),
                     None => ", which has it no more".to_owned(),
                 },
                 Some(Landed {
                     target,
                     commit: None,
+                    ..
                 }) => format!(", not on {target}"),
                 Some(Landed {
                     target,
                     commit: Some(commit),
+                    ..
                 }) => format!(", on {target} with {}", commit.short()),
                 None => String::new(),
             };

@@ -5,6 +5,7 @@ use super::super::context::Context;
 use super::super::coverage;
 use super::super::delta::{self, Target};
 use super::super::effective_target;
+use super::super::landed;
 use super::super::review;
 use super::super::spec::{Verdict, blocker};
 use super::super::transaction::Facts;
@@ -43,6 +44,8 @@ pub(super) struct Plan {
     /// Path and text of the changelog fragment, where policy asks for one.
     pub(super) fragment: Option<(String, String)>,
     pub(super) verdict: Verdict,
+    /// What to know of the reviewed code, where the target has not got it.
+    pub(super) lacks_code: Option<String>,
     /// Why no requirement changes, where the delta says so.
     pub(super) unchanged: Option<String>,
     /// What goes in without proof, and why.
@@ -70,6 +73,7 @@ pub(super) fn plan(
         require(state, gate::archive(facts.view()))?;
     }
     let aim = aim(ctx, state, onto)?;
+    let lacks_code = lacks_code(ctx, state, &aim)?;
     let target = Target {
         tree: aim.tree.clone(),
         over: before.made.clone(),
@@ -96,13 +100,13 @@ pub(super) fn plan(
     }
     require(state, blockers)?;
     let unreviewed = review::unreviewed(ctx, state, &facts.policy)?;
-    let stale = review::unreviewed_blocker(&unreviewed);
-    require(state, stale.into_iter().collect())?;
+    require(state, unreviewed.into_iter().collect())?;
     Ok(Plan {
         aim,
         specs: facts.policy.paths.specs.clone(),
         fragment: fragment(facts, &judgement.delta),
         verdict: judgement.verdict,
+        lacks_code,
         unchanged: judgement.delta.unchanged,
         waived: Waivers {
             scenarios: waived,
@@ -195,7 +199,7 @@ fn require(state: &State, blockers: Vec<Blocker>) -> Result<()> {
     let code = match first.code {
         Code::ArchiveRequiresDoneSession => Code::ArchiveRequiresDoneSession,
         code if code.is_of_scope() => Code::ArchiveScopeBlocked,
-        Code::ReviewStale => Code::ArchiveUnreviewed,
+        Code::ReviewStale | Code::ReviewedCodeMissing => Code::ArchiveUnreviewed,
         code if code.is_of_scenario() => Code::ArchiveUnproven,
         code if code.is_of_dependency() => Code::ArchiveWaits,
         _ => Code::ArchiveBlocked,
@@ -231,6 +235,43 @@ fn elsewhere(ctx: &Context, state: &State) -> Result<Hint> {
         Some(branch) => command!("archive --onto {}", shell_word(&branch)),
         None => "git branch  (lists them), then name one with --onto".into(),
     })
+}
+
+/// What is said of a target that has not got the reviewed code. Its archive may land before the code does; code that no
+/// branch holds would land nowhere, and is refused.
+fn lacks_code(ctx: &Context, state: &State, aim: &Aim) -> Result<Option<String>> {
+    if state.branch.as_ref() == Some(&aim.target) {
+        return Ok(None);
+    }
+    if landed::has_code(&ctx.repo, state, aim.tip.as_ref())? != Some(false) {
+        return Ok(None);
+    }
+    let head = state
+        .verdict
+        .as_ref()
+        .and_then(|verdict| verdict.value.head.as_ref());
+    let Some(head) = head else {
+        return Ok(None);
+    };
+    let (target, short) = (&aim.target, head.short());
+    if state.branch.is_none() && !landed::is_held(&ctx.repo, head)? {
+        let merge = Hint::git(format!("merge {short}"));
+        return Err(Failure::refused(
+            Code::TargetLacksCode,
+            format!("{target} does not have the code that was reviewed, and no branch holds its commit {short}"),
+        )
+        .help(hint![
+            Hint::git(format!("branch {} {short}", state.id)),
+            format!("  (keeps it; or on {target}: "),
+            merge,
+            ")"
+        ]));
+    }
+    let code = state.branch.as_deref().unwrap_or(short);
+    Ok(Some(format!(
+        "{target} does not have the code that was reviewed: it is to land, too (git merge {})",
+        shell_word(code)
+    )))
 }
 
 /// The branch that is meant: the named one, or the one that the session is bound to.
@@ -359,13 +400,13 @@ impl Plan {
         }
     }
 
-    /// Warnings of the merge.
+    /// Warnings of the merge, and of the code that the target lacks.
     pub(super) fn warnings(&self) -> Vec<String> {
-        self.verdict
-            .findings()
+        let findings = self.verdict.findings();
+        let of_merge = findings
             .filter(|finding| finding.severity == Severity::Warning)
-            .map(|finding| format!("{}:{}: {}", finding.file, finding.line, finding.message))
-            .collect()
+            .map(|finding| format!("{}:{}: {}", finding.file, finding.line, finding.message));
+        of_merge.chain(self.lacks_code.clone()).collect()
     }
 
     /// What the commit of an archive that landed changed.

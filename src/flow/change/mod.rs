@@ -141,6 +141,7 @@ impl Loaded {
             context: &[],
             statements: &[],
             read: &ReadSections::default(),
+            worktree: None,
         });
         if brief::delta_file(texts).is_none() {
             blockers.push(Blocker::new(

@@ -10,6 +10,7 @@ use crate::flow::{lease, world};
 use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_base::working_tree::ReviewedCode;
 use loopx_rules::gate::{CodeFacts, is_earned, lead_of};
 use loopx_rules::lease::{clock, seconds_of};
 use loopx_rules::op::{Body, Event, Operation};
@@ -262,6 +263,7 @@ pub(super) fn read<T>(
             head: Some(head),
             is_dirty: false,
             uncommitted: Vec::new(),
+            reviewed: ReviewedCode::default(),
         });
         facts.world = world::seen(ctx, (&snapshot, &session), &facts)?;
     }

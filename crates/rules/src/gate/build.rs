@@ -607,6 +607,7 @@ mod tests {
             tree,
             is_dirty: false,
             uncommitted: Vec::new(),
+            reviewed: loopx_base::working_tree::ReviewedCode::default(),
         };
         let view = View {
             state: &state,
@@ -622,6 +623,7 @@ mod tests {
             context: &[],
             statements: &[],
             read: &ReadSections::default(),
+            worktree: None,
         };
         let said = known(view);
         let names: Vec<&str> = said.iter().map(|item| item.id.as_str()).collect();

@@ -106,6 +106,8 @@ pub struct View<'a> {
     /// The numbered statements of its request.
     pub statements: &'a [Statement],
     pub read: &'a ReadSections,
+    /// The token of the worktree that asks: a task of another one is not its to end.
+    pub worktree: Option<&'a str>,
 }
 
 /// What was read once: several rules ask for it, and a text may be long.

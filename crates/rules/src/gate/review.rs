@@ -14,8 +14,9 @@ use super::{
     next_action, open_blockers,
 };
 use loopx_base::failure::{Blocker, Code};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, Person};
+use loopx_base::working_tree::{CodeFacts, ReviewedCode};
 
 /// What an approval in a review rests on and is not there: the execution record, and each check on the present
 /// code.
@@ -136,21 +137,38 @@ pub(super) fn done(view: View<'_>) -> Vec<Blocker> {
         found.extend(unproven_work(view));
     }
     if let Some(code) = view.code.filter(|_| moved) {
-        found.push(Blocker::new(
-            Code::ReviewStale,
-            format!(
-                "the code changed since {} reviewed it: tree {} then, {} now",
-                verdict.signed.by.name,
-                verdict.value.tree.short(),
-                code.tree.short()
-            ),
-            view.policy.verdict_command(),
-        ));
+        found.push(moved_apart(view, verdict, code));
     }
     found.extend(reviewer(view.policy, verdict, view.credentials));
     let taken = view.credentials.taken.iter();
     found.extend(taken.filter(|one| one.holds_gate()).map(Taken::blocker));
     found
+}
+
+/// The blocker for code that is not the code of the verdict. Code that is newer than the one here did not change here.
+fn moved_apart(view: View<'_>, verdict: &Stamped<Verdict>, code: &CodeFacts) -> Blocker {
+    let who = &verdict.signed.by.name;
+    let (then, now) = (verdict.value.tree.short(), code.tree.short());
+    match &code.reviewed {
+        ReviewedCode::Known => Blocker::new(
+            Code::ReviewStale,
+            format!("the code changed since {who} reviewed it: tree {then} then, {now} now"),
+            view.policy.verdict_command(),
+        ),
+        ReviewedCode::Ahead(commit) => Blocker::new(
+            Code::ReviewStale,
+            format!("the code that {who} reviewed is ahead of this: tree {then}, and {now} here"),
+            Hint::git(format!("merge --ff-only {}", commit.short())),
+        ),
+        ReviewedCode::Missing { remote } => Blocker::new(
+            Code::ReviewedCodeMissing,
+            format!("the code that {who} reviewed is not here: tree {then}, and {now} is"),
+            hint![
+                format!("{remote} may have it: "),
+                Hint::git(format!("fetch {remote}"))
+            ],
+        ),
+    }
 }
 
 /// What a verdict rests on is closed by it: a text that changed since was reviewed by nobody.

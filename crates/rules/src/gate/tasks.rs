@@ -136,11 +136,25 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         .iter()
         .map(|(node, status)| format!("{} is {status}", node.id))
         .collect();
-    vec![Blocker::new(
-        Code::TasksOpen,
-        words.join(", "),
-        lead_of(first, *status, view.state),
-    )]
+    let words = words.join(", ");
+    vec![match held_elsewhere(view, first) {
+        Some(who) => Blocker::new(
+            Code::TasksOpen,
+            format!("{words} (by {who})"),
+            hint![
+                format!("{who} ends it; to take it over: "),
+                command!("take {} --take-over --reason WHY", first.id)
+            ],
+        ),
+        None => Blocker::new(Code::TasksOpen, words, lead_of(first, *status, view.state)),
+    }]
+}
+
+/// Who has a task in another worktree than the one that asks.
+fn held_elsewhere<'v>(view: View<'v>, node: &Node) -> Option<&'v str> {
+    let here = view.worktree?;
+    let claim = view.state.task(&node.id)?.holder()?;
+    (claim.value.owner != here).then_some(claim.signed.by.name.as_str())
 }
 
 /// Whether a task holds its stage. What is pending in the build, and is work, is asked for by the audit.

@@ -243,6 +243,13 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
 }
 
+/// Whether this worktree has taken a task.
+pub(super) fn has_task(view: View<'_>, here: &Here<'_>) -> bool {
+    let token = here.worktrees.here.as_deref();
+    let mut holders = view.state.tasks.values().filter_map(TaskFacts::holder);
+    token.is_some_and(|token| holders.any(|claim| claim.value.owner == token))
+}
+
 /// A task that somebody may take beside the build of another worktree. Where there is a remote, it is claimed there
 /// first: whoever builds is somewhere else.
 pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {

@@ -26,7 +26,7 @@ use super::task::world::World;
 use loopx_base::age::left;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
-use loopx_base::id::Person;
+use loopx_base::id::{Oid, Person};
 use loopx_base::{counted, shell_word};
 use serde::Serialize;
 
@@ -195,12 +195,40 @@ pub struct Here<'a> {
     pub unfit: Vec<(TaskId, Unfit)>,
     /// The policy of the target, where it is another than the session's, and what takes it.
     pub moved: Option<Moved>,
-    /// The branch that a remote has not got the newest of: remote and branch.
-    pub unpushed: Option<(String, String)>,
+    /// The branch that a remote has not got the newest of.
+    pub unpushed: Option<Unpushed>,
     /// The remote that the code under review is fetched from, where it is not here.
-    pub unfetched: Option<String>,
+    pub unfetched: Option<Unfetched>,
     /// The target that has not got what was archived, where no remote stands between them.
     pub unlanded: Option<Unlanded>,
+    /// The archive of a session that was settled as abandoned, and the branch that still has it.
+    pub leftover: Option<(String, Oid)>,
+    /// A free name for a branch, where none holds the commits that are checked out.
+    pub unheld: Option<String>,
+}
+
+/// A branch that a remote has not got the newest of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unpushed {
+    pub remote: String,
+    pub branch: String,
+    /// The remote's has commits that the branch lacks: git takes no push.
+    pub is_apart: bool,
+}
+
+impl Unpushed {
+    fn push(&self) -> Hint {
+        let branch = shell_word(&self.branch);
+        Hint::git(format!("push {} {branch}", self.remote))
+    }
+}
+
+/// A remote that may have the code under review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfetched {
+    pub remote: String,
+    /// Whoever asks gave the last word on it.
+    pub is_own: bool,
 }
 
 /// A target that is one merge away from what was archived.
@@ -292,10 +320,14 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
         return first.clone();
     }
     if !state.is_active() {
-        return ended(state, here);
+        return ended(view, here);
     }
     if let Some(held) = gate::conflicts(view).first() {
         return leading(view, held);
+    }
+    if let Some(name) = &here.unheld {
+        let switch = Hint::git(format!("switch -c {}", shell_word(name)));
+        return Advised::from(switch).advice("no branch holds the commits of this detached HEAD");
     }
     let Some(way) = forward(view) else {
         return review::archive(view, here);
@@ -349,6 +381,10 @@ fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
     let claim = view.state.build.claim.as_ref();
     match lease::standing(claim, here.worktrees.here.as_deref(), here.now) {
         Standing::Held(claim) if here.now > 0 => {
+            // Whoever has a task goes on with it, beside the build.
+            if build::has_task(view, here) {
+                return found;
+            }
             if let Some(free) = build::free(view, here) {
                 return free;
             }
@@ -368,17 +404,25 @@ fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
 }
 
 /// What is left to do with a session that has ended.
-fn ended(state: &State, here: &Here<'_>) -> Advised {
+fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
+    let state = view.state;
     if let Some(Ending::Abandoned { .. }) = &state.ending {
         let undo = command!("undo").session(&state.id);
+        if let Some((branch, archive)) = &here.leftover {
+            return taken_out(view, here, (branch, archive));
+        }
         return Advised::nothing().advice(hint!["it was abandoned; to take that back: ", undo]);
     }
     // A server may ask for the session before it takes the code.
     if let Some(remote) = here.remote.as_ref().filter(|remote| remote.ahead > 0) {
         return command!("sync {}", remote.remote).into();
     }
-    if let Some((remote, branch)) = &here.unpushed {
-        return Hint::git(format!("push {remote} {}", shell_word(branch))).into();
+    if let Some(unpushed) = &here.unpushed {
+        return if unpushed.is_apart {
+            joined(view, here, unpushed)
+        } else {
+            unpushed.push().into()
+        };
     }
     if let Some(Unlanded {
         target,
@@ -394,6 +438,46 @@ fn ended(state: &State, here: &Here<'_>) -> Advised {
         };
     }
     Advised::nothing()
+}
+
+/// Takes the archive out that an abandoned session left on a branch.
+fn taken_out(view: View<'_>, here: &Here<'_>, (branch, archive): (&str, &Oid)) -> Advised {
+    let archive = archive.short();
+    let why = format!("it was abandoned, and {branch} still has its archive {archive}");
+    let revert = Hint::git(format!("revert --no-edit {archive}"));
+    match &here.worktree {
+        Some(worktree) if worktree.branch.as_deref() == Some(branch) => match worktree.sequence {
+            Some(sequence) => go_on(view.code, worktree, sequence),
+            None => Advised::from(revert).advice(why),
+        },
+        _ => Advised::write(hint![format!("{why}; on {branch}: "), revert]),
+    }
+}
+
+/// Takes the remote's commits into a branch whose push git would not take.
+fn joined(view: View<'_>, here: &Here<'_>, unpushed: &Unpushed) -> Advised {
+    let Unpushed { remote, branch, .. } = unpushed;
+    let why = format!("{remote}/{branch} has commits that {branch} lacks");
+    let merge = Hint::git(format!(
+        "merge {}",
+        shell_word(&format!("{remote}/{branch}"))
+    ));
+    let Some(worktree) = &here.worktree else {
+        return Advised::write(hint![format!("{why}; in a worktree of {branch}: "), merge]);
+    };
+    if let Some(sequence) = worktree.sequence {
+        return go_on(view.code, worktree, sequence);
+    }
+    if worktree.branch.as_ref() == Some(branch) {
+        return Advised::from(merge).advice(hint![format!("{why}; then: "), unpushed.push()]);
+    }
+    match &worktree.elsewhere {
+        Some(path) if view.state.branch.as_ref() == Some(branch) => {
+            Advised::write(hint![format!("{why}; in {path}: "), merge])
+        }
+        _ => Advised::from(Hint::git(format!("switch {}", shell_word(branch))))
+            .advice(hint![format!("{why}; there: "), merge]),
+    }
 }
 
 /// The builder who mends what a review sent back, where the reviewer who asks took no part: whoever enters the build has it.

@@ -1,6 +1,6 @@
 //! The next step in a review, and after it.
 
-use super::{Advised, Here, approver, build, by_blockers, leading, person, take_back};
+use super::{Advised, Here, Unfetched, approver, build, by_blockers, leading, person, take_back};
 use crate::artifact::Artifact;
 use crate::gate;
 use crate::gate::{Proof, Uncommitted, View, named};
@@ -9,21 +9,18 @@ use crate::stage::{Stage, Transition};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::shell_word;
+use loopx_base::working_tree::ReviewedCode;
 
 /// `None`: the gate is ready.
 pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Option<Advised> {
     let verdict = view.state.verdict.as_ref();
     let tree = view.code.map(|code| &code.tree);
-    if let Some(remote) = &here.unfetched {
-        return Some(Advised::write(hint![
-            "the code that the review is about is not here: ",
-            Hint::git(format!("fetch {remote}")),
-            match &view.state.branch {
-                Some(branch) =>
-                    format!("  (where that brings nothing, its builder has to push {branch})"),
-                None => String::new(),
-            }
-        ]));
+    if let Some(unfetched) = &here.unfetched {
+        return Some(fetch(view, unfetched));
+    }
+    if let Some(ReviewedCode::Ahead(commit)) = view.code.map(|code| &code.reviewed) {
+        let merge = Hint::git(format!("merge --ff-only {}", commit.short()));
+        return Some(Advised::from(merge).advice("what was reviewed is ahead of the code here"));
     }
     let is_open = verdict.is_none_or(|verdict| Some(&verdict.value.tree) != tree);
     if is_open && let Some(first) = put_aside(view, here) {
@@ -64,6 +61,21 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     }
 }
 
+/// Fetches the code that the review is about.
+fn fetch(view: View<'_>, unfetched: &Unfetched) -> Advised {
+    let Unfetched { remote, is_own } = unfetched;
+    let branch = view.state.branch.as_deref().unwrap_or("it");
+    let told = "the code that the review is about is not here: ";
+    let fetch = Hint::git(format!("fetch {remote}"));
+    Advised::write(if *is_own {
+        let again = view.policy.verdict_command();
+        hint![told, fetch, "  (where it is gone for good: ", again, ")"]
+    } else {
+        let else_ = format!("  (where that brings nothing, its builder has to push {branch})");
+        hint![told, fetch, else_]
+    })
+}
+
 fn waits_for_reviewer() -> Advised {
     Advised::waits("a reviewer who took no part in it", "the verdict")
 }
@@ -84,9 +96,8 @@ fn is_dependent(view: View<'_>, here: &Here<'_>) -> bool {
 fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
     if is_dependent(view, here) {
         return match &here.unpushed {
-            Some((remote, branch)) => {
-                let push = Hint::git(format!("push {remote} {}", shell_word(branch)));
-                Advised::from(push).advice("whoever reviews needs the code")
+            Some(unpushed) => {
+                Advised::from(unpushed.push()).advice("whoever reviews needs the code")
             }
             None => waits_for_reviewer(),
         };

@@ -19,6 +19,7 @@ use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
+use loopx_base::working_tree::ReviewedCode;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An approval, as it was when it moved the session.
@@ -298,6 +299,7 @@ pub fn unproven(
         tree: verdict.value.tree.clone(),
         is_dirty: false,
         uncommitted: Vec::new(),
+        reviewed: ReviewedCode::default(),
     };
     let items = gate::audit(View {
         state: stood.state,
@@ -313,6 +315,7 @@ pub fn unproven(
         context: &[],
         statements: &[],
         read: &gate::ReadSections::default(),
+        worktree: None,
     });
     let open = items
         .into_iter()

@@ -1,0 +1,268 @@
+//! Ways on that are true: a branch for commits that none holds, an archive that stayed behind, a branch that is gone, a
+//! task of somebody else, and a step that git or the program would refuse.
+
+use crate::support::tasks::{DEMO, building, task};
+use crate::support::{Call, LOOPX, Output, Sandbox};
+
+/// A repository with code and the branch of sessions.
+fn begun() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("src/a", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s
+}
+
+/// A quick session that is built on what is checked out.
+fn build(s: &Sandbox) {
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.commit_file("src/a", "two\n", "Two").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+}
+
+fn on_branch() -> Sandbox {
+    let s = begun();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    build(&s);
+    s
+}
+
+/// A remote, and Bob's clone of it on this branch.
+fn share(s: &Sandbox) {
+    s.git(&["clone", "--quiet", "--bare", ".", "../remote.git"])
+        .ok();
+    let remote = s.root().join("remote.git");
+    let remote = remote.to_str().expect("UTF-8").to_owned();
+    s.git(&["remote", "add", "origin", &remote]).ok();
+    s.git(&["clone", "--quiet", "--branch", "work", &remote, "../bob"])
+        .ok();
+    sync(s);
+}
+
+fn sync(s: &Sandbox) {
+    for _ in 0..2 {
+        let synced = s.loopx(&["sync", "origin"]);
+        assert!(matches!(synced.code, Some(0 | 3)), "{synced}");
+        let synced = bobs(s, &["sync", "origin"]);
+        assert!(matches!(synced.code, Some(0 | 3)), "{synced}");
+    }
+}
+
+fn bob<'a>(s: &'a Sandbox, program: &str) -> Call<'a> {
+    s.call(program)
+        .cwd(s.root().join("bob"))
+        .env("GIT_AUTHOR_NAME", "Bob")
+        .env("GIT_AUTHOR_EMAIL", "bob@example.org")
+        .env("GIT_COMMITTER_NAME", "Bob")
+        .env("GIT_COMMITTER_EMAIL", "bob@example.org")
+}
+
+fn bobs(s: &Sandbox, args: &[&str]) -> Output {
+    bob(s, LOOPX).args(args).run()
+}
+
+/// Types what `next` says; gives it.
+fn follow(s: &Sandbox) -> String {
+    let next = s.loopx(&["next"]).ok();
+    s.call("sh").args(&["-c", next.trim()]).run().ok();
+    next.trim().to_owned()
+}
+
+#[test]
+fn commits_that_no_branch_holds_get_one_before_they_are_judged() {
+    let s = begun();
+    s.git(&["branch", "it"]).ok();
+    s.git(&["checkout", "--quiet", "--detach"]).ok();
+    build(&s);
+    assert_eq!(follow(&s), "git switch -c it-2");
+    assert_eq!(follow(&s), "git loopx finish --yes");
+    s.git(&["merge-base", "--is-ancestor", "HEAD", "it-2"]).ok();
+    s.loopx(&["status", "it"]).says("on it-2 as").ok();
+}
+
+#[test]
+fn no_archive_leaves_code_behind_that_no_branch_holds() {
+    let s = begun();
+    s.git(&["checkout", "--quiet", "--detach"]).ok();
+    build(&s);
+    let main = s.git(&["rev-parse", "main"]).line();
+    s.loopx(&["finish", "--yes", "--onto", "main"])
+        .says("no branch holds its commit");
+    let held = s.loopx(&["archive", "--onto", "main"]).fails_with(1);
+    held.says("main does not have the code that was reviewed")
+        .says("git branch it ");
+    assert_eq!(s.git(&["rev-parse", "main"]).line(), main);
+    // With its content on the target the code is there.
+    let head = s.git(&["rev-parse", "HEAD"]).line();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.git(&["merge", "--quiet", "--squash", &head]).ok();
+    s.git(&["commit", "--quiet", "-m", "Squashed"]).ok();
+    s.git(&["checkout", "--quiet", "--detach"]).ok();
+    let archived = s.loopx(&["archive", "it", "--onto", "main"]);
+    assert!(!archived.stderr.contains("does not have"), "{archived}");
+    archived.ok();
+}
+
+#[test]
+fn an_archive_that_lands_before_its_code_says_so_until_the_code_is_there() {
+    let s = on_branch();
+    let done = s.loopx(&["finish", "--yes", "--onto", "main"]);
+    done.says("main does not have the code that was reviewed")
+        .says("git merge work")
+        .ok();
+    s.loopx(&["status", "it"])
+        .says("which has not got the code")
+        .ok();
+    assert_eq!(follow(&s), "git switch main");
+    let next = s.loopx(&["-s", "it", "next"]).ok();
+    assert_eq!(next.trim(), "git merge work");
+    s.git(&["merge", "--quiet", "--no-edit", "work"]).ok();
+    let status = s.loopx(&["status", "it"]).ok();
+    assert!(!status.contains("has not got the code"), "{status}");
+    s.loopx(&["-s", "it", "next"]).fails_with(5);
+}
+
+const SPEC: &str = "# Session\n\n## Requirements\n\n### Requirement: Idle\nA session SHALL end after 30 \
+                    minutes.\n\n#### Scenario: Idle\n- **WHEN** it is idle\n- **THEN** it ends\n";
+
+/// A lite session whose delta changes a spec, built on the branch `work`.
+fn with_a_delta() -> Sandbox {
+    let s = begun();
+    s.commit_file("specs/session/spec.md", SPEC, "Spec").ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--profile", "lite", "it"]).ok();
+    let (_, requirement) = SPEC.split_once("## Requirements\n").expect("requirements");
+    let delta = format!("# Domain: session\n\n## MODIFIED Requirements\n{requirement}");
+    let plan = "# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n";
+    let mut one = task("A", &[], Some(&["true"]));
+    one["scenarios"] = serde_json::json!(["session/Idle/Idle"]);
+    for (name, text) in [
+        ("plan.md", format!("---\nscope: []\n---\n{plan}")),
+        (
+            "change/spec-delta.md",
+            delta.replace("30 minutes", "10 minutes"),
+        ),
+        ("tasks.jsonl", format!("{one}\n")),
+    ] {
+        s.write(format!(".loopx/it/{name}"), text);
+    }
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    s.commit_file("src/a", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s
+}
+
+#[test]
+fn an_archive_that_a_settled_conflict_left_on_a_branch_is_taken_out() {
+    let s = with_a_delta();
+    share(&s);
+    s.loopx(&["finish", "--yes"]).ok();
+    bobs(&s, &["-s", "it", "abandon"]).ok();
+    sync(&s);
+    let archive = s.git(&["rev-parse", "--short=10", "work"]).line();
+    let mut last = None;
+    for _ in 0..9 {
+        let found = s.loopx(&["-s", "it", "--json", "resolve"]).json();
+        let open = found["operations"].as_array().expect("operations");
+        let is_abandon = |one: &&serde_json::Value| one["event"] == "abandon";
+        let Some(one) = open.iter().find(is_abandon).or(open.first()) else {
+            break;
+        };
+        let way = if is_abandon(&one) { "--keep" } else { "--drop" };
+        let op = one["op"].as_str().expect("an id");
+        last = Some(s.loopx(&["-s", "it", "resolve", way, op]));
+    }
+    let revert = format!("git revert --no-edit {archive}");
+    last.expect("a conflict").says(&revert).ok();
+    s.loopx(&["status", "it"])
+        .says("work still has its archive")
+        .says(&revert)
+        .ok();
+    assert_eq!(s.loopx(&["-s", "it", "next"]).ok().trim(), revert);
+    s.call("sh").args(&["-c", &revert]).run().ok();
+    s.loopx(&["-s", "it", "next"])
+        .fails_with(5)
+        .says("to take that back: git loopx -s it undo");
+}
+
+#[test]
+fn a_finished_session_whose_branch_is_gone_is_opened_on_one_of_its_name() {
+    let s = on_branch();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.git(&["merge", "--quiet", "work"]).ok();
+    s.git(&["branch", "--quiet", "--delete", "work"]).ok();
+    let reopen = ["reopen", "it", "--reason", "again"];
+    let gone = s.loopx(&reopen).fails_with(4);
+    gone.says("there is no branch `work`")
+        .says("git switch -c work  (makes it again; then: git loopx -s it reopen");
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&reopen).ok();
+    s.loopx(&["next"]).says("finished and is open again");
+}
+
+#[test]
+fn an_undo_of_a_reopening_names_the_command_that_opens_again() {
+    let s = on_branch();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.loopx(&["reopen", "--reason", "again"]).ok();
+    let undone = s.loopx(&["undo"]);
+    let said = format!("{}{}", undone.stdout, undone.stderr);
+    undone.ok();
+    assert!(!said.contains("git loopx redo"), "{said}");
+    let command = said.split_once("to bring it back: ").expect("a way").1;
+    let command = command.lines().next().expect("a line");
+    s.call("sh").args(&["-c", command]).run().ok();
+    s.loopx(&["status"]).says("build").ok();
+}
+
+/// Ada builds a session with one task, and Bob has a clone of it.
+fn with_a_task() -> Sandbox {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    share(&s);
+    bobs(&s, &["take", "--remote"]).ok();
+    sync(&s);
+    s
+}
+
+#[test]
+fn whoever_has_a_task_goes_on_beside_the_build_of_another_one() {
+    let s = with_a_task();
+    bob(&s, "git")
+        .args(&["config", "loopx.trust", "all"])
+        .run()
+        .ok();
+    let next = bobs(&s, &["next"]);
+    assert!(!next.stderr.contains("waits for Ada"), "{next}");
+    next.says("write the code");
+    bob(&s, "sh")
+        .args(&["-c", "echo b >code.txt && git commit -qam b"])
+        .run()
+        .ok();
+    let mut steps = Vec::new();
+    for _ in 0..4 {
+        let next = bobs(&s, &["next"]);
+        let step = next.stdout.trim().to_owned();
+        if step.is_empty() || step.contains("sync") {
+            break;
+        }
+        bob(&s, "sh").args(&["-c", &step]).run().ok();
+        steps.push(step);
+    }
+    assert!(
+        steps.iter().any(|step| step == "git loopx task done A"),
+        "{steps:?}"
+    );
+}
+
+#[test]
+fn a_gate_that_a_task_of_somebody_else_holds_does_not_lead_to_ending_it() {
+    let s = with_a_task();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    for command in [&["finish", "--yes"][..], &["approve", "--to", "review"]] {
+        let held = s.loopx(&[&["-s", DEMO], command].concat()).fails_with(1);
+        assert!(!held.stderr.contains("task done"), "{held}");
+        held.says("A is claimed (by Bob)")
+            .says("git loopx take A --take-over --reason");
+    }
+}
