@@ -146,9 +146,10 @@ fn require_branch(ctx: &Context, state: &State) -> Result<()> {
         None => false,
     };
     let (name, at) = (shell_word(target), archive.short());
-    let switch = match has_it {
-        true => Hint::git(format!("switch -c {name}")),
-        false => Hint::git(format!("switch -c {name} {at}")),
+    let switch = if has_it {
+        Hint::git(format!("switch -c {name}"))
+    } else {
+        Hint::git(format!("switch -c {name} {at}"))
     };
     let again = Transition::DoneToBuild.command().session(&state.id);
     Err(Failure::not_found(
