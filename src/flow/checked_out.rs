@@ -64,49 +64,15 @@ fn patiently(worktree: &Path, args: &[&str]) -> Result<Captured> {
     ))
 }
 
-/// Whether all of these paths are files that stand as the branch had them, so that nothing can be in the way. `false`
-/// says that git has to be asked.
-fn is_surely_free(ctx: &Context, worktree: &Path, changes: &Changes) -> bool {
-    let replaced = |(old, new): &(Option<Oid>, Option<Oid>)| old.is_some() && new.is_some();
-    changes.values().all(replaced)
-        && ctx.repo.is_index_free()
-        && untouched(ctx, worktree, changes).is_some_and(|staged| staged.stands(changes))
-}
-
-/// What the index has, read in this process, where none of the files was edited.
-fn untouched(ctx: &Context, worktree: &Path, changes: &Changes) -> Option<Staged> {
-    let paths = changes.keys().map(String::as_str);
-    let listed = |(path, blob): (String, Oid)| {
-        let blob = blob.as_str().to_owned();
-        let listed = Listed {
-            blob,
-            ..Listed::default()
-        };
-        (path, listed)
-    };
-    let found = ctx.repo.untouched(worktree, paths)?;
-    // A link above a file leads elsewhere: git takes what lies there for no file of its own.
-    let is_here = |path: &String| in_the_way(worktree, path).as_ref() == Some(path);
-    let all_here = found.keys().all(is_here);
-    all_here.then(|| Staged(found.into_iter().map(listed).collect()))
-}
-
 /// Refuses when one of these paths has edits, staged or not, or when something stands in their way.
 /// `old` and `new` are the trees of the branch before and after; `doing` is the command that moves it.
 pub(crate) fn require_free(
-    ctx: &Context,
     worktree: &Path,
     doing: &str,
     changes: &Changes,
     (old, new): (&Oid, &Oid),
     code: Code,
 ) -> Result<()> {
-    if is_surely_free(ctx, worktree, changes) {
-        return Ok(());
-    }
-    // git is asked about trees that are in memory so far.
-    ctx.repo.keep(old)?;
-    ctx.repo.keep(new)?;
     let mut dirty: BTreeSet<String> = changes
         .iter()
         .filter(|(_, (old, _))| old.is_none())
@@ -146,6 +112,7 @@ pub(crate) fn require_free(
 /// The pathspecs of some paths. Of many it is the folder around them: git compares each pathspec with
 /// each file, and a command line has an end.
 fn pathspecs(changes: &Changes) -> Vec<&str> {
+    const FEW: usize = 20;
     let (Some(first), Some(last)) = (changes.keys().next(), changes.keys().next_back()) else {
         return Vec::new();
     };
@@ -270,10 +237,7 @@ fn refresh(worktree: &Path) -> Result<()> {
 /// landed. A file is written beside its place and renamed, so that it is the old one or the new one.
 pub(crate) fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Changes) -> Result<()> {
     let tree = ctx.repo.commit_info(tip)?.tree;
-    let staged = match untouched(ctx, worktree, changes) {
-        Some(staged) => staged,
-        None => staged(worktree, changes)?,
-    };
+    let staged = staged(worktree, changes)?;
     let contents = contents(worktree, changes, &staged)?;
     let mut before = BTreeMap::new();
     let (mut written, mut removed) = (Vec::new(), Vec::new());
@@ -296,9 +260,6 @@ pub(crate) fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Change
                 None => removed.push(path.as_str()),
             }
         }
-    }
-    if is_moved_here(ctx, worktree, changes, &before, &written)? {
-        return put_here(ctx, worktree, changes, &written);
     }
     if !before.is_empty() {
         // Two trees that differ in these paths alone: whatever else is in the index stays.
@@ -324,57 +285,6 @@ pub(crate) fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Change
         remove(worktree, path)?;
     }
     drop(refresh_these(worktree, changes));
-    Ok(())
-}
-
-/// So many files are written in this process; of more, git finds out faster how each is to be written.
-const FEW: usize = 20;
-
-/// Moves the index in this process, where every change is to the content of a file that git writes as it is. `false`
-/// says that git has to do it, and that nothing was done.
-fn is_moved_here(
-    ctx: &Context,
-    worktree: &Path,
-    changes: &Changes,
-    before: &BTreeMap<String, Option<Entry>>,
-    written: &[&str],
-) -> Result<bool> {
-    let all_replaced = written.len() == before.len() && before.values().all(Option::is_some);
-    let is_raw = |path: &&str| before.contains_key(*path) && ctx.repo.is_written_raw(path);
-    if written.is_empty() || written.len() > FEW || !all_replaced || !written.iter().all(is_raw) {
-        return Ok(false);
-    }
-    fail("index-written").map_err(|error| unwritable(Path::new("index"), &error))?;
-    let contents = written.iter().filter_map(|path| {
-        let (_, new) = changes.get(*path)?;
-        Some((*path, new.as_ref()?))
-    });
-    Ok(ctx.repo.move_in_index(worktree, &contents.collect()))
-}
-
-/// Writes files of the worktree as their blobs are, all of them before the first one is put in place, and tells the
-/// index.
-fn put_here(ctx: &Context, worktree: &Path, changes: &Changes, paths: &[&str]) -> Result<()> {
-    let staging = Staging::open(&ctx.repo)?;
-    fail("worktree-written").map_err(|error| unwritable(staging.path(), &error))?;
-    let mut made = BTreeMap::new();
-    for path in paths {
-        let Some((_, Some(new))) = changes.get(*path) else {
-            continue;
-        };
-        let file = staging.path().join(path);
-        let parent = file.parent().unwrap_or(staging.path());
-        let bytes = ctx.repo.read_blob(new)?;
-        std::fs::create_dir_all(parent)
-            .and_then(|()| std::fs::write(&file, bytes))
-            .and_then(|()| std::fs::symlink_metadata(&file))
-            .map(|seen| made.insert(*path, seen))
-            .map_err(|error| unwritable(&file, &error))?;
-    }
-    for path in made.keys() {
-        files::put(&staging.path().join(path), &worktree.join(path))?;
-    }
-    ctx.repo.note_in_index(worktree, &made);
     Ok(())
 }
 

@@ -521,6 +521,7 @@ pub(super) fn distance(ctx: &Context) -> Result<Option<Distance>> {
         branch,
         ahead,
         behind,
+        is_known: there.is_some(),
     }))
 }
 

@@ -13,7 +13,6 @@ mod archive_changelog;
 mod archive_corpus;
 mod archive_crash;
 mod archive_evidence;
-mod archive_in_process;
 mod archive_many;
 mod archive_merge;
 mod archive_undo;

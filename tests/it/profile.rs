@@ -719,7 +719,7 @@ fn a_task_list_that_was_removed_is_edited_as_it_is_stored() {
 }
 
 #[test]
-fn on_a_detached_head_next_names_the_branch_of_the_archive() {
+fn on_a_detached_head_next_leads_to_a_branch_that_holds_the_code() {
     let s = repository("");
     s.git(&["switch", "--quiet", "--detach"]).ok();
     s.loopx(&["start", "--quick", "it"]).ok();
@@ -733,8 +733,12 @@ fn on_a_detached_head_next_names_the_branch_of_the_archive() {
     ] {
         s.loopx(args).ok();
     }
-    assert_eq!(s.loopx(&["next"]).line(), "git loopx archive --onto main");
+    assert_eq!(s.loopx(&["next"]).line(), "git switch -c it");
     s.loopx(&["archive"])
         .fails_with(2)
         .says("git loopx archive --onto main");
+    // The code would hang on HEAD alone.
+    s.loopx(&["archive", "--onto", "main"])
+        .fails_with(1)
+        .says("git switch -c it");
 }

@@ -43,14 +43,6 @@ pub(super) trait Backend {
     fn staged_paths(&self, tree: Option<&Oid>) -> Result<Vec<String>>;
     /// The index that the environment names.
     fn index_path(&self) -> PathBuf;
-    /// The worktree's own index as its file is now, where libgit2 loses nothing of it.
-    fn plain_index(&self) -> Option<git2::Index> {
-        None
-    }
-    /// Whether no attribute of a path asks for a conversion of its content on the way into the worktree.
-    fn has_no_conversion(&self, _path: &Path) -> bool {
-        false
-    }
 }
 
 /// How this process starts git to ask something about its repository.

@@ -132,16 +132,13 @@ impl Files {
         }
         let file = std::fs::File::open(self.index_path()).ok()?;
         let length = file.metadata().ok()?.len();
-        let read = std::io::BufReader::with_capacity(READ_AT_ONCE, file);
-        let root = super::index::root_tree(read, length, self.id_length())?;
-        git2::Oid::from_bytes(&root).ok()
-    }
-
-    fn id_length(&self) -> usize {
-        match self.repo.object_format() {
+        let id_length = match self.repo.object_format() {
             git2::ObjectFormat::Sha1 => 20,
             git2::ObjectFormat::Sha256 => 32,
-        }
+        };
+        let read = std::io::BufReader::with_capacity(READ_AT_ONCE, file);
+        let root = super::index::root_tree(read, length, id_length)?;
+        git2::Oid::from_bytes(&root).ok()
     }
 
     fn staged_by_libgit2(&self, tree: Option<&Oid>, index: &git2::Index) -> Result<Vec<String>> {
@@ -400,28 +397,5 @@ impl Backend for Files {
             Some(path) => std::path::absolute(&path).unwrap_or_else(|_| path.into()),
             None => self.repo.path().join("index"),
         }
-    }
-
-    fn plain_index(&self) -> Option<git2::Index> {
-        let path = self.repo.path().join("index");
-        let file = std::fs::File::open(&path).ok()?;
-        let length = file.metadata().ok()?.len();
-        let read = std::io::BufReader::with_capacity(READ_AT_ONCE, file);
-        if !super::index::is_plain(read, length, self.id_length()) {
-            return None;
-        }
-        let mut index = self.repo.index().ok()?;
-        index.read(true).ok()?;
-        (index.path() == Some(path.as_path())).then_some(index)
-    }
-
-    fn has_no_conversion(&self, path: &Path) -> bool {
-        let said = |name| {
-            self.repo
-                .get_attr(path, name, git2::AttrCheckFlags::default())
-        };
-        let converts = ["crlf", "ident", "filter", "working-tree-encoding"];
-        converts.iter().all(|name| matches!(said(name), Ok(None)))
-            && matches!(said("eol"), Ok(None | Some("lf")))
     }
 }

@@ -20,40 +20,6 @@ const MAX_CACHE: u64 = 64 << 20;
 
 /// The root tree of an index of `length` bytes whose ids have `id_length` bytes.
 pub(super) fn root_tree(index: impl BufRead, length: u64, id_length: usize) -> Option<Vec<u8>> {
-    let mut root = None;
-    read(index, length, id_length, |name, cache, count| {
-        match name {
-            b"TREE" if root.is_some() || cache.left > MAX_CACHE => return None,
-            b"TREE" => {
-                let mut bytes = vec![0; usize::try_from(cache.left).ok()?];
-                cache.fill(&mut bytes)?;
-                root = Some(root_of(&bytes, count, id_length)?);
-            }
-            // Who does not know an extension of such a name may pass it over; any other is to be known.
-            name if name[0].is_ascii_uppercase() => {}
-            _ => return None,
-        }
-        Some(())
-    })?;
-    root
-}
-
-/// Whether an index has nothing that is lost when libgit2 writes it anew. What only saves git a search for the begin
-/// of its parts (`EOIE`, `IEOT`) git makes again.
-pub(super) fn is_plain(index: impl BufRead, length: u64, id_length: usize) -> bool {
-    let known: [&[u8; 4]; 4] = [b"TREE", b"REUC", b"EOIE", b"IEOT"];
-    let plain = |name: &[u8; 4]| known.contains(&name).then_some(());
-    read(index, length, id_length, |name, _, _| plain(name)).is_some()
-}
-
-/// Reads an index to its end: past entries with nothing unusual, then extension by extension, each with its name, its
-/// content and how many entries there are.
-fn read<R: BufRead>(
-    index: R,
-    length: u64,
-    id_length: usize,
-    mut extension: impl FnMut(&[u8; 4], &mut Forward<&mut R>, u32) -> Option<()>,
-) -> Option<()> {
     let mut index = Forward {
         from: index,
         left: length,
@@ -68,22 +34,26 @@ fn read<R: BufRead>(
     for _ in 0..count {
         index.skip_entry(version, id_length)?;
     }
+    let mut root = None;
     while index.left > checksum {
-        let name: [u8; 4] = index.read()?;
-        let size = u64::from(number(&index.read::<4>()?)?);
+        let head: [u8; 8] = index.read()?;
+        let size = u64::from(number(&head[4..])?);
         if size + checksum > index.left {
             return None;
         }
-        let mut content = Forward {
-            from: &mut index.from,
-            left: size,
-        };
-        extension(&name, &mut content, count)?;
-        let unread = content.left;
-        content.skip(unread)?;
-        index.left -= size;
+        match &head[..4] {
+            b"TREE" if root.is_some() || size > MAX_CACHE => return None,
+            b"TREE" => {
+                let mut bytes = vec![0; usize::try_from(size).ok()?];
+                index.fill(&mut bytes)?;
+                root = Some(root_of(&bytes, count, id_length)?);
+            }
+            // Who does not know an extension of such a name may pass it over; any other is to be known.
+            name if name[0].is_ascii_uppercase() => index.skip(size)?,
+            _ => return None,
+        }
     }
-    (index.left == checksum).then_some(())
+    root.filter(|_| index.left == checksum)
 }
 
 /// The root in a cache of trees, if it is valid and about all entries.
@@ -197,7 +167,7 @@ fn plain_entry(read: &[u8], id_length: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_plain, root_tree};
+    use super::root_tree;
     use proptest::prelude::*;
 
     /// An index as git writes it: entries with their flags and names, extensions, a checksum.
@@ -300,22 +270,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_index_is_plain_where_nothing_of_it_is_lost_when_it_is_written_anew() {
-        let one = [("a", 0, 0)];
-        let plain = |bytes: &[u8]| is_plain(bytes, bytes.len() as u64, 20);
-        for known in ["TREE", "REUC", "EOIE", "IEOT"] {
-            assert!(plain(&index(2, &one, &[(known, vec![1; 9])])), "{known}");
-        }
-        assert!(plain(&index(4, &one, &[])));
-        for other in ["UNTR", "FSMN", "link", "sdir", "NEWS"] {
-            let bytes = index(2, &one, &[cache(1), (other, vec![1; 9])]);
-            assert!(!plain(&bytes), "{other}");
-        }
-        assert!(!plain(&index(2, &[("a", 0x1000, 0)], &[])), "a conflict");
-        assert!(!plain(&index(3, &[("a", 0, 0x2000)], &[])), "announced");
-    }
-
     proptest! {
         #[test]
         fn no_bytes_end_the_reader(
@@ -329,7 +283,6 @@ mod tests {
                 bytes[at] = byte;
             }
             bytes.extend(tail);
-            is_plain(bytes.as_slice(), bytes.len() as u64, 20);
             if let Some(root) = root(&bytes) {
                 prop_assert_eq!(root.len(), 20);
             }

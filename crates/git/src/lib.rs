@@ -21,7 +21,6 @@ pub mod merge;
 pub mod objects;
 pub mod pack;
 mod pending;
-mod plain_index;
 pub mod processes;
 mod program;
 mod progress;

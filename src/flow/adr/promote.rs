@@ -396,9 +396,11 @@ fn land(
     };
     let tree = repo.edit_tree(Some(&before), &entries)?;
     if let Some(worktree) = checked_out::of(ctx, &target_ref)? {
+        // git is asked about trees that are in memory so far.
+        repo.keep(&before)?;
+        repo.keep(&tree)?;
         let trees = (&before, &tree);
-        let (doing, code) = ("adr promote", Code::RecordDirty);
-        checked_out::require_free(ctx, &worktree, doing, &touched, trees, code)?;
+        checked_out::require_free(&worktree, "adr promote", &touched, trees, Code::RecordDirty)?;
     }
     let head_tree = match &head.commit {
         Some(head) => Some(repo.commit_info(head)?.tree),

@@ -254,8 +254,10 @@ fn require_free(ctx: &Context, aim: &Aim, paths: &checked_out::Changes, tree: &O
         Some(tree) => tree.clone(),
         None => ctx.repo.empty_tree()?,
     };
-    let (trees, code) = ((&old, tree), Code::SpecDirty);
-    checked_out::require_free(ctx, &worktree, "archive", paths, trees, code)
+    // git is asked about trees that are in memory so far.
+    ctx.repo.keep(&old)?;
+    ctx.repo.keep(tree)?;
+    checked_out::require_free(&worktree, "archive", paths, (&old, tree), Code::SpecDirty)
 }
 
 /// A spec cannot lie below something that is a file on the branch; it would have to go.

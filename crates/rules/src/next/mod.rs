@@ -145,6 +145,9 @@ pub struct Distance {
     pub ahead: usize,
     /// Commits that only the remote had.
     pub behind: usize,
+    /// Whether the remote's branch was ever seen.
+    #[serde(skip)]
+    pub is_known: bool,
 }
 
 /// A code branch that lacks commits which its upstream had when that was last seen, and has none of its own.
@@ -413,16 +416,17 @@ fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
         }
         return Advised::nothing().advice(hint!["it was abandoned; to take that back: ", undo]);
     }
-    // A server may ask for the session before it takes the code.
-    if let Some(remote) = here.remote.as_ref().filter(|remote| remote.ahead > 0) {
-        return command!("sync {}", remote.remote).into();
+    if let Some(unpushed) = here.unpushed.as_ref().filter(|one| one.is_apart) {
+        return joined(view, here, unpushed);
     }
-    if let Some(unpushed) = &here.unpushed {
-        return if unpushed.is_apart {
-            joined(view, here, unpushed)
-        } else {
-            unpushed.push().into()
-        };
+    // A server may ask for the session before it takes the code. A remote that has no sessions gets the code first: it
+    // may have nothing yet.
+    let lacks = here.remote.as_ref().filter(|remote| remote.ahead > 0);
+    let is_asked_first = lacks.is_some_and(|remote| remote.is_known);
+    match (&here.unpushed, lacks) {
+        (Some(unpushed), _) if !is_asked_first => return unpushed.push().into(),
+        (_, Some(remote)) => return command!("sync {}", remote.remote).into(),
+        _ => {}
     }
     if let Some(Unlanded {
         target,
