@@ -740,5 +740,6 @@ fn on_a_detached_head_next_leads_to_a_branch_that_holds_the_code() {
     // The code would hang on HEAD alone.
     s.loopx(&["archive", "--onto", "main"])
         .fails_with(1)
-        .says("git switch -c it");
+        .says("no branch holds its commit")
+        .says("git branch it");
 }
