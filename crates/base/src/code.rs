@@ -1180,10 +1180,10 @@ codes! {
         "The branch is being rebased or merged in a worktree.";
     TargetInvalid "target_invalid" [Usage]
         "The branch cannot take what would be committed to it.";
-    TargetMoved "target_moved" [Refused]
-        "The branch moved since a conflict was written out.";
     TargetLacksCode "target_lacks_code" [Refused]
         "The branch that the archive goes to does not have the reviewed code, and no branch holds that.";
+    TargetMoved "target_moved" [Refused]
+        "The branch moved since a conflict was written out.";
     TargetUnknown "target_unknown" [Usage]
         "No branch is named, and none is checked out.";
     TargetWithoutChanges "target_without_changes" [Usage]
