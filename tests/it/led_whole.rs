@@ -1,4 +1,4 @@
-//! What leads on over the whole way, as `standard` and `deep` go it: rules that hold on behind their stage, who builds
+//! The next step over the whole way, as `standard` and `deep` go it: rules that hold on behind their stage, who builds
 //! and who reviews, what a review is about, and how somebody gets out of each place.
 
 use crate::support::drive::{Drive, RECORD, RITA, codes};
