@@ -46,16 +46,17 @@ impl<'m> Moves<'m> {
         !used.superseded && transition.is_forward() && transition.to() <= self.state.stage
     }
 
-    /// What a move was made without that this policy asks for in this profile.
+    /// The blockers that a move was made past: this policy has them in this profile. A profile that the policy does not
+    /// have is the one that the move was made in.
     pub(super) fn lacking(
         &self,
         used: &Used,
         policy: &Policy,
-        profile: &ProfileName,
+        profile: Option<&ProfileName>,
         credentials: &Credentials,
     ) -> Result<Vec<Blocker>> {
         let then = self.policy_of(used, policy)?;
-        if then.as_ref() == Some(policy) && *profile == used.profile {
+        if then.as_ref() == Some(policy) && profile == Some(&used.profile) {
             return Ok(Vec::new());
         }
         let Some(state) = self.before()?.get(&used.transition) else {
@@ -79,8 +80,12 @@ impl<'m> Moves<'m> {
         };
         let statements = super::intent::statements(&self.ctx.repo, state)?;
         let delta = DeltaFacts::default();
+        let asked = match profile {
+            Some(profile) => policy.profiles.get(profile)?,
+            None => made_as.clone(),
+        };
         let made = ReadSections::of_profile(made_as);
-        let asked = ReadSections::of_profile(policy.profiles.get(profile)?);
+        let asked = ReadSections::of_profile(asked);
         let view = |policy, read| View {
             state,
             texts: &texts,

@@ -186,7 +186,7 @@ fn light(
         if profile.has(used.transition)
             && !is_as_heavy
             && !moves
-                .lacking(used, policy, name, &facts.credentials)?
+                .lacking(used, policy, Some(name), &facts.credentials)?
                 .is_empty()
         {
             found.push(used.transition);

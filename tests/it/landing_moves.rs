@@ -29,7 +29,12 @@ fn repository(policy: &str) -> Sandbox {
 
 /// A lite session whose plan was approved and that is in build, with its code.
 fn built(s: &Sandbox) {
-    s.loopx(&["start", "--profile", "lite", "--id", "it", "Shorter"])
+    built_as(s, "lite");
+}
+
+/// A session of such a profile, as far as that.
+fn built_as(s: &Sandbox, profile: &str) {
+    s.loopx(&["start", "--profile", profile, "--id", "it", "Shorter"])
         .ok();
     s.write(".loopx/it/plan.md", PLAN);
     s.write(
@@ -72,6 +77,15 @@ fn is_refused(s: &Sandbox, branch: &str, said: &[&str]) {
         refused = refused.says(word);
         judged = judged.says(word);
     }
+}
+
+#[test]
+fn a_profile_that_the_target_does_not_have_excuses_from_no_setting() {
+    let s = repository("[profiles.mine]\nextends = \"lite\"\n");
+    built_as(&s, "mine");
+    s.loopx(&["finish", "--yes"]).ok();
+    policy_since(&s, "work", "[artifacts]\nlanguage = \"zh\"\n");
+    is_refused(&s, "work", &["gate_too_light", "plan_artifact_not_chinese"]);
 }
 
 #[test]

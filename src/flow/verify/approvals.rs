@@ -152,10 +152,8 @@ impl Words<'_> {
         let moves = Moves::new(ctx, state, self.operations);
         let mut found = Vec::new();
         for used in all.iter().filter(|used| moves.stands_on(used)) {
-            let Some(profile) = approvals::asked_profile(policy, state, used, paths)? else {
-                continue;
-            };
-            let lacking = moves.lacking(used, policy, &profile, credentials)?;
+            let profile = approvals::asked_profile(policy, state, used, paths)?;
+            let lacking = moves.lacking(used, policy, profile.as_ref(), credentials)?;
             let lacking = lacking.iter();
             found.extend(lacking.map(|one| approvals::made_without(state, used.transition, one)));
         }

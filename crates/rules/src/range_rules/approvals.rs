@@ -100,7 +100,8 @@ pub fn before(
 }
 
 /// The profile that a move has to have been made by, where what the session changes is demanded one for: the one that
-/// the session had then, as this policy has it, or where that is too light the one that the session has now.
+/// the session had then, as this policy has it, or where that is too light the one that the session has now; nothing
+/// where this policy has neither.
 pub fn asked_profile(
     policy: &Policy,
     state: &State,
@@ -116,7 +117,7 @@ pub fn asked_profile(
     Ok(now.is_ok().then(|| state.profile.clone()))
 }
 
-/// What a move was made without, as a finding about its session.
+/// The finding about a session for what one of its moves was made without.
 pub fn made_without(state: &State, transition: Transition, lacking: &Blocker) -> Blocker {
     let message = format!(
         "session {}: {transition} was passed without what the policy of the branch asks of it: {} ({})",
