@@ -43,9 +43,8 @@ pub(super) fn landed(ctx: &Context, state: &State, policy: &Policy) -> Result<Op
     if !ctx.repo.contains(archive)? {
         return Ok(None);
     }
-    let Some(code) = reviewed(&ctx.repo, state)? else {
-        return Ok(None);
-    };
+    // Where the reviewed code is not here, its archive is all that can be looked for.
+    let code = reviewed(&ctx.repo, state)?;
     let mut commit = None;
     for tip in &target.tips {
         commit = commit.or(result(&ctx.repo, archive, code.as_ref(), tip)?);
@@ -72,11 +71,22 @@ struct Reviewed {
     head: Oid,
 }
 
-/// The code of the verdict: `Some(None)` where no verdict names a commit, nothing where a commit of it is not here.
-fn reviewed(repo: &Repo, state: &State) -> Result<Option<Option<Reviewed>>> {
+impl Reviewed {
+    /// The files that it changed, as it left them.
+    fn entries(&self, repo: &Repo) -> Result<Entries> {
+        let before = match &self.base {
+            Some(base) => Some(repo.commit_info(base)?.tree),
+            None => None,
+        };
+        entries(repo, before.as_ref(), &repo.commit_info(&self.head)?.tree)
+    }
+}
+
+/// The code of the verdict; nothing where no verdict names a commit, or a commit of it is not here.
+fn reviewed(repo: &Repo, state: &State) -> Result<Option<Reviewed>> {
     let verdict = state.verdict.as_ref().map(|verdict| &verdict.value);
     let Some((verdict, head)) = verdict.and_then(|one| Some((one, one.head.clone()?))) else {
-        return Ok(Some(None));
+        return Ok(None);
     };
     let base = verdict.base.clone();
     for commit in base.iter().chain([&head]) {
@@ -84,37 +94,36 @@ fn reviewed(repo: &Repo, state: &State) -> Result<Option<Option<Reviewed>>> {
             return Ok(None);
         }
     }
-    Ok(Some(Some(Reviewed { base, head })))
+    Ok(Some(Reviewed { base, head }))
 }
 
 /// The commit behind a tip that has a session's result: its archive, and the code that was reviewed.
 fn result(repo: &Repo, archive: &Oid, code: Option<&Reviewed>, tip: &Oid) -> Result<Option<Oid>> {
-    let Some(Reviewed { base, head }) = code else {
+    let Some(code) = code else {
         return found(repo, archive, tip);
     };
-    let is_within = |commit: &Oid| Ok(commit == tip || repo.is_ancestor(commit, tip)?);
-    if is_within(archive)? && is_within(head)? {
+    if is_within(repo, archive, tip)? && is_within(repo, &code.head, tip)? {
         return Ok(Some(archive.clone()));
     }
-    let before = match base {
-        Some(base) => Some(repo.commit_info(base)?.tree),
-        None => None,
-    };
-    let code = entries(repo, before.as_ref(), &repo.commit_info(head)?.tree)?;
     // What the archive changed as well stands as the archive left it.
-    let mut all: BTreeMap<_, _> = code.into_iter().collect();
+    let mut all: BTreeMap<_, _> = code.entries(repo)?.into_iter().collect();
     all.extend(made_by(repo, archive)?);
     if all.is_empty() {
         return Ok(None);
     }
     let all: Entries = all.into_iter().collect();
-    with_all(repo, (head, tip), &all)
+    with_all(repo, (&code.head, tip), &all)
+}
+
+/// Whether a branch goes on from a commit.
+fn is_within(repo: &Repo, commit: &Oid, tip: &Oid) -> Result<bool> {
+    Ok(commit == tip || repo.is_ancestor(commit, tip)?)
 }
 
 /// The commit behind a tip that has what the commit of an archive changed: this commit itself, or the newest that has
 /// the same content in each of its files, as after a squash, a rebase or a cherry-pick.
 pub(super) fn found(repo: &Repo, archive: &Oid, tip: &Oid) -> Result<Option<Oid>> {
-    if archive == tip || repo.is_ancestor(archive, tip)? {
+    if is_within(repo, archive, tip)? {
         return Ok(Some(archive.clone()));
     }
     let entries = made_by(repo, archive)?;
@@ -136,10 +145,10 @@ fn with_all(repo: &Repo, (beyond, tip): (&Oid, &Oid), entries: &Entries) -> Resu
     Ok(None)
 }
 
-/// What a commit has at some paths.
+/// Paths, and the entry of each; none where nothing stands there.
 type Entries = Vec<(String, Option<Entry>)>;
 
-/// What a commit changed, as it left it.
+/// The entries that a commit changed, as it left them.
 fn made_by(repo: &Repo, commit: &Oid) -> Result<Entries> {
     let made = repo.commit_info(commit)?;
     let before = match made.parents.first() {
@@ -149,7 +158,7 @@ fn made_by(repo: &Repo, commit: &Oid) -> Result<Entries> {
     entries(repo, before.as_ref(), &made.tree)
 }
 
-/// What a tree has at the paths that differ from an earlier one.
+/// The entries of a tree at the paths that differ from an earlier one.
 fn entries(repo: &Repo, before: Option<&Oid>, tree: &Oid) -> Result<Entries> {
     let paths = repo.changed_paths(before, tree)?.into_iter();
     paths
@@ -194,29 +203,16 @@ pub(super) fn is_held(repo: &Repo, commit: &Oid) -> Result<bool> {
 /// Whether a branch has the code that was reviewed: it goes on from the reviewed commit, or had the same content in each
 /// of its files once. Nothing where that code is not here.
 pub(super) fn has_code(repo: &Repo, state: &State, tip: Option<&Oid>) -> Result<Option<bool>> {
-    let Some(verdict) = state.verdict.as_ref().map(|verdict| &verdict.value) else {
-        return Ok(None);
-    };
-    let known = [verdict.base.as_ref(), verdict.head.as_ref()];
-    for commit in known.into_iter().flatten() {
-        if !repo.contains(commit)? {
-            return Ok(None);
-        }
-    }
-    let Some(head) = &verdict.head else {
+    let Some(code) = reviewed(repo, state)? else {
         return Ok(None);
     };
     let Some(tip) = tip else {
         return Ok(Some(false));
     };
-    if head == tip || repo.is_ancestor(head, tip)? {
+    if is_within(repo, &code.head, tip)? {
         return Ok(Some(true));
     }
-    let before = match &verdict.base {
-        Some(base) => Some(repo.commit_info(base)?.tree),
-        None => None,
-    };
-    let made = entries(repo, before.as_ref(), &repo.commit_info(head)?.tree)?;
-    let found = with_all(repo, (head, tip), &made)?;
+    let made = code.entries(repo)?;
+    let found = with_all(repo, (&code.head, tip), &made)?;
     Ok(Some(made.is_empty() || found.is_some()))
 }
