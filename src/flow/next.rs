@@ -17,13 +17,14 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_base::working_tree::Uncommitted;
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
-use loopx_rules::checks::checks_now;
+use loopx_rules::checks::{Source, checks_now};
 use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
 use loopx_rules::next::{
     Advised, Behind, Distance, Here, Next, Unfetched, Unfit, Unlanded, Unpushed, Worktree,
 };
 use loopx_rules::op::{Body, Event};
+use loopx_rules::policy::FILE as POLICY;
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::task::node::{Node, TaskId};
@@ -741,13 +742,25 @@ fn trusted(
         return Ok(advised);
     };
     let again = command!("run --task {task} --trust");
-    let argv = check.argv.join(" ");
     let asked = std::slice::from_ref(&check);
     match trust::require(ctx, at, &facts.policy, asked, (false, again.clone())) {
-        Err(failure) if failure.code == Code::CheckNotTrusted => Ok(Advised::write(hint![
-            format!("{task} runs `{argv}`, to which nobody here agreed; where you do: "),
-            again
-        ])),
+        Err(failure) if failure.code == Code::CheckNotTrusted => {
+            let told = format!("nobody here agreed to run {task}");
+            Ok(Advised::write(match check.source {
+                Source::Artifact(artifact) => hint![
+                    format!("{told}; to read it: "),
+                    command!("cat {artifact}"),
+                    "; where you agree: ",
+                    again
+                ],
+                Source::Policy => {
+                    hint![
+                        format!("{told}, which {POLICY} has; where you agree: "),
+                        again
+                    ]
+                }
+            }))
+        }
         _ => Ok(advised),
     }
 }

@@ -223,6 +223,6 @@ fn the_check_of_somebody_else_is_read_before_it_is_next() {
         call.env("GIT_COMMITTER_EMAIL", "grace@example.org").run()
     };
     let led = by(&["next"]).fails_with(6);
-    led.says("check-1 runs `sh -c echo hello`, to which nobody here agreed; where you do: ")
-        .says("git loopx run --task check-1 --trust");
+    led.says("nobody here agreed to run check-1; to read it: git loopx cat brief.md")
+        .says("where you agree: git loopx run --task check-1 --trust");
 }
