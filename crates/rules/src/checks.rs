@@ -117,7 +117,7 @@ pub fn checks_now(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<Chec
     checks_of(texts, state, of_policy, &|_| true)
 }
 
-/// Those of them whose names are meant. No other check is made, because a list may have thousands.
+/// The checks whose names are meant. No other check is made, because a list may have thousands.
 pub fn checks_of(
     texts: &Texts,
     state: &State,

@@ -466,7 +466,7 @@ impl Outline {
     }
 }
 
-/// Those of a sorted list that begin in a range.
+/// The entries of a sorted list that begin in a range.
 fn within<'l, T>(list: &'l [T], range: &Range<usize>, start: impl Fn(&T) -> usize) -> &'l [T] {
     let first = list.partition_point(|one| start(one) < range.start);
     let last = list.partition_point(|one| start(one) < range.end);

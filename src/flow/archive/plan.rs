@@ -237,7 +237,7 @@ fn elsewhere(ctx: &Context, state: &State) -> Result<Hint> {
     })
 }
 
-/// What is said of a target that has not got the reviewed code. Its archive may land before the code does; code that no
+/// The word about a target that has not got the reviewed code. Its archive may land before the code does; code that no
 /// branch holds would land nowhere, and is refused.
 fn lacks_code(ctx: &Context, state: &State, aim: &Aim) -> Result<Option<String>> {
     if state.branch.as_ref() == Some(&aim.target) {

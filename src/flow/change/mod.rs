@@ -88,7 +88,7 @@ fn load(ctx: &Context, snapshot: &Snapshot<'_>, session: Session) -> Result<Load
     Ok(one)
 }
 
-/// The same with a delta that was not tried on anything.
+/// The session with its texts, and a delta that was not tried on anything.
 fn read(ctx: &Context, snapshot: &Snapshot<'_>, session: Session) -> Result<Loaded> {
     let state = session.state;
     let policy = ctx.policy(&state)?;

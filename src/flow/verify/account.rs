@@ -145,7 +145,6 @@ fn candidate(state: &State) -> Candidate {
 /// What the account does not cover, one finding for each reason.
 pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
     let repo = &ctx.repo;
-    let title = begin::title(ctx)?;
     let mut found: Vec<Finding> = Vec::new();
     // The newest commit stands for a reason.
     for entry in judged.account.entries.iter().rev() {
@@ -170,7 +169,7 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
             commit: entry.commit.clone(),
             subject: info.subject().to_owned(),
             message: said(&judged.target, why, code),
-            help: help(&judged.target, why, &title),
+            help: help(&judged.target, why, &begin::title(ctx)?),
             paths,
         });
     }

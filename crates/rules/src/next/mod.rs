@@ -230,7 +230,7 @@ impl Unpushed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfetched {
     pub remote: String,
-    /// Whoever asks gave the last word on it.
+    /// The last word on it was given by whoever asks.
     pub is_own: bool,
 }
 
