@@ -102,6 +102,7 @@ mod landing_trees;
 mod lease;
 mod led;
 mod led_astray;
+mod led_ends;
 mod led_profiles;
 mod led_team;
 mod led_whole;

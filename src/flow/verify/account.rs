@@ -14,6 +14,7 @@ use loopx_rules::account::{
     Account, Candidate, Entry, Landing, PathWhy, Reviewed, Rules, Why, account,
 };
 use loopx_rules::commit_policy::some;
+use loopx_rules::next;
 use loopx_rules::policy::Policy;
 use loopx_rules::range_rules::{Finding, Severity};
 use loopx_rules::session::{Ending, State};
@@ -169,7 +170,7 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
             commit: entry.commit.clone(),
             subject: info.subject().to_owned(),
             message: said(&judged.target, why, code),
-            help: help(&judged.target, why, &begin::title(ctx)?),
+            help: help(ctx, judged, why)?,
             paths,
         });
     }
@@ -235,21 +236,20 @@ fn said(target: &str, why: &Why, code: Code) -> String {
     }
 }
 
-/// What leads on; `title` is what a session may be called that is begun for it.
-fn help(target: &str, why: &Why, title: &str) -> Hint {
-    let again = |session: &SessionId| {
-        hint![
-            command!("undo").session(session),
-            "  (back to review), then: ",
-            command!("review --verdict approve")
-        ]
+/// The command that leads on from what the account does not cover.
+fn help(ctx: &Context, judged: &Judged, why: &Why) -> Result<Hint> {
+    let target = &judged.target;
+    let who = ctx.reader().map(|reader| &reader.author);
+    let again = |session: &SessionId| match judged.state(session) {
+        Some(state) => next::back_to_review(state, who, &why.to_string()),
+        None => command!("status").session(session),
     };
-    match why {
+    Ok(match why {
         Why::NotDone { session, .. } | Why::NoVerdict(session) => {
             command!("status").session(session)
         }
         Why::Nobody | Why::Changed { .. } | Why::Landed(_) | Why::NoArchive(_) => {
-            command!("start \"{title}\"")
+            command!("start \"{}\"", begin::title(ctx)?)
         }
         Why::Conflict(session) => hint![
             format!("git merge {target}  (on the session's branch), then: "),
@@ -263,7 +263,7 @@ fn help(target: &str, why: &Why, title: &str) -> Hint {
         Why::NotHere(_) => {
             Hint::from("git fetch  (the session's branch), or push it together with this one")
         }
-    }
+    })
 }
 
 /// The account for people and machines.

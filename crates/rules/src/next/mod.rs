@@ -876,14 +876,28 @@ fn words(files: &[&Uncommitted], worktree: &Worktree) -> String {
     files.iter().map(path).collect::<Vec<_>>().join(" ")
 }
 
-/// Takes the last word on a session back: by name, where it was somebody else's.
-fn take_back(state: &State, here: &Here<'_>, why: &str) -> Hint {
+/// The command that takes the last word on a done session back: by name, where it was somebody else's.
+fn take_back(state: &State, who: Option<&Person>, why: &str) -> Hint {
     let last = state.approvals.get(&ApprovalKey::Complete);
     let last = last.and_then(|approval| approval.by.last());
-    match (last, here.who) {
+    match (last, who) {
         (Some(last), Some(who)) if !last.signed.by.is_same(who) => {
             command!("undo --only {} --reason WHY", last.op).because(why)
         }
         _ => command!("undo"),
     }
+}
+
+/// The way from a session that is done to another verdict. Nothing of an archived session is taken back before its archive is.
+pub fn back_to_review(state: &State, who: Option<&Person>, why: &str) -> Hint {
+    let id = &state.id;
+    if matches!(state.ending, Some(Ending::Archived { .. })) {
+        let reopen = Transition::DoneToBuild.command().because(why);
+        return reopen
+            .session(id)
+            .note("(back to build; its archive is taken back, too)");
+    }
+    take_back(state, who, why)
+        .session(id)
+        .note("(back to review, for another verdict)")
 }

@@ -192,7 +192,7 @@ pub(super) fn archive(view: View<'_>, here: &Here<'_>) -> Advised {
                 first.message,
                 Stage::Done
             );
-            Advised::from(take_back(view.state, here, &first.message)).advice(why)
+            Advised::from(take_back(view.state, here.who, &first.message)).advice(why)
         }
         _ => leading(view, first),
     }

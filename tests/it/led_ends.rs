@@ -1,0 +1,109 @@
+//! Hints that were refused when somebody followed them: behind an archive, in a worktree that git would not merge into,
+//! about documents that are closed.
+
+use crate::support::landing::{PULL, build, done, lands, make, merge, offer, serve};
+use crate::support::session::{advance, begin, start};
+use crate::support::shell::words;
+use crate::support::{Output, Sandbox};
+
+/// The commands of a hint, in their order: what stands behind two blanks is a note.
+fn commands(hint: &str) -> Vec<Vec<String>> {
+    let parts = hint.split(", then: ");
+    let parts = parts.map(|part| part.split("  ").next().unwrap_or_default());
+    parts.map(words).collect()
+}
+
+/// Types a command of a hint.
+fn types(s: &Sandbox, command: &[String]) -> Output {
+    assert_eq!(command[0], "git", "{command:?}");
+    s.git(&command[1..])
+}
+
+/// The hint of the one finding about a commit that is to land on `main`.
+fn hint_of(s: &Sandbox, commit: &str, code: &str) -> String {
+    let range = format!("origin/main..{commit}");
+    let found = s
+        .loopx(&[
+            "verify",
+            &range,
+            "--policy-from=origin/main",
+            "--onto=main",
+            "--json",
+        ])
+        .fails_with(1)
+        .json();
+    let findings = found["findings"].as_array().expect("findings");
+    let is_meant = |one: &&serde_json::Value| one["code"] == code;
+    let one = findings.iter().find(is_meant);
+    let one = one.unwrap_or_else(|| panic!("{code} is not found: {found:#}"));
+    one["help"].as_str().expect("a hint").to_owned()
+}
+
+/// `demo` and `second` change the same line, and `second` has landed.
+fn in_conflict(s: &Sandbox) {
+    s.git(&["switch", "--quiet", "main"]).ok();
+    start(s, "second");
+    advance(s, "clarify", "build", "");
+    make(s, &[("src/old.rs", "other\n")], "the same line");
+    advance(s, "build", "done", "");
+    lands(s, "second");
+    s.git(&["branch", "--quiet", "--force", "main", "origin/main"])
+        .ok();
+    s.git(&["switch", "--quiet", "demo"]).ok();
+}
+
+/// A merge of the branch that somebody resolved on the forge.
+fn resolved_elsewhere(s: &Sandbox) -> String {
+    s.git(&["switch", "--quiet", "--detach", "main"]).ok();
+    s.git(&["merge", "--quiet", "--no-commit", "demo"])
+        .fails_with(1);
+    s.write("src/old.rs", "both\n");
+    s.git(&["add", "."]).ok();
+    let made = make(s, &[], PULL);
+    s.git(&["switch", "--quiet", "demo"]).ok();
+    made
+}
+
+#[test]
+fn what_no_branch_takes_leads_back_to_a_review_before_and_behind_an_archive() {
+    for is_archived in [false, true] {
+        let s = done();
+        in_conflict(&s);
+        if is_archived {
+            s.loopx(&["archive"]).ok();
+        }
+        let made = resolved_elsewhere(&s);
+        let hint = hint_of(&s, &made, "landing_conflict");
+        let mut commands = commands(&hint).into_iter();
+        let merge = commands.next().expect("a command");
+        types(&s, &merge).fails_with(1).says("CONFLICT");
+        s.write("src/old.rs", "both\n");
+        s.git(&["add", "."]).ok();
+        make(&s, &[], "take main in");
+        for command in commands {
+            types(&s, &command).ok();
+        }
+    }
+}
+
+#[test]
+fn a_verdict_about_another_target_leads_back_to_a_review_before_and_behind_an_archive() {
+    for is_archived in [false, true] {
+        let s = Sandbox::new();
+        begin(&s, "[gates]\nprotected = [\"main\", \"release\"]\n");
+        s.git(&["branch", "--quiet", "release", "main"]).ok();
+        s.git(&["config", "loopx.target", "release"]).ok();
+        build(&s);
+        serve(&s);
+        offer(&s, &["demo"]);
+        if is_archived {
+            s.loopx(&["archive"]).ok();
+        }
+        let landed = merge(&s, "main", "demo", PULL);
+        s.git(&["switch", "--quiet", "demo"]).ok();
+        let hint = hint_of(&s, &landed, "landing_other_target");
+        for command in commands(&hint) {
+            types(&s, &command).ok();
+        }
+    }
+}
