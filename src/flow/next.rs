@@ -231,12 +231,8 @@ fn first(
     if peek.foreign.is_some() {
         return Ok(Some(command!("checkout").session(id).into()));
     }
-    if archive::has_conflicts(ctx, id) {
-        return Ok(Some(if state.is_active() {
-            command!("archive --continue").into()
-        } else {
-            command!("archive {id} --continue").into()
-        }));
+    if let Some(waiting) = archive::waiting(ctx, state)? {
+        return Ok(Some(waiting));
     }
     if !state.is_active() {
         return Ok(None);

@@ -330,6 +330,39 @@ fn a_move_of_the_target_elsewhere_does_not_spoil_a_resolution() {
     assert_eq!(y.at("main", "src/other.txt"), "new\n");
 }
 
+/// What is next for the second session.
+fn next(y: &Yard) -> String {
+    y.loopx(&["-s", "b", "next"]).ok().trim().to_owned()
+}
+
+#[test]
+fn next_goes_on_with_a_conflict_only_where_its_archive_can_go_on() {
+    let y = stopped();
+    assert_eq!(next(&y), "git loopx -s b archive --continue");
+    y.loopx(&["-s", "b", "status"])
+        .says("choose between the marked sides in .loopx/b/conflicts/demo/spec.md");
+    // Somebody takes the first change back by git: nothing is in conflict any more.
+    let before = y.rev("main");
+    y.commit_file(DEMO_PATH, DEMO, "Back").ok();
+    assert_eq!(next(&y), "git loopx archive b --abort");
+    y.git(&["reset", "--quiet", "--hard", &before]).ok();
+    assert_eq!(next(&y), "git loopx -s b archive --continue");
+    // Back in review it waits, and the review goes on.
+    y.git(&["switch", "--quiet", "b"]).ok();
+    y.loopx(&["undo"]).ok();
+    assert_eq!(next(&y), "git loopx approve --to done");
+    y.loopx(&["approve", "--to", "done"]).ok();
+    assert_eq!(next(&y), "git loopx archive --continue");
+    y.git(&["switch", "--quiet", "main"]).ok();
+    y.commit_file(DEMO_PATH, DEMO, "Back").ok();
+    for command in ["git loopx archive b --abort", "git loopx archive"] {
+        y.git(&["switch", "--quiet", "b"]).ok();
+        assert_eq!(next(&y), command);
+        let args: Vec<&str> = command.split(' ').skip(1).collect();
+        y.git(&args).ok();
+    }
+}
+
 #[test]
 fn abort_forgets_the_conflict_and_nothing_else() {
     let y = Yard::pair(("a", SHORTEN), ("b", REWORD));

@@ -6,10 +6,14 @@ use super::super::files;
 use super::super::journal::{self, Step, Worktree};
 use super::super::naming;
 use super::super::workcopy::{FOLDER, marker_line};
+use super::plan::way;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
+use loopx_rules::next::Advised;
 use loopx_rules::op::{parse_json, to_json};
+use loopx_rules::session::{Ending, State};
+use loopx_rules::stage::Stage;
 use loopx_spec::{Finding, Severity, read_spec};
 use loopx_store::Snapshot;
 use serde::{Deserialize, Serialize};
@@ -101,8 +105,50 @@ fn conflict_path(id: &SessionId, specs: &str, path: &str) -> String {
 }
 
 /// Whether conflicts of a session wait here for a person.
-pub(crate) fn has_conflicts(ctx: &Context, id: &SessionId) -> bool {
+pub(super) fn has_conflicts(ctx: &Context, id: &SessionId) -> bool {
     contest_file(ctx, id).exists()
+}
+
+/// The command that goes on with the conflicts of a session that wait here. Behind the end of another way, or before
+/// the session is done again, nothing goes on with them: they wait, or are forgotten.
+pub(crate) fn waiting(ctx: &Context, state: &State) -> Result<Option<Advised>> {
+    let id = &state.id;
+    if !has_conflicts(ctx, id) {
+        return Ok(None);
+    }
+    let Ok(Some(contest)) = read_contest(ctx, id) else {
+        return Ok(Some(command!("archive {id} --abort").into()));
+    };
+    let is_about_this = match (&contest.way, &state.ending) {
+        (Way::Archive { .. }, None) if state.stage != Stage::Done => return Ok(None),
+        (Way::Archive { .. }, None) => contest.way == way(state),
+        (
+            Way::Undo { archive, .. },
+            Some(Ending::Archived {
+                commit: Some(commit),
+                taken_back: None,
+                ..
+            }),
+        ) => archive == commit,
+        _ => false,
+    };
+    if is_about_this && contest.is_of_now(ctx)? {
+        let go_on = Advised::from(contest.way.settle(id, "--continue"));
+        return Ok(Some(match contest.marked(ctx)?.as_slice() {
+            [] => go_on,
+            files => go_on.advice(format!(
+                "choose between the marked sides in {}",
+                files.join(", ")
+            )),
+        }));
+    }
+    let told = format!(
+        "{} has moved since the conflict was written out; copy your text first if you want it",
+        contest.target
+    );
+    Ok(Some(
+        Advised::from(command!("archive {id} --abort")).advice(told),
+    ))
 }
 
 pub(super) fn read_contest(ctx: &Context, id: &SessionId) -> Result<Option<Contest>> {
@@ -255,6 +301,38 @@ pub(super) fn write_conflicts(
 }
 
 impl Contest {
+    /// Whether the target has what it had when the conflict was written out, and the files to edit are here.
+    fn is_of_now(&self, ctx: &Context) -> Result<bool> {
+        let name = format!("refs/heads/{}", self.target);
+        let (Some(tip), Some(top)) = (ctx.repo.find_ref(&name)?, ctx.repo.work_dir()) else {
+            return Ok(false);
+        };
+        let tree = ctx.repo.commit_info(&tip)?.tree;
+        for (path, sides) in &self.files {
+            let there = ctx.repo.entry_at(&tree, path)?.map(|entry| entry.id);
+            if there != sides.there || !files::inside(top, &sides.file)?.exists() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The files in which nobody has chosen yet.
+    fn marked(&self, ctx: &Context) -> Result<Vec<&str>> {
+        let mut found = Vec::new();
+        let Some(top) = ctx.repo.work_dir() else {
+            return Ok(found);
+        };
+        for sides in self.files.values() {
+            let bytes = files::read(&files::inside(top, &sides.file)?, u64::MAX)?;
+            let text = String::from_utf8(bytes.unwrap_or_default());
+            if text.is_ok_and(|text| marker_line(&text).is_some()) {
+                found.push(sides.file.as_str());
+            }
+        }
+        Ok(found)
+    }
+
     pub(super) fn is_undo(&self) -> bool {
         matches!(self.way, Way::Undo { .. })
     }

@@ -15,7 +15,7 @@ mod steps;
 mod unarchive;
 
 pub(crate) use closing::adr_candidate;
-pub(crate) use contest::has_conflicts;
+pub(crate) use contest::waiting;
 use loopx_base::hint::command;
 use plan::way;
 pub(in crate::flow) use plan::{likely_target, target_tree};
@@ -28,7 +28,8 @@ use super::naming;
 use super::transaction::require_active;
 use super::write_scope::Opening;
 use contest::{
-    Contest, Way, abort, contested, no_conflict, read_contest, refuse_begun, write_conflicts,
+    Contest, Way, abort, contested, has_conflicts, no_conflict, read_contest, refuse_begun,
+    write_conflicts,
 };
 use landing::land;
 use loopx_base::failure::{Code, Failure, Kind, Result};
