@@ -63,8 +63,13 @@ fn edits_of_one_line_are_a_conflict_with_three_sides_until_a_person_chose() {
     s.loopx(&["save"])
         .fails_with(3)
         .says(&format!("{SPEC}:{line}"));
+    assert_eq!(s.loopx(&["next"]).ok(), "git loopx edit spec.md\n");
     let chosen = READY.replace("An idle", "Every single idle");
     s.write(SPEC, &chosen);
+    // The contents say that somebody chose: nobody is asked again, and the text is judged like any edit.
+    assert_eq!(s.loopx(&["next"]).ok(), "git loopx approve --enter\n");
+    let status = s.loopx(&["status"]).ok();
+    assert!(!status.contains("in conflict"), "{status}");
     s.loopx(&["save"]).ok();
     assert_eq!(cat(&s), chosen);
     s.loopx(&["save"]).fails_with(5);

@@ -319,7 +319,7 @@ impl<'r> WorkCopy<'r> {
                 .contested()
                 .any(|(contested, _)| contested == artifact);
             let is_apart = is_contested && file.as_ref() == tip;
-            let status = if self.bases.conflicts.contains(&artifact) || is_apart {
+            let status = if is_apart || self.is_marked(artifact)? {
                 FileStatus::Conflicted
             } else {
                 FileStatus::of(file.as_ref(), base, tip)
@@ -327,6 +327,16 @@ impl<'r> WorkCopy<'r> {
             found.insert(artifact, status);
         }
         Ok(found)
+    }
+
+    /// Whether a file into which both sides of a conflict were put still carries a marker: what somebody chose by hand
+    /// is an edit like any other.
+    fn is_marked(&self, artifact: Artifact) -> Result<bool> {
+        if !self.bases.conflicts.contains(&artifact) {
+            return Ok(false);
+        }
+        let text = self.read(artifact, u64::MAX)?;
+        Ok(text.is_some_and(|text| marker_line(&String::from_utf8_lossy(&text)).is_some()))
     }
 
     /// Reads what was edited here. Refuses, with nothing written, an artifact that cannot be read, or
