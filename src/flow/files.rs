@@ -4,6 +4,7 @@
 use loopx_base::failpoint::fail;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
+use loopx_base::path_from;
 use loopx_git::{Repo, TEMPORARY};
 use std::collections::BTreeSet;
 use std::fs;
@@ -32,6 +33,20 @@ pub(crate) fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
         }
     }
     Ok(path)
+}
+
+/// The current folder below the top of a worktree; none outside of it.
+pub(crate) fn below(top: &Path) -> Option<String> {
+    let real = |path: &Path| path.canonicalize().ok();
+    let here = loopx_base::env::current_dir().ok()?;
+    let below = real(&here)?.strip_prefix(real(top)?).ok()?.to_owned();
+    Some(below.to_string_lossy().into_owned())
+}
+
+/// A path below the top of the worktree, as somebody opens it from the current folder.
+pub(crate) fn shown(repo: &Repo, path: &str) -> String {
+    let below = repo.work_dir().and_then(below);
+    path_from(&below.unwrap_or_default(), path)
 }
 
 /// Refuses a text with more bytes than the policy lets a session keep.

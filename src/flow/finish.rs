@@ -5,7 +5,7 @@ use super::approve::{self, Ends};
 use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{bound_here, stages, transaction};
+use super::{bound_here, files, stages, transaction};
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::globs::Globs;
@@ -14,6 +14,7 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_rules::gate::{CodeFacts, FileState, Proof};
+use loopx_rules::next;
 use loopx_rules::op::{CodeVerdict, Smell};
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
@@ -327,8 +328,11 @@ fn entered<T>(
 /// The command of git that leads to a commit of everything: none while sides are to be chosen between.
 fn commits(ctx: &Context, code: &CodeFacts) -> Hint {
     let has = |state: FileState| code.uncommitted.iter().any(|one| one.state == state);
+    let shown = |path: &str| files::shown(&ctx.repo, path);
     if has(FileState::Unmerged) || ctx.repo.sequence().is_some() {
         Hint::git("status")
+    } else if let Some(inside) = next::in_submodule(&code.uncommitted, shown, "commit -a") {
+        inside.into_hint()
     } else if has(FileState::Untracked) {
         Hint::git("add --all")
     } else {

@@ -14,7 +14,7 @@ use super::{
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::working_tree::Uncommitted;
+use loopx_base::working_tree::{FileState, ReviewedCode, Uncommitted};
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::checks::{Source, checks_now};
@@ -130,9 +130,9 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         _ => upstream::missing(ctx, state)?,
     };
     let archive = held(ctx, snapshot, &facts)?;
-    let worktree = worktree(ctx, &facts)?;
+    let behind = behind(ctx, state)?;
+    let worktree = worktree(ctx, &facts, behind.as_ref())?;
     let remote = distance(ctx)?;
-    let behind = behind(ctx, state, worktree.as_ref())?;
     let here = Here {
         who: identity.map(|identity| &identity.author),
         unsigned: ctx.unsigned(),
@@ -187,12 +187,12 @@ fn worktrees(ctx: &Context, state: &State) -> Worktrees {
 }
 
 /// How far the branch that is checked out here is behind its upstream as it was last seen, where the stage is about code.
-fn behind(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Option<Behind>> {
+fn behind(ctx: &Context, state: &State) -> Result<Option<Behind>> {
     let is_about_code = matches!(state.stage, Stage::Build | Stage::Review) && state.is_active();
     let Some(branch) = state.branch.as_ref().filter(|_| is_about_code) else {
         return Ok(None);
     };
-    if worktree.is_none_or(|worktree| worktree.branch.as_ref() != Some(branch)) {
+    if ctx.repo.work_dir().is_none() || ctx.head()?.branch.as_ref() != Some(branch) {
         return Ok(None);
     }
     let config = |key: &str| ctx.repo.config(&format!("branch.{branch}.{key}"));
@@ -216,6 +216,7 @@ fn behind(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<O
         branch: branch.clone(),
         upstream: format!("{remote}/{name}"),
         commits: commits.len(),
+        tip: there,
     }))
 }
 
@@ -429,7 +430,7 @@ fn onto(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Opt
     }
 }
 
-fn worktree(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Worktree>> {
+fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result<Option<Worktree>> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(None);
     };
@@ -441,46 +442,64 @@ fn worktree(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Worktree>> {
         }
         _ => None,
     };
-    let current = loopx_base::env::current_dir().ok();
-    let is_top = current
-        .and_then(|dir| dir.canonicalize().ok())
-        .is_some_and(|dir| top.canonicalize().is_ok_and(|top| top == dir));
+    let tip = match bound {
+        Some(bound) if branch.as_ref() != Some(bound) => {
+            ctx.repo.find_ref(&format!("refs/heads/{bound}"))?
+        }
+        _ => newer(facts, behind),
+    };
     Ok(Some(Worktree {
         sequence: ctx.repo.sequence(),
         elsewhere: elsewhere.map(|path| path.display().to_string()),
-        in_the_way: match bound {
-            Some(bound) if branch.as_ref() != Some(bound) => in_the_way(ctx, facts, bound)?,
-            _ => Vec::new(),
+        in_the_way: match tip {
+            Some(tip) => in_the_way(ctx, facts, &tip)?,
+            None => Vec::new(),
         },
         branch,
-        is_top,
+        below: super::files::below(top),
     }))
 }
 
-/// The uncommitted files that HEAD and the branch have in two versions: a switch would overwrite them (git-switch(1)).
-fn in_the_way(ctx: &Context, facts: &Facts<'_>, branch: &str) -> Result<Vec<Uncommitted>> {
+/// The commit that the branch here has to go on to before anything else.
+fn newer(facts: &Facts<'_>, behind: Option<&Behind>) -> Option<Oid> {
+    let code = facts.code.as_ref();
+    match (behind, code.map(|code| &code.reviewed)) {
+        (Some(behind), _) => Some(behind.tip.clone()),
+        (None, Some(ReviewedCode::Ahead(commit))) => Some(commit.clone()),
+        _ => None,
+    }
+}
+
+/// The uncommitted files that HEAD and a commit have in two versions: git overwrites them neither by a switch nor by a
+/// merge (git-switch(1), git-merge(1)).
+fn in_the_way(ctx: &Context, facts: &Facts<'_>, commit: &Oid) -> Result<Vec<Uncommitted>> {
     let open = facts
         .code
         .as_ref()
         .map_or(&[][..], |code| &code.uncommitted);
-    let tip = ctx.repo.find_ref(&format!("refs/heads/{branch}"))?;
-    let (Some(tip), false) = (tip, open.is_empty()) else {
+    let (Some(top), false) = (ctx.repo.work_dir(), open.is_empty()) else {
         return Ok(Vec::new());
     };
-    let there = ctx.repo.commit_info(&tip)?.tree;
+    let there = ctx.repo.commit_info(commit)?.tree;
     let here = match ctx.head()?.commit {
         Some(head) => Some(ctx.repo.commit_info(&head)?.tree),
         None => None,
     };
+    let changed = ctx.repo.changed_paths(here.as_ref(), &there)?;
     let mut found = Vec::new();
     for one in open {
-        let before = match &here {
-            Some(tree) => ctx.repo.entry_at(tree, &one.path)?,
-            None => None,
+        // A submodule keeps its edits; of a folder that git does not know, single files are in the way.
+        let is_met = |path: &&String| match one.state {
+            FileState::Submodule => false,
+            FileState::Untracked if one.path.ends_with('/') => {
+                path.starts_with(&one.path) && top.join(path).symlink_metadata().is_ok()
+            }
+            _ => **path == one.path,
         };
-        if before != ctx.repo.entry_at(&there, &one.path)? {
-            found.push(one.clone());
-        }
+        found.extend(changed.iter().filter(is_met).map(|path| Uncommitted {
+            path: path.clone(),
+            state: one.state,
+        }));
     }
     Ok(found)
 }

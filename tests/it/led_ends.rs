@@ -2,15 +2,22 @@
 //! about documents that are closed.
 
 use crate::support::landing::{PULL, build, done, lands, make, merge, offer, serve};
-use crate::support::session::{advance, begin, start};
+use crate::support::session::{advance, begin, put, start};
 use crate::support::shell::words;
 use crate::support::{Output, Sandbox};
+use serde_json::Value;
 
 /// The commands of a hint, in their order: what stands behind two blanks is a note.
 fn commands(hint: &str) -> Vec<Vec<String>> {
     let parts = hint.split(", then: ");
     let parts = parts.map(|part| part.split("  ").next().unwrap_or_default());
     parts.map(words).collect()
+}
+
+/// The command that is next; empty where there is none.
+fn next_command(s: &Sandbox) -> String {
+    let next: Value = s.loopx(&["next", "--json"]).json();
+    next["next_action"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Types a command of a hint.
@@ -106,4 +113,60 @@ fn a_verdict_about_another_target_leads_back_to_a_review_before_and_behind_an_ar
             types(&s, &command).ok();
         }
     }
+}
+
+/// A session in its build whose repository has the submodule `lib`.
+fn with_submodule() -> Sandbox {
+    let s = Sandbox::new();
+    s.git(&["init", "--quiet", "../lib"]).ok();
+    let lib = s.root().join("lib");
+    s.write(lib.join("a"), "one\n");
+    s.git_in(&lib, &["add", "."]).ok();
+    s.git_in(&lib, &["commit", "--quiet", "-m", "first"]).ok();
+    s.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        "../lib",
+    ])
+    .ok();
+    begin(&s, "");
+    advance(&s, "clarify", "build", "");
+    make(&s, &[("src/a.rs", "one\n")], "code");
+    s
+}
+
+#[test]
+fn edits_inside_of_a_submodule_lead_into_it_and_what_it_has_untracked_holds_nothing() {
+    let s = with_submodule();
+    let clean = next_command(&s);
+    s.write("lib/new", "untracked\n");
+    assert_eq!(next_command(&s), clean);
+    assert_eq!(
+        s.loopx(&["--json", "status"]).json()["uncommitted"],
+        serde_json::json!([])
+    );
+    std::fs::remove_file(s.path().join("lib/new")).expect("a file");
+    put(
+        &s,
+        "execution-record.md",
+        "---\nplanned_scope: []\nimplemented_scope: []\nremaining_scope: []\ncompletion_claim: full\n---\n# E\n\n## Changes\n\nx\n",
+    );
+    s.loopx(&["build", "--report", "execution=complete", "--reason", "x"])
+        .ok();
+    s.write("lib/a", "two\n");
+    s.loopx(&["run", "--task", "VS-1"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    assert_eq!(next_command(&s), "git -C lib commit -a");
+    let below = s.loopx_in(s.path().join("src"), &["next"]).ok();
+    assert_eq!(below.trim(), "git -C ../lib commit -a");
+    s.git(&["-C", "lib", "commit", "--quiet", "-am", "two"])
+        .ok();
+    s.loopx(&["run", "--task", "VS-1"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    assert_eq!(next_command(&s), "git commit -a");
+    s.git(&["commit", "--quiet", "-am", "the newer lib"]).ok();
+    assert!(!next_command(&s).contains("commit"));
 }

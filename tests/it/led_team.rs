@@ -65,6 +65,13 @@ fn a_branch_behind_its_upstream_is_brought_up_to_date_before_its_code_is_judged(
         .ok();
     s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
     assert_eq!(next(&s).ok().trim(), "git merge --ff-only origin/work");
+    // What git would overwrite goes out of the way, and nothing else.
+    s.write("src/other", "mine\n");
+    assert_eq!(next(&s).ok().trim(), "git merge --ff-only origin/work");
+    s.write("src/a", "mine\n");
+    assert_eq!(next(&s).ok().trim(), "git stash push -- src/a");
+    s.git(&["stash", "push", "--quiet", "--", "src/a"]).ok();
+    std::fs::remove_file(s.path().join("src/other")).expect("a file");
     s.loopx(&["status"])
         .says("work is 1 commit behind origin/work");
     let status = s.loopx(&["--json", "status"]).json();

@@ -47,6 +47,26 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
+/// A path below the top of a worktree, as git shows it to somebody in the folder `below` that top: relative to it.
+pub fn path_from(below: &str, path: &str) -> String {
+    let mut ups = below.split('/').filter(|part| !part.is_empty()).peekable();
+    let mut downs = path.split('/').peekable();
+    while let (Some(up), Some(down)) = (ups.peek(), downs.peek()) {
+        if up != down {
+            break;
+        }
+        ups.next();
+        downs.next();
+    }
+    let back = ups.map(|_| "..");
+    let parts: Vec<&str> = back.chain(downs).collect();
+    match parts.as_slice() {
+        [] => ".".to_owned(),
+        [".."] => "../".to_owned(),
+        parts => parts.join("/"),
+    }
+}
+
 /// Whether somebody who reads a text sees anything: blanks, control characters and characters without a shape say
 /// nothing.
 pub fn says_something(text: &str) -> bool {
@@ -86,7 +106,23 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::says_something;
+    use super::{path_from, says_something};
+
+    #[test]
+    fn a_path_is_shown_from_the_folder_that_somebody_is_in() {
+        for (below, path, shown) in [
+            ("", ".loopx/demo", ".loopx/demo"),
+            ("src", ".loopx/demo", "../.loopx/demo"),
+            ("src/deep", "src/a.rs", "../a.rs"),
+            ("src/deep", "src/deep/a/b.rs", "a/b.rs"),
+            ("src/de", "src/deep/a.rs", "../deep/a.rs"),
+            ("src/deep", "src/deep", "."),
+            ("src/deep", "src", "../"),
+            ("src", "new/", "../new/"),
+        ] {
+            assert_eq!(path_from(below, path), shown, "{path} from {below}");
+        }
+    }
 
     #[test]
     fn what_nobody_sees_says_nothing() {

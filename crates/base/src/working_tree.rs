@@ -55,6 +55,8 @@ pub enum FileState {
     Untracked,
     /// A merge left both sides.
     Unmerged,
+    /// A submodule with edits that its own repository has not committed.
+    Submodule,
 }
 
 impl FileState {

@@ -44,23 +44,55 @@ impl Repo {
             None if !is_dirty => self.empty_tree()?,
             _ => self.worktree_tree(top, except)?,
         };
+        let mut uncommitted = paths_of(&status, except);
+        self.mark_submodules(top, &mut uncommitted)?;
         Ok(Some(CodeFacts {
             head,
             tree,
             is_dirty,
-            uncommitted: paths_of(&status, except),
+            uncommitted,
             reviewed: ReviewedCode::default(),
         }))
     }
 
+    /// Tells submodules that have another commit than HEAD names, which a commit here takes, from those with edits
+    /// inside, which only a commit there takes.
+    fn mark_submodules(&self, top: &Path, uncommitted: &mut [Uncommitted]) -> Result<()> {
+        let may_be = |one: &Uncommitted| {
+            one.state == FileState::Unstaged
+                && std::fs::symlink_metadata(top.join(&one.path)).is_ok_and(|file| file.is_dir())
+        };
+        let folders = uncommitted.iter().filter(|one| may_be(one));
+        let paths: Vec<String> = folders
+            .map(|one| format!(":(top,literal){}", one.path))
+            .collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let moved = self.status(top, &paths, "--ignore-submodules=dirty")?;
+        let moved = paths_of(&moved, &[]);
+        for one in uncommitted.iter_mut().filter(|one| may_be(one)) {
+            if !moved.iter().any(|moved| moved.path == one.path) {
+                one.state = FileState::Submodule;
+            }
+        }
+        Ok(())
+    }
+
     /// What git says is not committed, of these paths or of all.
+    /// What a submodule has untracked is its own: no commit and no tree of this repository takes it.
     fn uncommitted(&self, top: &Path, paths: &[String]) -> Result<Vec<u8>> {
+        self.status(top, paths, "--ignore-submodules=untracked")
+    }
+
+    fn status(&self, top: &Path, paths: &[String], ignored: &str) -> Result<Vec<u8>> {
         let options = [
             "status",
             "--porcelain",
             "-z",
             "--untracked-files=normal",
             "--no-renames",
+            ignored,
         ];
         let dashes = ["--"].into_iter().filter(|_| !paths.is_empty());
         let paths = paths.iter().map(String::as_str);

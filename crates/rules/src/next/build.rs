@@ -80,7 +80,7 @@ fn is_of_pipeline(view: View<'_>) -> bool {
 
 /// A command becomes a check where checks run: at the top of the repository.
 fn at_top(here: &Here<'_>, found: Advised) -> Advised {
-    let is_below = here.worktree.as_ref().is_some_and(|tree| !tree.is_top);
+    let is_below = here.worktree.as_ref().is_some_and(|tree| !tree.is_top());
     let asks = found.command().and_then(Hint::command);
     let is_new = asks.is_some_and(|asks| asks.verb() == Verb::Run && asks.args().contains("-- "));
     match found.next {

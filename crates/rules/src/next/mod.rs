@@ -27,7 +27,7 @@ use loopx_base::age::left;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::{Oid, Person};
-use loopx_base::{counted, shell_word};
+use loopx_base::{counted, path_from, shell_word};
 use serde::Serialize;
 
 /// What is next.
@@ -130,10 +130,35 @@ pub struct Worktree {
     pub sequence: Option<Sequence>,
     /// Another worktree has the session's branch checked out: where.
     pub elsewhere: Option<String>,
-    /// Files with edits that a switch to the session's branch would overwrite, so that git refuses the switch.
+    /// Files with edits that the way to the session's code would overwrite, so that git refuses it: a switch to its
+    /// branch, or a merge of what that branch lacks.
     pub in_the_way: Vec<Uncommitted>,
-    /// The current folder is the top, so that paths may be typed as they are.
-    pub is_top: bool,
+    /// The current folder below the top; none outside of it.
+    pub below: Option<String>,
+}
+
+impl Worktree {
+    /// Whether the current folder is the top, so that paths may be typed as they are.
+    pub fn is_top(&self) -> bool {
+        self.below.as_deref() == Some("")
+    }
+
+    /// A path as it is opened from the current folder.
+    fn shown(&self, path: &str) -> String {
+        path_from(self.below.as_deref().unwrap_or_default(), path)
+    }
+
+    /// Paths for a person, as they are opened from here: the first three.
+    fn named(&self, files: &[&Uncommitted]) -> String {
+        let shown: Vec<Uncommitted> = files
+            .iter()
+            .map(|one| Uncommitted {
+                path: self.shown(&one.path),
+                state: one.state,
+            })
+            .collect();
+        named(&shown.iter().collect::<Vec<_>>())
+    }
 }
 
 /// How far the branch of the sessions is from what was last seen of a remote's.
@@ -156,6 +181,9 @@ pub struct Behind {
     pub branch: String,
     pub upstream: String,
     pub commits: usize,
+    /// Where the upstream is.
+    #[serde(skip)]
+    pub tip: Oid,
 }
 
 impl Behind {
@@ -346,8 +374,7 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     }
     // What is here is not what others judge.
     if let Some(behind) = &here.behind {
-        let merge = Hint::git(format!("merge --ff-only {}", shell_word(&behind.upstream)));
-        return Advised::from(merge).advice(behind.words());
+        return forwarded(here, &behind.upstream, behind.words());
     }
     if let Some(author) = mender(view, here, way) {
         return Advised::waits(author, "what the review found to be mended");
@@ -777,7 +804,7 @@ fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let unmerged: Vec<&Uncommitted> = all.iter().filter(is_unmerged).collect();
     if !unmerged.is_empty() {
         let add = Hint::git(format!("add -- {}", words(&unmerged, worktree)));
-        let sides = named(&unmerged);
+        let sides = worktree.named(&unmerged);
         return Some(
             Advised::from(add).advice(format!("choose between the marked sides of {sides}")),
         );
@@ -791,7 +818,8 @@ fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         return Some(Advised::write(said));
     }
     if !worktree.in_the_way.is_empty() {
-        return Some(stash(worktree, bound));
+        let what = format!("the switch to the session's branch {bound}");
+        return Some(stash(worktree, &what));
     }
     Some(
         Advised::from(Hint::git(format!("switch {}", shell_word(bound)))).advice(format!(
@@ -801,8 +829,19 @@ fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     )
 }
 
-/// Puts edits aside that git would not overwrite.
-fn stash(worktree: &Worktree, bound: &str) -> Advised {
+/// Brings the branch forward to what it lacks, once no edit is in the way.
+fn forwarded(here: &Here<'_>, to: &str, why: impl Into<Hint>) -> Advised {
+    let merge = format!("merge --ff-only {}", shell_word(to));
+    match &here.worktree {
+        Some(worktree) if !worktree.in_the_way.is_empty() => {
+            stash(worktree, &format!("`git {merge}`"))
+        }
+        _ => Advised::from(Hint::git(merge)).advice(why),
+    }
+}
+
+/// Puts edits aside that git would not overwrite: `what` is what it would refuse.
+fn stash(worktree: &Worktree, what: &str) -> Advised {
     let files: Vec<&Uncommitted> = worktree.in_the_way.iter().collect();
     let is_new = files.iter().any(|one| one.state == FileState::Untracked);
     let untracked = if is_new { " --include-untracked" } else { "" };
@@ -812,10 +851,27 @@ fn stash(worktree: &Worktree, bound: &str) -> Advised {
     };
     let paths = words(&files, worktree);
     Advised::from(Hint::git(format!("stash push{untracked} -- {paths}"))).advice(format!(
-        "{} {has} edits that the switch to the session's branch {bound} would overwrite: put {them} aside; \
-         `git stash pop` brings {them} back",
-        named(&files)
+        "{} {has} edits that {what} would overwrite: put {them} aside; `git stash pop` brings {them} back",
+        worktree.named(&files)
     ))
+}
+
+/// The command that commits, or puts aside, what a submodule has edited, where nothing else is left: no commit here takes
+/// it.
+pub fn in_submodule(
+    uncommitted: &[Uncommitted],
+    shown: impl Fn(&str) -> String,
+    what: &str,
+) -> Option<Advised> {
+    let is_inside = |one: &Uncommitted| one.state == FileState::Submodule;
+    let one = uncommitted.first()?;
+    if !uncommitted.iter().all(is_inside) {
+        return None;
+    }
+    let path = shown(&one.path);
+    let command = format!("-C {} {what}", shell_word(&path));
+    let why = format!("{path} is a submodule with edits that no commit here takes");
+    Some(Advised::from(Hint::git(command)).advice(why))
 }
 
 /// A merge, rebase or the like that is under way.
@@ -839,7 +895,7 @@ fn go_on(code: Option<&CodeFacts>, worktree: &Worktree, sequence: Sequence) -> A
     let files = words(&unmerged, worktree);
     Advised::from(Hint::git(format!("add -- {files}"))).advice(format!(
         "a {word} is under way: choose between the marked sides of {}",
-        named(&unmerged)
+        worktree.named(&unmerged)
     ))
 }
 
@@ -853,6 +909,10 @@ fn commit(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let untracked = of(FileState::Untracked);
     let all: Vec<&Uncommitted> = code.uncommitted.iter().collect();
     let worktree = here.worktree.clone().unwrap_or_default();
+    let shown = |path: &str| worktree.shown(path);
+    if let Some(inside) = in_submodule(&code.uncommitted, shown, "commit -a") {
+        return Some(inside);
+    }
     let command = if !untracked.is_empty() {
         format!("add -- {}", words(&untracked, &worktree))
     } else if of(FileState::Unstaged).is_empty() {
@@ -864,14 +924,14 @@ fn commit(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         1 => ("is", String::new()),
         n => ("are", format!("{} ", counted(n, "file"))),
     };
-    let advice = format!("{count}{is_or_are} not committed: {}", named(&all));
+    let advice = format!("{count}{is_or_are} not committed: {}", worktree.named(&all));
     let advice = advice.trim_start_matches("is ").to_owned();
     Some(Advised::from(Hint::git(command)).advice(advice))
 }
 
 /// Paths for git, typed where we are.
 fn words(files: &[&Uncommitted], worktree: &Worktree) -> String {
-    let from_top = if worktree.is_top { "" } else { ":/" };
+    let from_top = if worktree.is_top() { "" } else { ":/" };
     let path = |one: &&Uncommitted| shell_word(&format!("{from_top}{}", one.path));
     files.iter().map(path).collect::<Vec<_>>().join(" ")
 }

@@ -1,9 +1,12 @@
 //! The next step in a review, and after it.
 
-use super::{Advised, Here, Unfetched, approver, build, by_blockers, leading, person, take_back};
+use super::{
+    Advised, Here, Unfetched, approver, build, by_blockers, forwarded, in_submodule, leading,
+    person, take_back, words,
+};
 use crate::artifact::Artifact;
 use crate::gate;
-use crate::gate::{Proof, Uncommitted, View, named};
+use crate::gate::{Proof, Uncommitted, View};
 use crate::review::scope_blockers;
 use crate::stage::{Stage, Transition};
 use loopx_base::failure::{Blocker, Code};
@@ -19,8 +22,8 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         return Some(fetch(view, unfetched));
     }
     if let Some(ReviewedCode::Ahead(commit)) = view.code.map(|code| &code.reviewed) {
-        let merge = Hint::git(format!("merge --ff-only {}", commit.short()));
-        return Some(Advised::from(merge).advice("what was reviewed is ahead of the code here"));
+        let why = "what was reviewed is ahead of the code here";
+        return Some(forwarded(here, commit.short(), why));
     }
     let is_open = verdict.is_none_or(|verdict| Some(&verdict.value.tree) != tree);
     if is_open && let Some(first) = put_aside(view, here) {
@@ -143,24 +146,20 @@ fn send_back(view: View<'_>, here: &Here<'_>, target: &str, why: &str) -> Advise
 /// What is not committed is in nobody's review, and in review nothing can be committed.
 fn put_aside(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let code = view.code.filter(|code| code.is_dirty)?;
+    let worktree = here.worktree.clone().unwrap_or_default();
+    let shown = |path: &str| worktree.shown(path);
+    if let Some(inside) = in_submodule(&code.uncommitted, shown, "stash push") {
+        return Some(inside);
+    }
     let files: Vec<&Uncommitted> = code.uncommitted.iter().collect();
-    let is_top = here
-        .worktree
-        .as_ref()
-        .is_some_and(|worktree| worktree.is_top);
-    let from_top = if is_top { "" } else { ":/" };
-    let paths: Vec<String> = files
-        .iter()
-        .map(|one| shell_word(&format!("{from_top}{}", one.path)))
-        .collect();
-    let paths = match paths.len() {
+    let paths = match files.len() {
         0 | 6.. => String::new(),
-        _ => format!(" -- {}", paths.join(" ")),
+        _ => format!(" -- {}", words(&files, &worktree)),
     };
     let stash = Hint::git(format!("stash push --include-untracked{paths}"));
     Some(Advised::from(stash).advice(format!(
         "not committed, and no review covers it: {} (or remove it, or have git ignore it)",
-        named(&files)
+        worktree.named(&files)
     )))
 }
 
