@@ -67,11 +67,15 @@ pub(crate) fn review(ctx: &Context, request: &ReviewRequest) -> Result<Done<Revi
         Some(verdict) => open::for_verdict(ctx, verdict, request)?,
         None => None,
     };
-    let mut done = step(ctx, request)?;
-    if let Some(opened) = opened {
-        done.value.entered = true;
-        done.saved = [opened.saved, done.saved].concat();
-    }
+    let done = step(ctx, request);
+    let Some(opened) = opened else {
+        return done;
+    };
+    // A key that does not sign is found out by its use alone, and the review is open by then.
+    let mut done =
+        done.map_err(|failure| failure.context("the review is open now, and has no verdict yet"))?;
+    done.value.entered = true;
+    done.saved = [opened.saved, done.saved].concat();
     Ok(done)
 }
 
