@@ -369,7 +369,8 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
     }
 }
 
-/// Why the working copy of an active session cannot be read here: a link, or something that is no file.
+/// Why the working copy of an active session cannot be read here: a link, something that is no file, or a refusal of the
+/// system.
 fn unread_copy(ctx: &Context, store: &Store<'_>) -> Option<Failure> {
     let snapshot = store.read().ok()??;
     let names = files::entries(&ctx.repo.work_dir()?.join(workcopy::FOLDER));
@@ -384,7 +385,12 @@ fn unread_copy(ctx: &Context, store: &Store<'_>) -> Option<Failure> {
         Ok(())
     });
     looked.find_map(|looked: Result<()>| {
-        let codes = [Code::SymlinkRefused, Code::FileExpected];
+        let codes = [
+            Code::SymlinkRefused,
+            Code::FileExpected,
+            Code::FolderExpected,
+            Code::FileFailed,
+        ];
         looked.err().filter(|failure| codes.contains(&failure.code))
     })
 }

@@ -16,6 +16,20 @@ fn failed(path: &Path, doing: &str, error: &std::io::Error) -> Failure {
     loopx_git::unwritable(path, error).context(doing)
 }
 
+/// A file that cannot be read, as what it is: it is there, and nobody knows what stands in it.
+fn unread(path: &Path, error: &std::io::Error) -> Failure {
+    let is_file = |above: &&Path| fs::symlink_metadata(above).is_ok_and(|meta| !meta.is_dir());
+    let in_the_way = path.ancestors().skip(1).find(is_file);
+    match in_the_way.filter(|_| error.kind() == std::io::ErrorKind::NotADirectory) {
+        Some(above) => Failure::refused(
+            Code::FolderExpected,
+            format!("{} is a file; expected a folder", above.display()),
+        )
+        .help(hint!["move it away, then run: ", command!("checkout")]),
+        None => loopx_git::unreadable(path, error).context("read"),
+    }
+}
+
 /// `top/relative`, refusing a path on which anything below `top` is a symbolic link.
 pub(crate) fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
     let mut path = top.to_path_buf();
@@ -73,10 +87,10 @@ pub(crate) fn read(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
             require_size(&path.display().to_string(), meta.len(), max)?;
             fs::read(path)
                 .map(Some)
-                .map_err(|error| failed(path, "read", &error))
+                .map_err(|error| unread(path, &error))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(path, "read", &error)),
+        Err(error) => Err(unread(path, &error)),
     }
 }
 

@@ -114,7 +114,19 @@ fn no_more_files(said: &str) -> Option<Failure> {
     Some(failure.help("ulimit -n 256  (or close what has so many files open); then try again"))
 }
 
-/// A failure to read or write a file: the system's refusal, never damage of ours.
+/// A failure to read a file: the system's refusal, with what leads on from it. Room helps nobody who reads.
+pub fn unreadable(path: &std::path::Path, error: &std::io::Error) -> Failure {
+    let said = format!("{}: {error}", path.display());
+    if let Some(failure) = no_more_files(&said) {
+        return failure;
+    }
+    Failure::refused(Code::FileFailed, said).help(match error.kind() {
+        std::io::ErrorKind::PermissionDenied => "give yourself the right to read it; then try again",
+        _ => "try again; where that does not help, the disk or what is mounted there has to be looked at",
+    })
+}
+
+/// A failure to write a file: the system's refusal, never damage of ours.
 pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
     let said = format!("{}: {error}", path.display());
     if let Some(failure) = no_more_files(&said) {
@@ -143,8 +155,10 @@ pub(crate) fn empty_tree_id(format: git2::ObjectFormat) -> Result<Oid> {
 
 #[cfg(test)]
 mod tests {
-    use super::not_written;
+    use super::{not_written, unreadable};
     use loopx_base::failure::Code;
+    use std::io::ErrorKind;
+    use std::path::Path;
 
     #[test]
     fn a_full_disk_is_known_by_each_of_gits_sentences() {
@@ -155,6 +169,21 @@ mod tests {
             assert!(not_written(said).is_some(), "{said}");
         }
         assert!(not_written("fatal: bad object HEAD").is_none());
+    }
+
+    #[test]
+    fn whoever_cannot_read_a_file_is_not_told_to_make_room() {
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::Other] {
+            let failure = unreadable(Path::new("brief.md"), &kind.into());
+            assert!(failure.message.starts_with("brief.md: "), "{failure}");
+            let help = failure
+                .help
+                .map(|help| help.to_string())
+                .unwrap_or_default();
+            let is_right = help.contains("the right to read it");
+            assert_eq!(is_right, kind == ErrorKind::PermissionDenied, "{help}");
+            assert!(!help.contains("make room"), "{help}");
+        }
     }
 
     #[test]

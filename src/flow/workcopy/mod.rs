@@ -211,7 +211,15 @@ impl<'r> WorkCopy<'r> {
                 self.inside.get_or_init(|| folder)
             }
         };
-        files::read(&files::inside(folder, artifact.path())?, max)
+        let read = files::read(&files::inside(folder, artifact.path())?, max);
+        read.map_err(|failure| match failure.code {
+            // Once it is moved away the file counts as removed here.
+            Code::FileExpected => failure.help(hint![
+                "move it away, then run: ",
+                command!("checkout --force {artifact}")
+            ]),
+            _ => failure,
+        })
     }
 
     /// The id that the file of an artifact has as a blob, which may be one of `known`.
