@@ -324,7 +324,12 @@ pub(crate) fn plan_review(
         if lane == PlanLane::Architect && state.is_plan_exhausted() {
             return Err(exhausted(facts));
         }
-        if lane == PlanLane::Critic {
+        let has_architect = facts
+            .view()
+            .profile()
+            .reviews
+            .contains(&PlanLane::Architect);
+        if lane == PlanLane::Critic && has_architect {
             let architect = state.plan_review(PlanLane::Architect);
             if architect.is_none_or(|review| review.value.files != files) {
                 return Err(Failure::refused(
