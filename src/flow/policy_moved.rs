@@ -8,18 +8,19 @@ use super::context::Context;
 use super::sign;
 use super::upstream::{self, Target};
 use super::verify::{Words, policy_at};
-use loopx_base::failure::{Blocker, Result};
+use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
 use loopx_git::Repo;
 use loopx_rules::policy::Policy;
+use loopx_rules::range_rules::approvals;
 use loopx_rules::session::State;
-use loopx_rules::stage::Stage;
+use loopx_rules::stage::{Stage, Transition};
 use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 
 /// How the target's policy differs from the policy that the gates of a session ask.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PolicyMoved {
     pub target: String,
     /// The commit of the target whose policy counts when the session lands.
@@ -86,15 +87,15 @@ pub(crate) fn of(
         commits: &own,
         reviewed: None,
     };
-    let missing = words.faults(ctx, &now, std::slice::from_ref(&commit))?;
+    let mut missing = words.faults(ctx, &now, std::slice::from_ref(&commit))?;
     if changed.is_empty() && missing.is_empty() {
         return Ok(None);
     }
     let name = target.name;
     let help = if changed.is_empty() {
         hint![
-            "make those moves again: go on to review, then: ",
-            command!("review --verdict request-changes --target plan --reason WHY")
+            "make those moves again: ",
+            approvals::pass_again(state, Transition::PlanToBuild)
         ]
     } else {
         hint![
@@ -103,6 +104,12 @@ pub(crate) fn of(
             "  (its gates ask by the new policy then)"
         ]
     };
+    // The way on is one for all of them.
+    for one in &mut missing {
+        if one.code == Code::GateTooLight {
+            one.help = help.clone();
+        }
+    }
     Ok(Some(PolicyMoved {
         target: name,
         commit,

@@ -133,6 +133,43 @@ fn a_gate_counts_with_what_the_targets_profile_asks_for_and_not_by_its_name() {
 }
 
 #[test]
+fn a_gate_that_an_older_policy_let_through_is_passed_again_as_the_refusal_says_and_lands() {
+    let s = repository(CARELESS);
+    built(&s);
+    s.loopx(&["profile", "careful"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    policy_since(&s, "work", &format!("{CAREFUL}{DEMAND}"));
+    is_refused(&s, "work", &["gate_too_light", "reopen", "rebase --onto"]);
+    s.git(&["switch", "--quiet", "work"]).ok();
+    s.loopx(&["reopen", "it", "--reason", "policy"]).ok();
+    s.loopx(&["status"])
+        .says("git merge main, then: git loopx rebase --onto")
+        .ok();
+    s.git(&["merge", "--quiet", "--no-edit", "main"]).ok();
+    s.loopx(&["rebase", "--onto", "main", "--reason", "policy"])
+        .ok();
+    s.loopx(&["status"])
+        .says("make those moves again: git loopx -s it plan --reason")
+        .ok();
+    s.loopx(&["plan", "--reason", "no critic saw it"]).ok();
+    s.write(
+        ".loopx/it/test-plan.md",
+        "# T\n\n## Verification\n\nA run.\n",
+    );
+    s.loopx(&["plan", "--critic", "approve"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    landing::offer(&s, &["work"]);
+    s.git(&["switch", "--quiet", "-C", "landed", "main"]).ok();
+    s.git(&["merge", "--quiet", "--squash", "work"]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", "squash"])
+        .ok();
+    ci(&s, &rev(&s, "landed"), "work").ok();
+    push(&s, &["landed:refs/heads/main"]).ok();
+}
+
+#[test]
 fn a_profile_of_the_program_that_the_base_redefines_is_judged_as_the_target_has_it() {
     let light = "[profiles.lite]\nextends = \"lite\"\n[profiles.lite.sections]\n\"plan.md\" = []\n";
     let s = repository(light);

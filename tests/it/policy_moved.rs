@@ -96,7 +96,7 @@ fn a_session_takes_the_policy_that_moved_by_a_rebase_and_its_earlier_moves_keep_
     assert_eq!(codes(&moved["missing"]), ["approvals_missing"]);
     s.loopx(&["status"])
         .says("moves of this session were made under an older policy")
-        .says("--target plan --reason 'it has to be mended'")
+        .says("make those moves again: git loopx -s demo plan --reason")
         .ok();
     advance(&s, "build", "review", "");
     plan_again(&s);

@@ -35,7 +35,13 @@ pub(crate) fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out("");
         ui.fold_out(format!("{code}{}", line(&moved.message())), 2);
         super::blocker_lines(ui, &moved.missing);
-        ui.out(format!("        {}", clean(&ui.command(&moved.help))));
+        let is_said = moved
+            .missing
+            .last()
+            .is_some_and(|one| one.help == moved.help);
+        if !is_said {
+            ui.out(format!("        {}", clean(&ui.command(&moved.help))));
+        }
     }
     if let Some(moved) = &status.rules_moved {
         let code = ui.code(style::WARN, "rules_moved");

@@ -147,15 +147,20 @@ impl Words<'_> {
         policy: &Policy,
         state: &State,
         (all, paths): (&[approvals::Used], &[String]),
-        credentials: &Credentials,
+        (credentials, tip): (&Credentials, Option<&Oid>),
     ) -> Result<Vec<Blocker>> {
         let moves = Moves::new(ctx, state, self.operations);
+        let moved = tip.filter(|_| {
+            let asked = ctx.policy_if_there(state);
+            asked.is_ok_and(|(asked, _)| asked != *policy)
+        });
         let mut found = Vec::new();
         for used in all.iter().filter(|used| moves.stands_on(used)) {
             let profile = approvals::asked_profile(policy, state, used, paths)?;
             let lacking = moves.lacking(used, policy, profile.as_ref(), credentials)?;
             let lacking = lacking.iter();
-            found.extend(lacking.map(|one| approvals::made_without(state, used.transition, one)));
+            let finding = |one| approvals::made_without(state, used.transition, one, moved);
+            found.extend(lacking.map(finding));
         }
         Ok(found)
     }
@@ -193,7 +198,8 @@ impl Words<'_> {
         found.extend(approvals::profile(policy, session, &state, &all, &paths)?);
         // A branch that is under way may go to the server before its moves are made again.
         if lands {
-            found.extend(self.light(ctx, policy, &state, (&all, &paths), &credentials)?);
+            let by = (&credentials, tips.first());
+            found.extend(self.light(ctx, policy, &state, (&all, &paths), by)?);
         }
         found.extend(approvals::taken(session, &credentials));
         found.extend(approvals::unsigned(session, &credentials));

@@ -13,10 +13,10 @@ use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::profile::ProfileName;
 use super::super::replay;
 use super::super::session::{Approval, Ending, Stamped, State};
-use super::super::stage::Transition;
+use super::super::stage::{Stage, Transition};
 use crate::texts::Texts;
 use loopx_base::failure::{Blocker, Code, Result};
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
 use loopx_base::working_tree::ReviewedCode;
@@ -117,17 +117,49 @@ pub fn asked_profile(
     Ok(now.is_ok().then(|| state.profile.clone()))
 }
 
-/// The finding about a session for what one of its moves was made without.
-pub fn made_without(state: &State, transition: Transition, lacking: &Blocker) -> Blocker {
+/// The finding about a session for what one of its moves was made without. `moved`: the commit of the branch that has
+/// the policy, where the gates of the session ask by another one; they ask by it once the session starts from there.
+pub fn made_without(
+    state: &State,
+    transition: Transition,
+    lacking: &Blocker,
+    moved: Option<&Oid>,
+) -> Blocker {
     let message = format!(
         "session {}: {transition} was passed without what the policy of the branch asks of it: {} ({})",
         state.id, lacking.message, lacking.code
     );
-    let help = match &state.ending {
-        Some(Ending::Archived { .. }) => command!("reopen --reason WHY"),
+    let id = &state.id;
+    let help = match moved.map(Oid::short) {
+        None => pass_again(state, transition),
+        Some(onto) if state.stage == Stage::Done => hint![
+            pass_again(state, transition),
+            format!("  (then: git merge {onto}, and: "),
+            command!("rebase --onto {onto} --reason WHY").session(id),
+            ")"
+        ],
+        Some(onto) => hint![
+            format!("git merge {onto}, then: "),
+            command!("rebase --onto {onto} --reason WHY").session(id)
+        ],
+    };
+    Blocker::new(Code::GateTooLight, message, help)
+}
+
+/// The way back to a gate that a session has passed, so that it is passed again.
+pub fn pass_again(state: &State, transition: Transition) -> Hint {
+    let sent_back = |to: Stage| {
+        command!("review --verdict request-changes --target {to} --reason WHY").session(&state.id)
+    };
+    let back = match (state.stage, transition.from()) {
+        (Stage::Done, _) => Transition::DoneToBuild.command(),
+        (Stage::Build, Stage::Plan) => Transition::BuildToPlan.command(),
+        (Stage::Review, Stage::Review) => return sent_back(Stage::Build),
+        (Stage::Review, from) => return sent_back(from),
+        (Stage::Build, from) => return hint!["go on to review, then: ", sent_back(from)],
         _ => command!("log"),
     };
-    Blocker::new(Code::GateTooLight, message, help.session(&state.id))
+    back.session(&state.id)
 }
 
 /// Judges one use. `content` gives the tree id of a set of artifacts.
