@@ -1,9 +1,10 @@
 //! `finish`, `reopen`, `profile`.
 
-use super::{SignArgs, report};
+use super::{SignArgs, check_line, report, warn_policy_moved};
 use crate::cli::Exit;
 use crate::flow::finish as flow;
 use crate::flow::finish::{FinishRequest, Finished, Preview};
+use crate::flow::policy_moved::PolicyMoved;
 use crate::flow::{Context, next, profile, reopen as reopen_flow};
 use crate::ui::{Ui, clean, style};
 use loopx_base::counted;
@@ -44,6 +45,9 @@ pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
     let preview = flow::preview(ctx, &request)?;
     let said = summary(&preview);
     show(&preview, ui);
+    if let Some(moved) = &preview.policy_moved {
+        warn_policy_moved(moved, ui);
+    }
     if !args.yes {
         let question = format!("{said}. Approve your own work and archive it? [y/N] ");
         match ui.ask(&question) {
@@ -72,7 +76,7 @@ pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         ui.status(said);
     }
     let done = flow::finish(ctx, &request)?;
-    Ok(tell(&done, ctx, ui))
+    Ok(tell(&done, preview.policy_moved.as_ref(), ctx, ui))
 }
 
 /// So many files stand in a preview before they are counted.
@@ -95,6 +99,9 @@ fn show(preview: &Preview, ui: &mut Ui) {
     let more = preview.files.len().saturating_sub(NAMED);
     if more > 0 {
         ui.status(format!("  and {more} more"));
+    }
+    for item in &preview.by_word {
+        ui.status(check_line(ui, "  ", item));
     }
 }
 
@@ -124,7 +131,7 @@ fn summary(preview: &Preview) -> String {
     parts.join(", ")
 }
 
-fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
+fn tell(done: &Finished, moved: Option<&PolicyMoved>, ctx: &Context, ui: &mut Ui) -> Exit {
     let archived = done.archived.as_ref();
     let commit = archived.and_then(|one| one.commit.as_ref());
     let steps = done
@@ -165,6 +172,7 @@ fn tell(done: &Finished, ctx: &Context, ui: &mut Ui) -> Exit {
             "stage": done.state.stage,
             "steps": done.steps,
             "self_reviewed": done.self_reviewed,
+            "policy_moved": moved,
             "archived": archived.is_some(),
             "target": archived.map(|one| &one.target),
             "commit": commit,

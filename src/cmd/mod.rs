@@ -149,11 +149,16 @@ fn tell_next(body: &mut Value, next: &Advised) {
 /// from being known is said by `status`.
 fn tell_policy_moved<T>(ctx: &Context, done: &Done<T>, ui: &mut Ui) -> Option<PolicyMoved> {
     let moved = policy_moved::after(ctx, &done.state).ok().flatten()?;
+    warn_policy_moved(&moved, ui);
+    Some(moved)
+}
+
+/// The warning of a policy that has moved, with the command that says what to do.
+fn warn_policy_moved(moved: &PolicyMoved, ui: &mut Ui) {
     if !ui.is_json() {
         ui.warn(crate::ui::line(&moved.message()));
         ui.warn(format!("read `{}`", command!("status")));
     }
-    Some(moved)
 }
 
 /// The findings that are open, one a line, each with what there is to say of it.
@@ -188,16 +193,27 @@ fn proof_word(ui: &Ui, proof: Proof) -> String {
 /// Checks as lines behind a label.
 fn check_lines(ui: &mut Ui, label: &str, checks: &[AuditItem]) {
     for item in checks {
-        let word = proof_word(ui, item.proof);
-        let source = item.source.map(|file| format!("  (of {file})"));
-        let said = format!(
-            "{label}{word}  {}  {}{}",
-            line(&item.id),
-            line(&item.detail),
-            source.unwrap_or_default()
-        );
-        ui.fold_out(said, label.len() + 9);
+        ui.fold_out(check_line(ui, label, item), label.len() + 9);
     }
+}
+
+/// A check behind a label: how it stands, and who said so where no command did.
+fn check_line(ui: &Ui, label: &str, item: &AuditItem) -> String {
+    let mut said = format!(
+        "{label}{}  {}  {}",
+        proof_word(ui, item.proof),
+        line(&item.id),
+        line(&item.detail)
+    );
+    if let Some(file) = item.source {
+        said.push_str(&format!("  (of {file})"));
+    }
+    if let Some(word) = &item.word {
+        let reason = word.reason.as_deref().map(|why| format!(": {}", line(why)));
+        let reason = reason.unwrap_or_default();
+        said.push_str(&format!("  ({}{reason})", line(&word.by)));
+    }
+    said
 }
 
 /// Blockers as indented lines.

@@ -1,6 +1,6 @@
 //! `approve --show`: how what would be approved reads.
 
-use super::{blocker_lines, check_lines};
+use super::{blocker_lines, check_lines, warn_policy_moved};
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::approve::Ends;
@@ -42,6 +42,9 @@ pub(crate) fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     check_lines(ui, "check   ", &preview.checks);
     blocker_lines(ui, &preview.blockers);
+    if let Some(moved) = &preview.policy_moved {
+        warn_policy_moved(moved, ui);
+    }
     ui.hint(&preview.next_action);
     Ok(if preview.blockers.is_empty() {
         Exit::Done

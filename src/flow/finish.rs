@@ -4,6 +4,7 @@
 use super::approve::{self, Ends};
 use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
+use super::policy_moved::{self, PolicyMoved};
 use super::review::{self, ReviewRequest, VerdictRequest};
 use super::{bound_here, files, stages, transaction};
 use loopx_base::counted;
@@ -13,7 +14,7 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
-use loopx_rules::gate::{CodeFacts, FileState, Proof};
+use loopx_rules::gate::{AuditItem, CodeFacts, FileState, Proof};
 use loopx_rules::next;
 use loopx_rules::op::{CodeVerdict, Smell};
 use loopx_rules::policy::Policy;
@@ -39,6 +40,10 @@ pub(crate) struct Preview {
     /// Those that a person looked at, because no command proves them.
     pub checks_looked: usize,
     pub checks: usize,
+    /// Those of the checks that a person's word proves.
+    pub by_word: Vec<AuditItem>,
+    /// The policy by which the target judges it, where that is another than the gates ask.
+    pub policy_moved: Option<PolicyMoved>,
     /// The content that is approved: the code tree, and the artifacts.
     pub code: Option<Oid>,
     pub artifacts: BTreeMap<Artifact, Oid>,
@@ -136,6 +141,11 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
         checks_waived: count(Proof::Waived),
         checks_looked: count(Proof::Looked),
         checks: checks.len(),
+        policy_moved: policy_moved::of(ctx, &snapshot, &session, &facts.policy)?,
+        by_word: checks
+            .into_iter()
+            .filter(|item| item.word.is_some())
+            .collect(),
         code: facts.code.as_ref().map(|code| code.tree.clone()),
         artifacts: state.artifacts.clone(),
     })

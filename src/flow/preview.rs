@@ -3,6 +3,7 @@
 
 use super::approve::{self, Ends};
 use super::context::Context;
+use super::policy_moved::{self, PolicyMoved};
 use super::review;
 use super::transaction::{Facts, Needs, gather};
 use super::workcopy::{FileStatus, WorkCopy};
@@ -33,6 +34,8 @@ pub(crate) struct Preview {
     pub blockers: Vec<Blocker>,
     /// How many people policy asks for.
     pub required: usize,
+    /// The policy by which the target judges it, where that is another than the gate asks.
+    pub policy_moved: Option<PolicyMoved>,
     pub next_action: Hint,
 }
 
@@ -68,6 +71,7 @@ pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
         code: code(ctx, &facts, transition)?,
         checks,
         required: facts.policy.required(transition),
+        policy_moved: policy_moved::of(ctx, &snapshot, &session, &facts.policy)?,
         next_action: match blockers.first() {
             Some(blocker) => blocker.help.clone(),
             None => facts.policy.approve_command(transition),

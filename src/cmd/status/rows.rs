@@ -325,7 +325,6 @@ fn checks(status: &Status) -> Option<Row> {
             }
         });
     }
-    let passed = all.iter().filter(|item| item.is_proven()).count();
     let open: Vec<String> = all
         .iter()
         .filter(|item| !item.is_proven())
@@ -340,13 +339,17 @@ fn checks(status: &Status) -> Option<Row> {
         })
         .collect();
     let count = |proof: Proof| all.iter().filter(|item| item.proof == proof).count();
-    let (waived, looked) = (count(Proof::Waived), count(Proof::Looked));
+    let (passed, waived, looked) = (
+        count(Proof::Passed),
+        count(Proof::Waived),
+        count(Proof::Looked),
+    );
     let mut said = format!("{passed} of {} pass on this code", all.len());
     if waived > 0 {
-        said.push_str(&format!(" ({waived} waived)"));
+        said.push_str(&format!(", {waived} waived"));
     }
     if looked > 0 {
-        said.push_str(&format!(" ({looked} looked at by a person)"));
+        said.push_str(&format!(", {looked} looked at by a person"));
     }
     if !open.is_empty() {
         said.push_str(&format!("; {}", open.join(", ")));

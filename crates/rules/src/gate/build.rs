@@ -121,6 +121,25 @@ pub struct AuditItem {
     /// The file of the policy, where it asks for this check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'static str>,
+    /// The person whose word proves it, where no command does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub word: Option<PersonsWord>,
+}
+
+/// A person's word on a check, with the reason that was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PersonsWord {
+    pub by: String,
+    pub reason: Option<String>,
+}
+
+impl PersonsWord {
+    fn of<T>(said: &Stamped<T>) -> Self {
+        PersonsWord {
+            by: said.signed.by.to_string(),
+            reason: said.reason.clone(),
+        }
+    }
 }
 
 impl Proof {
@@ -178,15 +197,17 @@ impl AuditItem {
 }
 
 /// What a person's word on the task of a check is. Where policy wants words signed, a signed waiver is what counts.
-fn word_on_task(view: View<'_>, check: &Check) -> Option<Proof> {
+fn word_on_task(view: View<'_>, check: &Check) -> Option<(Proof, PersonsWord)> {
     if view.policy.asks_signatures() || check.is_of_policy() {
         return None;
     }
     let tree = view.code.map(|code| &code.tree);
-    word_on(&check.id, &check.argv, view.state, tree).map(|word| match word {
+    let proof = match word_on(&check.id, &check.argv, view.state, tree)? {
         Word::Skipped => Proof::Waived,
         Word::Looked => Proof::Looked,
-    })
+    };
+    let facts = TaskId::parse(&check.id).and_then(|id| view.state.task(&id))?;
+    Some((proof, PersonsWord::of(&facts.last)))
 }
 
 /// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
@@ -206,13 +227,10 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: Check) -> AuditItem {
             && (run.value.proves() || !run.value.passed())
             && run.seq > fresh_after
     };
-    let is_waived = view.state.build.waivers.contains_key(&check.id);
-    let word = if is_waived {
-        Some(Proof::Waived)
-    } else {
-        word_on_task(view, &check)
-    };
-    let proof = word.unwrap_or_else(|| match own.iter().rev().find(counts) {
+    let waiver = view.state.build.waivers.get(&check.id);
+    let waived = waiver.map(|waiver| (Proof::Waived, PersonsWord::of(waiver)));
+    let (proof, word) = waived.or_else(|| word_on_task(view, &check)).unzip();
+    let proof = proof.unwrap_or_else(|| match own.iter().rev().find(counts) {
         Some(run) if run.value.passed() => Proof::Passed,
         Some(_) => Proof::Failed,
         None if own.is_empty() => Proof::Missing,
@@ -231,6 +249,7 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: Check) -> AuditItem {
         },
         changed,
         source: check.is_of_policy().then_some(POLICY_FILE),
+        word,
         id: check.id,
     }
 }
@@ -249,6 +268,7 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         detail: "the plan was approved for build".into(),
         changed: Vec::new(),
         source: None,
+        word: None,
     });
     let checks = checks_now(view.texts, view.state, view.policy_checks);
     let runs = Runs::of(view.evidence());
@@ -270,6 +290,7 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         detail: "a command that passed on the present code".into(),
         changed: Vec::new(),
         source: None,
+        word: None,
     });
     let mut items: Vec<AuditItem> = plan.into_iter().collect();
     items.extend(checked);

@@ -29,7 +29,7 @@ pub use approval::{
     changed_since, consumable, covered, covered_files, covers_code, distinct, not_approved,
     not_consumable, not_ready, of_amendment,
 };
-pub use build::{AuditItem, Proof, amendments_lack, audit, known, last_failed};
+pub use build::{AuditItem, PersonsWord, Proof, amendments_lack, audit, known, last_failed};
 pub use conclusions::{Claim, GateView, approval_statuses, evidence_chain, gates};
 pub use evidence::{counted, runs_by};
 pub use findings::{
