@@ -463,7 +463,8 @@ pub(super) fn gather_with<'a>(
     } else {
         Vec::new()
     };
-    let demand = if wants_code {
+    // Whoever approves a plan hears before that what its code would be refused for.
+    let demand = if wants_code || state.stage < Stage::Build {
         policy_checks::demanded(ctx, &state, &policy, (code.as_ref(), &texts))?
     } else {
         None

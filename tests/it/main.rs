@@ -151,6 +151,7 @@ mod rules;
 mod rules_merge;
 mod rules_work;
 mod run_ends;
+mod said;
 mod scale;
 mod scenario_build;
 mod scenario_clarify;
