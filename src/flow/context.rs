@@ -14,7 +14,7 @@ use loopx_rules::policy::{FILE as POLICY_FILE, Policy, Trust};
 use loopx_rules::rebase::way_on;
 use loopx_rules::session::State;
 use loopx_rules::texts::Texts;
-use loopx_store::{Snapshot, Store};
+use loopx_store::Store;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -177,19 +177,14 @@ impl Context {
     fn named(&self, wanted: &str) -> Option<SessionId> {
         let snapshot = self.store().ok()?.read().ok()??;
         let id = super::naming::find(&snapshot, wanted).ok()?;
-        self.means_another(&snapshot, &id).then_some(id)
-    }
-
-    /// Whether a command that changes something means another session than this one here, or none.
-    fn means_another(&self, snapshot: &Snapshot<'_>, id: &SessionId) -> bool {
-        let meant = self.meant_to_change(snapshot);
-        !meant.is_ok_and(|(meant, _)| meant == *id)
+        let is_meant = self.means(&snapshot, &id).unwrap_or(false);
+        (!is_meant).then_some(id)
     }
 
     /// Whether this session has to be named to be meant. Where there are no sessions, no name helps.
     pub fn must_name(&self, id: &SessionId) -> bool {
         let there = || self.store().ok()?.read().ok()?;
-        there().is_some_and(|snapshot| self.means_another(&snapshot, id))
+        there().is_some_and(|snapshot| !self.means(&snapshot, id).unwrap_or(false))
     }
 
     /// The session that was asked for by name.

@@ -48,19 +48,41 @@ impl Context {
             return Ok((id, false));
         }
         let id = self.only(snapshot)?;
+        let is_taken = self.takes(snapshot, &id)?;
+        Ok((id, is_taken))
+    }
+
+    /// Whether the only session is taken from where no session is called: not where it has ended on this branch.
+    /// Refused where it is bound to another branch.
+    fn takes(&self, snapshot: &Snapshot<'_>, only: &SessionId) -> Result<bool> {
         // One that cannot be read is refused by whoever reads it.
-        if let Ok(Some(session)) = snapshot.session(&id)
+        if let Ok(Some(session)) = snapshot.session(only)
             && let Some(branch) = &session.state.branch
         {
             let here = self.head()?.branch;
             // It has ended, and its branch is nobody's since.
             return if here.as_ref() == Some(branch) {
-                Ok((id, false))
+                Ok(false)
             } else {
-                Err(self.elsewhere(snapshot, &id, branch)?)
+                Err(self.elsewhere(snapshot, only, branch)?)
             };
         }
-        Ok((id, true))
+        Ok(true)
+    }
+
+    /// Whether a command that changes something means this session here without its name. Of many sessions no more
+    /// are read than it takes to see that another goes on.
+    pub(super) fn means(&self, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<bool> {
+        if let Some(called) = self.called(snapshot)? {
+            return Ok(called == *id);
+        }
+        let active = snapshot.active_ids()?;
+        let is_only = active.contains(id)
+            && !active
+                .iter()
+                .any(|other| other != id && goes_on(snapshot, other))
+            && (active.len() == 1 || goes_on(snapshot, id));
+        Ok(is_only && self.takes(snapshot, id).is_ok())
     }
 
     /// The session that is meant, loaded.
@@ -115,11 +137,10 @@ impl Context {
     /// The sessions that go on.
     fn active(&self, snapshot: &Snapshot<'_>) -> Result<Vec<SessionId>> {
         let active = snapshot.active_ids()?;
-        if active.len() > 1 {
-            unfinished(snapshot, active)
-        } else {
-            Ok(active)
-        }
+        Ok(match active.len() {
+            0 | 1 => active,
+            _ => unfinished(snapshot, active),
+        })
     }
 
     /// The session that is named, or bound to this branch.
@@ -322,20 +343,19 @@ fn listed(ids: &[SessionId]) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// Those of these that did not end: one that cannot be read may go on.
-pub(super) fn unfinished(snapshot: &Snapshot<'_>, ids: Vec<SessionId>) -> Result<Vec<SessionId>> {
-    let mut found = Vec::new();
-    for id in ids {
-        let goes_on = match snapshot.session(&id) {
-            Ok(Some(session)) => session.state.is_active(),
-            Ok(None) => false,
-            Err(_) => true,
-        };
-        if goes_on {
-            found.push(id);
-        }
+/// The sessions among these that did not end.
+pub(super) fn unfinished(snapshot: &Snapshot<'_>, mut ids: Vec<SessionId>) -> Vec<SessionId> {
+    ids.retain(|id| goes_on(snapshot, id));
+    ids
+}
+
+/// Whether a session did not end: one that cannot be read may go on.
+fn goes_on(snapshot: &Snapshot<'_>, id: &SessionId) -> bool {
+    match snapshot.session(id) {
+        Ok(Some(session)) => session.state.is_active(),
+        Ok(None) => false,
+        Err(_) => true,
     }
-    Ok(found)
 }
 
 /// No session has that id: with the nearest name.

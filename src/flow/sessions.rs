@@ -51,7 +51,7 @@ pub(crate) fn init(ctx: &Context) -> Result<Initialised> {
     let lock = store.lock()?;
     let created = store.init(&lock, &identity)?;
     let snapshot = store.snapshot()?;
-    let open = super::naming::unfinished(&snapshot, snapshot.active_ids()?)?;
+    let open = super::naming::unfinished(&snapshot, snapshot.active_ids()?);
     let mut old_roots = Vec::new();
     if let Some(top) = ctx.repo.work_dir() {
         workcopy::exclude_but(&ctx.repo, &old_root::beside_copies(top))?;

@@ -512,6 +512,9 @@ impl Serialize for Hint {
 /// Puts the text of every hint of a document into its place.
 pub fn print_hints(document: &mut Value, place: Place<'_>) {
     match document {
+        Value::Object(map) if map.len() > 1 => {
+            map.values_mut().for_each(|one| print_hints(one, place));
+        }
         Value::Object(map) => match map.remove(KEY) {
             Some(parts) => {
                 let parts: Vec<Part> = serde_json::from_value(parts).unwrap_or_default();
