@@ -276,7 +276,8 @@ fn what_cannot_be_judged_is_refused() {
     hook("pre-receive", &unknown)
         .fails_with(1)
         .says(&format!("git cat-file -p {}", "1".repeat(40)));
-    let loopx = format!("{} {} refs/heads/loopx\n", "0".repeat(40), "1".repeat(40));
+    let there = s.git_in(&remote, &["rev-parse", "loopx"]).line();
+    let loopx = format!("{there} {} refs/heads/loopx\n", "1".repeat(40));
     hook("pre-receive", &loopx)
         .fails_with(1)
         .says("could not judge");

@@ -126,14 +126,11 @@ fn sweep(what: &str, every: usize, normal: &Output, run: impl Fn(&str) -> Output
 
 /// Pushes that have one reason alone to be refused.
 fn dishonest(s: &Sandbox) -> [String; 3] {
-    let back = s.git(&["rev-parse", "loopx~1"]).line();
+    let there = |revision: &str| s.git_in(remote(s), &["rev-parse", revision]).line();
     [
         line(s, "refs/heads/loopx", "loopx") + &line(s, "refs/heads/demo", "demo"),
         line(s, "refs/heads/release/1", "demo"),
-        format!(
-            "{} {back} refs/heads/loopx\n",
-            s.git(&["rev-parse", "loopx"]).line()
-        ),
+        format!("{} {} refs/heads/loopx\n", there("loopx"), there("loopx~1")),
     ]
 }
 

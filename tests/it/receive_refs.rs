@@ -1,5 +1,6 @@
 //! Policy that cannot be escaped by the name of a ref: new branches, names for other refs, namespaces.
 
+use crate::support::LOOPX;
 use crate::support::server::{FORMATS, begun, bypass, push, refused, remote, server};
 
 const PROTECTED: &str = "[gates]\nprotected = [\"main\", \"release/*\"]\n";
@@ -106,5 +107,67 @@ fn g14_nothing_is_pushed_that_changes_what_the_server_reads() {
         s.git_in(remote(&s), &["update-ref", &replaced, "free"])
             .ok();
         refused(&s, &[&format!(":{replaced}")], "ref_closed");
+    }
+}
+
+/// The hook on the server with the lines of a push that no git sends.
+fn judged(s: &crate::support::Sandbox, lines: &[(&str, &str, &str)]) -> crate::support::Output {
+    let line = |(old, new, name): &(&str, &str, &str)| format!("{old} {new} refs/heads/{name}\n");
+    let text: String = lines.iter().map(line).collect();
+    let call = s.call(LOOPX).cwd(remote(s)).env("GIT_DIR", ".");
+    call.args(&["hook", "pre-receive"]).stdin(text).run()
+}
+
+/// git carries out a push line by line: what is judged has to be what it does.
+#[test]
+fn a_push_that_moves_a_ref_twice_or_from_where_it_is_not_is_refused_whole() {
+    for format in FORMATS {
+        let s = begun(format, PROTECTED);
+        server(&s);
+        let before = s.git(&["rev-parse", "loopx"]).line();
+        s.loopx(&["-s", "demo", "note", "said"]).ok();
+        let after = s.git(&["rev-parse", "loopx"]).line();
+        let rootless = s.git(&["commit-tree", "-m", "nothing was here", "loopx^{tree}"]);
+        let rootless = rootless.line();
+        // The server has the objects already.
+        let tags = ["loopx:refs/tags/after", &format!("{rootless}:refs/tags/x")];
+        push(&s, &tags).ok();
+        judged(&s, &[(&before, &after, "loopx")]).ok();
+        judged(
+            &s,
+            &[(&before, &after, "loopx"), (&before, &after, "loopx")],
+        )
+        .ok();
+        judged(
+            &s,
+            &[(&before, &after, "loopx"), (&after, &rootless, "loopx")],
+        )
+        .fails_with(1)
+        .says("ref_twice")
+        .says("refs/heads/loopx");
+        s.git_in(
+            remote(&s),
+            &["symbolic-ref", "refs/heads/alias", "refs/heads/loopx"],
+        )
+        .ok();
+        judged(
+            &s,
+            &[(&before, &after, "loopx"), (&after, &rootless, "alias")],
+        )
+        .fails_with(1)
+        .says("ref_twice");
+        // The branch would be judged by what it never was, and stay; what goes with it would move.
+        let older = s.git(&["rev-parse", "loopx~2"]).line();
+        let none = "0".repeat(older.len());
+        for old in [&older, &after, &none] {
+            judged(&s, &[(old, &after, "loopx")])
+                .fails_with(1)
+                .says("ref_moved")
+                .says("refs/heads/loopx");
+        }
+        judged(&s, &[(&before, &after, "nowhere")])
+            .fails_with(1)
+            .says("ref_moved");
+        judged(&s, &[(&none, &after, "nowhere")]).ok();
     }
 }

@@ -874,6 +874,10 @@ codes! {
         "A push moves a ref that nobody pushes to.";
     RefLocked "ref_locked" [Internal, Waiting]
         "Another git process is moving a ref, or was killed while it did.";
+    RefMoved "ref_moved" [Refused]
+        "A branch is not where a push says that it was.";
+    RefTwice "ref_twice" [Refused]
+        "A push moves one ref twice.";
     RefreshClosed "refresh_closed" [Refused]
         "The delta is closed, so its base stays.";
     RefusedAlone "refused_alone" [Refused]
@@ -1030,6 +1034,8 @@ codes! {
         "The slices that serve the scenario never ran.";
     ScenarioUnserved "scenario_unserved" [Refused]
         "No slice serves the scenario.";
+    ScopeDiffers "scope_differs" [Refused]
+        "A session builds in another scope than its approved plan has.";
     SecretFound "secret_found" [Refused]
         "A credential was found in what would be kept.";
     SecretPushed "secret_pushed" [Refused]

@@ -44,7 +44,11 @@ fn judge(ctx: &Context, updates: &[Update]) -> Result<Outcome> {
     let store = ctx.store()?;
     namespaces::require_settings(ctx, store.branch())?;
     let updates = namespaces::resolved(ctx, updates)?;
-    match namespaces::refused(&updates) {
+    let refusal = match namespaces::refused(&updates) {
+        None => namespaces::not_whole(ctx, &updates)?,
+        closed => closed,
+    };
+    match refusal {
         Some(refusal) => Ok(Outcome::Refused(refusal)),
         None => hook_receive::pre_receive(ctx, &store, &updates, &limits::budget(ctx)?),
     }

@@ -6,6 +6,10 @@ use crate::flow::context::Context;
 use loopx_base::counted;
 use loopx_base::env;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::id::Oid;
+use std::collections::HashMap;
+
+const HEADS: &str = "refs/heads/";
 
 /// Nobody pushes below these, and why.
 const CLOSED: [(&str, &str); 2] = [
@@ -55,6 +59,41 @@ pub(super) fn resolved(ctx: &Context, updates: &[Update]) -> Result<Vec<Update>>
         }
     }
     Ok(found)
+}
+
+/// The refusal of a push of which git may carry out another one than is judged. It moves what it can of a push, one ref after
+/// the other: a ref that is named twice moves twice, and where one branch is not what the push says that it was, that
+/// branch stays and the others move.
+pub(super) fn not_whole(ctx: &Context, updates: &[Update]) -> Result<Option<Failure>> {
+    let mut seen: HashMap<&str, &Update> = HashMap::new();
+    for update in updates {
+        let name = &update.name;
+        if seen
+            .insert(name, update)
+            .is_some_and(|known| known != update)
+        {
+            let message = format!("expected each ref of a push once, found `{name}` twice");
+            return Ok(Some(Failure::refused(Code::RefTwice, message)));
+        }
+        if !name.starts_with(HEADS) {
+            continue;
+        }
+        let is = ctx.repo.find_ref(name)?;
+        if is != update.old {
+            let said = |id: &Option<Oid>| match id {
+                Some(id) => id.short().to_owned(),
+                None => "nothing".to_owned(),
+            };
+            let message = format!(
+                "expected `{name}` at {}, as the push says; found it at {}",
+                said(&update.old),
+                said(&is)
+            );
+            let moved = Failure::refused(Code::RefMoved, message);
+            return Ok(Some(moved.help("git fetch, then push again")));
+        }
+    }
+    Ok(None)
 }
 
 /// The refusal of a push into a closed namespace.
