@@ -341,7 +341,10 @@ impl<'c> Look<'c> {
             return Ok(None);
         };
         let repo = &self.ctx.repo;
-        let tips = upstream::tips(repo, branch)?;
+        // Wherever somebody has it: what is there may be the only copy.
+        let here = repo.find_ref(&format!("refs/heads/{branch}"))?;
+        let there = repo.tracking_refs(branch)?.into_iter().map(|(_, tip)| tip);
+        let tips: Vec<Oid> = here.into_iter().chain(there).collect();
         if tips.is_empty() {
             return Ok(Some(format!(
                 "its branch {branch} is not here: its work may be in another clone"

@@ -92,7 +92,7 @@ pub(crate) fn run(
         check.as_ref(),
     )?;
     if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
-        copy.require_open(&session.state)?;
+        copy.require_savable(&session.state)?;
     }
     let top = worktree(ctx)?;
     require_nothing_hidden(ctx)?;

@@ -181,6 +181,7 @@ fn judge(
         own: !upstream.is_empty(),
         upstream,
         protected,
+        receiving: false,
         head: new.clone(),
         branch: Some(update.branch.clone()),
         bound,

@@ -10,9 +10,12 @@ use super::hook::Outcome;
 use super::hook_push::{outcome, set_back};
 use super::receive::Update;
 use super::verify::{self, Sessions, Span};
+use super::workcopy::FOLDER;
 use loopx_base::failure::{Code, Result};
 use loopx_base::hint::{command, hint};
-use loopx_base::id::Oid;
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::tree_name;
+use loopx_git::EntryKind;
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
 use loopx_rules::range_rules::{Finding, Severity};
 use loopx_store::receive::Budget;
@@ -53,6 +56,7 @@ pub(crate) fn pre_receive(
         if let Some(branch) = update.name.strip_prefix(HEADS)
             && update.name != store.branch_ref()
         {
+            findings.extend(tracked(ctx, &sessions, update)?);
             findings.extend(server.judge(&sessions, update, branch)?);
         }
     }
@@ -96,6 +100,42 @@ fn loopx(
             )
         })
         .collect()
+}
+
+/// A branch whose tree has what each clone keeps for itself: `git switch` and `git pull` would put it over the words that
+/// somebody has not saved, and the next command would take it for theirs. Folders of other programs are none of that.
+fn tracked(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Vec<Finding>> {
+    let Some(new) = &update.new else {
+        return Ok(Vec::new());
+    };
+    let repo = &ctx.repo;
+    let mut found = Vec::new();
+    for (name, entry) in repo.list_tree(&repo.commit_info(new)?.tree)? {
+        if tree_name::folded(&name) != FOLDER {
+            continue;
+        }
+        if entry.kind != EntryKind::Tree {
+            found.push(name);
+            continue;
+        }
+        for (id, _) in repo.list_tree(&entry.id)? {
+            let session = SessionId::parse(&tree_name::folded(&id));
+            if let Ok(session) = session
+                && sessions.now(&session)?.is_some()
+            {
+                found.push(format!("{name}/{id}"));
+            }
+        }
+    }
+    let Some(first) = found.first() else {
+        return Ok(Vec::new());
+    };
+    let message =
+        format!("`{first}` is where each clone has its own working copies, and a branch has it");
+    let mut finding = finding(ctx, new, Code::WorkingCopyCommitted, message)?;
+    finding.help = format!("git rm -r --cached {first}, then commit").into();
+    finding.paths = found;
+    Ok(vec![finding])
 }
 
 /// What a push of the branch brings that nobody here knows.
@@ -218,6 +258,7 @@ impl<'a> Server<'a> {
             own: true,
             upstream,
             protected,
+            receiving: true,
             head: new.clone(),
             branch: Some(branch.to_owned()),
             bound,

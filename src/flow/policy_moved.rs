@@ -122,7 +122,7 @@ pub(crate) fn of(
 /// The policy of the branch that a session's result goes to, found without asking the session's own policy: whoever
 /// starts a session chooses its base. Nothing where there is no such branch here.
 pub(super) fn of_target(ctx: &Context, state: &State) -> Result<Option<Policy>> {
-    let target = upstream::target(ctx, state.branch.as_deref(), &Policy::default())?;
+    let target = upstream::target_of_project(ctx, state.branch.as_deref())?;
     let commit = match target {
         Some(target) => newest(&ctx.repo, &target)?,
         None => None,

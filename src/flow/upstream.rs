@@ -4,7 +4,8 @@
 //! branch that the bound one tracks; the default branch of the remote (`refs/remotes/<remote>/HEAD`); the
 //! local `init.defaultBranch`, `main` or `master`. A bound branch is never its own target, under
 //! whichever remote: pushing it does not make it upstream. Without a target everything since the start
-//! counts.
+//! counts. A branch of that name at another remote, like a contributor's fork, is no target: whoever owns it says
+//! what is there.
 //!
 //! What the target has is not the session's: it came by a merge or a rebase, and was judged when the
 //! target took it. A commit that names the session stays in its range, also when the target has it.
@@ -23,7 +24,7 @@ use std::collections::HashSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub name: String,
-    /// Where it is here, and where it was when remotes were last fetched.
+    /// Where it is here, and where it was when its remote was last fetched.
     pub tips: Vec<Oid>,
 }
 
@@ -61,7 +62,28 @@ pub(crate) fn target(
         };
         return Ok(Some(Target { name, tips }));
     }
-    for name in candidates(ctx, branch, policy)? {
+    let mut names: Vec<String> = policy.gates.target.clone().into_iter().collect();
+    if let Some(tracked) = branch.and_then(|branch| repo.config(&format!("branch.{branch}.merge")))
+    {
+        names.extend(tracked.strip_prefix("refs/heads/").map(str::to_owned));
+    }
+    names.extend(of_project(repo, branch)?);
+    first(repo, branch, names)
+}
+
+/// The target that a branch has whatever its own policy says and whatever it tracks: whoever begins a branch chooses
+/// both, and git has a branch track the one that it was begun from.
+pub(crate) fn target_of_project(ctx: &Context, branch: Option<&str>) -> Result<Option<Target>> {
+    let repo = &ctx.repo;
+    if repo.config("loopx.target").is_some() {
+        return target(ctx, branch, &Policy::default());
+    }
+    first(repo, branch, of_project(repo, branch)?)
+}
+
+/// The first of these branches that is here, and is not the branch itself.
+fn first(repo: &Repo, branch: Option<&str>, names: Vec<String>) -> Result<Option<Target>> {
+    for name in names {
         if branch == Some(name.as_str()) {
             continue;
         }
@@ -73,14 +95,14 @@ pub(crate) fn target(
     Ok(None)
 }
 
-fn candidates(ctx: &Context, branch: Option<&str>, policy: &Policy) -> Result<Vec<String>> {
-    let repo = &ctx.repo;
-    let mut names: Vec<String> = policy.gates.target.clone().into_iter().collect();
-    if let Some(tracked) = branch.and_then(|branch| repo.config(&format!("branch.{branch}.merge")))
-    {
-        names.extend(tracked.strip_prefix("refs/heads/").map(str::to_owned));
-    }
-    if let Some(remote) = repo.default_remote(branch)? {
+/// The names that the main branch of a project can have.
+fn of_project(repo: &Repo, branch: Option<&str>) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    let remote = match repo.project_remote()? {
+        None => repo.default_remote(branch)?,
+        found => found,
+    };
+    if let Some(remote) = remote {
         names.extend(repo.default_branch(&remote)?);
     }
     names.extend(repo.config("init.defaultbranch"));
@@ -88,18 +110,12 @@ fn candidates(ctx: &Context, branch: Option<&str>, policy: &Policy) -> Result<Ve
     Ok(names)
 }
 
-/// Where a branch stands: here, and where it was when remotes were last fetched.
+/// Where a branch of the project stands: here, and where it was when its remote was last fetched.
 pub(super) fn tips(repo: &Repo, name: &str) -> Result<Vec<Oid>> {
-    let mut tips: Vec<Oid> = repo
-        .find_ref(&format!("refs/heads/{name}"))?
-        .into_iter()
-        .collect();
-    for (_, tip) in repo.tracking_refs(name)? {
-        if !tips.contains(&tip) {
-            tips.push(tip);
-        }
-    }
-    Ok(tips)
+    let here = repo.find_ref(&format!("refs/heads/{name}"))?;
+    let there = repo.project_ref(name)?.map(|(_, tip)| tip);
+    let there = there.filter(|there| here.as_ref() != Some(there));
+    Ok(here.into_iter().chain(there).collect())
 }
 
 /// The commits of `head` that are a session's own: since `start`, without what the target has.

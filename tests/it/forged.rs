@@ -408,3 +408,24 @@ fn what_is_no_file_is_said_with_what_leads_on() {
         .run()
         .fails_with(4);
 }
+
+/// The hook's record of where a delta starts from, in a stage that has no more use for one.
+#[test]
+fn a_delta_that_is_closed_gets_no_new_base() {
+    let all = world();
+    let before = loopx(&all, &["cat", "change/spec-delta.md"]).ok();
+    let commit = git(&all, &["rev-parse", "origin/main"]).run().line();
+    let base = json!({"domain": "demo", "requirement": "", "commit": commit, "blob": null});
+    for kind in ["refreshed", "saved"] {
+        let op =
+            json!({"topic": "session", "kind": kind, "needs": "0.2", "body": {"bases": [base]}});
+        let tree = forged(&all, op, &[]);
+        no_server_takes(&all, &tree, DEMO);
+    }
+    let op =
+        json!({"topic": "session", "kind": "refreshed", "needs": "0.2", "body": {"bases": [base]}});
+    send(&all, &forged(&all, op, &[]));
+    all.sync(0).fails_with(3).says("conflict");
+    loopx(&all, &["status"]).says("the delta is closed in stage build");
+    assert_eq!(loopx(&all, &["cat", "change/spec-delta.md"]).ok(), before);
+}

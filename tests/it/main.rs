@@ -180,6 +180,7 @@ mod spec_validate;
 mod start_revert;
 mod state_parts;
 mod static_program;
+mod strangers;
 mod structure;
 mod suggestions;
 mod support;

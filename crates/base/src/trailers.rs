@@ -45,6 +45,20 @@ pub fn links(message: &[u8], comment: &[u8]) -> Links {
     found
 }
 
+/// The values of a trailer in the message of a commit, in order.
+pub fn values<'m>(message: &'m str, key: &str) -> Vec<&'m str> {
+    let bytes = message.as_bytes();
+    let block = Block::find(bytes, b"#");
+    let lines = block.lines(bytes).filter_map(|line| {
+        let (name, value) = std::str::from_utf8(line)
+            .ok()?
+            .split_at_checked(separator(line)?)?;
+        let is_it = name.trim_end().eq_ignore_ascii_case(key);
+        is_it.then(|| value[1..].trim())
+    });
+    lines.collect()
+}
+
 /// The message with exactly one `Loopx-Session` and one `Loopx-State`; `None` where there is nothing
 /// to write: they stand there already, or the message is empty and git is to say so.
 pub fn place(message: &[u8], comment: &[u8], session: &str, state: &str) -> Option<Vec<u8>> {

@@ -8,6 +8,7 @@ use super::trees::Draft;
 use loopx_base::commit_object;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::{Oid, Person};
+use loopx_base::trailers;
 use std::collections::BTreeMap;
 
 /// What a tree entry is.
@@ -80,16 +81,9 @@ impl CommitInfo {
         self.message.lines().next().unwrap_or_default()
     }
 
-    /// The values of a trailer, in order: `Key: value` lines of the last paragraph.
+    /// The values of a trailer, in order.
     pub fn trailer(&self, key: &str) -> Vec<&str> {
-        let body = self.message.trim_end();
-        let paragraph = body.rsplit("\n\n").next().unwrap_or_default();
-        paragraph
-            .lines()
-            .filter_map(|line| line.split_once(':'))
-            .filter(|(name, _)| name.eq_ignore_ascii_case(key))
-            .map(|(_, value)| value.trim())
-            .collect()
+        trailers::values(&self.message, key)
     }
 }
 

@@ -157,6 +157,30 @@ impl Repo {
         })
     }
 
+    /// The remote whose branches count as the project's: `loopx.remote`, else `origin` or the only one. Others may be
+    /// anybody's.
+    pub fn project_remote(&self) -> Result<Option<String>> {
+        match self.config("loopx.remote") {
+            Some(remote) => Ok(Some(remote)),
+            None => self.default_remote(None),
+        }
+    }
+
+    /// The remote-tracking ref of a branch of the project: at the remote that the branch tracks by this clone's
+    /// configuration, else at that of the project.
+    pub fn project_ref(&self, branch: &str) -> Result<Option<(String, Oid)>> {
+        let tracked = self.config(&format!("branch.{branch}.remote"));
+        let remote = match tracked.filter(|remote| remote != ".") {
+            Some(remote) => Some(remote),
+            None => self.project_remote()?,
+        };
+        let Some(remote) = remote else {
+            return Ok(None);
+        };
+        let name = format!("refs/remotes/{remote}/{branch}");
+        Ok(self.find_ref(&name)?.map(|tip| (name, tip)))
+    }
+
     /// The branch that a remote's HEAD was when it was cloned or asked.
     pub fn default_branch(&self, remote: &str) -> Result<Option<String>> {
         let target = self
@@ -168,10 +192,14 @@ impl Repo {
         }))
     }
 
-    /// The remote-tracking refs of a branch: `refs/remotes/<remote>/<branch>`.
+    /// The remote-tracking refs of a branch, `refs/remotes/<remote>/<branch>`, at whichever remote: that of the
+    /// project first.
     pub fn tracking_refs(&self, branch: &str) -> Result<Vec<(String, Oid)>> {
         let mut found = Vec::new();
-        for remote in self.backend.remotes()? {
+        let mut remotes = self.backend.remotes()?;
+        let first = self.project_remote()?;
+        remotes.sort_by_key(|remote| Some(remote) != first.as_ref());
+        for remote in remotes {
             let name = format!("refs/remotes/{remote}/{branch}");
             if let Some(id) = self.find_ref(&name)? {
                 found.push((name, id));

@@ -284,8 +284,8 @@ fn require_folders(ctx: &Context, tree: Option<&Oid>, target: &str, path: &str) 
     Ok(())
 }
 
-/// The archive commit on the target branch, if an earlier run made it: it names the session, and the
-/// session is still as it was then.
+/// The archive commit on the target branch, if an earlier run made it: it names the session, the session is still as
+/// it was then, and it changes what an archive of it does. Anybody can write such trailers on a commit of documents.
 pub(super) fn landed_before(ctx: &Context, session: &Session, plan: &Plan) -> Result<Option<Oid>> {
     let Some(tip) = &plan.aim.tip else {
         return Ok(None);
@@ -305,7 +305,7 @@ pub(super) fn landed_before(ctx: &Context, session: &Session, plan: &Plan) -> Re
                 .and_then(|snapshot| snapshot.session(id))
                 .is_ok_and(|then| then.is_some_and(|then| then.tree == session.tree))
         });
-        if same {
+        if same && plan.is_made_by(ctx, &commit)? {
             return Ok(Some(commit));
         }
     }

@@ -25,7 +25,7 @@ use loopx_rules::stage::Stage;
 use loopx_spec::changelog;
 use loopx_spec::{Action, Delta, Severity};
 use loopx_store::Snapshot;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The branch that a commit goes to, as it is now.
 #[derive(Clone)]
@@ -430,6 +430,17 @@ impl Plan {
             paths.insert(path, sides);
         }
         Ok(paths)
+    }
+
+    /// Whether a commit changes nothing but what this archive changes, and something where it changes specs.
+    pub(super) fn is_made_by(&self, ctx: &Context, commit: &Oid) -> Result<bool> {
+        let domains = self.verdict.domains.iter();
+        let mut paths: BTreeSet<String> =
+            domains.map(|one| self.path(&one.outcome.domain)).collect();
+        paths.extend(self.fragment.iter().map(|(path, _)| path.clone()));
+        let changed = self.landed(ctx, commit)?;
+        let is_bare = self.unchanged.is_some() && self.verdict.domains.is_empty();
+        Ok(is_bare == changed.is_empty() && changed.keys().all(|path| paths.contains(path)))
     }
 
     /// The specs in conflict.

@@ -278,13 +278,32 @@ pub(crate) fn confirmed(repo: &Repo, mut ending: Ending) -> Ending {
 }
 
 fn takes_back(repo: &Repo, commit: &Oid, archive: &Oid) -> bool {
-    let commit = repo.commit_info(commit);
-    commit.is_ok_and(|commit| says_back(&commit, archive))
+    let is_back = || -> Result<bool> {
+        let (commit, archive) = (repo.commit_info(commit)?, repo.commit_info(archive)?);
+        is_back_of(repo, &commit, &archive)
+    };
+    is_back().unwrap_or(false)
 }
 
-fn says_back(commit: &CommitInfo, archive: &Oid) -> bool {
-    commit.trailer("Loopx-Event").contains(&UNARCHIVE)
-        && commit.trailer("Loopx-Undoes").contains(&archive.as_str())
+/// Whether a commit takes an archive back: it says so, and changes specs that the archive changed. Anybody can write
+/// such trailers on a commit of documents.
+fn is_back_of(repo: &Repo, commit: &CommitInfo, archive: &CommitInfo) -> Result<bool> {
+    if !commit.trailer("Loopx-Event").contains(&UNARCHIVE)
+        || !commit
+            .trailer("Loopx-Undoes")
+            .contains(&archive.id.as_str())
+    {
+        return Ok(false);
+    }
+    let changed = |of: &CommitInfo| -> Result<Vec<String>> {
+        let before = match of.parents.first() {
+            Some(parent) => Some(repo.commit_info(parent)?.tree),
+            None => None,
+        };
+        repo.changed_paths(before.as_ref(), &of.tree)
+    };
+    let (back, there) = (changed(commit)?, changed(archive)?);
+    Ok(back.is_empty() == there.is_empty() && back.iter().all(|path| there.contains(path)))
 }
 
 fn taken_back(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Option<Oid>> {
@@ -296,7 +315,7 @@ fn taken_back(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Option<O
         .range(tip, std::slice::from_ref(&archive.id), LIMIT)?
     {
         let commit = ctx.repo.commit_info(&commit)?;
-        if says_back(&commit, &archive.id) {
+        if is_back_of(&ctx.repo, &commit, archive)? {
             return Ok(Some(commit.id));
         }
     }

@@ -66,7 +66,8 @@ pub(super) fn judge(
         states.insert(state.id.clone(), Rc::clone(state));
     }
     let candidates = |states: &BTreeMap<SessionId, Rc<State>>| -> Vec<Candidate> {
-        states.values().map(|state| candidate(state)).collect()
+        let landing = states.values().filter(|state| !is_abandoned(state));
+        landing.map(|state| candidate(state)).collect()
     };
     let mut found = account(&landing, &rules, &candidates(&states), &facts)?;
     if !found.is_covered() {
@@ -103,13 +104,17 @@ fn landing(repo: &Repo, span: &Span, target: String, policy: &Policy) -> Result<
     let mut backports = Vec::new();
     let lends = |name: &&String| **name != target && policy.protects(name);
     for name in policy.landing.backport.iter().filter(lends) {
-        let fetched = repo.tracking_refs(name)?.into_iter();
-        let mut tips: Vec<Oid> = fetched.map(|(_, tip)| tip).collect();
-        if tips.is_empty() {
-            // A server has the branch itself.
-            tips.extend(repo.find_ref(&format!("refs/heads/{name}"))?);
-        }
-        backports.extend(tips.into_iter().map(|tip| (name.clone(), tip)));
+        // A server has the branch itself, and nobody judges what is pushed to refs/remotes.
+        let fetched = if span.receiving {
+            None
+        } else {
+            repo.project_ref(name)?.map(|(_, tip)| tip)
+        };
+        let tip = match fetched {
+            None => repo.find_ref(&format!("refs/heads/{name}"))?,
+            fetched => fetched,
+        };
+        backports.extend(tip.map(|tip| (name.clone(), tip)));
     }
     Ok(Landing {
         tip: span.base.clone().filter(|base| met.as_ref() != Some(base)),
@@ -118,6 +123,11 @@ fn landing(repo: &Repo, span: &Span, target: String, policy: &Policy) -> Result<
         target,
         backports,
     })
+}
+
+/// Whether somebody said that the result of a session is not to land.
+fn is_abandoned(state: &State) -> bool {
+    matches!(state.ending, Some(Ending::Abandoned { .. }))
 }
 
 fn candidate(state: &State) -> Candidate {

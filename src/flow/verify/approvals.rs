@@ -8,15 +8,17 @@ use crate::flow::{delta, policy_checks, sign};
 use loopx_base::failure::{Blocker, Result};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_git::Repo;
+use loopx_rules::artifact::Artifact;
 use loopx_rules::change_pack::CHECK_FILES;
 use loopx_rules::checks::Check;
-use loopx_rules::gate::{Credentials, PartKey};
+use loopx_rules::gate::{self, Credentials, PartKey};
 use loopx_rules::op::Operation;
 use loopx_rules::policy::Policy;
 use loopx_rules::range_rules::approvals::Stood;
 use loopx_rules::range_rules::{Claim, Commit, Finding, Landed, approvals};
 use loopx_rules::session::{Ending, State};
 use loopx_rules::signature::Basis;
+use loopx_rules::stage::Transition;
 use loopx_rules::texts::Texts;
 use loopx_store::{Lines, SignatureFiles};
 use serde::Serialize;
@@ -201,6 +203,7 @@ impl Words<'_> {
             let by = (&credentials, tips.first());
             found.extend(self.light(ctx, policy, &state, (&all, &paths), by)?);
         }
+        found.extend(foreign_scope(repo, &state, &all)?);
         found.extend(approvals::taken(session, &credentials));
         found.extend(approvals::unsigned(session, &credentials));
         let people = people(session, &all, &credentials);
@@ -244,6 +247,19 @@ impl Words<'_> {
         }
         Ok((found, people))
     }
+}
+
+/// The finding about a session that builds in another scope than the plan has that was approved: the record of the move
+/// says it, and is no word of whoever approved.
+fn foreign_scope(repo: &Repo, state: &State, all: &[approvals::Used]) -> Result<Option<Blocker>> {
+    let mut builds = all.iter().rev();
+    let build = builds.find(|used| used.transition == Transition::PlanToBuild);
+    let Some(plan) = build.and_then(|used| used.files.get(&Artifact::Plan)) else {
+        return Ok(None);
+    };
+    let text = String::from_utf8_lossy(&repo.read_blob(plan)?).into_owned();
+    let approved = gate::scope_patterns(&text).unwrap_or_default();
+    Ok((state.scope != approved).then(|| approvals::other_scope(state, &approved)))
 }
 
 /// The specs that the archive of a session changes: they are its change too.

@@ -194,9 +194,7 @@ fn target(ctx: &Context, onto: Option<&str>) -> Result<(Option<String>, Vec<Oid>
             None => (None, Vec::new()),
         });
     };
-    let here = repo.find_ref(&format!("refs/heads/{name}"))?;
-    let there = repo.tracking_refs(name)?.into_iter().map(|(_, tip)| tip);
-    let found: Vec<Oid> = there.chain(here).collect();
+    let found = upstream::tips(repo, name)?;
     if found.is_empty() {
         return Err(Failure::usage(
             Code::TargetUnknown,

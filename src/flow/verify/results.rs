@@ -2,6 +2,7 @@
 //! byte. What a trailer says only tells where to look.
 
 use super::Sessions;
+use super::landing::approving;
 use crate::flow::adr::landed;
 use crate::flow::archive;
 use crate::flow::archive::SpecChange;
@@ -155,7 +156,7 @@ fn is_undo(ctx: &Context, sessions: &Sessions<'_>, policy: &Policy, made: &Commi
     )
 }
 
-/// The candidate of an archived session, as a numbered record.
+/// The candidate of an archived session, as a numbered record. An import archives what nobody here reviewed.
 fn is_decision(
     ctx: &Context,
     sessions: &Sessions<'_>,
@@ -165,7 +166,7 @@ fn is_decision(
     let Some(state) = made.session(sessions)? else {
         return Ok(false);
     };
-    if !matches!(state.ending, Some(Ending::Archived { .. })) {
+    if !matches!(state.ending, Some(Ending::Archived { .. })) || approving(&state).is_none() {
         return Ok(false);
     }
     let mut texts = Texts::default();
@@ -200,8 +201,9 @@ fn is_changelog(repo: &Repo, policy: &Policy, made: &Commit) -> Result<bool> {
     let [into] = rest.as_slice() else {
         return Ok(false);
     };
-    if fragments.is_empty() || !into.path.ends_with(".md") || Rules::new(policy)?.guards(&into.path)
-    {
+    let rules = Rules::new(policy)?;
+    let is_taken = |fragment: &&Change| !rules.demands(&fragment.path);
+    if fragments.is_empty() || !fragments.iter().all(is_taken) || !rules.is_changelog(into) {
         return Ok(false);
     }
     let text = |path: &str| -> Result<Option<String>> {

@@ -46,15 +46,12 @@ impl<'r> Sessions<'r> {
         let repo = store.repo();
         let mut tips: Vec<Snapshot<'r>> = store.read()?.into_iter().collect();
         // What any other remote says opens no gate here.
-        if let Some(remote) = repo.default_remote(Some(store.branch()))? {
-            let name = format!("refs/remotes/{remote}/{}", store.branch());
-            if let Some(tip) = repo.find_ref(&name)? {
-                match Snapshot::at(repo, tip, &name) {
-                    // A branch of that name on a remote need not be one of ours.
-                    Err(failure)
-                        if matches!(failure.code, Code::BranchForeign | Code::FormatNewer) => {}
-                    there => tips.push(there?),
+        if let Some((name, tip)) = repo.project_ref(store.branch())? {
+            match Snapshot::at(repo, tip, &name) {
+                // A branch of that name on a remote need not be one of ours.
+                Err(failure) if matches!(failure.code, Code::BranchForeign | Code::FormatNewer) => {
                 }
+                there => tips.push(there?),
             }
         }
         Ok(Sessions { repo, tips })

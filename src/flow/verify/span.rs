@@ -23,6 +23,8 @@ pub(crate) struct Span {
     pub own: bool,
     /// The branch takes only what is done and reviewed.
     pub protected: bool,
+    /// This is the server, whose branches are the project's.
+    pub receiving: bool,
     pub head: Oid,
     pub branch: Option<String>,
     pub bound: Option<Rc<State>>,
@@ -106,6 +108,7 @@ pub(super) fn find(
                 own: !upstream.is_empty(),
                 upstream,
                 protected: false,
+                receiving: false,
                 base: own.base,
                 head,
                 branch,
@@ -120,6 +123,7 @@ pub(super) fn find(
         upstream: Vec::new(),
         own: true,
         protected: false,
+        receiving: false,
         base,
         head,
         branch,

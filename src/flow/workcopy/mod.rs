@@ -347,6 +347,31 @@ impl<'r> WorkCopy<'r> {
         Ok(text.is_some_and(|text| marker_line(&String::from_utf8_lossy(&text)).is_some()))
     }
 
+    /// Refuses edits where the branch has the folder: git wrote them over what stood there, with words that somebody
+    /// else committed.
+    fn require_untracked(&self) -> Result<()> {
+        let Some(head) = self.repo.head()?.commit else {
+            return Ok(());
+        };
+        let folder = self.folder();
+        let tree = self.repo.commit_info(&head)?.tree;
+        if self.repo.entry_at(&tree, &folder)?.is_none() {
+            return Ok(());
+        }
+        Err(Failure::refused(
+            Code::WorkingCopyCommitted,
+            format!(
+                "expected {folder} in no commit, found it in {}: git may have put somebody else's words there",
+                head.short()
+            ),
+        )
+        .help(hint![
+            format!("git rm -rq {folder} && git commit, then: "),
+            command!("checkout"),
+            "  (writes what is stored)"
+        ]))
+    }
+
     /// Reads what was edited here. Refuses, with nothing written, an artifact that cannot be read, or
     /// that is closed at this stage. What changed on both sides is merged; where that conflicts, the
     /// three sides are put into the file and the whole save is a conflict.
@@ -426,8 +451,12 @@ impl<'r> WorkCopy<'r> {
         if conflicts.is_empty() {
             edits.outputs = self.collect_outputs(state, max_bytes, |_| true)?;
             edits.taken.extend(edits.outputs.taken.clone());
+            if !(edits.writes.is_empty() && edits.outputs.writes.is_empty()) {
+                self.require_untracked()?;
+            }
             return Ok(edits);
         }
+        self.require_untracked()?;
         let mut blockers = Vec::new();
         for (artifact, marked, tip) in conflicts {
             // From here on the file is an edit of what the branch has.
@@ -516,12 +545,17 @@ impl<'r> WorkCopy<'r> {
         Ok(Some(blob))
     }
 
-    /// Refuses edits that could not be saved in this stage.
-    pub(crate) fn require_open(&self, state: &State) -> Result<()> {
+    /// Refuses edits that could not be saved.
+    pub(crate) fn require_savable(&self, state: &State) -> Result<()> {
+        let mut is_edited = false;
         for (artifact, status) in self.statuses(state)? {
             if matches!(status, FileStatus::Modified | FileStatus::Deleted) {
                 self.check_open(artifact, state)?;
+                is_edited = true;
             }
+        }
+        if is_edited {
+            self.require_untracked()?;
         }
         Ok(())
     }

@@ -70,8 +70,9 @@ const AGENTS_FOLDERS: &[&str] = &[
     ".windsurf",
 ];
 
-/// Folders of policy and CI, at the top.
+/// Folders of policy and CI, at the top, and the one in which each clone has the files of its sessions.
 const FOLDERS: &[&str] = &[
+    ".loopx",
     "loopx",
     "docs/rules",
     ".ci",
@@ -83,6 +84,9 @@ const FOLDERS: &[&str] = &[
     ".gitlab",
     ".woodpecker",
 ];
+
+/// The name that changelogs have (Keep a Changelog), in any case.
+const CHANGELOG: &str = "changelog.md";
 
 /// What policy says of landings without a session.
 #[derive(Clone, Debug)]
@@ -106,8 +110,17 @@ impl Rules {
             lower(&policy.approve.revoked),
         ]);
         let mut folders: Vec<String> = FOLDERS.iter().map(|folder| lower(folder)).collect();
-        folders.push(lower(&policy.paths.specs));
-        folders.push(lower(&policy.paths.rules));
+        let paths = &policy.paths;
+        folders.extend(
+            [
+                &paths.specs,
+                &paths.rules,
+                &paths.prompts,
+                &paths.pipelines,
+                &paths.templates,
+            ]
+            .map(|folder| lower(folder)),
+        );
         let exceptions = policy.landing.exception.iter();
         Ok(Rules {
             always: policy.allowed()?,
@@ -148,12 +161,28 @@ impl Rules {
     /// Why a change cannot land without a session and without a key.
     pub fn document(&self, change: &Change) -> Option<PathWhy> {
         self.shape(change).or_else(|| {
-            if self.demanded.iter().any(|paths| paths.has(&change.path)) {
+            if self.demands(&change.path) {
                 return Some(PathWhy::Demanded);
             }
             let passes = self.always.matches(&change.path);
             (!passes).then_some(PathWhy::Code)
         })
+    }
+
+    /// Whether a path lands only by a session with a profile.
+    pub fn demands(&self, path: &str) -> bool {
+        self.demanded.iter().any(|paths| paths.has(path))
+    }
+
+    /// Whether a file can be the changelog, into which fragments go without a session: a document, or a file that is
+    /// named so.
+    pub fn is_changelog(&self, change: &Change) -> bool {
+        let name = change.path.rsplit('/').next().unwrap_or_default();
+        match self.document(change) {
+            None => name.ends_with(".md"),
+            Some(PathWhy::Code) => name.eq_ignore_ascii_case(CHANGELOG),
+            Some(_) => false,
+        }
     }
 
     /// Why a change can land by no exception at all.
@@ -172,7 +201,7 @@ impl Rules {
     pub fn exceptions(&self, changes: &[Change]) -> impl Iterator<Item = (usize, &str)> {
         let fits = |globs: &Globs, change: &Change| {
             self.shape(change).is_none()
-                && (globs.matches(&change.path) || self.always.matches(&change.path))
+                && (globs.matches(&change.path) || self.document(change).is_none())
         };
         let all = self.exceptions.iter().enumerate();
         all.filter(move |(_, (globs, _))| changes.iter().all(|change| fits(globs, change)))
@@ -231,6 +260,7 @@ mod tests {
             "AGENTS.md",
             "src/CLAUDE.md",
             ".github/workflows/ci.yml",
+            ".loopx/demo/brief.md",
             ".claude/settings.json",
             "docs/.gitattributes",
             ".gitmodules",
@@ -272,6 +302,10 @@ mod tests {
         let elsewhere = super::tests::rules("[paths]\nrules = \"Handbook/rules\"\n");
         assert!(elsewhere.guards("handbook/rules/style.md"));
         assert!(!elsewhere.guards("handbook/style.md"));
+        for name in ["prompts", "pipelines", "templates"] {
+            let elsewhere = super::tests::rules(&format!("[paths]\n{name} = \"docs/{name}\"\n"));
+            assert!(elsewhere.guards(&format!("docs/{name}/plan.md")), "{name}");
+        }
     }
 
     #[test]
@@ -328,6 +362,22 @@ mod tests {
         assert_eq!(fits(&["Cargo.lock", "src/a.rs"]), [1]);
         assert_eq!(fits(&["Cargo.lock/x"]), [1]);
         assert_eq!(fits(&["loopx.toml"]), [0; 0]);
+        // A document that policy demands a profile for is none; what the exception names, it takes.
+        let rules = super::tests::rules(
+            "[profiles.demand]\n\"docs/pay/**\" = \"standard\"\n[[landing.exception]]\npaths = [\"Cargo.lock\"]\nkey = \"ssh-ed25519 BBBB\"\n[[landing.exception]]\npaths = [\"docs/pay/rates.md\"]\nkey = \"ssh-ed25519 CCCC\"\n",
+        );
+        let takes = |path: &str| -> Vec<usize> {
+            let change = Change {
+                path: path.to_owned(),
+                old: Some(Mode::Plain),
+                new: Some(Mode::Plain),
+            };
+            let found = rules.exceptions(std::slice::from_ref(&change));
+            found.map(|(at, _)| at).collect()
+        };
+        assert_eq!(takes("docs/pay/terms.md"), [0; 0]);
+        assert_eq!(takes("docs/pay/rates.md"), [2]);
+        assert_eq!(takes("docs/other.md"), [1, 2]);
         assert_eq!(fits(&[".github/workflows/ci.yml"]), [0; 0]);
     }
 

@@ -162,6 +162,25 @@ pub fn pass_again(state: &State, transition: Transition) -> Hint {
     back.session(&state.id)
 }
 
+/// The finding about a session whose scope is not that of its approved plan.
+pub fn other_scope(state: &State, approved: &[String]) -> Blocker {
+    let listed = |scope: &[String]| match scope {
+        [] => "everything".to_owned(),
+        scope => scope.join(", "),
+    };
+    let message = format!(
+        "session {}: expected the scope of the approved plan ({}), found {}",
+        state.id,
+        listed(approved),
+        listed(&state.scope)
+    );
+    Blocker::new(
+        Code::ScopeDiffers,
+        message,
+        command!("log").session(&state.id),
+    )
+}
+
 /// Judges one use. `content` gives the tree id of a set of artifacts.
 pub fn judge(
     policy: &Policy,

@@ -69,8 +69,26 @@ impl State {
         };
         match op.writes.keys().find(is_closed) {
             Some(artifact) => Err(format!("{artifact} is closed in stage {}", self.stage)),
+            // A new base would hide from whoever approved the delta what it undoes.
+            None if !(op.bases().is_empty() || self.is_delta_open(op)) => {
+                Err(format!("the delta is closed in stage {}", self.stage))
+            }
             None => Ok(()),
         }
+    }
+
+    /// Whether the file that the delta stands in may be written here, or is written by this operation, which moves to
+    /// where it may be.
+    fn is_delta_open(&self, op: &Operation) -> bool {
+        let own = if self.artifacts.contains_key(&Artifact::SpecDelta) {
+            Artifact::SpecDelta
+        } else {
+            Artifact::Brief
+        };
+        self.is_open(own)
+            || [Artifact::SpecDelta, Artifact::Brief]
+                .iter()
+                .any(|file| op.writes.contains_key(file))
     }
 
     /// Whether an operation changes the approved list as an amendment does, or settles what two amendments made apart.
