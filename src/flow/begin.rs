@@ -4,8 +4,9 @@
 use super::context::Context;
 use super::files;
 use super::verify::policy_at;
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
+use loopx_base::id::SessionId;
 use loopx_rules::next;
 use loopx_rules::next::{Advised, Ground};
 use loopx_rules::policy::{FILE, Policy};
@@ -17,12 +18,44 @@ pub(super) const LARGEST: u64 = 1 << 20;
 pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
     let has_worktree = ctx.repo.work_dir().is_some();
     let title = title(ctx)?;
-    Ok(next::begin(
-        ground(ctx)?,
-        ctx.unsigned(),
-        has_worktree,
-        &title,
+    let (ground, unsigned) = (ground(ctx)?, ctx.unsigned());
+    if let (Ground::Open, None, Some(failure)) = (ground, &unsigned, odd(ctx)?) {
+        let rename = failure.help.unwrap_or_default();
+        return Ok(Advised::from(rename).advice(failure.message));
+    }
+    Ok(next::begin(ground, unsigned, has_worktree, &title))
+}
+
+/// The refusal of a branch that no session can be bound to, where its name is no UTF-8.
+pub(crate) fn odd(ctx: &Context) -> Result<Option<Failure>> {
+    let head = ctx.head()?;
+    let Some(name) = &head.odd else {
+        return Ok(None);
+    };
+    let stem = SessionId::fold(&String::from_utf8_lossy(name));
+    let stem = stem.map_or_else(|_| "change".to_owned(), |id| id.to_string());
+    let free = free_branch(ctx, &stem)?;
+    Ok(Some(
+        Failure::refused(
+            Code::BranchNotUtf8,
+            format!(
+                "expected a branch that a record can name, found {}",
+                head.words()
+            ),
+        )
+        .help(Hint::git(format!("branch -m {free}"))),
     ))
+}
+
+/// A name that no branch here has: this one, else with a number.
+pub(super) fn free_branch(ctx: &Context, stem: &str) -> Result<String> {
+    let numbered = (2..u16::MAX).map(|number| format!("{stem}-{number}"));
+    for name in std::iter::once(stem.to_owned()).chain(numbered) {
+        if ctx.repo.find_ref(&format!("refs/heads/{name}"))?.is_none() {
+            return Ok(name);
+        }
+    }
+    Ok(stem.to_owned())
 }
 
 /// A title for the hint that begins a session: no session here has it.

@@ -7,14 +7,13 @@ use loopx_rules::session::State;
 
 /// The bound branch must be what is checked out here, or tree and range speak of different things.
 pub(crate) fn require_branch(ctx: &Context, state: &State) -> Result<()> {
-    let here = ctx.repo.head()?.branch;
+    let here = ctx.repo.head()?;
     if let Some(failure) = upstream::missing(ctx, state)? {
         return Err(failure);
     }
     match &state.branch {
-        Some(bound) if here.as_ref() != Some(bound) => {
-            let here = here.unwrap_or_else(|| "a detached HEAD".to_owned());
-            Err(mismatch(ctx, state, bound, &here)?)
+        Some(bound) if here.branch.as_ref() != Some(bound) => {
+            Err(mismatch(ctx, state, bound, &here.words())?)
         }
         _ => Ok(()),
     }
@@ -26,10 +25,12 @@ pub(crate) fn require_no_other(ctx: &Context, state: &State) -> Result<()> {
     let Some(bound) = &state.branch else {
         return Ok(());
     };
-    match ctx.repo.head()?.branch {
-        Some(here) if here != *bound => Err(mismatch(ctx, state, bound, &here)?),
-        _ => Ok(()),
+    let here = ctx.repo.head()?;
+    let is_other = here.odd.is_some() || here.branch.as_ref().is_some_and(|here| here != bound);
+    if is_other {
+        return Err(mismatch(ctx, state, bound, &here.words())?);
     }
+    Ok(())
 }
 
 /// What is wrong with a detached HEAD as the place where something is recorded: its commit is on no way to or from the

@@ -250,9 +250,10 @@ impl Context {
 
     /// The refusal to change a session from a branch that it is not bound to.
     fn elsewhere(&self, snapshot: &Snapshot<'_>, id: &SessionId, branch: &str) -> Result<Failure> {
-        let here = match self.head()?.branch {
+        let head = self.head()?;
+        let here = match &head.branch {
             Some(here) => format!("the branch {here} is bound to no session"),
-            None => "HEAD is detached".to_owned(),
+            None => format!("{} is checked out", head.words()),
         };
         let (meant, ended) = match self.ended_here(snapshot)? {
             Some((last, said)) => (format!("which is meant: -s {id} or -s {last}"), said),

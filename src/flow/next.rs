@@ -259,6 +259,15 @@ fn first(
             None => Advised::write(format!("{gone}: switch to the one that has its commits")),
         }));
     }
+    let is_about_code = matches!(state.stage, Stage::Build | Stage::Review | Stage::Done);
+    if is_about_code
+        && state.branch.is_none()
+        && let Some(odd) = super::begin::odd(ctx)?
+    {
+        return Ok(Some(
+            Advised::from(odd.help.unwrap_or_default()).advice(odd.message),
+        ));
+    }
     if facts.base_missing.is_some() {
         return baseless(ctx, facts).map(Some);
     }
@@ -435,7 +444,8 @@ fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result
         return Ok(None);
     };
     let bound = &facts.state.branch;
-    let branch = ctx.head()?.branch;
+    let head = ctx.head()?;
+    let branch = &head.branch;
     let elsewhere = match bound {
         Some(bound) if branch.as_ref() != Some(bound) => {
             ctx.repo.checked_out_in(&format!("refs/heads/{bound}"))?
@@ -455,7 +465,8 @@ fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result
             Some(tip) => in_the_way(ctx, facts, &tip)?,
             None => Vec::new(),
         },
-        branch,
+        here: head.words(),
+        branch: head.branch,
         below: super::files::below(top),
     }))
 }
@@ -658,21 +669,7 @@ fn unheld(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<O
     if state.base.as_ref() == Some(&head) || landed::is_held(&ctx.repo, &head)? {
         return Ok(None);
     }
-    let is_free = |name: &String| -> Result<bool> {
-        let found = ctx.repo.find_ref(&format!("refs/heads/{name}"))?;
-        Ok(found.is_none())
-    };
-    let mut names = (1..).map(|n| match n {
-        1 => state.id.to_string(),
-        n => format!("{}-{n}", state.id),
-    });
-    loop {
-        match names.next() {
-            Some(name) if is_free(&name)? => return Ok(Some(name)),
-            Some(_) => {}
-            None => return Ok(None),
-        }
-    }
+    super::begin::free_branch(ctx, state.id.as_str()).map(Some)
 }
 
 /// The target that lacks what was archived, where it is a branch of this clone alone.

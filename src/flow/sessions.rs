@@ -171,7 +171,10 @@ impl<'a> Beginning<'a> {
         };
         let title = named(Revert::title).unwrap_or_default().trim().to_owned();
         let branch = match &request.binding {
-            Binding::Current => head.branch.clone(),
+            Binding::Current => match beginning::odd(ctx)? {
+                Some(odd) => return Err(odd),
+                None => head.branch.clone(),
+            },
             Binding::Branch(name) => {
                 require_of_code(ctx, name)?;
                 require_there(ctx, name, head.branch.as_deref())?;
@@ -500,7 +503,11 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
             require_of_code(ctx, &name)?;
             name
         }
-        None => ctx.repo.head()?.branch.ok_or_else(|| {
+        None => match beginning::odd(ctx)? {
+            Some(odd) => return Err(odd),
+            None => ctx.repo.head()?.branch,
+        }
+        .ok_or_else(|| {
             Failure::usage(
                 Code::HeadDetached,
                 "HEAD is detached, so there is no current branch to bind",

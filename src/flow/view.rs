@@ -110,6 +110,9 @@ pub(crate) struct Status {
     pub uncommitted: Vec<Uncommitted>,
     /// The branch that is checked out here.
     pub checked_out: Option<String>,
+    /// What is checked out here, in words.
+    #[serde(skip)]
+    pub here: String,
     /// A merge, rebase or the like that is under way.
     pub sequence: Option<Sequence>,
     /// How far the code branch is behind its upstream, as that was last seen.
@@ -290,6 +293,9 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         checked_out: worktree
             .as_ref()
             .and_then(|worktree| worktree.branch.clone()),
+        here: worktree
+            .as_ref()
+            .map_or_else(String::new, |worktree| worktree.here.clone()),
         sequence: worktree.and_then(|worktree| worktree.sequence),
         behind,
         remote,

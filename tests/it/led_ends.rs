@@ -6,6 +6,8 @@ use crate::support::session::{advance, begin, put, start};
 use crate::support::shell::words;
 use crate::support::{Output, Sandbox};
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// The commands of a hint, in their order: what stands behind two blanks is a note.
 fn commands(hint: &str) -> Vec<Vec<String>> {
@@ -169,4 +171,118 @@ fn edits_inside_of_a_submodule_lead_into_it_and_what_it_has_untracked_holds_noth
     assert_eq!(next_command(&s), "git commit -a");
     s.git(&["commit", "--quiet", "-am", "the newer lib"]).ok();
     assert!(!next_command(&s).contains("commit"));
+}
+
+/// What somebody else did to the branch of a session, and where HEAD is then.
+const DAMAGES: [(&str, &[&[&str]]); 7] = [
+    (
+        "set back to its start",
+        &[&["reset", "--quiet", "--hard", "main"]],
+    ),
+    (
+        "replaced by a history of its own",
+        &[
+            &["checkout", "--quiet", "--orphan", "other"],
+            &["commit", "--quiet", "--no-verify", "-m", "other"],
+            &["branch", "--quiet", "-M", "other", "demo"],
+        ],
+    ),
+    (
+        "deleted below HEAD",
+        &[&["update-ref", "-d", "refs/heads/demo"]],
+    ),
+    (
+        "deleted, on another",
+        &[&["switch", "--quiet", "main"], &["branch", "-qD", "demo"]],
+    ),
+    (
+        "deleted, on none",
+        &[
+            &["switch", "--quiet", "--detach"],
+            &["branch", "-qD", "demo"],
+        ],
+    ),
+    (
+        "gone with its commits",
+        &[
+            &["switch", "--quiet", "main"],
+            &["branch", "-qD", "demo"],
+            &["reflog", "expire", "--expire=now", "--all"],
+            &["gc", "--quiet", "--prune=now"],
+        ],
+    ),
+    (
+        "sessions set back",
+        &[&["update-ref", "refs/heads/loopx", "loopx~2"]],
+    ),
+];
+
+#[test]
+fn three_ways_to_ask_where_one_is_give_one_answer_whatever_became_of_the_branch() {
+    for stage in ["plan", "build", "review", "done"] {
+        for (damage, commands) in DAMAGES {
+            let s = Sandbox::new();
+            begin(&s, "");
+            s.git(&["switch", "--quiet", "demo"]).ok();
+            make(&s, &[("src/early.rs", "one\n")], "before the build");
+            advance(&s, "clarify", stage, "");
+            for command in commands {
+                s.git(command).ok();
+            }
+            let exit = |args: &[&str]| s.loopx(args).code;
+            let status = exit(&["status"]);
+            assert_eq!(exit(&[]), status, "{stage}, {damage}");
+            let next = exit(&["next"]);
+            let agrees = match status {
+                Some(0) => matches!(next, Some(0 | 5 | 6)),
+                failed => next == failed,
+            };
+            assert!(
+                agrees,
+                "{stage}, {damage}: {next:?}, and {status:?} of status"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_branch_whose_name_is_no_utf_8_is_said_to_be_one_and_renamed() {
+    let s = Sandbox::new();
+    begin(&s, "");
+    let odd = OsStr::from_bytes(b"caf\xe9");
+    let named = "\"caf\\351\" (a branch whose name is no UTF-8)";
+    s.git(&["branch", "--quiet", "caf", "main"]).ok();
+    s.git(&[
+        OsStr::new("switch"),
+        OsStr::new("-qc"),
+        odd,
+        OsStr::new("main"),
+    ])
+    .ok();
+    s.loopx(&["-s", "demo", "status"]).ok();
+    s.loopx(&["-s", "demo", "run", "--", "true"])
+        .fails_with(1)
+        .says(named);
+    // A change is not begun on a branch that no record can name.
+    s.loopx(&["start", "Other"])
+        .fails_with(1)
+        .says(named)
+        .says("git branch -m caf-2");
+    s.loopx(&["use", "demo"]).fails_with(1).says(named);
+    s.git(&["branch", "-m", "caf-2"]).ok();
+    s.loopx(&["start", "Other"]).ok();
+}
+
+#[test]
+fn whoever_begins_on_a_branch_whose_name_is_no_utf_8_is_led_to_rename_it() {
+    let s = Sandbox::new();
+    let odd = OsStr::from_bytes(b"refs/heads/caf\xe9");
+    s.git(&[OsStr::new("symbolic-ref"), OsStr::new("HEAD"), odd])
+        .ok();
+    s.commit_file("a", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    let nothing: [&str; 0] = [];
+    s.loopx(&nothing).says("next: git branch -m caf");
+    s.git(&["branch", "-m", "caf"]).ok();
+    s.loopx(&nothing).says("next: git loopx start");
 }

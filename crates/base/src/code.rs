@@ -196,6 +196,8 @@ codes! {
         "Git cannot keep a branch of this name beside one that is there.";
     BranchNameInvalid "branch_name_invalid" [Usage]
         "Git takes no branch of this name.";
+    BranchNotUtf8 "branch_not_utf8" [Refused]
+        "The branch that is checked out has a name that is no UTF-8.";
     BranchProtected "branch_protected" [Refused]
         "Policy protects the branch, so no session can be bound to it.";
     BranchReplaced "branch_replaced" [Conflict]

@@ -47,6 +47,17 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
+/// A name between quotes as git prints one that holds other bytes than plain text (core.quotePath, git-config(1)).
+pub fn quoted_name(name: &[u8]) -> String {
+    let shown = |byte: &u8| match byte {
+        b'"' | b'\\' => format!("\\{}", char::from(*byte)),
+        b' '..=b'~' => char::from(*byte).to_string(),
+        other => format!("\\{other:03o}"),
+    };
+    let shown: String = name.iter().map(shown).collect();
+    format!("\"{shown}\"")
+}
+
 /// A path below the top of a worktree, as git shows it to somebody in the folder `below` that top: relative to it.
 pub fn path_from(below: &str, path: &str) -> String {
     let mut ups = below.split('/').filter(|part| !part.is_empty()).peekable();

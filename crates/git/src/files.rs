@@ -252,16 +252,16 @@ impl Backend for Files {
             .repo
             .find_reference("HEAD")
             .map_err(|error| failed(&error, "read HEAD"))?;
-        if let Ok(Some(target)) = reference.symbolic_target() {
-            return Ok(Head {
-                commit: self.find_ref(target)?,
-                branch: Some(Head::short(target)),
-            });
-        }
-        Ok(Head {
-            branch: None,
-            commit: reference.target().map(oid).transpose()?,
-        })
+        let commit = match reference.symbolic_target() {
+            Ok(Some(target)) => self.find_ref(target)?,
+            Ok(None) => reference.target().map(oid).transpose()?,
+            // A name that is no UTF-8 is looked up by its bytes.
+            Err(_) => match reference.resolve() {
+                Ok(found) => found.target().map(oid).transpose()?,
+                Err(_) => None,
+            },
+        };
+        Ok(Head::at(reference.symbolic_target_bytes(), commit))
     }
 
     fn resolve_commit(&self, revision: &str) -> Result<Option<Oid>> {

@@ -164,6 +164,16 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// The ref that another one names.
+    fn symbolic_bytes(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let said = self.git.run(["symbolic-ref", "--quiet", name]).capture()?;
+        // 1: it is there and names no other, or it is not there.
+        if said.ended.code == 1 {
+            return Ok(None);
+        }
+        said.line().map(Some)
+    }
+
     /// Refused where git keeps every object under two names: it could not go on from one of ours, which
     /// has only one.
     pub(super) fn new(git: Git, found: Found, objects: tempfile::TempDir) -> Result<Self> {
@@ -280,12 +290,8 @@ impl Backend for Program {
     }
 
     fn symbolic_target(&self, name: &str) -> Result<Option<String>> {
-        let said = self.git.run(["symbolic-ref", "--quiet", name]).capture()?;
-        // 1: it is there and names no other, or it is not there.
-        if said.ended.code == 1 {
-            return Ok(None);
-        }
-        Ok(Some(String::from_utf8_lossy(&said.line()?).into_owned()))
+        let target = self.symbolic_bytes(name)?;
+        Ok(target.map(|target| String::from_utf8_lossy(&target).into_owned()))
     }
 
     fn head(&self) -> Result<Head> {
@@ -296,25 +302,18 @@ impl Backend for Program {
             .capture()?;
         if said.ended.success() {
             let said = said.ok()?;
-            let said = String::from_utf8_lossy(&said);
-            let mut lines = said.lines();
+            let mut lines = said.split(|byte| *byte == b'\n');
             if let (Some(commit), Some(name)) = (lines.next(), lines.next()) {
-                return Ok(Head {
-                    commit: Some(Oid::parse(commit)?),
-                    branch: (name != "HEAD").then(|| Head::short(name)),
-                });
+                let commit = Oid::parse(&String::from_utf8_lossy(commit))?;
+                let target = Some(name).filter(|name| *name != b"HEAD");
+                return Ok(Head::at(target, Some(commit)));
             }
         }
-        if let Some(target) = self.symbolic_target("HEAD")? {
-            return Ok(Head {
-                commit: self.find_ref(&target)?,
-                branch: Some(Head::short(&target)),
-            });
+        if let Some(target) = self.symbolic_bytes("HEAD")? {
+            let commit = self.find_ref(&String::from_utf8_lossy(&target))?;
+            return Ok(Head::at(Some(&target), commit));
         }
-        Ok(Head {
-            branch: None,
-            commit: self.resolve_commit("HEAD")?,
-        })
+        Ok(Head::at(None, self.resolve_commit("HEAD")?))
     }
 
     fn resolve_commit(&self, revision: &str) -> Result<Option<Oid>> {

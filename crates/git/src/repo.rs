@@ -12,6 +12,7 @@ use super::program::{Found, Program};
 use super::trees::LargeTrees;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::{Oid, Person};
+use loopx_base::quoted_name;
 use loopx_base::sharing::Sharing;
 use loopx_base::working_tree::Sequence;
 use std::cell::OnceCell;
@@ -37,16 +38,37 @@ pub struct Repo {
 pub struct Head {
     /// The branch's short name, also when it has no commit yet; `None` when HEAD is detached.
     pub branch: Option<String>,
+    /// The name of the branch where it is no UTF-8, so that no record can hold it.
+    pub odd: Option<Vec<u8>>,
     pub commit: Option<Oid>,
 }
 
 impl Head {
-    /// The short name of the branch that HEAD names.
-    pub(super) fn short(target: &str) -> String {
-        target
-            .strip_prefix("refs/heads/")
-            .unwrap_or(target)
-            .to_owned()
+    /// HEAD at a ref, or at none.
+    pub(super) fn at(target: Option<&[u8]>, commit: Option<Oid>) -> Self {
+        let short = target.map(|target| target.strip_prefix(b"refs/heads/").unwrap_or(target));
+        let name = short.map(|short| String::from_utf8(short.to_vec()));
+        let (branch, odd) = match name {
+            Some(Ok(branch)) => (Some(branch), None),
+            Some(Err(odd)) => (None, Some(odd.into_bytes())),
+            None => (None, None),
+        };
+        Head {
+            branch,
+            odd,
+            commit,
+        }
+    }
+
+    /// What is checked out, in words.
+    pub fn words(&self) -> String {
+        match (&self.branch, &self.odd) {
+            (Some(branch), _) => branch.clone(),
+            (None, Some(odd)) => {
+                format!("{} (a branch whose name is no UTF-8)", quoted_name(odd))
+            }
+            (None, None) => "a detached HEAD".to_owned(),
+        }
     }
 }
 

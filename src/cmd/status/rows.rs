@@ -288,8 +288,10 @@ fn code(status: &Status) -> Vec<Row> {
         && status.has_worktree
         && status.checked_out.as_ref() != Some(bound)
     {
-        let here = status.checked_out.as_deref().unwrap_or("a detached HEAD");
-        let said = format!("{here} is checked out here, and the session is on {bound}");
+        let said = format!(
+            "{} is checked out here, and the session is on {bound}",
+            status.here
+        );
         rows.push(Row::new("branch", said).role(style::WARN));
     }
     if let Some(sequence) = status.sequence {

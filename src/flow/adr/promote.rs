@@ -90,8 +90,9 @@ pub(crate) fn promote(ctx: &Context, request: Request<'_>) -> Result<Promoted> {
     let target = match request.onto {
         Some(branch) => branch.to_owned(),
         None => candidate.branch.clone().ok_or_else(|| {
-            Failure::usage(Code::TargetUnknown, "HEAD is detached; expected a branch")
-                .help("name the branch with --onto")
+            let here = ctx.head().map(|head| head.words()).unwrap_or_default();
+            let why = format!("expected a branch, found {here}");
+            Failure::usage(Code::TargetUnknown, why).help("name the branch with --onto")
         })?,
     };
     require_target(ctx, &target, opening.store.branch())?;

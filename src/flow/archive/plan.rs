@@ -286,7 +286,10 @@ pub(super) fn aim(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Ai
             None => {
                 return Err(Failure::usage(
                     Code::TargetUnknown,
-                    "expected a branch to archive on: the session is bound to none, and HEAD is detached",
+                    format!(
+                        "expected a branch to archive on: the session is bound to none, and {} is checked out",
+                        ctx.head()?.words()
+                    ),
                 )
                 .help(elsewhere(ctx, state)?));
             }

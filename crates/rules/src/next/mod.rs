@@ -127,6 +127,8 @@ impl From<Hint> for Advised {
 pub struct Worktree {
     /// The branch that is checked out; none on a detached HEAD.
     pub branch: Option<String>,
+    /// What is checked out, in words.
+    pub here: String,
     pub sequence: Option<Sequence>,
     /// Another worktree has the session's branch checked out: where.
     pub elsewhere: Option<String>,
@@ -824,7 +826,7 @@ fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     Some(
         Advised::from(Hint::git(format!("switch {}", shell_word(bound)))).advice(format!(
             "the session is on branch {bound}, and {} is checked out here",
-            worktree.branch.as_deref().unwrap_or("a detached HEAD")
+            worktree.here
         )),
     )
 }
