@@ -2,6 +2,7 @@
 
 use crate::cli::Exit;
 use crate::flow::hooks as flow;
+use crate::flow::next;
 use crate::ui::{Ui, clean, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
@@ -87,7 +88,10 @@ pub(crate) fn run(command: HooksCommand, ui: &mut Ui) -> Result<Exit> {
         ui.status("installed already: nothing to do");
     } else if install && !dry_run {
         ui.status("installed");
-        ui.hint(command!("hooks status"));
+        // What a person does next is about this repository.
+        if let Some(advised) = next::anywhere().filter(|_| !global) {
+            ui.next(&advised);
+        }
     } else if !dry_run {
         ui.status("uninstalled");
     }

@@ -71,6 +71,18 @@ pub(crate) fn of_session(ctx: &Context, id: &SessionId) -> Result<Advised> {
     Ok(asked(ctx, &snapshot, &session)?.advised)
 }
 
+/// What is next for whoever asks, in a session or in none; nothing where that cannot be said.
+pub(crate) fn anywhere() -> Option<Advised> {
+    let ctx = Context::open(None).ok()?;
+    match of(&ctx) {
+        Ok(asked) => Some(asked.advised),
+        Err(failure) if matches!(failure.code, Code::NotInitialised | Code::NoActiveSession) => {
+            super::begin::begin(&ctx).ok()
+        }
+        Err(_) => None,
+    }
+}
+
 /// Whether whoever asks is in a session; refused where none is meant.
 pub(crate) fn is_here(ctx: &Context) -> Result<bool> {
     let store = ctx.store()?;

@@ -1,6 +1,7 @@
 //! Hints that were refused when somebody followed them: behind an archive, in a worktree that git would not merge into,
 //! about documents that are closed.
 
+use crate::support::hooks::shims;
 use crate::support::landing::{PULL, build, done, lands, make, merge, offer, serve};
 use crate::support::session::{advance, begin, put, start};
 use crate::support::shell::words;
@@ -285,4 +286,20 @@ fn whoever_begins_on_a_branch_whose_name_is_no_utf_8_is_led_to_rename_it() {
     s.loopx(&nothing).says("next: git branch -m caf");
     s.git(&["branch", "-m", "caf"]).ok();
     s.loopx(&nothing).says("next: git loopx start");
+}
+
+#[test]
+fn next_to_hooks_that_were_installed_is_what_a_person_does_next() {
+    let s = shims("repo");
+    s.commit_file("a", "one\n", "First").ok();
+    s.loopx(&["hooks", "install"]).says("next: git loopx init");
+    s.loopx(&["hooks", "uninstall"]).ok();
+    s.loopx(&["init"]).ok();
+    let installed = s.loopx(&["hooks", "install"]);
+    installed.says("next: git loopx start");
+    s.loopx(&["hooks", "uninstall"]).ok();
+    start(&s, "demo");
+    let next = next_command(&s);
+    let installed = s.loopx(&["hooks", "install"]);
+    installed.says(&format!("next: {next}"));
 }
