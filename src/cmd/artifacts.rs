@@ -196,7 +196,7 @@ pub(crate) fn checkout(names: &[String], force: bool, ctx: &Context, ui: &mut Ui
         }
     }
     let done = working::checkout(ctx, (&artifacts, &outputs), force)?;
-    ui.status(format!("{}: checked out in {}", done.id, done.folder));
+    ui.status(format!("{}: checked out in {}", done.id, done.shown));
     for artifact in &done.edited {
         ui.warn(format!(
             "{artifact} has edits and was left alone; `{}` replaces it",

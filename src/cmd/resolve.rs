@@ -44,7 +44,7 @@ pub struct ResolveArgs {
 pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.artifact.is_none() && args.keep.is_empty() && args.drop.is_empty() {
         let found = resolve::conflicts(ctx)?;
-        text(&found, ui);
+        text(ctx, &found, ui);
         ui.json("resolve", &found);
         return Ok(if found.is_empty() {
             Exit::Done
@@ -121,7 +121,7 @@ fn brief(one: &Brief) -> String {
     )
 }
 
-fn text(found: &Conflicts, ui: &mut Ui) {
+fn text(ctx: &Context, found: &Conflicts, ui: &mut Ui) {
     let id = &found.session;
     if found.is_empty() {
         ui.status(format!("{id}: nothing to resolve"));
@@ -154,7 +154,8 @@ fn text(found: &Conflicts, ui: &mut Ui) {
         ));
         sides(&one.sides, ui);
         ui.out(format!(
-            "    edit .loopx/{id}/{}, then: {}   (or --side N, --file FILE)",
+            "    edit {}/{}, then: {}   (or --side N, --file FILE)",
+            ctx.folder(id),
             one.artifact,
             command!("resolve {}", one.artifact).session(id)
         ));

@@ -194,7 +194,7 @@ pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     }
     let said = match &done.value {
         Some(revert) => format!("{place}; the documents are written, and the build is: {revert}"),
-        None => format!("{place}; what to write is in .loopx/{}", done.id),
+        None => format!("{place}; what to write is in {}", ctx.folder(&done.id)),
     };
     report(
         ctx,

@@ -318,19 +318,19 @@ pub(crate) fn plan(args: PlanArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         angles: angle,
     };
     let done = stages::plan(ctx, reason, &written)?;
-    let said = draft_said(&done);
+    let said = draft_said(ctx, &done);
     if !ui.is_json() {
         outline::tell(ctx, ui);
     }
     Ok(tell(ctx, ui, "plan", &done, &said))
 }
 
-fn draft_said(done: &Done<Outcome>) -> String {
+fn draft_said(ctx: &Context, done: &Done<Outcome>) -> String {
     match done.value.entered {
         Some(transition) if transition.is_rollback() => "back in stage plan".to_owned(),
         Some(_) => format!(
-            "in stage plan; the documents to write are in .loopx/{}",
-            done.id
+            "in stage plan; the documents to write are in {}",
+            ctx.folder(&done.id)
         ),
         None => match done.value.proposed {
             Some(Proposed { file, noun, count }) => format!(

@@ -198,7 +198,7 @@ fn given_here(
     if let (Given::Edited(edited), Some(copy)) = (&given, copy) {
         if let Err(marked) = given.merged(&ctx.repo, state, edited)? {
             copy.put_conflict(state, Artifact::TaskList, &marked)?;
-            let both = workcopy::both_sides(&copy.folder(), Artifact::TaskList);
+            let both = copy.both_sides(Artifact::TaskList);
             return Err(conflict().blockers(vec![both]));
         }
         copy.reserve(Artifact::TaskList, edited)?;

@@ -201,6 +201,11 @@ impl Context {
         Store::open(&self.repo, &self.unfinished)
     }
 
+    /// The folder of a session's working copy, as somebody opens it from the current folder.
+    pub fn folder(&self, id: &SessionId) -> String {
+        super::workcopy::shown(&self.repo, id, "")
+    }
+
     /// Whether a session is meant here by its name, or by the branch that is checked out.
     pub fn is_in_session(&self) -> Result<bool> {
         let store = self.store()?;

@@ -405,8 +405,8 @@ fn chosen(
         )
         .help(hint![
             format!(
-                "choose between the marked sides in .loopx/{}/{artifact}, then: ",
-                state.id
+                "choose between the marked sides in {}/{artifact}, then: ",
+                ctx.folder(&state.id)
             ),
             command!("resolve {artifact}").session(&state.id)
         ]));

@@ -374,7 +374,7 @@ fn rewrite_in<T>(
             value = Some(made);
             return Ok(text.into_bytes());
         };
-        Err(by_hand(state, closed, stood, asked, |file| {
+        Err(by_hand(ctx, (state, closed), stood, asked, |file| {
             let (Text::Made(text) | Text::Read(text)) = change(state, stood, file).ok()?.0;
             Some(text)
         }))
@@ -387,8 +387,8 @@ fn rewrite_in<T>(
 
 /// A list that is closed is changed by hand in the build, and amended: what the one line has to say that changes.
 fn by_hand(
-    state: &State,
-    closed: Failure,
+    ctx: &Context,
+    (state, closed): (&State, Failure),
     stood: &str,
     asked: Stood,
     change: impl FnOnce(&TaskFile) -> Option<String>,
@@ -408,8 +408,8 @@ fn by_hand(
     };
     closed.help(hint![
         format!(
-            "write line {number} of .loopx/{}/{} as {line} , then: ",
-            state.id,
+            "write line {number} of {}/{} as {line} , then: ",
+            ctx.folder(&state.id),
             Artifact::TaskList.path()
         ),
         command!("amend --reason WHY"),

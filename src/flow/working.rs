@@ -40,6 +40,8 @@ pub(crate) fn not_saved(ctx: &Context) -> Result<Vec<String>> {
 pub(crate) struct CheckedOut {
     pub id: SessionId,
     pub folder: String,
+    /// The folder as somebody opens it from where they are.
+    pub shown: String,
     /// Left alone because of edits, by path.
     pub edited: Vec<String>,
     /// Replaced, with the blob that keeps what stood there.
@@ -90,6 +92,7 @@ pub(crate) fn checkout(
         }
     }
     Ok(CheckedOut {
+        shown: ctx.folder(&state.id),
         id: state.id,
         folder: copy.folder(),
         edited,

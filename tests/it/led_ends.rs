@@ -303,3 +303,24 @@ fn next_to_hooks_that_were_installed_is_what_a_person_does_next() {
     let installed = s.loopx(&["hooks", "install"]);
     installed.says(&format!("next: {next}"));
 }
+
+#[test]
+fn a_path_that_a_person_is_to_open_is_named_from_where_they_are() {
+    let s = Sandbox::new();
+    s.commit_file("src/deep/a", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    let here = s.path().join("src/deep");
+    let at = |args: &[&str]| s.loopx_in(&here, args);
+    at(&["start", "Demo"]).says("what to write is in ../../.loopx/demo");
+    at(&["checkout"]).says("checked out in ../../.loopx/demo");
+    s.write(".loopx/demo/spec.md", b"\xff\n");
+    at(&["save"])
+        .fails_with(1)
+        .says("../../.loopx/demo/spec.md:1: expected UTF-8");
+    s.loopx_in(s.path().join(".loopx/demo"), &["save"])
+        .fails_with(1)
+        .says("refused: spec.md:1: expected UTF-8");
+    s.loopx(&["save"])
+        .fails_with(1)
+        .says("refused: .loopx/demo/spec.md:1: expected UTF-8");
+}

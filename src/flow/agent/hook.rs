@@ -213,7 +213,7 @@ fn judge(ctx: &Context, bound: &Bound<'_>) -> Result<Judged> {
     });
     Ok(Judged {
         missing,
-        next: line(&for_agent(&status), 300),
+        next: line(&for_agent(ctx, &status), 300),
         fingerprint: Oid::to_string(&ctx.repo.hash_blob(parts.to_string().as_bytes())?),
     })
 }
@@ -237,7 +237,7 @@ fn edits(ctx: &Context, state: &State, status: &view::Status) -> Result<Vec<Valu
 }
 
 /// The command that leads on, for somebody who has no editor to open.
-fn for_agent(status: &view::Status) -> String {
+fn for_agent(ctx: &Context, status: &view::Status) -> String {
     let next = match &status.advised.next {
         // An agent knows that it writes code; what else is asked for is named to it.
         Next::Write => {
@@ -256,8 +256,8 @@ fn for_agent(status: &view::Status) -> String {
         Some(command) => {
             let artifact = command.args();
             format!(
-                "edit .loopx/{}/{artifact}, then: {}",
-                status.session,
+                "edit {}/{artifact}, then: {}",
+                ctx.folder(&status.session),
                 command!("save")
             )
         }
@@ -342,7 +342,7 @@ fn session_start(call: &Call) -> Result<Decision> {
             lines.push(prompt::prompt(&card, &commands, false));
         }
         None => {
-            lines.extend(not_met(&status));
+            lines.extend(not_met(&ctx, &status));
             lines.extend(rules_at(&ctx, status.stage));
         }
     }
@@ -374,11 +374,11 @@ fn rules_at(ctx: &Context, stage: Stage) -> Option<String> {
 }
 
 /// What the session waits for, and the command that leads on, where no task does.
-fn not_met(status: &view::Status) -> Vec<String> {
+fn not_met(ctx: &Context, status: &view::Status) -> Vec<String> {
     let codes: Vec<String> = status.blockers.iter().take(5).map(|b| b.word()).collect();
     let codes =
         (!codes.is_empty()).then(|| format!("Not met yet: {}.", line(&codes.join(", "), 300)));
-    let next = format!("Next: {}", line(&for_agent(status), 200));
+    let next = format!("Next: {}", line(&for_agent(ctx, status), 200));
     codes.into_iter().chain([next]).collect()
 }
 

@@ -230,7 +230,7 @@ pub(super) fn refuse_begun(ctx: &Context, id: &SessionId) -> Result<()> {
         if let Some(bytes) = files::read(&files::inside(top, &sides.file)?, u64::MAX)?
             && ctx.repo.hash_blob(&bytes)? != sides.written
         {
-            begun.push(sides.file.as_str());
+            begun.push(files::shown(&ctx.repo, &sides.file));
         }
     }
     if begun.is_empty() {
@@ -281,7 +281,8 @@ pub(super) fn write_conflicts(
         written.insert(fight.path.clone(), sides);
     }
     super::super::workcopy::exclude(&ctx.repo)?;
-    let names: Vec<&str> = written.values().map(|one| one.file.as_str()).collect();
+    let written_to = |one: &Sides| files::shown(&ctx.repo, &one.file);
+    let names: Vec<String> = written.values().map(written_to).collect();
     let names = names.join(", ");
     let mut failure = failure.help(hint![
         format!("choose between the marked sides in {names}, then run: "),
@@ -318,7 +319,7 @@ impl Contest {
     }
 
     /// The files in which nobody has chosen yet.
-    fn marked(&self, ctx: &Context) -> Result<Vec<&str>> {
+    fn marked(&self, ctx: &Context) -> Result<Vec<String>> {
         let mut found = Vec::new();
         let Some(top) = ctx.repo.work_dir() else {
             return Ok(found);
@@ -327,7 +328,7 @@ impl Contest {
             let bytes = files::read(&files::inside(top, &sides.file)?, u64::MAX)?;
             let text = String::from_utf8(bytes.unwrap_or_default());
             if text.is_ok_and(|text| marker_line(&text).is_some()) {
-                found.push(sides.file.as_str());
+                found.push(files::shown(&ctx.repo, &sides.file));
             }
         }
         Ok(found)
@@ -400,12 +401,13 @@ impl Contest {
             .ok_or_else(|| Failure::usage(Code::WorktreeRequired, "this needs a worktree"))?;
         let mut texts = BTreeMap::new();
         for (path, sides) in &self.files {
-            let text = self.text(top, id, &sides.file)?;
+            let shown = files::shown(&ctx.repo, &sides.file);
+            let text = self.text(&files::inside(top, &sides.file)?, id, &shown)?;
             let goes = self.is_undo() && text.trim().is_empty();
             if !goes && path.ends_with("/spec.md") {
                 let known = fights.iter().find(|fight| fight.path == *path);
                 let known = known.map_or(&[][..], |fight| &fight.known);
-                let faults = match read_spec(text.as_bytes(), &sides.file) {
+                let faults = match read_spec(text.as_bytes(), &shown) {
                     Ok(spec) => spec.findings,
                     Err(finding) => vec![finding],
                 };
@@ -422,9 +424,9 @@ impl Contest {
         Ok(texts)
     }
 
-    /// One file, without a marker.
-    fn text(&self, top: &Path, id: &SessionId, file: &str) -> Result<String> {
-        let bytes = files::read(&files::inside(top, file)?, u64::MAX)?.ok_or_else(|| {
+    /// One file, without a marker; `file` is how a person opens it.
+    fn text(&self, place: &Path, id: &SessionId, file: &str) -> Result<String> {
+        let bytes = files::read(place, u64::MAX)?.ok_or_else(|| {
             Failure::conflict(Code::ConflictFileMissing, format!("{file} is not there")).help(
                 hint![
                     self.way.settle(id, "--abort"),

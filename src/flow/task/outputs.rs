@@ -6,7 +6,7 @@ use super::named;
 use super::view::read;
 use crate::flow::context::Context;
 use crate::flow::transaction::Facts;
-use crate::flow::workcopy::{FOLDER, Outputs, WorkCopy};
+use crate::flow::workcopy::{Outputs, WorkCopy};
 use crate::flow::{files, lease};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
@@ -174,7 +174,7 @@ pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node, state: &Sta
     ];
     let blocker = |path: &&str| {
         let message = match task_of(path) {
-            Some(_) => format!("there is no {FOLDER}/{}/{path}", state.id),
+            Some(_) => format!("there is no {}/{path}", ctx.folder(&state.id)),
             None => format!("{path} is neither an artifact of the session nor a file of the code"),
         };
         Blocker::new(Code::TaskOutputMissing, message, lead.clone())

@@ -86,6 +86,12 @@ pub(crate) struct Edits {
     pub outputs: Outputs,
 }
 
+/// A file of a session's working copy as somebody opens it from the current folder; the whole folder where none is named.
+pub(crate) fn shown(repo: &Repo, id: &SessionId, below: &str) -> String {
+    let path = format!("{FOLDER}/{id}/{below}");
+    files::shown(repo, path.trim_end_matches('/'))
+}
+
 /// The working copy as it is, taken in without anything being written.
 #[derive(Debug, Default)]
 pub(crate) struct Peek {
@@ -176,6 +182,11 @@ impl<'r> WorkCopy<'r> {
     /// The folder, relative to the top of the worktree.
     pub(crate) fn folder(&self) -> String {
         format!("{FOLDER}/{}", self.id)
+    }
+
+    /// A file of it, as somebody opens it from the current folder.
+    fn shown(&self, below: &str) -> String {
+        shown(self.repo, &self.id, below)
     }
 
     /// Whether this worktree has ever checked the session out.
@@ -298,7 +309,7 @@ impl<'r> WorkCopy<'r> {
                 Code::WorkingCopyForeign,
                 format!(
                     "the files in {} are of another session: two had this name, and theirs is {} now",
-                    self.folder(),
+                    self.shown(""),
                     self.id.beside(uid)
                 ),
             )
@@ -461,7 +472,7 @@ impl<'r> WorkCopy<'r> {
         for (artifact, marked, tip) in conflicts {
             // From here on the file is an edit of what the branch has.
             self.mark(artifact, &marked, tip)?;
-            blockers.push(both_sides(&self.folder(), artifact));
+            blockers.push(self.both_sides(artifact));
         }
         self.write_bases()?;
         Err(Failure::conflict(
@@ -571,7 +582,7 @@ impl<'r> WorkCopy<'r> {
         };
         Err(Failure::refused(
             Code::ArtifactLocked,
-            format!("{}/{artifact} was changed, but {why}", self.folder()),
+            format!("{} was changed, but {why}", self.shown(artifact.path())),
         )
         .help(if is_amended(artifact, state) && self.has_list() {
             closed_list_help(command!("amend --reason WHY"))
@@ -590,7 +601,7 @@ impl<'r> WorkCopy<'r> {
     /// The text of a changed artifact, if it may be saved.
     fn check(&self, artifact: Artifact, bytes: Vec<u8>, state: &State) -> Result<String> {
         self.check_open(artifact, state)?;
-        let path = format!("{}/{artifact}", self.folder());
+        let path = self.shown(artifact.path());
         let text = utf8(bytes, &path, command!("edit {artifact}"))?;
         let is_contested = self.bases.conflicts.contains(&artifact)
             || state
@@ -610,14 +621,25 @@ impl<'r> WorkCopy<'r> {
         }
         let faults = gate::faults(artifact, &text);
         if let Some(first) = faults.first() {
-            return Err(Failure::refused(
-                Code::ArtifactInvalid,
-                format!("{FOLDER}/{}/{}", self.id, first.message),
-            )
-            .help(first.help.clone())
-            .blockers(faults));
+            return Err(
+                Failure::refused(Code::ArtifactInvalid, self.shown(&first.message))
+                    .help(first.help.clone())
+                    .blockers(faults),
+            );
         }
         Ok(text)
+    }
+
+    /// The blocker for a file in which both sides of a conflict stand.
+    pub(crate) fn both_sides(&self, artifact: Artifact) -> Blocker {
+        Blocker::new(
+            Code::ArtifactConflict,
+            format!(
+                "{} was changed here and on the branch; both sides stand in the file",
+                self.shown(artifact.path())
+            ),
+            command!("edit {artifact}"),
+        )
     }
 
     fn merge(
@@ -808,17 +830,6 @@ pub(crate) fn merge(
     } else {
         Ok(Err(text))
     }
-}
-
-/// Both sides of a conflict stand in a file.
-pub(crate) fn both_sides(folder: &str, artifact: Artifact) -> Blocker {
-    Blocker::new(
-        Code::ArtifactConflict,
-        format!(
-            "{folder}/{artifact} was changed here and on the branch; both sides stand in the file"
-        ),
-        command!("edit {artifact}"),
-    )
 }
 
 /// The files of a session's folder that are no artifacts, and stay here. Names with a dot in front and backups of editors

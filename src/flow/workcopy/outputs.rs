@@ -198,7 +198,7 @@ impl WorkCopy<'_> {
 
     /// Refuses a file that nobody could keep.
     pub(crate) fn check_output(&self, path: &str, bytes: &[u8], state: &State) -> Result<()> {
-        let shown = format!("{}/{path}", self.folder());
+        let shown = self.shown(path);
         require_name(path)?;
         if state.files.get(path).is_some_and(|all| all.len() > 1) {
             return Err(Failure::conflict(
@@ -265,8 +265,8 @@ impl WorkCopy<'_> {
             blockers.push(Blocker::new(
                 Code::ArtifactConflict,
                 format!(
-                    "{}/{path} was changed here and on the branch; {said}",
-                    self.folder()
+                    "{} was changed here and on the branch; {said}",
+                    self.shown(&path)
                 ),
                 command!("checkout --force {path}").note("(takes what the branch has)"),
             ));
