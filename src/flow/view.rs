@@ -63,6 +63,9 @@ pub(crate) struct Status {
     pub review: Option<ReviewView>,
     /// What was found, answered or not.
     pub findings: Vec<FindingView>,
+    /// Statements of the request that the gates will ask for, and that the plan cites nowhere yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_cited: Vec<String>,
     pub rounds: Rounds,
     /// Whose build it is.
     pub claim: Option<ClaimView>,
@@ -241,6 +244,7 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
             verdict,
         }),
         findings: gate::findings(view),
+        not_cited: gate::not_cited(view),
         rounds: Rounds {
             clarify_max: view.max_rounds(),
             plan_iteration: state.plan_round(),

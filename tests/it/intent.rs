@@ -1,6 +1,6 @@
 //! The statements of a request: numbered once, cited or deferred before the review ends (design 12).
 
-use crate::support::store::{ID, assert_whole, build_approved, put, started};
+use crate::support::store::{ID, READY, assert_whole, build_approved, put, started};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
@@ -42,6 +42,28 @@ fn codes(s: &Sandbox, to: &str) -> Vec<String> {
     all.iter()
         .filter_map(|one| one["code"].as_str().map(str::to_owned))
         .collect()
+}
+
+#[test]
+fn what_no_document_says_of_the_request_is_shown_while_the_plan_is_written() {
+    let s = asked(REQUEST, None);
+    let not_cited = |s: &Sandbox| s.loopx(&["--json", "status"]).json()["not_cited"].clone();
+    put(&s, "spec.md", READY).ok();
+    assert_eq!(not_cited(&s), Value::Null);
+    s.loopx(&["approve", "--to", "plan", "--enter"]).ok();
+    assert_eq!(not_cited(&s), json!(["I-1", "I-2", "I-3"]));
+    s.loopx(&["status"]).says(
+        "I-1, I-2, I-3 are cited nowhere yet; to read them: git loopx spec coverage --intent",
+    );
+    put(&s, "plan.md", "# Plan\n\n## Approach\n\nI-1 and I-3.\n").ok();
+    s.loopx(&["status"]).says("I-2 is cited nowhere yet");
+    put(
+        &s,
+        "plan.md",
+        "# Plan\n\n## Approach\n\nI-1, I-2 and I-3.\n",
+    )
+    .ok();
+    assert_eq!(not_cited(&s), Value::Null);
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub(super) fn of(status: &Status, ui: &Ui) -> Vec<Row> {
     let mut rows: Vec<Row> = ending(status).into_iter().collect();
     rows.extend(files(status));
     rows.extend(not_saved(status));
+    rows.extend(not_cited(status));
     rows.extend(held(status));
     rows.extend(approval(status));
     rows.extend(code(status));
@@ -50,6 +51,21 @@ pub(super) fn of(status: &Status, ui: &Ui) -> Vec<Row> {
     rows.extend(people(status, ui));
     rows.extend(remote(status));
     rows
+}
+
+/// What the plan has to say of the request before a later gate asks for it.
+fn not_cited(status: &Status) -> Option<Row> {
+    let (verb, them) = match status.not_cited.len() {
+        0 => return None,
+        1 => ("is", "it"),
+        _ => ("are", "them"),
+    };
+    let said = format!(
+        "{} {verb} cited nowhere yet; to read {them}: {}",
+        status.not_cited.join(", "),
+        command!("spec coverage --intent")
+    );
+    Some(Row::new("request", said).role(style::WARN))
 }
 
 fn not_saved(status: &Status) -> Vec<Row> {

@@ -35,6 +35,7 @@ pub use evidence::{counted, runs_by};
 pub use findings::{
     AnswerView, FindingView, findings, is_changed_since, may_leave, open_blockers, open_now,
 };
+pub use intent::not_cited;
 use loopx_base::hint::{command, hint};
 use loopx_base::shell_word;
 pub use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted, named};
