@@ -285,6 +285,15 @@ fn first(
     }
     let mut statuses = peek.statuses.iter();
     if let Some((artifact, _)) = statuses.find(|(_, s)| **s == FileStatus::Conflicted) {
+        if !state.is_open(*artifact) {
+            let told = format!(
+                "{artifact} is closed in stage {}, and both sides stand in your file, which is kept as a blob and named",
+                state.stage
+            );
+            return Ok(Some(
+                Advised::from(command!("checkout --force {artifact}")).advice(told),
+            ));
+        }
         return Ok(Some(
             Advised::from(command!("edit {artifact}")).advice("choose between its marked sides"),
         ));

@@ -1,11 +1,12 @@
 //! Hints that were refused when somebody followed them: behind an archive, in a worktree that git would not merge into,
 //! about documents that are closed.
 
+use crate::support::drive::{Drive, RITA};
 use crate::support::hooks::shims;
 use crate::support::landing::{PULL, build, done, lands, make, merge, offer, serve};
 use crate::support::session::{advance, begin, put, start};
 use crate::support::shell::words;
-use crate::support::{Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -323,4 +324,58 @@ fn a_path_that_a_person_is_to_open_is_named_from_where_they_are() {
     s.loopx(&["save"])
         .fails_with(1)
         .says("refused: .loopx/demo/spec.md:1: expected UTF-8");
+}
+
+/// A command as Rita types it in the clone beside.
+fn there(d: &Drive, args: &[&str]) -> Output {
+    let (name, email) = RITA;
+    let call = d.call(LOOPX).cwd(d.root().join("other")).args(args);
+    call.env("GIT_AUTHOR_NAME", name)
+        .env("GIT_AUTHOR_EMAIL", email)
+        .env("GIT_COMMITTER_NAME", name)
+        .env("GIT_COMMITTER_EMAIL", email)
+        .run()
+}
+
+#[test]
+fn a_conflict_in_a_document_that_closed_meanwhile_is_not_led_to_an_edit() {
+    let d = Drive::planned();
+    let remote = d.root().join("remote.git");
+    let remote = remote.to_str().expect("UTF-8").to_owned();
+    d.git(&["clone", "--quiet", "--bare", ".", &remote]).ok();
+    d.git(&["remote", "add", "origin", &remote]).ok();
+    d.git(&["clone", "--quiet", "--branch", "demo", &remote, "../other"])
+        .ok();
+    there(&d, &["init"]).ok();
+    there(&d, &["checkout"]).ok();
+    let theirs = d.root().join("other/.loopx/demo/plan.md");
+    let plan = std::fs::read_to_string(&theirs).expect("a plan");
+    let other = plan.replace("One small step.", "One step of theirs.");
+    assert_ne!(plan, other);
+    std::fs::write(&theirs, other).expect("written");
+    there(&d, &["save"]).ok();
+    for args in [
+        &["plan", "--architect", "approve"][..],
+        &["plan", "--critic", "approve"],
+    ] {
+        there(&d, args).ok();
+    }
+    there(&d, &["sync", "origin"]).ok();
+    d.change("plan.md", "One small step.", "One step of mine.");
+    d.loopx(&["sync", "origin"]).ok();
+    d.loopx(&["save"]).fails_with(3);
+    assert_eq!(next_command(&d), "git loopx edit plan.md");
+    for args in [
+        &["approve", "--to", "build"][..],
+        &["build"],
+        &["sync", "origin"],
+    ] {
+        there(&d, args).ok();
+    }
+    d.loopx(&["sync", "origin"]).ok();
+    assert_eq!(d.stage(), "build");
+    assert_eq!(next_command(&d), "git loopx checkout --force plan.md");
+    d.loopx(&["checkout", "--force", "plan.md"]).ok();
+    let led = d.loopx(&["next"]).fails_with(6);
+    assert!(!led.stderr.contains("plan.md"), "{led}");
 }

@@ -318,7 +318,7 @@ pub fn next_action(view: View<'_>) -> Hint {
 
 /// What is next.
 pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
-    let found = completion::led(view, here, chosen(view, here));
+    let found = completion::led(view, here, writable(view, here, chosen(view, here)));
     if let Some(first) = &here.unsigned {
         return signed_first(view.state, found, first.clone());
     }
@@ -329,6 +329,30 @@ pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
             Advised::from(command!("sync {}", remote.remote)).advice(advice)
         }
         _ => found,
+    }
+}
+
+/// A document that is closed in this stage is written where it is open: the session goes back there.
+fn writable(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
+    let state = view.state;
+    let lead = found.command().and_then(Hint::command);
+    let edit = lead.filter(|lead| lead.verb() == Verb::Edit);
+    let artifact = edit.and_then(|lead| Artifact::parse(lead.args().trim()).ok());
+    let Some(artifact) = artifact.filter(|one| !state.is_open(*one)) else {
+        return found;
+    };
+    let why = format!("{artifact} is closed in stage {}", state.stage);
+    match state.stage {
+        Stage::Build if view.profile().has_stage(Stage::Plan) => {
+            let back = Transition::BuildToPlan.command().because(&why);
+            Advised::from(back).advice(why)
+        }
+        Stage::Review if artifact.is_open_at(Stage::Build) => {
+            review::send_back(view, here, "build", &why)
+        }
+        Stage::Review => review::send_back(view, here, "plan", &why),
+        Stage::Done => Advised::from(take_back(state, here.who, &why)).advice(why),
+        Stage::Clarify | Stage::Plan | Stage::Build => Advised::write(why),
     }
 }
 

@@ -123,7 +123,7 @@ fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
 }
 
 /// Sends the work back to where it can be mended: what holds it can no more be mended here.
-fn send_back(view: View<'_>, here: &Here<'_>, target: &str, why: &str) -> Advised {
+pub(super) fn send_back(view: View<'_>, here: &Here<'_>, target: &str, why: &str) -> Advised {
     if is_dependent(view, here) {
         return waits_for_reviewer();
     }
