@@ -5,7 +5,7 @@ use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::approve::Ends;
 use crate::flow::preview::preview;
-use crate::ui::{Ui, style};
+use crate::ui::{Ui, clean, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
@@ -41,6 +41,9 @@ pub(crate) fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
     }
     check_lines(ui, "check   ", &preview.checks);
+    for finding in &preview.findings {
+        ui.out(format!("finding {}", clean(&finding.words())));
+    }
     blocker_lines(ui, &preview.blockers);
     if let Some(moved) = &preview.policy_moved {
         warn_policy_moved(moved, ui);

@@ -12,7 +12,7 @@ use loopx_base::hint::{Hint, Verb};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
-use loopx_rules::gate::AuditItem;
+use loopx_rules::gate::{AuditItem, FindingView};
 use loopx_rules::stage::Transition;
 use loopx_store::{Session, Snapshot};
 use serde::Serialize;
@@ -30,6 +30,9 @@ pub(crate) struct Preview {
     /// The code, where the gate judges it.
     pub code: Option<Covered>,
     pub checks: Vec<AuditItem>,
+    /// What was found, is not answered, and holds nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<FindingView>,
     /// What stands in the way.
     pub blockers: Vec<Blocker>,
     /// How many people policy asks for.
@@ -70,6 +73,10 @@ pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
         edited: edited.filter(|one| files.contains_key(one)).collect(),
         code: code(ctx, &facts, transition)?,
         checks,
+        findings: gate::open_now(view)
+            .into_iter()
+            .filter(|one| !one.blocking)
+            .collect(),
         required: facts.policy.required(transition),
         policy_moved: policy_moved::of(ctx, &snapshot, &session, &facts.policy)?,
         next_action: match blockers.first() {

@@ -379,3 +379,23 @@ fn a_conflict_in_a_document_that_closed_meanwhile_is_not_led_to_an_edit() {
     let led = d.loopx(&["next"]).fails_with(6);
     assert!(!led.stderr.contains("plan.md"), "{led}");
 }
+
+#[test]
+fn a_light_finding_about_a_plan_is_named_to_whoever_approves_it_and_holds_nothing() {
+    let d = Drive::planned();
+    d.does(&[
+        "plan",
+        "--architect",
+        "iterate",
+        "--finding",
+        "low: plan.md: a nit",
+    ]);
+    d.change("plan.md", "One small step.", "One small step, then.");
+    d.does(&["save"]);
+    d.does(&["plan", "--architect", "approve"]);
+    d.does(&["plan", "--critic", "approve"]);
+    d.loopx(&["approve", "--to", "build", "--show"])
+        .says("finding 1  low: plan.md: a nit")
+        .ok();
+    d.does(&["approve", "--to", "build"]);
+}
