@@ -128,7 +128,7 @@ pub(super) fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
         });
     };
     let target = upstream::target(ctx, state.branch.as_deref(), &facts.policy)?;
-    let upstream::Shown { onto, own } = upstream::shown(repo, state, target, &facts.policy, &head)?;
+    let upstream::Shown { onto, own } = upstream::shown(ctx, state, target, &facts.policy, &head)?;
     Ok(Range {
         base: own.base,
         head: Some(head),

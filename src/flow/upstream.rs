@@ -11,6 +11,7 @@
 //! target took it. A commit that names the session stays in its range, also when the target has it.
 
 use super::context::Context;
+use super::verify;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
@@ -159,14 +160,16 @@ pub(crate) struct Shown {
 }
 
 /// The commits that a review of `head` covers. What is to land on a protected branch is shown in whole: also
-/// what lies below the session's start, and the target does not have.
+/// what lies below the session's start, and the target does not have. Whether it is protected the target's policy says
+/// as well: whoever starts a session chooses its base.
 pub(crate) fn shown(
-    repo: &Repo,
+    ctx: &Context,
     state: &State,
     target: Option<Target>,
     policy: &Policy,
     head: &Oid,
 ) -> Result<Shown> {
+    let repo = &ctx.repo;
     let target = target.unwrap_or(Target {
         name: String::new(),
         tips: Vec::new(),
@@ -178,7 +181,16 @@ pub(crate) fn shown(
         head,
         Some(&state.id),
     )?;
-    if !policy.protects(&target.name) {
+    let mut is_protected = policy.protects(&target.name);
+    for tip in target.tips.iter().filter(|_| !target.name.is_empty()) {
+        // One that cannot be read may say so.
+        is_protected = is_protected
+            || match verify::policy_at(ctx, Some(tip)) {
+                Ok(policy) => policy.protects(&target.name),
+                Err(_) => true,
+            };
+    }
+    if !is_protected {
         return Ok(Shown { onto: None, own });
     }
     let mut best: Option<(Vec<Oid>, Oid)> = None;

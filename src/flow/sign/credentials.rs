@@ -372,7 +372,7 @@ pub(crate) fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Resu
         return Ok(Vec::new());
     };
     let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
-    Ok(upstream::shown(repo, state, target, policy, &head)?
+    Ok(upstream::shown(ctx, state, target, policy, &head)?
         .own
         .commits)
 }
