@@ -394,6 +394,7 @@ fn require_agreed(
         signatures: &snapshot.signatures(session)?,
         commits: &own,
         reviewed: None,
+        strays: &[],
     };
     let faults = words.faults(ctx, policy, &[])?;
     if faults.is_empty() {

@@ -3,8 +3,8 @@
 
 use super::context::Context;
 use super::evidence::RunRequest;
-use super::verify::own_paths;
-use super::{delta, policy_moved, sign};
+use super::verify::Merger;
+use super::{delta, policy_moved, sign, verify};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
@@ -68,11 +68,12 @@ fn archived(policy: &Policy, texts: &Texts) -> Vec<String> {
         .collect()
 }
 
-/// What some commits change, each against every parent that it has.
+/// The paths that some commits change, each by itself.
 pub(super) fn changed(repo: &Repo, commits: &[Oid]) -> Result<BTreeSet<String>> {
+    let merger = Merger::new(repo);
     let mut found = BTreeSet::new();
     for commit in commits {
-        found.extend(own_paths(repo, &repo.commit_info(commit)?)?);
+        found.extend(verify::changed(repo, &merger, &repo.commit_info(commit)?)?);
     }
     Ok(found)
 }

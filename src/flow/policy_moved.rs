@@ -86,6 +86,7 @@ pub(crate) fn of(
         signatures: &signatures,
         commits: &own,
         reviewed: None,
+        strays: &[],
     };
     let mut missing = words.faults(ctx, &now, std::slice::from_ref(&commit))?;
     if changed.is_empty() && missing.is_empty() {

@@ -98,6 +98,7 @@ mod landing;
 mod landing_attacks;
 mod landing_model;
 mod landing_moves;
+mod landing_strays;
 mod landing_trees;
 mod lease;
 mod led;

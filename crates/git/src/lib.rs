@@ -41,7 +41,7 @@ mod trees;
 pub use code::Mailmap;
 pub use objects::{CommitInfo, Entry, EntryKind};
 pub use refs::Swap;
-pub use remerge::Remerge;
+pub use remerge::{Remerge, Strays};
 pub use repo::{Head, Identity, Repo};
 
 use loopx_base::failure::{Code, Failure, Result};

@@ -38,10 +38,12 @@ impl Judged {
 
     /// The sessions whose verdict or archive lands.
     pub(super) fn sessions(&self) -> Vec<Rc<State>> {
-        let ids = self.account.sessions();
-        ids.iter()
-            .filter_map(|id| self.state(id).cloned())
-            .collect()
+        let ids = self.account.sessions().iter();
+        ids.filter_map(|id| self.state(id).cloned()).collect()
+    }
+
+    pub(super) fn is_of(&self, session: &SessionId) -> bool {
+        self.account.sessions().contains(session)
     }
 }
 
@@ -126,7 +128,7 @@ fn landing(repo: &Repo, span: &Span, target: String, policy: &Policy) -> Result<
 }
 
 /// Whether somebody said that the result of a session is not to land.
-fn is_abandoned(state: &State) -> bool {
+pub(super) fn is_abandoned(state: &State) -> bool {
     matches!(state.ending, Some(Ending::Abandoned { .. }))
 }
 
@@ -196,7 +198,7 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
 /// The paths that are held against somebody.
 fn held(entry: &Entry, why: &Why) -> Vec<String> {
     match why {
-        Why::Changed { paths, .. } => paths.clone(),
+        Why::Changed { paths, .. } | Why::Stray { paths, .. } => paths.clone(),
         // The stage or the verdict is at fault, not a path.
         Why::NotDone { .. } | Why::NoVerdict(_) | Why::NotHere(_) | Why::OtherTarget { .. } => {
             Vec::new()
@@ -211,7 +213,7 @@ fn held(entry: &Entry, why: &Why) -> Vec<String> {
 fn code(why: &Why, entry: &Entry) -> Code {
     let is_guarded = |why: PathWhy| why == PathWhy::Guarded;
     match why {
-        Why::Nobody => {
+        Why::Nobody | Why::Stray { .. } => {
             let mut whys = entry.paths.iter().filter_map(|line| line.why).peekable();
             if whys.peek().is_some() && whys.all(is_guarded) {
                 Code::PathGuarded
@@ -242,6 +244,10 @@ fn said(target: &str, why: &Why, code: Code) -> String {
         }
         Why::NotDone { .. } => format!("`{target}` takes what is done; {why}"),
         Why::NoVerdict(_) => format!("`{target}` takes what was reviewed; {why}"),
+        Why::Stray { .. } if code == Code::PathGuarded => {
+            format!("`{target}` takes guarded paths only from a session; {why}")
+        }
+        Why::Stray { .. } => format!("`{target}` takes only the result of a session; {why}"),
         why => why.to_string(),
     }
 }
@@ -261,6 +267,14 @@ fn help(ctx: &Context, judged: &Judged, why: &Why) -> Result<Hint> {
         Why::Nobody | Why::Changed { .. } | Why::Landed(_) | Why::NoArchive(_) => {
             command!("start \"{}\"", begin::title(ctx)?)
         }
+        Why::Stray { session: None, .. } => hint![
+            format!("git rebase {target}  (its commits name these paths then), or: "),
+            command!("start \"{}\"", begin::title(ctx)?)
+        ],
+        Why::Stray {
+            session: Some(session),
+            ..
+        } => again(session),
         Why::Conflict(session) => hint![
             format!("git merge {target}  (on the session's branch), then: "),
             again(session)

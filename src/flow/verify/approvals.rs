@@ -30,6 +30,8 @@ pub(super) struct Own {
     pub(super) bound: bool,
     /// What its verdict brings to the target, where it lands.
     pub(super) reviewed: Option<Vec<Oid>>,
+    /// The paths that it changes there though none of these does.
+    pub(super) strays: Vec<String>,
 }
 
 /// Judges every approval that moved a session, as its operations have it; findings are put down to the
@@ -62,6 +64,7 @@ pub(super) fn judge(
         signatures: &signatures,
         commits: &Vec::from_iter(all),
         reviewed: own.reviewed.as_deref(),
+        strays: &own.strays,
     };
     let (found, people) = words.judged(ctx, policy, tips, own.reviewed.is_some())?;
     let found = found.into_iter();
@@ -79,6 +82,8 @@ pub(in crate::flow) struct Words<'a> {
     pub(in crate::flow) commits: &'a [Oid],
     /// Those that its verdict rests on, where somebody knows better than the verdict's head.
     pub(in crate::flow) reviewed: Option<&'a [Oid]>,
+    /// Paths that the session changes on its target though none of its commits does.
+    pub(in crate::flow) strays: &'a [String],
 }
 
 impl Words<'_> {
@@ -92,19 +97,13 @@ impl Words<'_> {
         Ok(self.judged(ctx, policy, tips, true)?.0)
     }
 
-    /// What the session's own commits change, where policy demands a profile for paths.
+    /// The paths that the session changes, where policy demands a profile for paths.
     fn paths(&self, repo: &Repo, policy: &Policy, state: &State) -> Result<Vec<String>> {
         let mut found = BTreeSet::new();
         found.extend(archived(policy, state));
         if !policy.profiles.demand.is_empty() {
-            for id in self.commits {
-                let commit = repo.commit_info(id)?;
-                let before = match commit.parents.first() {
-                    Some(parent) => Some(repo.commit_info(parent)?.tree),
-                    None => None,
-                };
-                found.extend(repo.changed_paths(before.as_ref(), &commit.tree)?);
-            }
+            found.extend(policy_checks::changed(repo, self.commits)?);
+            found.extend(self.strays.iter().cloned());
         }
         Ok(found.into_iter().collect())
     }
@@ -134,6 +133,7 @@ impl Words<'_> {
         let paths = if policy.asks_checks_by_path() {
             let mut paths = policy_checks::changed(&ctx.repo, rests)?;
             paths.extend(archived(policy, state));
+            paths.extend(self.strays.iter().cloned());
             paths
         } else {
             BTreeSet::new()

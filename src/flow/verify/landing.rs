@@ -11,13 +11,13 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// Merges in a scratch repository, once it is asked to.
-pub(super) struct Merger<'r> {
+pub(in crate::flow) struct Merger<'r> {
     repo: &'r Repo,
     made: OnceCell<Remerge>,
 }
 
 impl<'r> Merger<'r> {
-    pub(super) fn new(repo: &'r Repo) -> Self {
+    pub(in crate::flow) fn new(repo: &'r Repo) -> Self {
         Merger {
             repo,
             made: OnceCell::new(),
@@ -99,6 +99,26 @@ pub(super) fn differing(
         }
         _ => Ok(None),
     }
+}
+
+/// The tree that merging commits one after the other gives; nothing where they are in conflict, or have nothing in
+/// common.
+pub(super) fn octopus(repo: &Repo, merger: &Merger<'_>, parents: &[Oid]) -> Result<Option<Oid>> {
+    let Some((first, others)) = parents.split_first() else {
+        return Ok(None);
+    };
+    let mut merged = repo.commit_info(first)?.tree;
+    for other in others {
+        let Some(base) = repo.merge_base(first, other)? else {
+            return Ok(None);
+        };
+        let base = repo.commit_info(&base)?.tree;
+        match merge(merger, &base, &merged, &repo.commit_info(other)?.tree)? {
+            Some(tree) => merged = tree,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(merged))
 }
 
 fn merge(merger: &Merger<'_>, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<Option<Oid>> {

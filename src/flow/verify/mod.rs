@@ -22,8 +22,9 @@ pub(crate) use account::View;
 pub(crate) use approvals::PersonRow;
 pub(super) use approvals::Words;
 pub(crate) use branch::{BranchRequest, verify_branch};
+pub(super) use landing::Merger;
+pub(super) use range::changed;
 pub(crate) use range::judge;
-pub(super) use range::own_paths;
 pub(crate) use sessions::Sessions;
 pub(crate) use span::Span;
 

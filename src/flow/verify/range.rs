@@ -10,7 +10,7 @@ use crate::flow::{hooks, signers, upstream};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
-use loopx_git::{CommitInfo, Repo};
+use loopx_git::{CommitInfo, Repo, Strays};
 use loopx_rules::account::Step;
 use loopx_rules::policy::Policy;
 use loopx_rules::range_rules;
@@ -18,7 +18,8 @@ use loopx_rules::range_rules::history::{Moment, Standing};
 use loopx_rules::range_rules::{Claim, Commit, Finding, Head, Landed, Range, Severity};
 use loopx_rules::session::State;
 use loopx_rules::signers::Remark;
-use std::collections::{HashMap, HashSet};
+use loopx_rules::stage::Stage;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Judges a range.
@@ -85,13 +86,7 @@ pub(crate) fn judge(
     let landed = landing.as_ref().map(Judged::sessions).unwrap_or_default();
     if !commits.is_empty() {
         for state in judged_sessions(span.bound.as_ref(), &claims.named, &landed) {
-            let own = approvals::Own {
-                bound: span
-                    .bound
-                    .as_ref()
-                    .is_some_and(|bound| bound.id == state.id),
-                reviewed: reviewed(repo, state, landing.as_ref())?,
-            };
+            let own = own(repo, &span, state, landing.as_ref())?;
             let tips = &span.hidden;
             let (found, who) =
                 approvals::judge((ctx, policy), sessions, &state.id, &own, &commits, tips)?;
@@ -119,7 +114,7 @@ pub(crate) fn judge(
         report.findings.extend(missing);
         report
             .findings
-            .extend(scope::outside(repo, policy, sessions, landing, &infos)?);
+            .extend(scope::outside(repo, &merger, policy, landing, &infos)?);
         report.findings.extend(
             infos
                 .first()
@@ -151,6 +146,24 @@ fn patterns(policy: &Policy, newest: &CommitInfo) -> Vec<Finding> {
         help: command!("signers check"),
     };
     patterns.map(finding).collect()
+}
+
+/// The commits and paths that are a session's own in a range.
+fn own(
+    repo: &Repo,
+    span: &Span,
+    state: &State,
+    landing: Option<&Judged>,
+) -> Result<approvals::Own> {
+    let bound = span.bound.as_ref();
+    let strays = landing
+        .into_iter()
+        .flat_map(|landing| landing.account.strays(&state.id));
+    Ok(approvals::Own {
+        bound: bound.is_some_and(|bound| bound.id == state.id),
+        reviewed: reviewed(repo, state, landing)?,
+        strays: strays.cloned().collect(),
+    })
 }
 
 /// What the verdict of a session brings to the target, where it lands: whoever made that took part.
@@ -238,20 +251,28 @@ fn read(
             (Some(landing), Some(Step::Forward(id))) => landing.state(id).cloned(),
             _ => None,
         };
-        let whose = session.as_ref().or(owner.as_ref()).or(span.bound.as_ref());
+        let (claim, session) = match (landing, &owner, session) {
+            (Some(landing), Some(owner), Some(named))
+                if !lends(repo, landing, (owner, named), &info.id)? =>
+            {
+                (without_states(claim), None)
+            }
+            _ => (claim.clone(), session.as_ref()),
+        };
+        let whose = session.or(owner.as_ref()).or(span.bound.as_ref());
         let standing = match whose {
             Some(state) => moments.standing(&state.id, &info.id)?,
             None => Standing::Open,
         };
-        let moment = match (claim, owner.as_ref().or(span.bound.as_ref())) {
+        let moment = match (&claim, owner.as_ref().or(span.bound.as_ref())) {
             (Claim::Nothing, Some(state)) if is_strict => moments.moment(&state.id, info)?,
             _ => Moment::Unknown,
         };
         let is_direct = direct.contains(&info.id);
         let mut paths = own_paths(repo, info)?;
         let mut resolved = Vec::new();
-        if info.parents.len() == 2 && (is_direct || owner.is_some()) {
-            let strays = merger.get()?.strays(info)?;
+        if info.parents.len() > 1 && (is_direct || owner.is_some()) {
+            let strays = strays(repo, merger, info)?;
             resolved = paths;
             resolved.retain(|path| strays.conflicts.contains(path));
             paths = strays.paths;
@@ -263,7 +284,7 @@ fn read(
             resolved,
             is_merge: info.parents.len() > 1,
             direct: is_direct,
-            claim: claim.clone(),
+            claim,
             standing,
             moment,
             landed: landed(step),
@@ -271,6 +292,39 @@ fn read(
         });
     }
     Ok(commits)
+}
+
+/// The states of the session that a commit names count for it, where the review of another one brings it, if the named
+/// one lands too, or is done and its own review has shown the commit. It is judged as every one that is named.
+fn lends(
+    repo: &Repo,
+    landing: &Judged,
+    (owner, named): (&State, &State),
+    commit: &Oid,
+) -> Result<bool> {
+    if owner.id == named.id || landing.is_of(&named.id) {
+        return Ok(true);
+    }
+    let is_done = named.stage == Stage::Done && !account::is_abandoned(named);
+    let Some(verdict) = landing::approving(named).filter(|_| is_done) else {
+        return Ok(false);
+    };
+    let seen = verdict.seen.as_ref().or(verdict.base.as_ref());
+    let (Some(head), Some(seen)) = (&verdict.head, seen) else {
+        return Ok(false);
+    };
+    if !repo.contains(head)? || !repo.contains(seen)? {
+        return Ok(false);
+    }
+    Ok(repo.is_ancestor(commit, head)? && !repo.is_ancestor(commit, seen)?)
+}
+
+/// A claim by which no state lets anything in.
+fn without_states(claim: &Claim) -> Claim {
+    match claim {
+        Claim::States(_) => Claim::Nothing,
+        other => other.clone(),
+    }
 }
 
 fn landed(step: Option<&Step>) -> Landed {
@@ -352,6 +406,44 @@ pub(in crate::flow) fn own_paths(repo: &Repo, info: &CommitInfo) -> Result<Vec<S
         Some(paths) => Ok(paths),
         None => repo.changed_paths(None, &info.tree),
     }
+}
+
+/// The paths that a commit changes: against its parent, and of a merge those that git does not make of its parents, with
+/// what somebody resolved.
+pub(in crate::flow) fn changed(
+    repo: &Repo,
+    merger: &Merger<'_>,
+    info: &CommitInfo,
+) -> Result<Vec<String>> {
+    if info.parents.len() < 2 {
+        return own_paths(repo, info);
+    }
+    let strays = strays(repo, merger, info)?;
+    let all: BTreeSet<String> = strays.paths.into_iter().chain(strays.conflicts).collect();
+    Ok(all.into_iter().collect())
+}
+
+/// The paths that a merge has otherwise than git makes of its parents. Where somebody resolved a conflict between more than two,
+/// all is its own that it has otherwise than one of them.
+fn strays(repo: &Repo, merger: &Merger<'_>, info: &CommitInfo) -> Result<Strays> {
+    if info.parents.len() == 2 {
+        return merger.get()?.strays(info);
+    }
+    let paths = match landing::octopus(repo, merger, &info.parents)? {
+        Some(merged) => merger.get()?.changed_paths(&merged, &info.tree)?,
+        None => {
+            let mut all = BTreeSet::new();
+            for parent in &info.parents {
+                let before = repo.commit_info(parent)?.tree;
+                all.extend(repo.changed_paths(Some(&before), &info.tree)?);
+            }
+            all.into_iter().collect()
+        }
+    };
+    Ok(Strays {
+        paths,
+        conflicts: Vec::new(),
+    })
 }
 
 /// A commit whose parents a shallow clone left out cannot be judged: it seems to add every file.

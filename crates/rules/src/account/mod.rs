@@ -6,12 +6,13 @@
 //! or name of a pull request has a say.
 //!
 //! `walk` takes the steps, which are in `steps`, one after the other; `word` knows how far a verdict reaches,
-//! [`paths`] what may land without one, and `entries` puts down what came of it, with the reason of [`why`]
-//! where no step fits.
+//! [`paths`] what may land without one, `strays` what no commit of a landing changes, and `entries` puts down what
+//! came of it, with the reason of [`why`] where no step fits.
 
 mod entries;
 pub mod paths;
 mod steps;
+mod strays;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -27,6 +28,7 @@ use super::stage::Stage;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What is to land, and where.
@@ -212,6 +214,8 @@ pub struct Line {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     pub entries: Vec<Entry>,
+    sessions: Vec<SessionId>,
+    strays: BTreeMap<SessionId, BTreeSet<String>>,
 }
 
 impl Account {
@@ -224,17 +228,14 @@ impl Account {
         entry.verdict.as_ref().ok()
     }
 
-    /// The sessions that it rests on, in the order in which they land.
-    pub fn sessions(&self) -> Vec<SessionId> {
-        let mut found: Vec<SessionId> = Vec::new();
-        for entry in &self.entries {
-            if let Ok(step) = &entry.verdict
-                && let Some(session) = step.session()
-                && !found.contains(session)
-            {
-                found.push(session.clone());
-            }
-        }
-        found
+    /// The sessions that it rests on, in the order in which they land: also those whose commits land within the one
+    /// commit of another session.
+    pub fn sessions(&self) -> &[SessionId] {
+        &self.sessions
+    }
+
+    /// The paths that a session's landing changes on the target though no commit behind it does.
+    pub fn strays(&self, session: &SessionId) -> impl Iterator<Item = &String> {
+        self.strays.get(session).into_iter().flatten()
     }
 }

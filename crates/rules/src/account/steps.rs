@@ -15,8 +15,26 @@ pub(super) struct Span<'a> {
     pub objects: &'a dyn Objects,
 }
 
-/// Commits with the steps that cover them, and where the target is then.
-pub(super) type Taken = (Vec<(Oid, Step)>, Oid);
+/// The commits that land next.
+pub(super) struct Taken {
+    /// The commits that land, with the steps that cover them.
+    pub(super) steps: Vec<(Oid, Step)>,
+    /// The commits that these rest on: themselves, or what was reviewed and lands in another shape.
+    pub(super) origins: Vec<(Oid, Step)>,
+    /// Where the target is then.
+    pub(super) end: Oid,
+}
+
+impl Taken {
+    /// Commits that land as they were made.
+    pub(super) fn of(steps: Vec<(Oid, Step)>, end: Oid) -> Self {
+        Taken {
+            origins: steps.clone(),
+            steps,
+            end,
+        }
+    }
+}
 
 impl<'a> Span<'a> {
     /// Whether the target has a commit.
@@ -53,7 +71,7 @@ impl<'a> Span<'a> {
     }
 
     /// The branch that may lend its commits, and has this one.
-    fn lender(&self, commit: &Oid) -> Result<Option<&str>> {
+    pub(super) fn lender(&self, commit: &Oid) -> Result<Option<&str>> {
         for (branch, tip) in &self.landing.backports {
             if self.objects.reaches(tip, commit)? {
                 return Ok(Some(branch));
@@ -118,7 +136,8 @@ impl<'a> Span<'a> {
         }
         if self.objects.commit(x)?.tree == node.tree {
             // It changes nothing.
-            return Ok(Some((vec![(next.clone(), Step::Document)], next.clone())));
+            let empty = vec![(next.clone(), Step::Document)];
+            return Ok(Some(Taken::of(empty, next.clone())));
         }
         for depth in [Depth::Quick, Depth::Whole] {
             if let Some(taken) = self.squash((x, onto), next, &node, depth)? {
@@ -127,7 +146,7 @@ impl<'a> Span<'a> {
                     1 => None,
                     _ => self.rebase((x, onto), line)?,
                 };
-                let longer = longer.filter(|(steps, _)| steps.len() > 1);
+                let longer = longer.filter(|longer| longer.steps.len() > 1);
                 return Ok(longer.or(Some(taken)));
             }
         }
@@ -140,7 +159,7 @@ impl<'a> Span<'a> {
         };
         let taken: Vec<(Oid, Step)> = step.map(|step| (next.clone(), step)).into_iter().collect();
         let is_new = !taken.is_empty() && self.is_first(&taken, onto)?;
-        Ok(is_new.then(|| (taken, next.clone())))
+        Ok(is_new.then(|| Taken::of(taken, next.clone())))
     }
 
     /// The ends of a reviewed branch that a forge may have squashed or picked: the reviewed commit, and the
@@ -183,32 +202,36 @@ impl<'a> Span<'a> {
             }
             for end in self.ends(&ready, x)? {
                 if self.objects.merge(x, &end, &node.tree, depth)? == Merge::Same
-                    && self.is_reviewed(&ready, &end, (x, onto))?
+                    && let Some(origins) = self.origins(&ready, &end, (x, onto))?
                 {
                     let step = Step::Squash(word.candidate.session.clone());
-                    return Ok(Some((vec![(next.clone(), step)], next.clone())));
+                    return Ok(Some(Taken {
+                        steps: vec![(next.clone(), step)],
+                        origins,
+                        end: next.clone(),
+                    }));
                 }
             }
         }
         Ok(None)
     }
 
-    /// Whether a reviewed branch may land on `x` in another shape: all of it was shown, and it has not
-    /// landed.
-    fn is_reviewed(
+    /// The commits of a reviewed branch that may land on `x` in another shape, with the steps by which they would
+    /// land as they are: all of it was shown, and it has not landed.
+    fn origins(
         &self,
         ready: &Ready<'_, '_>,
         end: &Oid,
         (x, onto): (&Oid, &Oid),
-    ) -> Result<bool> {
+    ) -> Result<Option<Vec<(Oid, Step)>>> {
         let Some(tail) = ready.tail(self, end, x)? else {
-            return Ok(false);
+            return Ok(None);
         };
         let is_new = !ready.has_landed(self, x)? && !ready.has_landed(self, onto)?;
-        Ok(is_new
-            && self.is_first(&tail, x)?
-            && self.is_first(&tail, onto)?
-            && self.shown(ready, end, (x, onto), &tail)?.is_some())
+        if is_new && self.is_first(&tail, x)? && self.is_first(&tail, onto)? {
+            return self.shown(ready, end, (x, onto), &tail);
+        }
+        Ok(None)
     }
 
     /// Whether no archive among these commits has been there before: taken back, it does not come again.
@@ -255,16 +278,20 @@ impl<'a> Span<'a> {
                 let Some(last) = picked.last().cloned() else {
                     continue;
                 };
-                let known = best.as_ref().map_or(0, |(steps, _)| steps.len());
+                let known = best.as_ref().map_or(0, |best| best.steps.len());
                 let tree = self.objects.commit(&last)?.tree;
                 if picked.len() > known
                     && self.objects.merge(x, &end, &tree, Depth::Whole)? == Merge::Same
-                    && self.is_reviewed(&ready, &end, (x, onto))?
+                    && let Some(origins) = self.origins(&ready, &end, (x, onto))?
                 {
                     let session = &word.candidate.session;
                     let steps = picked.into_iter();
                     let steps = steps.map(|commit| (commit, Step::Rebase(session.clone())));
-                    best = Some((steps.collect(), last));
+                    best = Some(Taken {
+                        steps: steps.collect(),
+                        origins,
+                        end: last,
+                    });
                 }
             }
         }
@@ -375,7 +402,7 @@ impl<'a> Span<'a> {
             let step = |commit| (commit, Step::Backport(branch.to_owned()));
             let mut steps: Vec<(Oid, Step)> = self.beyond(side, x)?.into_iter().map(step).collect();
             steps.push((merge.clone(), Step::Joint));
-            return Ok(Some((steps, merge.clone())));
+            return Ok(Some(Taken::of(steps, merge.clone())));
         }
         let mut line = Vec::new();
         let mut at = side.clone();
@@ -391,7 +418,7 @@ impl<'a> Span<'a> {
             at = parent.clone();
         }
         line.reverse();
-        let mut steps = Vec::new();
+        let mut all = Taken::of(Vec::new(), merge.clone());
         let mut left = line.as_slice();
         while let Some(next) = left.first() {
             let node = self.objects.commit(next)?;
@@ -400,19 +427,20 @@ impl<'a> Span<'a> {
                 [one, other] => {
                     let merged = self.objects.merge(one, other, &node.tree, Depth::Whole)?;
                     let step = (next.clone(), Step::Joint);
-                    (merged == Merge::Same).then(|| (vec![step], next.clone()))
+                    (merged == Merge::Same).then(|| Taken::of(vec![step], next.clone()))
                 }
                 _ => self.step(&at, left, x)?,
             };
-            let Some((taken, end)) = taken else {
+            let Some(taken) = taken else {
                 return Ok(None);
             };
-            left = &left[taken.len()..];
-            steps.extend(taken);
-            at = end;
+            left = &left[taken.steps.len()..];
+            all.steps.extend(taken.steps);
+            all.origins.extend(taken.origins);
+            at = taken.end;
         }
-        steps.push((merge.clone(), Step::Joint));
-        Ok(Some((steps, merge.clone())))
+        all.steps.push((merge.clone(), Step::Joint));
+        Ok(Some(all))
     }
 
     /// A commit of another protected branch, picked clean.

@@ -4,8 +4,8 @@ use super::steps::{Span, Taken};
 use super::word::{Ready, Word};
 use super::{Account, Candidate, Entry, Landing, Objects, Rules, Step};
 use loopx_base::failure::Result;
-use loopx_base::id::Oid;
-use std::collections::{HashMap, HashSet};
+use loopx_base::id::{Oid, SessionId};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Accounts for everything that lands. A commit that nothing covers does not end the walk: the rest is
 /// judged as if it had been there.
@@ -28,10 +28,16 @@ pub fn account(
         known: all.iter().cloned().collect(),
         children: children(objects, &all)?,
         entries: HashMap::new(),
+        sessions: Vec::new(),
+        strays: BTreeMap::new(),
         span,
     };
     walk.run()?;
-    let mut account = Account::default();
+    let mut account = Account {
+        entries: Vec::new(),
+        sessions: std::mem::take(&mut walk.sessions),
+        strays: std::mem::take(&mut walk.strays),
+    };
     for commit in all {
         let entry = match walk.entries.remove(&commit) {
             Some(entry) => entry,
@@ -48,6 +54,8 @@ struct Walk<'a> {
     known: HashSet<Oid>,
     children: HashMap<Oid, Vec<Oid>>,
     entries: HashMap<Oid, Entry>,
+    sessions: Vec<SessionId>,
+    strays: BTreeMap<SessionId, BTreeSet<String>>,
 }
 
 impl<'a> Walk<'a> {
@@ -83,14 +91,33 @@ impl<'a> Walk<'a> {
                     }
                 }
             };
-            let Some((steps, end)) = taken else { break };
-            for (commit, step) in steps {
-                let entry = self.span.covered(&commit, step)?;
-                self.entries.insert(commit, entry);
-            }
-            x = end;
+            let Some(taken) = taken else { break };
+            x = self.take(&x, taken)?;
         }
         Ok(())
+    }
+
+    /// Puts down what lands next on `x`, with what it rests on, and says where the target is then.
+    fn take(&mut self, x: &Oid, taken: Taken) -> Result<Oid> {
+        let span = &self.span;
+        let strays = span.strays(x, &taken)?;
+        let why = span.uncovered(&taken, &strays)?;
+        for (commit, step) in &taken.steps {
+            let mut entry = span.covered(commit, step.clone())?;
+            if *commit == taken.end {
+                span.put_down(&mut entry, &strays, why.as_ref());
+            }
+            self.entries.insert(commit.clone(), entry);
+        }
+        for session in taken.origins.iter().filter_map(|(_, step)| step.session()) {
+            if !self.sessions.contains(session) {
+                self.sessions.push(session.clone());
+            }
+            let paths = strays.iter().map(|change| change.path.clone());
+            let of = self.strays.entry(session.clone()).or_default();
+            of.extend(paths);
+        }
+        Ok(taken.end)
     }
 
     /// What was committed on the target itself, as far as first parents tell.
@@ -110,6 +137,7 @@ impl<'a> Walk<'a> {
     fn forward(&self, x: &Oid, line: &[Oid]) -> Result<Option<Taken>> {
         let span = &self.span;
         let mut best: Option<Taken> = None;
+        let mut held: Option<Taken> = None;
         for word in span.words {
             let Some(head) = word
                 .candidate
@@ -143,16 +171,22 @@ impl<'a> Walk<'a> {
                 {
                     continue;
                 }
+                let taken = Taken::of(steps, end.clone());
+                let strays = span.strays(x, &taken)?;
+                if span.uncovered(&taken, &strays)?.is_some() {
+                    held = held.or(Some(taken));
+                    continue;
+                }
                 if best
                     .as_ref()
-                    .is_none_or(|(known, _)| known.len() < steps.len())
+                    .is_none_or(|known| known.steps.len() < taken.steps.len())
                 {
-                    best = Some((steps, end.clone()));
+                    best = Some(taken);
                 }
                 break;
             }
         }
-        Ok(best)
+        Ok(best.or(held))
     }
 
     /// How a reviewed branch goes on without anything new.

@@ -40,12 +40,18 @@ pub enum Why {
     Empty(SessionId),
     /// It has the trailers of an archive, and is none.
     NoArchive(SessionId),
+    /// Paths change that no covered commit changes; with a session that lands with it.
+    Stray {
+        session: Option<SessionId>,
+        paths: Vec<String>,
+    },
 }
 
 impl Why {
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Why::Nobody => None,
+            Why::Stray { session, .. } => session.as_ref(),
             Why::NoVerdict(session)
             | Why::Conflict(session)
             | Why::Landed(session)
@@ -101,6 +107,16 @@ impl fmt::Display for Why {
             Why::NoArchive(session) => write!(
                 f,
                 "this is not what archiving session {session} makes of the specs"
+            ),
+            Why::Stray { session: None, .. } => f.write_str(
+                "the merge changes what none of its commits does, as where the branch has renamed it",
+            ),
+            Why::Stray {
+                session: Some(session),
+                ..
+            } => write!(
+                f,
+                "with session {session} comes what its review did not show, and a merge changes what none of the commits does, as where the branch has renamed it"
             ),
         }
     }

@@ -611,3 +611,49 @@ fn a_branch_that_takes_back_a_part_of_itself_is_picked_whole() {
     let all = [reviewed(&world, "demo", &main, &head)];
     assert_eq!(letters(&judge(&world, &onto, &line, &all)), "RRR");
 }
+
+#[test]
+fn a_squash_rests_on_every_session_whose_commits_it_has() {
+    let Start {
+        mut world,
+        main,
+        two,
+        demo,
+        ..
+    } = start();
+    let upper = world.add(&[&two], &[("src/c", "1")]);
+    let all = [demo, reviewed(&world, "upper", &two, &upper)];
+    let squash = world.merged(&main, &upper, &[&main]);
+    let first = world.add(&[&main], &[("src/a", "1")]);
+    let second = world.add(&[&first], &[("src/old", "2")]);
+    let third = world.add(&[&second], &[("src/c", "1")]);
+    for (made, steps) in [(&squash, "S"), (&third, "RRR"), (&upper, "FFF")] {
+        let account = judge(&world, &main, made, &all);
+        assert_eq!(letters(&account), steps);
+        assert_eq!(account.sessions(), [session("demo"), session("upper")]);
+    }
+}
+
+#[test]
+fn what_a_merge_has_of_an_older_commit_is_a_stray_of_its_session() {
+    let Start {
+        mut world, main, ..
+    } = start();
+    let mended = world.add(&[&main], &[("src/more", "2")]);
+    let code = world.add(&[&mended], &[("src/a", "1")]);
+    let mut tree = world.files(&code);
+    tree.insert("src/more".into(), "1".into());
+    let evil = world.with_tree(&[&main, &code], tree);
+    let demo = reviewed(&world, "demo", &mended, &evil);
+    let squash = world.merged(&mended, &evil, &[&mended]);
+    for made in [&evil, &squash] {
+        let account = judge(&world, &mended, made, std::slice::from_ref(&demo));
+        assert!(account.is_covered(), "{account:?}");
+        let demo = session("demo");
+        assert_eq!(account.strays(&demo).collect::<Vec<_>>(), ["src/more"]);
+    }
+    // What lands after it by itself is held to none of that.
+    let late = world.add(&[&evil], &[("docs/a", "x")]);
+    let account = judge(&world, &mended, &late, std::slice::from_ref(&demo));
+    assert_eq!(letters(&account), "FFE");
+}
