@@ -66,6 +66,7 @@ pub(crate) fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
     }
     // An open review is shown as often as somebody asks for it.
     if args.show || args.verdict.is_none() && review_show::is_open(ctx)? {
+        ctx.only_reads();
         let shown = review_show::show(ctx)?;
         super::review_show::print(&shown, ui);
         ui.hint(&shown.next_action);

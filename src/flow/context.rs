@@ -59,6 +59,15 @@ impl Context {
         self.repo.code(&wiring)
     }
 
+    /// The same for whoever records it, or only looks: a read needs no room in the repository.
+    pub(crate) fn code_for(&self, writer: Option<&Identity>) -> Result<Option<CodeFacts>> {
+        if writer.is_some() && self.seen.get().is_none() {
+            return self.code();
+        }
+        let wiring: Vec<&str> = wiring::files().collect();
+        self.repo.code_to_read(&wiring)
+    }
+
     /// Opens the repository. `wanted` is what `--session` said.
     pub fn open(wanted: Option<String>) -> Result<Self> {
         Ok(Context {

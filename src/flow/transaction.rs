@@ -453,7 +453,11 @@ pub(super) fn gather_with<'a>(
         None => Vec::new(),
     };
     shared.retain(|id| *id != state.id);
-    let mut code = if wants_code { ctx.code()? } else { None };
+    let mut code = if wants_code {
+        ctx.code_for(identity)?
+    } else {
+        None
+    };
     if let Some(code) = code.as_mut().filter(|_| state.stage == Stage::Review) {
         code.reviewed = review::reviewed(ctx, &state, code)?;
     }

@@ -132,7 +132,8 @@ impl Here {
             return Ok(Some(&code.tree));
         }
         if self.code.get().is_none() {
-            drop(self.code.set(ctx.code()?.map(|code| code.tree)));
+            let code = ctx.code_for(facts.identity)?;
+            drop(self.code.set(code.map(|code| code.tree)));
         }
         Ok(self.code.get().and_then(Option::as_ref))
     }

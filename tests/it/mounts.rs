@@ -102,6 +102,56 @@ fn a_read_only_file_system_refuses_root_in_one_sentence_and_changes_nothing() {
     assert_whole(&s);
 }
 
+/// A command on a copy of the repository, on a disk that is full.
+const FULL_ALREADY: &str =
+    "mount -t tmpfs -o size=16m tmpfs \"$1\" && cp -a \"$2/.\" \"$1\" && cd \"$1\" || exit 99
+dd if=/dev/zero of=.git/fill bs=4096 2>/dev/null
+shift 2; exec \"$@\"";
+
+#[test]
+fn uncommitted_code_is_read_where_the_repository_takes_nothing() {
+    let s = Sandbox::new();
+    s.commit_file("src/old.rs", "old\n", "first").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--id", "it", "Shorter"]).ok();
+    if !may_mount(&s) {
+        return;
+    }
+    s.write("src/old.rs", "edited\n");
+    s.write("src/new.rs", "new\n");
+    let place = s.root().join("mounted");
+    let (place, repo) = (place.to_str().expect("UTF-8"), s.path().to_str());
+    let full = |args: &[&str]| {
+        let head = [place, repo.expect("UTF-8"), LOOPX];
+        mounting(&s, FULL_ALREADY, &[&head, args].concat()).run()
+    };
+    let shown = ["--json", "approve", "--show"];
+    let before = everything(&s);
+    let read = [read_only(&s, &shown), full(&shown)];
+    assert_eq!(everything(&s), before);
+    let known = s.loopx(&shown);
+    for out in read {
+        assert_eq!(out.code, known.code, "{out}");
+        assert_eq!(out.json(), known.json());
+    }
+    assert!(known.json()["code"]["tree"].is_string(), "{known}");
+    for args in [&["status"][..], &["next"], &["review", "--show"], &["list"]] {
+        let known = s.loopx(args).code;
+        for out in [read_only(&s, args), full(args)] {
+            assert_eq!(out.code, known, "{out}");
+            assert!(!out.stderr.contains("make room"), "{out}");
+        }
+    }
+    // Who records it needs room as before.
+    let out = read_only(&s, &["run", "--", "true"]);
+    one_sentence(
+        out.code.unwrap_or(-1),
+        &out.stderr,
+        &["Read-only file system"],
+    );
+}
+
 /// Copies the repository to a small disk, fills it but for some blocks, runs the command, makes room and
 /// runs it again. What it found goes to files beside: codes, words, refs; and the repository comes back.
 const FULL: &str =

@@ -8,6 +8,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::{Oid, Person, Role};
 use loopx_base::tree_change::Change;
 use loopx_base::working_tree::{CodeFacts, FileState, ReviewedCode, Uncommitted};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::Path;
 
@@ -23,6 +24,20 @@ impl Repo {
     /// The code as it is in the worktree, without the files that are named as none of it; `None` in a bare repository. Asks git, which knows filters,
     /// sparse checkouts and every index format; one process when nothing is uncommitted, three otherwise.
     pub fn code(&self, except: &[&str]) -> Result<Option<CodeFacts>> {
+        self.code_by(except, Self::worktree_tree)
+    }
+
+    /// The same for somebody who records nothing of it: where the repository takes nothing, as on a full disk, what is
+    /// uncommitted becomes a tree of this process alone.
+    pub fn code_to_read(&self, except: &[&str]) -> Result<Option<CodeFacts>> {
+        self.code_by(except, Self::tree_aside)
+    }
+
+    fn code_by(
+        &self,
+        except: &[&str],
+        tree_of: impl Fn(&Self, &Path, &[&str]) -> Result<Oid>,
+    ) -> Result<Option<CodeFacts>> {
         let Some(top) = self.work_dir() else {
             return Ok(None);
         };
@@ -42,7 +57,7 @@ impl Repo {
         let tree = match head_tree {
             Some(tree) if !is_dirty => tree,
             None if !is_dirty => self.empty_tree()?,
-            _ => self.worktree_tree(top, except)?,
+            _ => tree_of(self, top, except)?,
         };
         let mut uncommitted = paths_of(&status, except);
         self.mark_submodules(top, &mut uncommitted)?;
@@ -123,13 +138,44 @@ impl Repo {
         }
     }
 
-    /// The worktree's content as a tree, through a copy of the index: the index itself stays as it is.
+    /// The worktree's content as a tree of the repository.
     fn worktree_tree(&self, top: &Path, except: &[&str]) -> Result<Oid> {
         let dir = self.common_dir().join("loopx");
+        self.make_folder(&dir)
+            .map_err(|error| super::unwritable(&dir, &error).context("copy the index"))?;
+        self.tree_through(top, except, &dir, &[])
+    }
+
+    /// The same, of this process alone where the repository takes nothing.
+    fn tree_aside(&self, top: &Path, except: &[&str]) -> Result<Oid> {
+        let failure = match self.worktree_tree(top, except) {
+            Err(failure) if failure.code == Code::RepositoryUnwritable => failure,
+            tree => return tree,
+        };
+        let lent = [self.inner.objects_dir(), self.common_dir().join("objects")];
+        let known = loopx_base::env::paths("GIT_ALTERNATE_OBJECT_DIRECTORIES");
+        let lent = std::env::join_paths(lent.into_iter().chain(known));
+        let (Ok(objects), Ok(lent)) = (self.inner.aside(), lent) else {
+            return Err(failure);
+        };
+        let variables = [
+            ("GIT_OBJECT_DIRECTORY", objects.as_os_str()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", lent.as_os_str()),
+        ];
+        self.tree_through(top, except, &objects, &variables)
+    }
+
+    /// The worktree's content as a tree, through a copy of the index in a folder: the index itself stays as it is.
+    fn tree_through(
+        &self,
+        top: &Path,
+        except: &[&str],
+        dir: &Path,
+        variables: &[(&str, &OsStr)],
+    ) -> Result<Oid> {
         let failed =
-            |error: std::io::Error| super::unwritable(&dir, &error).context("copy the index");
-        self.make_folder(&dir).map_err(failed)?;
-        let copy = tempfile::NamedTempFile::new_in(&dir).map_err(failed)?;
+            |error: std::io::Error| super::unwritable(dir, &error).context("copy the index");
+        let copy = tempfile::NamedTempFile::new_in(dir).map_err(failed)?;
         let index = self.backend.index_path();
         if index.exists() {
             copy_index(&index, copy.path()).map_err(failed)?;
@@ -142,15 +188,17 @@ impl Repo {
         let sparse = ["--sparse"].into_iter().filter(|_| is_sparse);
         let paths = everything_but(except);
         let words = ["add", "--all"].into_iter().chain(sparse).chain(["--"]);
-        self.git_at(top, words.chain(paths.iter().map(String::as_str)))
-            .env("GIT_INDEX_FILE", copy.path())
+        let through = |run: Run| {
+            let run = run.env("GIT_INDEX_FILE", copy.path());
+            let variables = variables.iter();
+            variables.fold(run, |run, (name, value)| run.env(name, value))
+        };
+        through(self.git_at(top, words.chain(paths.iter().map(String::as_str))))
             .env("GIT_LITERAL_PATHSPECS", "0")
             .capture()?
             .ok()
             .map_err(no_file)?;
-        let tree = self
-            .git_at(top, ["write-tree"])
-            .env("GIT_INDEX_FILE", copy.path())
+        let tree = through(self.git_at(top, ["write-tree"]))
             .capture()?
             .line()?;
         Oid::parse(String::from_utf8_lossy(&tree).trim())

@@ -6,19 +6,20 @@
 //! where it is known what will be read; a hook never waits for a network and fails instead.
 
 use super::backend::Git;
-use super::failed;
 use super::loose::Loose;
 use super::pending::{Pending, commit_names};
 use super::repo::{oid, raw};
+use super::{failed, no_temporary_folder};
 use loopx_base::commit_object;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
 use loopx_base::tree_change::Change;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use tempfile::TempDir;
 
 /// libgit2's repository without its refs.
 pub(super) struct Database {
@@ -31,6 +32,8 @@ pub(super) struct Database {
     in_memory: Cell<bool>,
     /// Trees that will be read to the leaves: fetched whole at the first miss.
     expected: RefCell<Vec<git2::Oid>>,
+    /// Objects that only this process has.
+    aside: OnceCell<TempDir>,
 }
 
 impl Database {
@@ -43,6 +46,7 @@ impl Database {
             pending: Pending::default(),
             in_memory: Cell::new(false),
             expected: RefCell::default(),
+            aside: OnceCell::new(),
         }
     }
 
@@ -65,6 +69,22 @@ impl Database {
             Some(dir) => PathBuf::from(dir),
             None => self.objects.clone(),
         }
+    }
+
+    /// A folder for objects that only this process has, and reads like all others: the repository may take none.
+    pub(super) fn aside(&self) -> Result<PathBuf> {
+        if let Some(dir) = self.aside.get() {
+            return Ok(dir.path().to_path_buf());
+        }
+        let made = tempfile::Builder::new().prefix("git-loopx-").tempdir();
+        let dir = made.map_err(|error| no_temporary_folder("look at uncommitted work", &error))?;
+        let path = dir.path().to_path_buf();
+        let doing = |error: git2::Error| failed(&error, "open the object database");
+        let odb = self.repo.odb().map_err(doing)?;
+        odb.add_disk_alternate(&path.to_string_lossy())
+            .map_err(doing)?;
+        self.aside.get_or_init(|| dir);
+        Ok(path)
     }
 
     /// Writes an object, which stays in memory until a pack has it.
