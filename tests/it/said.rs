@@ -1,6 +1,7 @@
 //! What a command finds or leaves is said as what it is: a review that a key did not sign, a file that cannot be read, a
 //! waived check, a policy that moved, a demand that the code meets already.
 
+use crate::support::drive::{DELTA, Drive};
 use crate::support::{Kept, LOOPX, Output, Sandbox};
 use serde_json::Value;
 use std::sync::OnceLock;
@@ -266,4 +267,29 @@ fn a_reopening_whose_working_copy_cannot_be_written_says_what_is_left_and_what_f
         assert_eq!(s.read(report), s.loopx(&["cat", "review-report.md"]).ok());
     }
     panic!("it never wrote everything");
+}
+
+#[test]
+fn a_slice_that_is_laid_out_has_its_box_and_nobody_types_it_twice() {
+    let d = Drive::clarified();
+    d.does(&["approve", "--to", "plan"]);
+    d.does(&["plan"]);
+    d.edit("change/spec-delta.md", DELTA);
+    d.does(&["plan"]);
+    let boxes = |d: &Drive| d.artifact("change/tasks.md");
+    assert!(
+        boxes(&d).ends_with("\n\n- [ ] VS-1 Idle\n"),
+        "{}",
+        boxes(&d)
+    );
+    let slices = d.artifact("change/slices.json");
+    assert!(slices.contains("\"id\": \"VS-1\""), "{slices}");
+    // What somebody wrote stays.
+    let d = Drive::clarified();
+    d.does(&["approve", "--to", "plan"]);
+    d.does(&["plan"]);
+    d.edit("change/spec-delta.md", DELTA);
+    d.edit("change/tasks.md", "# Tasks\n\n## Tasks\n\n- [ ] mine\n");
+    d.does(&["plan"]);
+    assert!(boxes(&d).ends_with("\n- [ ] mine\n"), "{}", boxes(&d));
 }

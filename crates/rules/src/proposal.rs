@@ -116,6 +116,15 @@ pub fn slices(text: &str, scenarios: &[String]) -> Option<Proposal> {
     })
 }
 
+/// A list of boxes for tasks.md, one for each of these slices: what a slice is stands in its own file.
+pub fn boxes(text: &str, slices: &str) -> String {
+    let all: Vec<Slice> = serde_json::from_str(slices).unwrap_or_default();
+    let boxes = all
+        .iter()
+        .map(|one| format!("- [ ] {} {}\n", one.id, one.behaviour));
+    format!("{}\n\n{}", text.trim_end(), boxes.collect::<String>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{request, slices, tasks};

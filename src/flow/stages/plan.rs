@@ -10,6 +10,7 @@ use loopx_base::shell_word;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::coverage;
 use loopx_rules::gate;
+use loopx_rules::markdown;
 use loopx_rules::op::{Event, PlanLane, PlanVerdict, ReviewFinding};
 use loopx_rules::outline::{ANGLES, Complexity, RETURNS, is_angle, may_return, not_an_angle};
 use loopx_rules::proposal;
@@ -192,7 +193,21 @@ fn propose_slices(facts: &Facts<'_>) -> Option<Act<Outcome>> {
     let text = facts.texts.get(&Artifact::Slices);
     let text = text.map_or("", String::as_str);
     let proposal = proposal::slices(text, &scenarios(facts))?;
-    Some(proposed(Artifact::Slices, "slice", proposal))
+    let boxes = boxes(facts, &proposal.text);
+    let act = proposed(Artifact::Slices, "slice", proposal);
+    Some(match boxes {
+        Some(text) => act.write(Artifact::Tasks, text),
+        None => act,
+    })
+}
+
+/// The text of tasks.md with a box for each slice, where it is asked for and names no task yet: nobody types twice what
+/// the slices say.
+fn boxes(facts: &Facts<'_>, slices: &str) -> Option<String> {
+    let text = facts.texts.get(&Artifact::Tasks)?;
+    let sections = facts.view().profile().sections_of(Artifact::Tasks);
+    let empty = markdown::empty_sections(text, sections, facts.policy.artifacts.language);
+    (!empty.is_empty()).then(|| proposal::boxes(text, slices))
 }
 
 fn scenarios(facts: &Facts<'_>) -> Vec<String> {
