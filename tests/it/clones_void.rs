@@ -37,7 +37,16 @@ fn assert_whole(all: &Clones) {
         all.loopx(at, &["doctor"]).ok();
         all.sync(at).ok();
     }
-    // Nothing that the server took is judged by what it knew before.
+    // A server that has the objects alone judges all of it at once.
+    let bare = all.s.root().join("bare.git");
+    drop(std::fs::remove_dir_all(&bare));
+    let there = all.remote();
+    let paths = [&there, &bare].map(|path| path.to_str().expect("UTF-8"));
+    all.git(0, &["clone", "--quiet", "--bare", paths[0], paths[1]])
+        .ok();
+    all.s
+        .git_in(&bare, &["update-ref", "-d", "refs/heads/loopx"])
+        .ok();
     let zero = "0".repeat(40);
     let tip = all.git(0, &["rev-parse", "loopx"]).line();
     let pushed = all
@@ -45,7 +54,7 @@ fn assert_whole(all: &Clones) {
         .call(crate::support::LOOPX)
         .args(&["hook", "pre-receive"]);
     let line = format!("{zero} {tip} refs/heads/loopx\n");
-    pushed.cwd(all.remote()).stdin(line.as_str()).run().ok();
+    pushed.cwd(&bare).stdin(line.as_str()).run().ok();
 }
 
 fn void(all: &Clones, at: usize) -> Vec<Value> {
