@@ -191,6 +191,32 @@ fn a_document_that_a_merge_carries_elsewhere_is_held_against_where_it_lands() {
 }
 
 #[test]
+fn a_document_after_the_review_is_carried_nowhere_by_a_merge_of_the_target() {
+    let s = repository(&policy(""), &[("docs/style.md", LINES)]);
+    s.git(&["tag", "old"]).ok();
+    make(
+        &s,
+        &[("docs/style.md", ""), ("AGENTS.md", LINES)],
+        "move it",
+    );
+    serve(&s);
+    at(&s, "old");
+    quick(&s, "it");
+    make(&s, &[("src/timeout", "10\n")], "ten");
+    reviewed(&s, "Rita");
+    landing::offer(&s, &["it"]);
+    let honest = merge(&s, "it", "main", "Merge branch 'main' into it");
+    would_land(&s, &honest);
+    at(&s, "it");
+    let typo = [("docs/style.md", &*format!("{LINES}10\n"))];
+    let document = make(&s, &typo, "a typo");
+    let evil = merge(&s, &document, "main", "Merge branch 'main' into it");
+    refused(&s, &evil, &["path_guarded", "AGENTS.md"]);
+    let evil = merge(&s, "main", &evil, PULL);
+    refused(&s, &evil, &["path_guarded", "AGENTS.md"]);
+}
+
+#[test]
 fn a_pick_of_what_another_branch_has_is_held_against_where_it_lands() {
     let policy = "[gates]\nprotected = [\"main\", \"release\"]\nalways_allow = [\"docs/**\"]\n\
         [landing]\nbackport = [\"main\"]\n";
