@@ -171,3 +171,58 @@ fn a_push_that_moves_a_ref_twice_or_from_where_it_is_not_is_refused_whole() {
         judged(&s, &[(&none, &after, "nowhere")]).ok();
     }
 }
+
+/// A name is a file or a folder: one beside the branch of sessions keeps it out for ever, and what lands meanwhile
+/// lands by records that are nowhere.
+#[test]
+fn a_ref_beside_the_branch_of_sessions_is_refused() {
+    for (branch, beside) in [("loopx", "loopx/x"), ("team/loopx", "team")] {
+        let s = begun("sha1", PROTECTED);
+        server(&s);
+        let both = |args: &[&str]| {
+            s.git_in(remote(&s), args).ok();
+            s.git(args).ok();
+        };
+        if branch != "loopx" {
+            both(&["branch", "--move", "loopx", branch]);
+            both(&["config", "loopx.branch", branch]);
+        }
+        let sessions = s.git(&["rev-parse", branch]).line();
+        s.git_in(remote(&s), &["branch", "--delete", "--force", branch])
+            .ok();
+        let evil = format!("main:refs/heads/{beside}");
+        refused(&s, &[&evil], "branch_name_blocked").says(beside);
+        push(&s, &["main:refs/heads/loopx-2"]).ok();
+        // One that stands there already: nothing is judged by records that git will not store.
+        let name = format!("refs/heads/{beside}");
+        s.git_in(remote(&s), &["update-ref", &name, "main"]).ok();
+        let way = format!("--delete {beside}");
+        refused(&s, &[branch, "main:refs/heads/free"], "branch_name_blocked").says(&way);
+        for _ in 0..2 {
+            s.loopx(&["sync"]).fails_with(1).says(&way);
+            // A server without the hook: git itself says so.
+            s.script("../remote.git/hooks/pre-receive", "#!/bin/sh\nexit 0\n");
+        }
+        push(&s, &[&format!(":{beside}"), "main:refs/heads/free"]).ok();
+        s.loopx(&["sync"]).ok();
+        let there = s.git_in(remote(&s), &["rev-parse", branch]).line();
+        assert_eq!(there, sessions);
+    }
+}
+
+/// A branch that is gone there and was fetched once keeps the one of sessions out here.
+#[test]
+fn a_remote_tracking_ref_beside_the_branch_of_sessions_is_named() {
+    let s = begun("sha1", PROTECTED);
+    server(&s);
+    let beside = "refs/remotes/origin/loopx/x";
+    s.git(&["update-ref", "-d", "refs/remotes/origin/loopx"])
+        .ok();
+    s.git(&["update-ref", beside, "main"]).ok();
+    s.loopx(&["sync"])
+        .fails_with(1)
+        .says(beside)
+        .says("git remote prune origin");
+    s.git(&["remote", "prune", "origin"]).ok();
+    s.loopx(&["sync"]).ok();
+}

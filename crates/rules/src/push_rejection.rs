@@ -11,6 +11,8 @@ pub enum Refusal {
     Moved,
     /// The ref that a fetch writes here is in the hands of another git. Not read from words.
     Held,
+    /// A ref stands where the branch has to be: a name cannot be both a file and a folder.
+    Blocked,
     Signatures,
     Linear,
     Protected,
@@ -27,7 +29,7 @@ pub enum Refusal {
 }
 
 /// Words of git and of forges, lower case, the more particular first.
-const WORDS: [(Refusal, &[&str]); 13] = [
+const WORDS: [(Refusal, &[&str]); 14] = [
     (
         Refusal::Secrets,
         &[
@@ -104,6 +106,10 @@ const WORDS: [(Refusal, &[&str]); 13] = [
         ],
     ),
     (
+        Refusal::Blocked,
+        &["' exists; cannot create '", "git cannot keep a branch `"],
+    ),
+    (
         Refusal::Moved,
         &[
             "(fetch first)",
@@ -114,6 +120,8 @@ const WORDS: [(Refusal, &[&str]); 13] = [
             "incorrect old value",
             "reference already exists",
             "failed to lock",
+            // The hook of a server of ours, which looks before git does.
+            "[ref_moved]",
         ],
     ),
     (Refusal::Shallow, &["shallow update not allowed"]),
@@ -194,6 +202,7 @@ impl Refusal {
         match self {
             Refusal::Moved => Code::RemoteMoved,
             Refusal::Held => Code::TrackingRefLocked,
+            Refusal::Blocked => Code::BranchNameBlocked,
             Refusal::Signatures => Code::RemoteWantsSignatures,
             Refusal::Linear => Code::RemoteWantsLinear,
             Refusal::Protected => Code::RemoteProtectsBranch,
@@ -211,13 +220,21 @@ impl Refusal {
     }
 
     /// What it means, and what to do.
-    fn words(self, remote: &str, branch: &str) -> (&'static str, Hint) {
+    fn words(self, remote: &str, branch: &str, said: &str) -> (&'static str, Hint) {
         match self {
             Refusal::Moved => ("the branch there kept moving", command!("sync {remote}")),
             Refusal::Held => (
                 "another git is writing what is fetched",
                 command!("sync {remote}")
                     .note("(if no git is running, remove the lock file that is named)"),
+            ),
+            Refusal::Blocked => (
+                "a ref stands where the branch has to be",
+                hint![
+                    way_out(remote, branch, said),
+                    ", then: ",
+                    command!("sync {remote}")
+                ],
             ),
             Refusal::Signatures => (
                 "it takes signed commits only",
@@ -288,7 +305,7 @@ impl Refusal {
 
     /// The one message: what was asked, what it means, what the other side said in its own words.
     pub fn failure(self, doing: &str, remote: &str, branch: &str, said: &str) -> Failure {
-        let (meaning, help) = self.words(remote, branch);
+        let (meaning, help) = self.words(remote, branch, said);
         let words = lines(said);
         let quoted = if words.is_empty() {
             String::new()
@@ -301,6 +318,30 @@ impl Refusal {
         };
         let message = format!("{doing}: {meaning}{quoted}");
         Failure::new(kind, self.code(), message).help(help)
+    }
+}
+
+/// Whether a ref leaves no room for another one.
+pub fn blocks(name: &str, other: &str) -> bool {
+    let below = |name: &str, folder: &str| {
+        let rest = name.strip_prefix(folder);
+        rest.is_some_and(|rest| rest.starts_with('/'))
+    };
+    below(name, other) || below(other, name)
+}
+
+/// The command that takes away the ref that stands where a branch has to be.
+fn way_out(remote: &str, branch: &str, said: &str) -> String {
+    let heads = format!("refs/heads/{branch}");
+    let mut words = said.split(|sign: char| sign.is_whitespace() || "'`,;:".contains(sign));
+    match words.find_map(|word| {
+        word.strip_prefix("refs/heads/")
+            .filter(|_| blocks(word, &heads))
+    }) {
+        Some(name) => {
+            format!("git push {remote} --delete {name}  (whoever works on it names it otherwise)")
+        }
+        None => format!("git remote prune {remote}"),
     }
 }
 
@@ -359,7 +400,7 @@ mod tests {
     use super::Refusal;
 
     /// What forges and git really say.
-    const SAID: [(Refusal, &str); 21] = [
+    const SAID: [(Refusal, &str); 23] = [
         (
             Refusal::Moved,
             "!\trefs/heads/loopx:refs/heads/loopx\t[rejected] (fetch first)\nerror: failed to push some refs to 'x'",
@@ -369,6 +410,14 @@ mod tests {
             "!\ta:b\t[remote rejected] (cannot lock ref 'refs/heads/loopx': is at 1 but expected 2)",
         ),
         (Refusal::Moved, "!\ta:b\t[rejected] (non-fast-forward)"),
+        (
+            Refusal::Moved,
+            "remote: refused: expected `refs/heads/loopx` at 1, as the push says; found it at 2 [ref_moved]\n!\ta:b\t[remote rejected] (pre-receive hook declined)",
+        ),
+        (
+            Refusal::Blocked,
+            "remote: error: cannot lock ref 'refs/heads/loopx': 'refs/heads/loopx/x' exists; cannot create 'refs/heads/loopx'\n!\ta:b\t[remote rejected] (failed to update ref)",
+        ),
         (
             Refusal::Protected,
             "remote: error: GH013: Repository rule violations found for refs/heads/loopx.\nremote: - Cannot create ref due to creations being restricted.\n!\ta:b\t[remote rejected] (push declined due to repository rule violations)",

@@ -242,8 +242,9 @@ impl<'r> Store<'r> {
         lock::clear_abandoned(self.repo)
     }
 
-    /// A ref that leaves no room for this one: a name cannot be both a file and a folder.
-    fn blocking_ref(&self, name: &str) -> Result<Option<String>> {
+    /// A ref that leaves no room for the branch: a name cannot be both a file and a folder.
+    pub fn blocking_ref(&self) -> Result<Option<String>> {
+        let name = self.branch_ref();
         if let Some((below, _)) = self
             .repo
             .refs_below(&format!("{name}/"))?
@@ -263,7 +264,6 @@ impl<'r> Store<'r> {
     /// Creates the branch, from a remote-tracking one where there is one, else from the constant root.
     /// Says what was made, where anything was.
     pub fn init(&self, lock: &Lock, identity: &Identity) -> Result<Option<Begun>> {
-        let name = self.branch_ref();
         self.transact(lock, |shadow| {
             if let Some(tip) = self.tip()? {
                 return Ok(Move {
@@ -273,7 +273,7 @@ impl<'r> Store<'r> {
                     value: None,
                 });
             }
-            if let Some(other) = self.blocking_ref(&name)? {
+            if let Some(other) = self.blocking_ref()? {
                 return Err(Failure::refused(
                     Code::BranchNameBlocked,
                     format!("git cannot keep a branch `{}` beside {other}", self.branch),

@@ -3,6 +3,7 @@
 //! A failure to look is a refusal: it names the object, and says to the administrator what to do. The judgement of
 //! branches is [`super::hook_receive`].
 
+mod beside;
 mod input;
 pub(crate) mod limits;
 mod namespaces;
@@ -44,10 +45,13 @@ fn judge(ctx: &Context, updates: &[Update]) -> Result<Outcome> {
     let store = ctx.store()?;
     namespaces::require_settings(ctx, store.branch())?;
     let updates = namespaces::resolved(ctx, updates)?;
-    let refusal = match namespaces::refused(&updates) {
-        None => namespaces::not_whole(ctx, &updates)?,
-        closed => closed,
-    };
+    let mut refusal = namespaces::refused(&updates);
+    if refusal.is_none() {
+        refusal = namespaces::not_whole(ctx, &updates)?;
+    }
+    if refusal.is_none() {
+        refusal = beside::refused(&store, &updates)?;
+    }
     match refusal {
         Some(refusal) => Ok(Outcome::Refused(refusal)),
         None => hook_receive::pre_receive(ctx, &store, &updates, &limits::budget(ctx)?),
