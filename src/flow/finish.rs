@@ -13,6 +13,7 @@ use loopx_base::globs::Globs;
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
+use loopx_rules::commit_policy;
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, CodeFacts, FileState, Proof};
 use loopx_rules::next;
@@ -109,6 +110,7 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
         _ => review::Shown::default(),
     };
     let files = shown.files;
+    require_scope(state, &facts.policy, &files)?;
     if state.stage == Stage::Build
         && files.is_empty()
         && request.reason.is_none()
@@ -186,6 +188,22 @@ fn outside(state: &State, policy: &Policy, files: &[String]) -> Result<Vec<Strin
     let (scope, results) = (Globs::new(&state.scope)?, policy.results()?);
     let is_outside = |path: &&String| !scope.matches(path) && !results.matches(path);
     Ok(files.iter().filter(is_outside).cloned().collect())
+}
+
+/// Refuses files that the landing would refuse: nothing is approved that cannot land.
+fn require_scope(state: &State, policy: &Policy, files: &[String]) -> Result<()> {
+    let paths = commit_policy::out_of_scope(state, policy, files)?;
+    if paths.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::OutOfScope,
+        format!(
+            "{}: outside the scope that the plan declares, which policy refuses",
+            commit_policy::some(&paths)
+        ),
+    )
+    .help(command!("plan --reason WHY").session(&state.id)))
 }
 
 /// More steps than a session has.

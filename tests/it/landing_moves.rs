@@ -36,6 +36,10 @@ fn built(s: &Sandbox) {
 fn built_as(s: &Sandbox, profile: &str) {
     s.loopx(&["start", "--profile", profile, "--id", "it", "Shorter"])
         .ok();
+    plan_and_build(s);
+}
+
+fn plan_and_build(s: &Sandbox) {
     s.write(".loopx/it/plan.md", PLAN);
     s.write(
         ".loopx/it/change/spec-delta.md",
@@ -292,13 +296,62 @@ fn what_is_outside_of_the_scope_lands_as_one_commit_no_more_than_as_it_was_made(
     s.git(&["commit", "--quiet", "--no-verify", "-am", "Beside"])
         .ok();
     s.loopx(&["run"]).ok();
-    s.loopx(&["finish", "--yes"]).ok();
+    let before = s.git(&["rev-parse", "loopx"]).line();
+    s.loopx(&["finish", "--yes"])
+        .fails_with(1)
+        .says("`other`")
+        .says("plan --reason");
+    assert_eq!(s.git(&["rev-parse", "loopx"]).line(), before);
+    reviewed(&s);
     serve(&s);
     landing::offer(&s, &["work"]);
     push(&s, &["work:refs/heads/main"])
         .fails_with(1)
         .says("out_of_scope");
     is_refused(&s, "work", &["out_of_scope", "`other`"]);
+}
+
+/// Goes from the build to done without `finish`.
+fn reviewed(s: &Sandbox) {
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["review", "--verdict", "approve"]).ok();
+    s.loopx(&["approve"]).ok();
+    s.loopx(&["archive"]).ok();
+}
+
+/// A commit from a time without a plan is held against the plan that its session has in the end, however it lands.
+#[test]
+fn what_was_made_before_the_plan_lies_in_the_scope_of_the_plan_too() {
+    for by in ["the hook", "--no-verify"] {
+        let s = Sandbox::new();
+        s.write("src/timeout", "30\n");
+        s.write("other", "1\n");
+        let policy = format!("{}out_of_scope = \"refuse\"\n", landing::PROTECTED);
+        s.write("loopx.toml", policy);
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "first"]).ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--quick", "--id", "it", "Shorter"]).ok();
+        s.write("other", "2\n");
+        if by == "the hook" {
+            s.loopx(&["hooks", "install"]).ok();
+            s.git(&["commit", "--quiet", "-am", "Beside"]).ok();
+        } else {
+            s.git(&["commit", "--quiet", "--no-verify", "-am", "Beside"])
+                .ok();
+        }
+        s.loopx(&["profile", "lite"]).ok();
+        plan_and_build(&s);
+        s.loopx(&["finish", "--yes"]).fails_with(1).says("`other`");
+        reviewed(&s);
+        serve(&s);
+        landing::offer(&s, &["work"]);
+        push(&s, &["work:refs/heads/main"])
+            .fails_with(1)
+            .says("out_of_scope");
+        is_refused(&s, "work", &["out_of_scope", "`other`"]);
+    }
 }
 
 #[test]

@@ -86,6 +86,14 @@ impl Rules {
         self
     }
 
+    /// The same with the scope of a later plan, where there was none yet: a profile without a plan frees nothing for good.
+    pub fn or_scope(mut self, later: &[String]) -> Result<Self> {
+        if self.scope.is_none() && !later.is_empty() {
+            self.scope = Some(Globs::new(later)?);
+        }
+        Ok(self)
+    }
+
     /// The rule that a path breaks.
     pub fn breaks(&self, path: &str) -> Option<Rule> {
         if path.starts_with(WORKING_COPY) {
@@ -161,6 +169,18 @@ impl Rules {
             Rule::WorkingCopy => false,
         }
     }
+}
+
+/// The paths that no commit of a session may change by the scope of its plan, where policy refuses what lies outside.
+pub fn out_of_scope(state: &State, policy: &Policy, paths: &[String]) -> Result<Vec<String>> {
+    if policy.gates.out_of_scope != Strictness::Refuse {
+        return Ok(Vec::new());
+    }
+    let mut state = State::clone(state);
+    state.stage = Stage::Build;
+    let rules = Rules::new(&state, policy)?.without_demands();
+    let is_out = |path: &&String| rules.breaks(path) == Some(Rule::OutOfScope);
+    Ok(paths.iter().filter(is_out).cloned().collect())
 }
 
 /// What policy demands and the session's profile has not.

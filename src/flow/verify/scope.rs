@@ -9,11 +9,10 @@ use loopx_base::failure::{Code, Result};
 use loopx_base::hint::command;
 use loopx_base::id::SessionId;
 use loopx_git::{CommitInfo, Repo};
-use loopx_rules::commit_policy::{Rule, Rules, some};
+use loopx_rules::commit_policy::{out_of_scope, some};
 use loopx_rules::policy::{Policy, Strictness};
 use loopx_rules::range_rules::{Finding, Severity};
 use loopx_rules::session::State;
-use loopx_rules::stage::Stage;
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
@@ -95,12 +94,8 @@ struct Scopes<'a> {
 
 impl Scopes<'_> {
     /// The paths that a session's plan does not name.
-    fn beyond(&self, session: &State, mut paths: Vec<String>) -> Result<Vec<String>> {
-        let mut state = session.clone();
-        state.stage = Stage::Build;
-        let rules = Rules::new(&state, self.policy)?.without_demands();
-        paths.retain(|path| rules.breaks(path) == Some(Rule::OutOfScope));
-        Ok(paths)
+    fn beyond(&self, session: &State, paths: Vec<String>) -> Result<Vec<String>> {
+        out_of_scope(session, self.policy, &paths)
     }
 
     /// The paths of a reviewed commit that are outside of the scope of the session that it names, where that one lands

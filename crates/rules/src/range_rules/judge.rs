@@ -39,11 +39,11 @@ pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
                 };
                 match current(commit, states) {
                     Current::Yes => {
-                        let rules = known.rules(states, range.policy)?;
+                        let rules = known.rules(states, range.policy, commit)?;
                         findings.extend(claimed(commit, &first.id, &rules));
                     }
                     Current::Reopened(since) => {
-                        let rules = known.rules(since, range.policy)?;
+                        let rules = known.rules(since, range.policy, commit)?;
                         findings.extend(claimed(commit, &first.id, &rules));
                     }
                     Current::No(left) => findings.extend(replayed(&allowed, commit, first, left)),
@@ -103,7 +103,7 @@ fn by_moment(range: &Range<'_>, commit: &Commit, owner: &State) -> Result<Option
     };
     let rules = states
         .iter()
-        .map(|state| Ok(Rules::new(state, range.policy)?.without_demands()));
+        .map(|state| rules_at(state, range.policy, commit));
     let rules: Vec<Rules> = rules.collect::<Result<_>>()?;
     let (Some(last), Some(state)) = (rules.last(), states.last()) else {
         return Ok(Some(Vec::new()));
@@ -205,7 +205,7 @@ fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Fin
     };
     let mut found = Vec::new();
     let paths = without(&commit.paths, |path| allowed.matches(path));
-    let rules = Rules::new(then, range.policy)?.without_demands();
+    let rules = rules_at(then, range.policy, commit)?;
     let settled = std::ptr::eq(then, bound) && matches!(commit.standing, Standing::Settled);
     let refused: Vec<String> = rules
         .judge(&paths)
@@ -271,18 +271,33 @@ fn replayed(allowed: &Globs, commit: &Commit, state: &State, left: u64) -> Optio
     ))
 }
 
-/// The rules of states, made once: many commits name the same one.
+/// The rules of a session at a moment. What lands as it was made before a plan had a scope is held against the scope
+/// that the plan has in the end.
+fn rules_at(then: &State, policy: &Policy, commit: &Commit) -> Result<Rules> {
+    let rules = Rules::new(then, policy)?.without_demands();
+    match &commit.owner {
+        Some(now) => rules.or_scope(&now.scope),
+        None => Ok(rules),
+    }
+}
+
+/// The rules of states, made once: many commits of one session name the same one.
 #[derive(Default)]
-struct Known(HashMap<*const State, Rc<Rules>>);
+struct Known(HashMap<(*const State, Option<*const State>), Rc<Rules>>);
 
 impl Known {
-    fn rules(&mut self, states: &[Rc<State>], policy: &Policy) -> Result<Vec<Rc<Rules>>> {
+    fn rules(
+        &mut self,
+        states: &[Rc<State>],
+        policy: &Policy,
+        commit: &Commit,
+    ) -> Result<Vec<Rc<Rules>>> {
         let made = states.iter().map(|state| {
-            let key = Rc::as_ptr(state);
+            let key = (Rc::as_ptr(state), commit.owner.as_ref().map(Rc::as_ptr));
             if let Some(rules) = self.0.get(&key) {
                 return Ok(Rc::clone(rules));
             }
-            let rules = Rc::new(Rules::new(state, policy)?.without_demands());
+            let rules = Rc::new(rules_at(state, policy, commit)?);
             self.0.insert(key, Rc::clone(&rules));
             Ok(rules)
         });
