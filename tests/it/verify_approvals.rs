@@ -140,18 +140,31 @@ fn a_state_that_says_more_than_its_operations_opens_nothing() {
     }
 }
 
+/// Whoever may push anything may push a tag.
 #[test]
-fn a_name_that_a_tag_took_over_judges_nothing() {
+fn a_tag_stands_for_no_branch() {
     let s = at("build", "", "");
     commit(&s, "src/a.rs", "code").ok();
     s.git(&["update-ref", "refs/remotes/origin/main", "main"])
         .ok();
     let range = ["verify", "origin/main..HEAD", "--policy-from=origin/main"];
-    s.loopx(&range).ok();
-    s.git(&["tag", "origin/main", "HEAD"]).ok();
+    let said = s.loopx(&range).ok();
+    for tag in ["origin/main", "refs/remotes/origin/main"] {
+        s.git(&["update-ref", &format!("refs/tags/{tag}"), "HEAD"])
+            .ok();
+    }
+    assert_eq!(s.loopx(&range).ok(), said);
+    let full = "refs/remotes/origin/main";
+    let policy = format!("--policy-from={full}");
+    let in_full = s.loopx(&["verify", &format!("{full}..HEAD"), &policy]);
+    assert_eq!(in_full.ok(), said);
+    // Where a branch here has the name of a tag, nobody can say which is meant.
+    s.git(&["tag", "main", "HEAD"]).ok();
+    let range = ["verify", "main..HEAD", "--policy-from=main"];
     s.loopx(&range)
         .fails_with(2)
-        .says("refs/tags/origin/main is another commit than refs/remotes/origin/main");
-    s.git(&["tag", "-f", "origin/main", "main"]).ok();
+        .says("refs/heads/main is another commit than refs/tags/main")
+        .says("name it in full: refs/heads/main");
+    s.git(&["tag", "-f", "main", "refs/heads/main"]).ok();
     s.loopx(&range).ok();
 }

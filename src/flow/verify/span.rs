@@ -165,29 +165,32 @@ fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) ->
     Ok(failure.help(command!("verify main..HEAD")))
 }
 
-/// The commit that a name means. A name that a tag and a branch have means what whoever made the tag wants: who
-/// judges by it says which is meant.
+/// The commit that a name means. A tag is anybody's: no tag stands for a branch of a remote, and where a tag and a
+/// branch here have one name, who judges by it says which is meant.
 pub(super) fn one_commit(repo: &Repo, revision: &str) -> Result<Oid> {
-    let mut found = Vec::new();
     // `HEAD~1` and the like are no names.
     let is_name = Repo::check_branch_name(revision).is_ok();
-    let folders = ["refs/tags", "refs/heads", "refs/remotes"];
-    for folder in folders.iter().filter(|_| is_name) {
-        let name = format!("{folder}/{revision}");
-        if let Some(tip) = repo.find_ref(&name)? {
-            found.push((name, tip));
-        }
+    if !is_name || (revision.starts_with("refs/") && repo.find_ref(revision)?.is_some()) {
+        return repo.resolve_commit(revision);
     }
-    if let [(one, first), (other, second), ..] = found.as_slice()
-        && first != second
+    let at_remote = format!("refs/remotes/{revision}");
+    let is_at_remote = repo.find_ref(&at_remote)?.is_some();
+    let other = if is_at_remote {
+        at_remote
+    } else {
+        format!("refs/tags/{revision}")
+    };
+    let here = format!("refs/heads/{revision}");
+    if let (Some(one), Some(two)) = (repo.find_ref(&here)?, repo.find_ref(&other)?)
+        && one != two
     {
         return Err(Failure::usage(
             Code::RevisionAmbiguous,
-            format!("`{revision}` is ambiguous: {one} is another commit than {other}"),
+            format!("`{revision}` is ambiguous: {here} is another commit than {other}"),
         )
-        .help(format!("name it in full: {other}")));
+        .help(format!("name it in full: {here}")));
     }
-    repo.resolve_commit(revision)
+    repo.resolve_commit(if is_at_remote { &other } else { revision })
 }
 
 /// The ends of `A..B`, `A..`, `..B` or `B`; an end that is left out is HEAD, as in git.
