@@ -5,6 +5,7 @@ use super::context::Context;
 use super::{files, specs};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_rules::policy::is_inside;
 use loopx_spec::changelog;
 use loopx_spec::changelog::Entries;
 use std::path::Path;
@@ -32,6 +33,9 @@ pub(crate) fn collect(ctx: &Context, into: Option<&str>) -> Result<Collected> {
     let top = ctx.repo.work_dir().ok_or_else(|| {
         Failure::usage(Code::WorktreeRequired, "fragments are read from a worktree")
     })?;
+    if let Some(into) = into {
+        require_inside(into)?;
+    }
     let mut collected = Collected {
         fragments: fragments(top, &folder)?,
         entries: Entries::default(),
@@ -69,6 +73,20 @@ pub(crate) fn collect(ctx: &Context, into: Option<&str>) -> Result<Collected> {
     }
     collected.written = Some(into.to_owned());
     Ok(collected)
+}
+
+/// Refuses a changelog that no commit of the repository could have.
+fn require_inside(into: &str) -> Result<()> {
+    if is_inside(into) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        Code::ChangelogOutside,
+        format!(
+            "`{into}` is not inside the repository; expected a path from its top, like CHANGELOG.md"
+        ),
+    )
+    .help(command!("spec changelog --write --file CHANGELOG.md")))
 }
 
 fn fragments(top: &Path, folder: &str) -> Result<Vec<String>> {

@@ -42,6 +42,12 @@ fn each_archive_brings_a_fragment_and_they_go_into_the_changelog_together() {
         "- demo: Pears. The system SHALL have it."
     );
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "", "showing wrote");
+    let outside = s.root().join("x.md").display().to_string();
+    for file in ["../x.md", outside.as_str(), ".git/x.md", "a/../../x.md"] {
+        let error = s.error(2, &["spec", "changelog", "--write", "--file", file]);
+        assert_eq!(error["code"], "changelog_outside", "{error:#}");
+    }
+    assert!(s.exists("changelog.d/one.md") && !s.root().join("x.md").exists());
     let old = "# Changelog\n\n## [1.0.0] - 2026-01-01\n\n### Added\n\n- demo\n";
     s.write("CHANGELOG.md", old);
     let written = s.document(0, &["spec", "changelog", "--write"]);

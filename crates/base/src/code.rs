@@ -248,6 +248,8 @@ codes! {
         "A changelog fragment cannot be read.";
     ChangelogOff "changelog_off" [Refused]
         "Policy names no folder of changelog fragments.";
+    ChangelogOutside "changelog_outside" [Usage]
+        "The changelog that was named is outside of the repository.";
     CheckHasCommand "check_has_command" [Usage]
         "A run of another command was asked for under the name of a check that has its own.";
     CheckNameTaken "check_name_taken" [Refused]
