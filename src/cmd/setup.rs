@@ -9,7 +9,7 @@ use crate::flow::setup::server::Server;
 use crate::ui::diff::unified;
 use crate::ui::{Ui, clean, style};
 use loopx_base::failure::Result;
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_rules::setup::attack::{Ending, Row};
 use loopx_rules::setup::ci::Ci;
 use loopx_rules::setup::file::Fate;
@@ -254,12 +254,21 @@ fn prove(server: &Server, ui: &mut Ui) -> Result<Exit> {
     warn(&warnings, ui);
     let wrong = checked.rows.iter().filter(|row| !row.ending.is_good());
     let wrong = wrong.count();
-    let next = (wrong > 0).then(|| command!("setup server {}", server.named));
+    let named = &server.named;
+    let next = match &server.rules.instead {
+        Some(branch) => Some(hint![
+            format!("git -C {named} symbolic-ref HEAD refs/heads/{branch}, then: "),
+            command!("setup server --check {named}")
+        ]),
+        None => {
+            (wrong > 0).then(|| command!("setup server {named}").note("(and see to the warnings)"))
+        }
+    };
     ui.json(
         "setup server",
         &json!({
             "dir": server.dir.display().to_string(),
-            "ok": checked.is_good(),
+            "ok": next.is_none(),
             "attempts": checked.rows,
             "policy": server.rules,
             "warnings": warnings,
@@ -267,19 +276,18 @@ fn prove(server: &Server, ui: &mut Ui) -> Result<Exit> {
         }),
     );
     let pushes = checked.rows.len();
-    if wrong == 0 {
-        ui.status(format!(
-            "{pushes} pushes, each as it should be; nothing of them stayed"
-        ));
-        return Ok(Exit::Done);
+    ui.status(if wrong == 0 {
+        format!("{pushes} pushes, each as it should be; nothing of them stayed")
+    } else {
+        format!("{pushes} pushes, {wrong} not as it should be; nothing of them stayed")
+    });
+    match next {
+        None => Ok(Exit::Done),
+        Some(next) => {
+            ui.hint(next);
+            Ok(Exit::Blocked)
+        }
     }
-    ui.status(format!(
-        "{pushes} pushes, {wrong} not as it should be; nothing of them stayed"
-    ));
-    if let Some(next) = next {
-        ui.hint(next.note("(and see to the warnings)"));
-    }
-    Ok(Exit::Blocked)
 }
 
 fn line(row: &Row, ui: &Ui) -> String {

@@ -243,6 +243,31 @@ fn a_policy_that_protects_nothing_is_warned_of_and_fails_the_check() {
     has(&said, "code that nobody reviewed: gets-in nobody");
 }
 
+/// A new branch is judged by the policy of the default one: where that is not there, by none.
+#[test]
+fn a_head_that_names_no_branch_is_warned_of_and_fails_the_check() {
+    let (s, dir) = served(PROTECTED);
+    setup(&s).ok();
+    s.git(&["push", "--quiet", "--no-verify", "origin", "main:a"])
+        .ok();
+    s.git_in(&dir, &["symbolic-ref", "HEAD", "refs/heads/trunk"])
+        .ok();
+    let way = "symbolic-ref HEAD refs/heads/main";
+    let said = setup(&s).json();
+    assert!(
+        said["warnings"][0]
+            .as_str()
+            .expect("a warning")
+            .contains(way)
+    );
+    let said = check(&s).fails_with(1).json();
+    assert_eq!(said["ok"], false);
+    assert!(said["next_action"].to_string().contains(way));
+    s.git_in(&dir, &["symbolic-ref", "HEAD", "refs/heads/main"])
+        .ok();
+    check(&s).ok();
+}
+
 #[test]
 fn a_hook_that_is_there_is_kept_and_both_judge_the_same_push() {
     let (s, dir) = served(PROTECTED);

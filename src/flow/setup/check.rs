@@ -47,12 +47,6 @@ pub(crate) struct Checked {
     pub notes: Vec<String>,
 }
 
-impl Checked {
-    pub(crate) fn is_good(&self) -> bool {
-        self.rows.iter().all(|row| row.ending.is_good())
-    }
-}
-
 /// Checks a server. Nothing of it stays there.
 pub(crate) fn check(server: &Server) -> Result<Checked> {
     let scratch = Scratch::new(server)?;

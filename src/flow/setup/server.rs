@@ -6,6 +6,7 @@ use crate::flow::verify::policy_at;
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
+use loopx_base::id::Oid;
 use loopx_git::run::Run;
 use loopx_git::signing::can_check;
 use loopx_hosts::hooks::{Place, SAVED_SUFFIX, standing};
@@ -173,6 +174,9 @@ fn rules(ctx: &Context) -> Result<Rules> {
         commit: head.commit,
         ..Rules::default()
     };
+    if rules.commit.is_none() {
+        rules.instead = instead(ctx, store.branch())?;
+    }
     match policy_at(ctx, rules.commit.as_ref()) {
         Ok(policy) => {
             let branch = rules.branch.as_deref();
@@ -183,6 +187,22 @@ fn rules(ctx: &Context) -> Result<Rules> {
         Err(failure) => rules.fault = Some(failure.message),
     }
     Ok(rules)
+}
+
+/// The branch that HEAD was likely meant to name: one that protects itself before others.
+fn instead(ctx: &Context, sessions: &str) -> Result<Option<String>> {
+    let heads = ctx.repo.refs_below("refs/heads/")?.into_iter();
+    let heads: Vec<(String, Oid)> = heads
+        .map(|(name, tip)| (name["refs/heads/".len()..].to_owned(), tip))
+        .filter(|(name, _)| name != sessions)
+        .collect();
+    let protects = |(name, tip): &&(String, Oid)| {
+        policy_at(ctx, Some(tip)).is_ok_and(|own| own.protects(name))
+    };
+    let is_usual = |(name, _): &&(String, Oid)| ["main", "master"].contains(&name.as_str());
+    let found = heads.iter().find(protects);
+    let found = found.or_else(|| heads.iter().find(is_usual));
+    Ok(found.or(heads.first()).map(|(name, _)| name.clone()))
 }
 
 fn saved(file: &Path) -> PathBuf {

@@ -183,6 +183,9 @@ pub struct Rules {
     /// The default branch.
     pub branch: Option<String>,
     pub commit: Option<Oid>,
+    /// A branch that is there, where the default one is not: nothing judges a branch that is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instead: Option<String>,
     /// The patterns of branches that take only what is accounted for.
     pub protected: Vec<String>,
     pub protects_default: bool,
@@ -201,6 +204,10 @@ impl Rules {
         if let Some(fault) = &self.fault {
             said.push(format!(
                 "the policy of {branch} cannot be read, so each push is refused: {fault}"
+            ));
+        } else if let Some(instead) = &self.instead {
+            said.push(format!(
+                "HEAD names {branch}, which is not there, so that no policy holds for a branch that is new  (git symbolic-ref HEAD refs/heads/{instead})"
             ));
         } else if self.commit.is_none() {
             said.push(format!(
@@ -346,6 +353,7 @@ mod tests {
     fn what_is_missing_is_said() {
         let good = Rules {
             branch: Some("main".into()),
+            instead: None,
             commit: Some(loopx_base::id::Oid::parse(&"1".repeat(40)).expect("an id")),
             protected: vec!["main".into()],
             protects_default: true,
