@@ -58,6 +58,19 @@ fn finish(s: &Sandbox) {
     s.loopx(&["finish", "--yes"]).ok();
 }
 
+/// Takes a session to its archive without `finish`, which refuses what lies outside of the scope.
+fn end_by_steps(s: &Sandbox) {
+    for args in [
+        &["run"][..],
+        &["approve", "--enter"],
+        &["review", "--verdict", "approve"],
+        &["approve", "--to", "done"],
+        &["archive"],
+    ] {
+        s.loopx(args).ok();
+    }
+}
+
 /// Takes a quick session to done by the review of this person.
 fn reviewed(s: &Sandbox, who: &str) {
     s.loopx(&["run", "--", "true"]).ok();
@@ -380,8 +393,7 @@ fn what_a_merge_takes_back_is_held_against_the_scope() {
         s.loopx(&["approve", "--enter"]).ok();
         make(&s, &[("src/timeout", "10\n")], "ten");
         roll_back(&s, parents, "old", "deploy.sh");
-        s.loopx(&["run"]).ok();
-        s.loopx(&["finish", "--yes"]).ok();
+        end_by_steps(&s);
         serve(&s);
         // A push of the session's own branch is asked the same.
         let elsewhere = rev(&s, "it");
@@ -415,8 +427,7 @@ fn a_session_that_does_not_land_lends_no_scope() {
         &[("deploy.sh", "evil\n")],
         "deploy\n\nLoopx-Session: alibi\n",
     );
-    s.loopx(&["run"]).ok();
-    s.loopx(&["finish", "--yes"]).ok();
+    end_by_steps(&s);
     serve(&s);
     let it = rev(&s, "it");
     push(&s, &[&format!("{it}:refs/heads/elsewhere"), "loopx"]).ok();
@@ -440,8 +451,7 @@ fn a_session_that_does_not_land_lends_no_state() {
             s.loopx(&["approve", "--enter"]).ok();
         }
         make(&s, &[("src/timeout", "10\n")], "ten");
-        s.loopx(&["run"]).ok();
-        s.loopx(&["finish", "--yes"]).ok();
+        end_by_steps(&s);
         serve(&s);
         let it = rev(&s, "it");
         push(&s, &[&format!("{it}:refs/heads/elsewhere"), "loopx"]).ok();
@@ -459,8 +469,7 @@ fn a_session_that_has_landed_still_stands_for_its_own_commits() {
     let state = rev(&s, "loopx");
     let message = format!("deploy\n\nLoopx-Session: below\nLoopx-State: {state}\n");
     make(&s, &[("deploy.sh", "new\n")], &message);
-    s.loopx(&["run"]).ok();
-    s.loopx(&["finish", "--yes"]).ok();
+    end_by_steps(&s);
     serve(&s);
     landing::offer(&s, &["below"]);
     let made = landing::squash(&s, "main", "below", landing::SQUASH);
@@ -471,11 +480,88 @@ fn a_session_that_has_landed_still_stands_for_its_own_commits() {
     s.loopx(&["approve", "--enter"]).ok();
     make(&s, &[("src/timeout", "10\n")], "ten");
     s.git(&["merge", "--quiet", "--no-edit", "main"]).ok();
-    s.loopx(&["run"]).ok();
-    s.loopx(&["finish", "--yes"]).ok();
+    end_by_steps(&s);
     landing::offer(&s, &["above"]);
     would_land(&s, "above");
     for made in shapes(&s, "above") {
         would_land(&s, &made);
     }
+}
+
+/// `main` with a document that it has made a script since, and the commit from before that.
+fn renamed(documents: &[(&str, &str)]) -> (Sandbox, String) {
+    let files = [&[("docs/run.md", LINES)], documents].concat();
+    let s = repository(&policy(""), &files);
+    let before = rev(&s, "main");
+    s.git(&["mv", "docs/run.md", "src/run.sh"]).ok();
+    make(&s, &[], "a script");
+    serve(&s);
+    (s, before)
+}
+
+#[test]
+fn a_path_that_a_reviewed_session_touches_is_no_way_for_a_document_to_be_carried_to() {
+    let (s, before) = renamed(&[]);
+    quick(&s, "bob");
+    make(&s, &[("src/run.sh", &LINES.replace('1', "one"))], "a word");
+    finish(&s);
+    landing::offer(&s, &["bob"]);
+    s.git(&["switch", "--quiet", "-c", "side", &before]).ok();
+    make(
+        &s,
+        &[("docs/run.md", &format!("{LINES}evil\n"))],
+        "a document",
+    );
+    s.git(&[
+        "merge",
+        "--quiet",
+        "--no-verify",
+        "-m",
+        "take main in",
+        "main",
+    ])
+    .ok();
+    s.git(&["merge", "--quiet", "--squash", "bob"]).ok();
+    make(&s, &[], "a word (#3)");
+    let evil = merge(&s, "main", "side", PULL);
+    assert!(s.read("src/run.sh").contains("evil"));
+    refused(&s, &evil, &["src/run.sh"]);
+    // The session alone lands, however it is merged.
+    for honest in shapes(&s, "bob") {
+        would_land(&s, &honest);
+    }
+}
+
+#[test]
+fn a_document_behind_a_reviewed_session_does_not_hold_what_the_session_renames_bring() {
+    let s = repository(&policy(""), &[("docs/a.md", "a\n")]);
+    quick(&s, "demo");
+    make(&s, &[("src/timeout", "10\n")], "code");
+    finish(&s);
+    make(&s, &[("docs/a.md", "b\n")], "a document");
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.git(&["mv", "src", "lib"]).ok();
+    make(&s, &[], "another place");
+    serve(&s);
+    landing::offer(&s, &["demo"]);
+    let honest = merge(&s, "main", "demo", PULL);
+    assert_eq!(s.read("lib/timeout"), "10\n");
+    would_land(&s, &honest);
+}
+
+#[test]
+fn a_pull_request_is_held_against_what_the_merge_will_carry_to_the_target() {
+    let (s, before) = renamed(&[("docs/other.md", "other\n")]);
+    at(&s, &before);
+    let evil = make(
+        &s,
+        &[("docs/run.md", &format!("{LINES}evil\n"))],
+        "a document",
+    );
+    ci(&s, &evil, "typo").fails_with(1).says("src/run.sh");
+    at(&s, &before);
+    let honest = make(&s, &[("docs/other.md", "better\n")], "a document");
+    ci(&s, &honest, "typo").ok();
+    let honest = merge(&s, "main", &honest, PULL);
+    would_land(&s, &honest);
 }

@@ -138,6 +138,74 @@ impl Remerge {
         }))
     }
 
+    /// The paths, but for these, that merging two commits gives otherwise than it would if the second one had these as
+    /// they were where the two met: git carries a change to where the other side renamed its file, or the folder of a
+    /// new one. Both that libgit2 and that git carry are meant: anybody may merge with either.
+    pub fn carried(
+        &self,
+        ours: &Oid,
+        theirs: &Oid,
+        changed: &BTreeSet<String>,
+    ) -> Result<Vec<String>> {
+        let doing = |error: git2::Error| failed(&error, format!("merge {theirs} into {ours}"));
+        let find = |id: &Oid| self.inner.find_commit(self.raw(id)?).map_err(doing);
+        let (one, other) = (find(ours)?, find(theirs)?);
+        let base = match self.inner.merge_base(one.id(), other.id()) {
+            Ok(base) => self.inner.find_commit(base).map_err(doing)?,
+            Err(_) => return Ok(Vec::new()),
+        };
+        let (before, after) = (base.tree().map_err(doing)?, other.tree().map_err(doing)?);
+        let mut update = git2::build::TreeUpdateBuilder::new();
+        for path in changed.iter().map(std::path::Path::new) {
+            match (before.get_path(path), after.get_path(path)) {
+                (Ok(was), _) => {
+                    update.upsert(path, was.id(), mode_of(&was));
+                }
+                (Err(_), Ok(_)) => {
+                    update.remove(path);
+                }
+                (Err(_), Err(_)) => {}
+            }
+        }
+        let tree = update.create_updated(&self.inner, &after).map_err(doing)?;
+        let tree = self.inner.find_tree(tree).map_err(doing)?;
+        let who = git2::Signature::new("git loopx", "nobody", &git2::Time::new(0, 0));
+        let who = who.map_err(doing)?;
+        let without = self
+            .inner
+            .commit(None, &who, &who, "without", &tree, &[&other])
+            .map_err(doing)?;
+        let without = oid(without)?;
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        let merged = |theirs: &Oid| -> Result<git2::Index> {
+            let merged = self.inner.merge_commits(&one, &find(theirs)?, None);
+            merged.map_err(doing)
+        };
+        let (with, less) = (merged(theirs)?, merged(&without)?);
+        let diff = self
+            .inner
+            .diff_index_to_index(&with, &less, None)
+            .map_err(doing)?;
+        found.extend(super::code::paths(&diff));
+        let (with, less) = (
+            conflicts(&with).map_err(doing)?,
+            conflicts(&less).map_err(doing)?,
+        );
+        found.extend(with.symmetric_difference(&less).cloned());
+        if let (Some((with, in_with)), Some((less, in_less))) = (
+            self.git_merges(ours, theirs)?,
+            self.git_merges(ours, &without)?,
+        ) {
+            found.extend(self.changed_paths(&Oid::parse(&with)?, &Oid::parse(&less)?)?);
+            let (in_with, in_less) = (BTreeSet::from_iter(in_with), BTreeSet::from_iter(in_less));
+            found.extend(in_with.symmetric_difference(&in_less).cloned());
+        }
+        Ok(found
+            .into_iter()
+            .filter(|path| !changed.contains(path))
+            .collect())
+    }
+
     fn git(&self, args: &[&str]) -> Result<Captured> {
         Run::git(args)
             .scrubbed()
@@ -249,6 +317,20 @@ impl Remerge {
             .map_err(doing)?;
         Ok(super::code::paths(&diff))
     }
+}
+
+fn mode_of(entry: &git2::TreeEntry<'_>) -> git2::FileMode {
+    use git2::FileMode;
+    let all = [
+        FileMode::BlobExecutable,
+        FileMode::Link,
+        FileMode::Commit,
+        FileMode::Tree,
+    ];
+    let found = all
+        .into_iter()
+        .find(|mode| i32::from(*mode) == entry.filemode());
+    found.unwrap_or(FileMode::Blob)
 }
 
 fn split(bytes: &[u8]) -> Vec<String> {

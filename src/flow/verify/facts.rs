@@ -13,7 +13,7 @@ use loopx_rules::policy::Policy;
 use loopx_rules::rule::merge_rules;
 use loopx_spec::{MarkerNames, merge_spec};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
 /// What `git cherry-pick -x` writes before the id.
@@ -39,6 +39,7 @@ pub(super) struct Facts<'a, 'r> {
     changed: Memo<(Option<Oid>, Oid), Vec<Change>>,
     merged: Memo<(Oid, Oid, Oid, bool), Merge>,
     picked: Memo<(Oid, Oid, Oid), Merge>,
+    carried: Memo<(Oid, Oid, BTreeSet<String>), Vec<String>>,
     archives: Memo<(SessionId, Oid), bool>,
     made: Memo<Oid, Option<Made>>,
 }
@@ -60,6 +61,7 @@ impl<'a, 'r> Facts<'a, 'r> {
             changed: Memo::default(),
             merged: Memo::default(),
             picked: Memo::default(),
+            carried: Memo::default(),
             archives: Memo::default(),
             made: Memo::default(),
         }
@@ -205,6 +207,13 @@ impl Objects for Facts<'_, '_> {
             } else {
                 Ok(found)
             }
+        })
+    }
+
+    fn carried(&self, ours: &Oid, theirs: &Oid, changed: &BTreeSet<String>) -> Result<Vec<String>> {
+        let key = (ours.clone(), theirs.clone(), changed.clone());
+        once(&self.carried, key, |_| {
+            self.merger.get()?.carried(ours, theirs, changed)
         })
     }
 

@@ -3,10 +3,21 @@
 //! it. What covers the commits does not cover these by itself.
 
 use super::steps::{Span, Taken};
-use super::{Change, Entry, Line, PathWhy, Step, Why};
+use super::{Change, Entry, Line, Mode, PathWhy, Rules, Step, Why};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+
+/// What lands without a review.
+struct Unreviewed<'r> {
+    /// Commits that change something, with the paths.
+    changes: Vec<(Oid, BTreeSet<String>)>,
+    /// The exceptions by which some land.
+    by_key: HashSet<usize>,
+    /// Whether all of it is code of another protected branch.
+    is_code: bool,
+    rules: &'r Rules,
+}
 
 impl<'a> Span<'a> {
     /// The strays of what lands next on `x`.
@@ -58,57 +69,119 @@ impl<'a> Span<'a> {
         candidate.and_then(|candidate| candidate.result.as_ref())
     }
 
-    /// The reason why nothing covers some strays. Where all that lands was reviewed they are the work of its sessions. What policy
-    /// or a command let in follows no rename to where it would not have been let in.
-    pub(super) fn uncovered(&self, taken: &Taken, strays: &[Change]) -> Result<Option<Why>> {
-        if strays.is_empty() {
+    /// The reason why nothing covers some of what lands next on `x`. Where all of it was reviewed strays are the work of
+    /// its sessions. What policy or a command let in follows no rename to where it would not have been let in.
+    pub(super) fn uncovered(
+        &self,
+        x: &Oid,
+        taken: &Taken,
+        strays: &[Change],
+    ) -> Result<Option<Why>> {
+        let free = self.unreviewed(taken)?;
+        if free.changes.is_empty() {
             return Ok(None);
         }
-        let reviewed = taken.origins.iter().filter_map(|(_, step)| match step {
+        let reviewed = taken.origins.iter().find_map(|(_, step)| match step {
             Step::Forward(session) | Step::Merge(session) => Some(session),
             _ => None,
         });
-        let reviewed: Vec<&SessionId> = reviewed.collect();
-        let mut by_key = HashSet::new();
-        let mut is_free = reviewed.is_empty();
-        // Code of another protected branch stays code, wherever it is.
-        let mut is_code = true;
-        for (commit, step) in &taken.origins {
-            match step {
-                Step::Archive(session) => {
-                    is_free |= !reviewed.contains(&session);
-                    is_code &= reviewed.contains(&session);
-                }
-                Step::Made(_) | Step::Document | Step::Exception(_) | Step::Backport(_) => {
-                    let changes = self.judged_changes(commit, step)?;
-                    is_free |= !changes.is_empty();
-                    let mut whys = changes.iter().map(|change| self.rules.document(change));
-                    is_code &= matches!(step, Step::Backport(_))
-                        && whys.all(|why| why == Some(PathWhy::Code));
-                }
-                _ => {}
-            }
-            if let Step::Exception(number) = step {
-                by_key.insert(*number);
-            }
+        let mut held: BTreeSet<String> = self.carried(x, taken, &free)?;
+        if reviewed.is_none() {
+            held.extend(strays.iter().map(|change| change.path.clone()));
         }
-        if !is_free {
-            return Ok(None);
-        }
-        let is_free = |change: &Change| {
-            let mut exceptions = self.rules.exceptions(std::slice::from_ref(change));
-            match self.rules.document(change) {
+        let is_free = |path: &String| {
+            let plain = || Change {
+                path: path.clone(),
+                old: Some(Mode::Plain),
+                new: Some(Mode::Plain),
+            };
+            let stray = strays.iter().find(|change| change.path == *path).cloned();
+            let change = stray.unwrap_or_else(plain);
+            let mut exceptions = self.rules.exceptions(std::slice::from_ref(&change));
+            match self.rules.document(&change) {
                 None => true,
-                Some(PathWhy::Code) if is_code => true,
-                Some(_) => exceptions.any(|(number, _)| by_key.contains(&number)),
+                Some(PathWhy::Code) if free.is_code => true,
+                Some(_) => exceptions.any(|(number, _)| free.by_key.contains(&number)),
             }
         };
-        let held = strays.iter().filter(|change| !is_free(change));
-        let paths: Vec<String> = held.map(|change| change.path.clone()).collect();
-        Ok((!paths.is_empty()).then(|| Why::Stray {
-            session: reviewed.first().map(|session| (*session).clone()),
-            paths,
+        held.retain(|path| !is_free(path));
+        Ok((!held.is_empty()).then(|| Why::Stray {
+            session: reviewed.cloned(),
+            paths: held.into_iter().collect(),
         }))
+    }
+
+    /// What lands without a review among the commits that land.
+    fn unreviewed(&self, taken: &Taken) -> Result<Unreviewed<'a>> {
+        let reviewed = |of: &SessionId| {
+            taken.origins.iter().any(|(_, step)| {
+                matches!(step, Step::Forward(session) | Step::Merge(session) if session == of)
+            })
+        };
+        let mut found = Unreviewed {
+            changes: Vec::new(),
+            by_key: HashSet::new(),
+            is_code: true,
+            rules: self.rules,
+        };
+        for (commit, step) in &taken.origins {
+            match step {
+                Step::Archive(session) if reviewed(session) => continue,
+                Step::Exception(number) => {
+                    found.by_key.insert(*number);
+                }
+                Step::Archive(_) | Step::Made(_) | Step::Document | Step::Backport(_) => {}
+                _ => continue,
+            }
+            let changes = self.judged_changes(commit, step)?;
+            let mut whys = changes.iter().map(|change| found.rules.document(change));
+            // Code of another protected branch stays code, wherever it is.
+            found.is_code &= changes.is_empty()
+                || matches!(step, Step::Backport(_)) && whys.all(|why| why == Some(PathWhy::Code));
+            let paths: BTreeSet<String> = changes.into_iter().map(|change| change.path).collect();
+            if !paths.is_empty() {
+                found.changes.push((commit.clone(), paths));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Where git carries what nobody reviewed, in each merge that lands, and in the one by which a forge will bring it
+    /// to the target as that is now.
+    fn carried(&self, x: &Oid, taken: &Taken, free: &Unreviewed<'_>) -> Result<BTreeSet<String>> {
+        let mut merges: Vec<(Oid, Oid)> = Vec::new();
+        for (commit, _) in taken.steps.iter().chain(&taken.origins) {
+            if let [one, other] = self.objects.commit(commit)?.parents.as_slice() {
+                merges.push((one.clone(), other.clone()));
+                merges.push((other.clone(), one.clone()));
+            }
+        }
+        if let Some((last, _)) = taken.origins.last() {
+            merges.push((x.clone(), last.clone()));
+        }
+        if let Some(tip) = &self.landing.tip {
+            merges.push((tip.clone(), taken.end.clone()));
+        }
+        let mut seen: HashSet<(Oid, Oid)> = HashSet::new();
+        let mut found = BTreeSet::new();
+        for (ours, theirs) in merges {
+            if !seen.insert((ours.clone(), theirs.clone()))
+                || self.objects.reaches(&theirs, &ours)?
+                || self.objects.reaches(&ours, &theirs)?
+            {
+                continue;
+            }
+            let mut changed = BTreeSet::new();
+            for (commit, paths) in &free.changes {
+                if self.objects.reaches(&theirs, commit)? && !self.objects.reaches(&ours, commit)? {
+                    changed.extend(paths.iter().cloned());
+                }
+            }
+            if !changed.is_empty() {
+                found.extend(self.objects.carried(&ours, &theirs, &changed)?);
+            }
+        }
+        Ok(found)
     }
 
     /// Puts strays down to the commit that brings them, with why nothing covers them.
@@ -117,7 +190,14 @@ impl<'a> Span<'a> {
             Some(Why::Stray { paths, .. }) => paths,
             _ => &[],
         };
-        let lines = strays.iter().map(|change| Line {
+        let plain = |path: &String| Change {
+            path: path.clone(),
+            old: Some(Mode::Plain),
+            new: Some(Mode::Plain),
+        };
+        let is_new = |path: &&String| strays.iter().all(|change| change.path != **path);
+        let more: Vec<Change> = held.iter().filter(is_new).map(plain).collect();
+        let lines = strays.iter().chain(&more).map(|change| Line {
             path: change.path.clone(),
             why: held
                 .contains(&change.path)

@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
     fn take(&mut self, x: &Oid, taken: Taken) -> Result<Oid> {
         let span = &self.span;
         let strays = span.strays(x, &taken)?;
-        let why = span.uncovered(&taken, &strays)?;
+        let why = span.uncovered(x, &taken, &strays)?;
         for (commit, step) in &taken.steps {
             let mut entry = span.covered(commit, step.clone())?;
             if *commit == taken.end {
@@ -173,7 +173,7 @@ impl<'a> Walk<'a> {
                 }
                 let taken = Taken::of(steps, end.clone());
                 let strays = span.strays(x, &taken)?;
-                if span.uncovered(&taken, &strays)?.is_some() {
+                if span.uncovered(x, &taken, &strays)?.is_some() {
                     held = held.or(Some(taken));
                     continue;
                 }

@@ -188,6 +188,11 @@ impl Objects for World {
         Ok(self.against(self.merge_of(ours, theirs), tree))
     }
 
+    fn carried(&self, _: &Oid, _: &Oid, _: &BTreeSet<String>) -> Result<Vec<String>> {
+        // Merges in memory follow no renames.
+        Ok(Vec::new())
+    }
+
     fn pick(&self, pick: &Oid, onto: &Oid, tree: &Oid) -> Result<Merge> {
         let parent = &self.commits[number(pick)].parents[0];
         let merged = three_ways(&self.files(parent), &self.files(onto), &self.files(pick));
