@@ -135,11 +135,11 @@ const EDITOR: &str = r#"#!/bin/sh
 case "$1" in
 */.loopx/demo/*)
     written="$WRITTEN/${1##*/.loopx/demo/}"
-    if cmp -s "$written" "$1" || grep -q 'said again' "$1"; then
+    if cmp -s "$written" "$1" || grep -q 'changed by the walk' "$1"; then
         case "$1" in
         *.json) printf '\n' >> "$1" ;;
         *.jsonl) printf '\n' >> "$1" ;;
-        *) printf '\n<!-- said again -->\n' >> "$1" ;;
+        *) printf '\n<!-- changed by the walk -->\n' >> "$1" ;;
         esac
     else
         cp "$written" "$1"
