@@ -17,7 +17,7 @@ const SYNC: &[&str] = &["fsync", "fdatasync"];
 /// The calls by which files are found, read and made durable, and how many of each one `save` of one changed
 /// artifact may take.
 // Eight of the looks are for files that tasks leave in the session, two for a commit that has the working copy.
-const SAVE: Most = [(STAT, 178), (OPEN, 86), (ACCESS, 20), (LIST, 16), (SYNC, 9)];
+const SAVE: Most = [(STAT, 178), (OPEN, 88), (ACCESS, 20), (LIST, 16), (SYNC, 9)];
 /// The same of a hook that judges one staged file.
 // An object is looked for in the loose folders and in each pack, in an order that differs from run to run.
 const HOOK: Most = [(STAT, 72), (OPEN, 46), (ACCESS, 24), (LIST, 4), (SYNC, 0)];
