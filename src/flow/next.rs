@@ -9,7 +9,7 @@ use super::upstream;
 use super::verify::policy_at;
 use super::workcopy::{self, FileStatus, Peek, WorkCopy};
 use super::{
-    archive, coverage, effective_target, lease, policy_moved, rebase, review, sign, trust,
+    archive, coverage, effective_target, files, lease, policy_moved, rebase, review, sign, trust,
 };
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb, command, hint};
@@ -31,6 +31,7 @@ use loopx_rules::task::node::{Node, TaskId};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::Status;
 use loopx_store::{Session, Snapshot};
+use std::path::Path;
 
 /// A session with the working copy taken in as it is now, and everything around it.
 pub(super) struct Look {
@@ -486,10 +487,33 @@ fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result
             Some(tip) => in_the_way(ctx, facts, &tip)?,
             None => Vec::new(),
         },
+        marked: marked(top, facts)?,
         here: head.words(),
         branch: head.branch,
         below: super::files::below(top),
     }))
+}
+
+/// The unmerged files in which a marker stands. What is no file, or is gone, has none.
+fn marked(top: &Path, facts: &Facts<'_>) -> Result<Vec<Uncommitted>> {
+    let code = facts.code.as_ref();
+    let open = code.map_or(&[][..], |code| &code.uncommitted);
+    let mut found = Vec::new();
+    for one in open.iter().filter(|one| one.state == FileState::Unmerged) {
+        let path = top.join(&one.path);
+        let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
+        let text = if is_file {
+            files::read(&path, u64::MAX)?
+        } else {
+            None
+        };
+        let is_marked =
+            |text: &Vec<u8>| workcopy::marker_line(&String::from_utf8_lossy(text)).is_some();
+        if text.as_ref().is_some_and(is_marked) {
+            found.push(one.clone());
+        }
+    }
+    Ok(found)
 }
 
 /// The commit that the branch here has to go on to before anything else.

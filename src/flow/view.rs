@@ -118,6 +118,9 @@ pub(crate) struct Status {
     pub here: String,
     /// A merge, rebase or the like that is under way.
     pub sequence: Option<Sequence>,
+    /// Unmerged files in which a marker stands.
+    #[serde(skip)]
+    pub marked: Vec<Uncommitted>,
     /// How far the code branch is behind its upstream, as that was last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
@@ -300,7 +303,8 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         here: worktree
             .as_ref()
             .map_or_else(String::new, |worktree| worktree.here.clone()),
-        sequence: worktree.and_then(|worktree| worktree.sequence),
+        sequence: worktree.as_ref().and_then(|worktree| worktree.sequence),
+        marked: worktree.map_or_else(Vec::new, |worktree| worktree.marked),
         behind,
         remote,
         next_action: advised.command().cloned(),

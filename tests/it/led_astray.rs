@@ -168,9 +168,32 @@ fn what_git_has_under_way_is_named_as_git_names_it() {
     s.git(&["stash", "--quiet"]).ok();
     s.commit_file("src/a", "theirs\n", "Theirs").ok();
     drop(s.git(&["stash", "pop"]));
+    s.loopx(&["next"])
+        .says("choose between the marked sides in src/a")
+        .fails_with(6);
+    s.write("src/a", "both\n");
     assert_eq!(next(&s), "git add -- src/a");
     let refused = s.loopx(&["finish", "--yes"]).fails_with(1);
     refused.says("git status");
+}
+
+#[test]
+fn no_step_commits_the_markers_of_a_conflict() {
+    let s = quick("- `true`\n");
+    s.commit_file("src/a", "mine\n", "Mine").ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.commit_file("src/a", "theirs\n", "Theirs").ok();
+    s.git(&["switch", "--quiet", "work"]).ok();
+    s.git(&["merge", "--quiet", "main"]).fails_with(1);
+    let left = s.loopx(&["next"]).fails_with(6);
+    left.says("choose between the marked sides in src/a");
+    s.loopx(&["status"]).says("both sides stand in src/a").ok();
+    s.write("src/a", "both\n");
+    let status = s.loopx(&["status"]).ok();
+    assert!(!status.contains("both sides"), "{status}");
+    assert_eq!(next(&s), "git add -- src/a");
+    s.git(&["add", "src/a"]).ok();
+    assert_eq!(next(&s), "git merge --continue");
 }
 
 #[test]

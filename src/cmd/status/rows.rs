@@ -9,7 +9,7 @@ use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Verb, command};
 use loopx_rules::artifact::Artifact;
-use loopx_rules::gate::{FileState, Proof, Uncommitted, named};
+use loopx_rules::gate::{Proof, Uncommitted, named};
 use loopx_rules::op::CodeVerdict;
 use loopx_rules::session::Ending;
 use loopx_rules::stage::Stage;
@@ -311,11 +311,7 @@ fn code(status: &Status) -> Vec<Row> {
         rows.push(Row::new("branch", said).role(style::WARN));
     }
     if let Some(sequence) = status.sequence {
-        let both: Vec<&Uncommitted> = left
-            .iter()
-            .copied()
-            .filter(|one| one.state == FileState::Unmerged)
-            .collect();
+        let both: Vec<&Uncommitted> = status.marked.iter().collect();
         let both = if both.is_empty() {
             String::new()
         } else {

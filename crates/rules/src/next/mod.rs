@@ -135,6 +135,8 @@ pub struct Worktree {
     /// Files with edits that the way to the session's code would overwrite, so that git refuses it: a switch to its
     /// branch, or a merge of what that branch lacks.
     pub in_the_way: Vec<Uncommitted>,
+    /// Unmerged files in which a line of a conflict marker stands.
+    pub marked: Vec<Uncommitted>,
     /// The current folder below the top; none outside of it.
     pub below: Option<String>,
 }
@@ -823,17 +825,8 @@ fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         return Some(go_on(view.code, worktree, sequence));
     }
     // A stash that did not fit leaves its sides, and nothing under way.
-    let all = view
-        .code
-        .map_or(&[][..], |code| code.uncommitted.as_slice());
-    let is_unmerged = |one: &&Uncommitted| one.state == FileState::Unmerged;
-    let unmerged: Vec<&Uncommitted> = all.iter().filter(is_unmerged).collect();
-    if !unmerged.is_empty() {
-        let add = Hint::git(format!("add -- {}", words(&unmerged, worktree)));
-        let sides = worktree.named(&unmerged);
-        return Some(
-            Advised::from(add).advice(format!("choose between the marked sides of {sides}")),
-        );
+    if let Some(first) = choose(view.code, worktree, "a merge left both sides") {
+        return Some(first);
     }
     let bound = view.state.branch.as_ref()?;
     if worktree.branch.as_ref() == Some(bound) {
@@ -902,27 +895,37 @@ pub fn in_submodule(
 
 /// A merge, rebase or the like that is under way.
 fn go_on(code: Option<&CodeFacts>, worktree: &Worktree, sequence: Sequence) -> Advised {
-    let all = code.map_or(&[][..], |code| code.uncommitted.as_slice());
-    let unmerged: Vec<&Uncommitted> = all
-        .iter()
-        .filter(|one| one.state == FileState::Unmerged)
-        .collect();
+    let is_clean = code.is_none_or(|code| code.uncommitted.is_empty());
     let word = sequence.word();
+    let why = format!("a {word} is under way");
     // git goes on with no commit that would be empty.
     let is_pick = matches!(sequence, Sequence::CherryPick | Sequence::Revert);
-    if all.is_empty() && is_pick {
+    if is_clean && is_pick {
         return Advised::from(Hint::git(format!("{word} --skip")))
-            .advice(format!("a {word} is under way, and nothing is left of it"));
+            .advice(format!("{why}, and nothing is left of it"));
     }
+    choose(code, worktree, &why)
+        .unwrap_or_else(|| Advised::from(Hint::git(format!("{word} --continue"))).advice(why))
+}
+
+/// Files that git left unmerged: a person chooses between the marked sides, and then git is told.
+fn choose(code: Option<&CodeFacts>, worktree: &Worktree, why: &str) -> Option<Advised> {
+    if !worktree.marked.is_empty() {
+        let marked: Vec<&Uncommitted> = worktree.marked.iter().collect();
+        let files = worktree.named(&marked);
+        return Some(Advised::write(format!(
+            "choose between the marked sides in {files}  ({why})"
+        )));
+    }
+    let all = code.map_or(&[][..], |code| code.uncommitted.as_slice());
+    let is_unmerged = |one: &&Uncommitted| one.state == FileState::Unmerged;
+    let unmerged: Vec<&Uncommitted> = all.iter().filter(is_unmerged).collect();
     if unmerged.is_empty() {
-        return Advised::from(Hint::git(format!("{word} --continue")))
-            .advice(format!("a {word} is under way"));
+        return None;
     }
-    let files = words(&unmerged, worktree);
-    Advised::from(Hint::git(format!("add -- {files}"))).advice(format!(
-        "a {word} is under way: choose between the marked sides of {}",
-        worktree.named(&unmerged)
-    ))
+    let add = Hint::git(format!("add -- {}", words(&unmerged, worktree)));
+    let files = worktree.named(&unmerged);
+    Some(Advised::from(add).advice(format!("{why}, and no marker is left in {files}")))
 }
 
 /// Commits what is not committed, file by file where there are few.
