@@ -16,6 +16,7 @@ use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::tree_name;
 use loopx_git::EntryKind;
+use loopx_rules::artifact::Artifact;
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
 use loopx_rules::range_rules::{Finding, Severity};
 use loopx_store::receive::Budget;
@@ -56,7 +57,7 @@ pub(crate) fn pre_receive(
         if let Some(branch) = update.name.strip_prefix(HEADS)
             && update.name != store.branch_ref()
         {
-            findings.extend(tracked(ctx, &sessions, update)?);
+            findings.extend(tracked(ctx, update)?);
             findings.extend(server.judge(&sessions, update, branch)?);
         }
     }
@@ -104,7 +105,7 @@ fn loopx(
 
 /// A branch whose tree has what each clone keeps for itself: `git switch` and `git pull` would put it over the words that
 /// somebody has not saved, and the next command would take it for theirs. Folders of other programs are none of that.
-fn tracked(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Vec<Finding>> {
+fn tracked(ctx: &Context, update: &Update) -> Result<Vec<Finding>> {
     let Some(new) = &update.new else {
         return Ok(Vec::new());
     };
@@ -118,11 +119,13 @@ fn tracked(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Ve
             found.push(name);
             continue;
         }
-        for (id, _) in repo.list_tree(&entry.id)? {
-            let session = SessionId::parse(&tree_name::folded(&id));
-            if let Ok(session) = session
-                && sessions.now(&session)?.is_some()
-            {
+        for (id, entry) in repo.list_tree(&entry.id)? {
+            if entry.kind != EntryKind::Tree || SessionId::parse(&tree_name::folded(&id)).is_err() {
+                continue;
+            }
+            let files = repo.list_tree(&entry.id)?;
+            let mut files = files.iter().map(|(file, _)| tree_name::folded(file));
+            if files.any(|file| is_document(&file)) {
                 found.push(format!("{name}/{id}"));
             }
         }
@@ -136,6 +139,15 @@ fn tracked(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Ve
     finding.help = format!("git rm -r --cached {first}, then commit").into();
     finding.paths = found;
     Ok(vec![finding])
+}
+
+/// Whether a name is one that stands at the top of a working copy. The session may be begun later.
+fn is_document(name: &str) -> bool {
+    let mut tops = Artifact::ALL.iter().map(|artifact| {
+        let path = artifact.path();
+        path.split_once('/').map_or(path, |(folder, _)| folder)
+    });
+    tops.any(|top| top == name)
 }
 
 /// What a push of the branch brings that nobody here knows.

@@ -1,8 +1,8 @@
 //! What somebody without a say puts where the program looks: another remote, a branch that is no target, trailers on a
 //! commit of documents, files in the place of a working copy. None of it counts.
 
-use crate::support::Sandbox;
 use crate::support::landing::{self, at, done, make, push, refused, rev, serve, would_land};
+use crate::support::{LOOPX, Sandbox};
 use serde_json::Value;
 
 const CHECKS: &str = "[checks.unit]\nrun = [\"touch\", \"ran\"]\n";
@@ -261,7 +261,18 @@ fn a_branch_has_no_working_copy_of_a_session() {
             .says("working_copy_committed");
         s.git(&["reset", "--quiet", "--hard", "main"]).ok();
     }
-    // Folders of other programs may be called so.
+    // Folders of other programs may be called so, and a session like one of them.
+    s.git(&["switch", "--quiet", "--force", "main"]).ok();
+    s.loopx(&[
+        "start",
+        "--quick",
+        "--id",
+        "changes",
+        "--no-branch",
+        "Changes",
+    ])
+    .ok();
+    push(&s, &["loopx"]).ok();
     let other = on(
         &s,
         "legacy",
@@ -281,4 +292,45 @@ fn a_branch_has_no_working_copy_of_a_session() {
         .ok();
     s.loopx(&["checkout"]).ok();
     assert_eq!(s.read(".loopx/it/brief.md"), brief);
+}
+
+#[test]
+fn a_fork_has_no_sessions_for_a_project_that_has_none() {
+    let s = Sandbox::new();
+    s.commit_file("src/timeout", "30\n", "first").ok();
+    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    s.git(&["push", "--quiet", "origin", "main"]).ok();
+    s.git(&["clone", "--quiet", "../remote.git", "../eve"]).ok();
+    let eve = s.root().join("eve");
+    for args in [&["init"][..], &["start", "--quick", "--no-branch", "Evil"]] {
+        s.call(LOOPX).cwd(&eve).args(args).run().ok();
+    }
+    s.git(&["remote", "add", "eve", "../eve"]).ok();
+    s.git(&["fetch", "--quiet", "eve"]).ok();
+    s.loopx(&["init"]).ok();
+    let listed = s.loopx(&["list", "--json"]).json();
+    assert_eq!(
+        listed["sessions"].as_array().map(Vec::len),
+        Some(0),
+        "{listed:#}"
+    );
+}
+
+/// It would be looked for on the branch of sessions for ever.
+#[test]
+fn a_state_that_is_none_lands_in_no_message_whatever_session_that_names() {
+    let s = done();
+    let none = "1".repeat(40);
+    for sessions in ["", "Loopx-Session: demo\nLoopx-Session: other\n"] {
+        at(&s, "main");
+        let message = format!("Notes\n\n{sessions}Loopx-State: {none}\n");
+        let document = make(&s, &[("docs/x.md", "x\n")], &message);
+        refused(&s, &document, "state_not_on_branch");
+        at(&s, "main");
+        s.git(&["merge", "--quiet", "--squash", "demo"]).ok();
+        let squash = make(&s, &[], &message);
+        refused(&s, &squash, "state_not_on_branch");
+    }
+    would_land(&s, "demo");
 }

@@ -183,8 +183,8 @@ impl<'r> Store<'r> {
     }
 
     fn not_initialised(&self) -> Failure {
-        let tracked = self.repo.tracking_refs(&self.branch).unwrap_or_default();
-        let message = match tracked.first() {
+        let tracked = self.repo.project_ref(&self.branch).unwrap_or_default();
+        let message = match &tracked {
             Some((name, _)) => format!(
                 "there is no branch `{}` here yet, but {name} has one",
                 self.branch
@@ -283,7 +283,7 @@ impl<'r> Store<'r> {
             let known = shadow.map(|tip| (self.shadow_ref(), tip.clone()));
             let known = match known {
                 Some(known) => Some(known),
-                None => self.repo.tracking_refs(&self.branch)?.into_iter().next(),
+                None => self.repo.project_ref(&self.branch)?,
             };
             let begun = match known {
                 Some((name, tip)) => {

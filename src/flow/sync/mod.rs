@@ -466,7 +466,7 @@ pub(crate) fn is_automatic(ctx: &Context, point: SyncPoint) -> bool {
 /// Asks the remotes for a branch of sessions, where the clone has not got one: `init` must not begin
 /// another beside it. Gives what could not be asked.
 pub(crate) fn probe(ctx: &Context, store: &Store<'_>) -> Result<Option<String>> {
-    let has_one = store.tip()?.is_some() || !ctx.repo.tracking_refs(store.branch())?.is_empty();
+    let has_one = store.tip()?.is_some() || ctx.repo.project_ref(store.branch())?.is_some();
     if has_one || ctx.repo.remotes()?.is_empty() {
         return Ok(None);
     }

@@ -57,7 +57,11 @@ impl<'a, 'r> Reading<'a, 'r> {
         let mut names = links.sessions;
         names.dedup();
         let [name] = names.as_slice() else {
-            return Ok((Claim::Fault(Fault::Sessions(names)), None));
+            let fault = match self.foreign_state(&links.states)? {
+                Some(foreign) => foreign,
+                None => Fault::Sessions(names),
+            };
+            return Ok((Claim::Fault(fault), None));
         };
         let unknown = || Claim::Fault(Fault::UnknownSession(name.clone()));
         let Ok(id) = SessionId::parse(name) else {
@@ -90,6 +94,20 @@ impl<'a, 'r> Reading<'a, 'r> {
             Claim::States(states)
         };
         Ok((claim, Some(session)))
+    }
+
+    /// The fault of a commit that names a state which is none, whatever session it names: what is looked for on the
+    /// branch of sessions for ever.
+    fn foreign_state(&mut self, states: &[String]) -> Result<Option<Fault>> {
+        for named in states {
+            if let Ok(state) = Oid::parse(named)
+                && !self.reaches(&state)?
+                && self.stands_for(&state)?.is_none()
+            {
+                return Ok(Some(Fault::ForeignState(named.clone())));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether the commit names another session than the one whose branch it is on, and is nowhere
