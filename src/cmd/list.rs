@@ -151,7 +151,13 @@ fn cells(one: &Listed, now: i64) -> Cells {
     let (stage, stage_role) = match (&one.damage, &one.ending, one.stage) {
         (Some(_), _, _) => ("damaged".to_owned(), Some(style::BAD)),
         (None, Some(Ending::Abandoned { .. }), _) => ("abandoned".to_owned(), Some(style::DIM)),
-        (None, Some(Ending::Archived { .. }), _) => ("archived".to_owned(), Some(style::DIM)),
+        (None, Some(Ending::Archived { .. }), _) => match &one.not_on {
+            Some(target) => (
+                format!("archived, not on {}", line(target)),
+                Some(style::WARN),
+            ),
+            None => ("archived".to_owned(), Some(style::DIM)),
+        },
         (None, None, Some(stage)) => (stage.to_string(), None),
         (None, None, None) => (String::new(), None),
     };

@@ -30,7 +30,7 @@ const LOOKED: usize = 1000;
 /// clone does not know the target or the result.
 pub(super) fn landed(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Landed>> {
     let Some(Ending::Archived {
-        commit: Some(archive),
+        commit: archive,
         target: on,
         ..
     }) = &state.ending
@@ -39,6 +39,9 @@ pub(super) fn landed(ctx: &Context, state: &State, policy: &Policy) -> Result<Op
     };
     let Some(target) = upstream::target(ctx, state.branch.as_deref(), policy)? else {
         return Ok(None);
+    };
+    let Some(archive) = archive else {
+        return of_code(&ctx.repo, state, target);
     };
     if !ctx.repo.contains(archive)? {
         return Ok(None);
@@ -63,6 +66,58 @@ pub(super) fn landed(ctx: &Context, state: &State, policy: &Policy) -> Result<Op
         commit,
         lacks_code,
     }))
+}
+
+/// The landing of a session whose archive had nothing to change: that of its code.
+fn of_code(repo: &Repo, state: &State, target: upstream::Target) -> Result<Option<Landed>> {
+    let Some(code) = reviewed(repo, state)? else {
+        return Ok(None);
+    };
+    let entries = code.entries(repo)?;
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    let mut commit = None;
+    for tip in &target.tips {
+        if commit.is_none() {
+            commit = if is_within(repo, &code.head, tip)? {
+                Some(code.head.clone())
+            } else {
+                with_all(repo, (&code.head, tip), &entries)?
+            };
+        }
+    }
+    Ok(Some(Landed {
+        target: target.name,
+        commit,
+        lacks_code: false,
+    }))
+}
+
+/// Whether an archived session may go on from this branch: the branch is its target and has not got the result, or it
+/// has the archive of a session that was bound to none.
+pub(super) fn is_due(ctx: &Context, state: &State, branch: &str) -> Result<bool> {
+    let Some(Ending::Archived {
+        target,
+        taken_back: None,
+        ..
+    }) = &state.ending
+    else {
+        return Ok(false);
+    };
+    if state.branch.is_none() && target == branch {
+        return Ok(true);
+    }
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let landed = landed(ctx, state, &policy)?;
+    Ok(landed.is_some_and(|landed| landed.target == branch && landed.is_open()))
+}
+
+impl Landed {
+    /// Whether the target has not got all of the result.
+    pub(crate) fn is_open(&self) -> bool {
+        self.commit.is_none() || self.lacks_code
+    }
 }
 
 /// The code that was approved: from which commit to which.

@@ -1,13 +1,14 @@
 //! The sessions as a board: where each stands, who is waited for, and what is next in it.
 
 use super::context::Context;
+use super::landed::landed;
 use super::next;
 use super::view;
 use loopx_base::failure::{Failure, Result};
 use loopx_base::hint::Hint;
 use loopx_base::id::{Person, SessionId};
 use loopx_rules::next::{Next, Waits};
-use loopx_rules::session::Ending;
+use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::Stage;
 use loopx_store::{Snapshot, Summary};
 use serde::Serialize;
@@ -58,6 +59,9 @@ pub(crate) struct Listed {
     pub waits: Option<Waits>,
     /// Somebody has to write something: there is no command for it.
     pub to_write: bool,
+    /// The target that has not got what was archived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_on: Option<String>,
     /// Its gates were looked at: who goes on, and with what, is known.
     pub judged: bool,
 }
@@ -164,6 +168,7 @@ fn listed(id: SessionId, summary: Result<Summary, Failure>, current: bool) -> Li
         missing: None,
         waits: None,
         to_write: false,
+        not_on: None,
         judged: false,
     };
     match summary {
@@ -187,13 +192,17 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
     let most = if request.waiting { usize::MAX } else { LOOKED };
     for at in order.into_iter().take(most) {
         let one = &mut sessions[at];
-        if one.damage.is_some() || one.ending.is_some() {
+        if one.damage.is_some() || matches!(one.ending, Some(Ending::Abandoned { .. })) {
             continue;
         }
         // One that cannot be judged is listed all the same.
         let Ok(Some(session)) = snapshot.find(&one.session) else {
             continue;
         };
+        if one.ending.is_some() {
+            one.not_on = not_on(ctx, &session.state);
+            continue;
+        }
         let Ok(look) = next::look(ctx, snapshot, &session) else {
             continue;
         };
@@ -208,4 +217,11 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
         };
         one.waits = look.advised.waiting().cloned();
     }
+}
+
+/// The target that has not got what was archived, as far as that can be said.
+fn not_on(ctx: &Context, state: &State) -> Option<String> {
+    let (policy, _) = ctx.policy_if_there(state).ok()?;
+    let landed = landed(ctx, state, &policy).ok()??;
+    landed.is_open().then_some(landed.target)
 }

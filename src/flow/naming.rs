@@ -5,16 +5,21 @@
 //! session and the session to no branch, and says so; else it asks for the name.
 
 use super::context::Context;
+use super::landed;
+use super::next::Look;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
 use loopx_base::prefix;
-use loopx_rules::next::{Around, Meant, meant};
+use loopx_rules::next::{Around, Meant, Next, meant};
 use loopx_rules::session::Ending;
 use loopx_store::{Session, Snapshot};
 
 /// How many sessions a refusal names.
 const NAMED: usize = 10;
+
+/// How many of the sessions that were archived last are asked whether they have landed.
+const LANDING: usize = 5;
 
 impl Context {
     /// The session that is meant. A command that leads on from the only one names it, where it would not be taken for
@@ -120,8 +125,10 @@ impl Context {
         around.active = self.active(snapshot)?;
         match around.active.as_slice() {
             [] => {
-                let ended = self.last_archived(snapshot)?;
-                around.ended = ended.map(|session| session.state.id);
+                around.ended = match self.landing(snapshot)? {
+                    Some(id) => Some(id),
+                    None => self.last_archived(snapshot)?.map(|ended| ended.state.id),
+                };
             }
             [only] => {
                 // One that cannot be read is refused by whoever reads it.
@@ -212,6 +219,25 @@ impl Context {
             Some(branch) => snapshot.last_archived_on(&branch),
             None => Ok(None),
         }
+    }
+
+    /// The session of whoever asks that was archived lately and goes on here: its result is not on this branch yet, and
+    /// a step is next.
+    fn landing(&self, snapshot: &Snapshot<'_>) -> Result<Option<SessionId>> {
+        let (Some(branch), Some(reader)) = (self.head()?.branch, self.reader()) else {
+            return Ok(None);
+        };
+        let mut lately = snapshot.archived_lately()?;
+        lately.retain(|one| one.state.touched.by.is_same(&reader.author));
+        for session in lately.iter().take(LANDING) {
+            // One that cannot be judged is no reason to refuse.
+            let is_due = landed::is_due(self, &session.state, &branch).unwrap_or(false);
+            let goes_on = |look: Look| look.advised.next != Next::Nothing;
+            if is_due && super::next::look(self, snapshot, session).is_ok_and(goes_on) {
+                return Ok(Some(session.state.id.clone()));
+            }
+        }
+        Ok(None)
     }
 
     fn none_is_active(&self, snapshot: &Snapshot<'_>) -> Result<String> {

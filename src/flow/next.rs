@@ -740,7 +740,7 @@ fn unlanded(
         return Ok(None);
     }
     let landed = landed(ctx, state, &facts.policy)?;
-    let landed = landed.filter(|landed| landed.commit.is_none() || landed.lacks_code);
+    let landed = landed.filter(Landed::is_open);
     let Some(Landed {
         target, lacks_code, ..
     }) = landed

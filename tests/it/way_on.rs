@@ -124,6 +124,50 @@ fn an_archive_that_lands_before_its_code_says_so_until_the_code_is_there() {
 const SPEC: &str = "# Session\n\n## Requirements\n\n### Requirement: Idle\nA session SHALL end after 30 \
                     minutes.\n\n#### Scenario: Idle\n- **WHEN** it is idle\n- **THEN** it ends\n";
 
+#[test]
+fn the_merge_of_what_was_archived_is_named_on_its_target_until_it_is_done() {
+    let s = on_branch();
+    s.loopx(&["finish", "--yes"]).ok();
+    assert_eq!(follow(&s), "git switch main");
+    for args in [&["status"][..], &[]] {
+        s.loopx(args).says("next: git merge work").ok();
+    }
+    s.loopx(&["list", "--all"])
+        .says("archived, not on main")
+        .ok();
+    assert_eq!(follow(&s), "git merge work");
+    s.loopx(&["next"]).fails_with(4);
+    let all = s.loopx(&["list", "--all"]).ok();
+    assert!(!all.contains("not on main"), "{all}");
+}
+
+#[test]
+fn a_session_of_a_detached_head_is_led_from_its_new_branch_to_the_target() {
+    let s = begun();
+    s.git(&["checkout", "--quiet", "--detach"]).ok();
+    build(&s);
+    for step in [
+        "git switch -c it",
+        "git loopx finish --yes",
+        "git switch main",
+        "git merge it",
+    ] {
+        assert_eq!(follow(&s), step);
+    }
+}
+
+#[test]
+fn code_whose_specs_were_written_by_hand_is_led_to_the_target() {
+    let s = with_a_delta();
+    let text = SPEC.replace("30 minutes", "10 minutes");
+    s.commit_file("specs/session/spec.md", &text, "By hand")
+        .ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    assert_eq!(follow(&s), "git switch main");
+    assert_eq!(follow(&s), "git merge work");
+}
+
 /// A lite session whose delta changes a spec, built on the branch `work`.
 fn with_a_delta() -> Sandbox {
     let s = begun();

@@ -223,6 +223,21 @@ impl<'r> Snapshot<'r> {
         Ok(None)
     }
 
+    /// The sessions that were archived in the newest months, the last one first. A damaged one is left out, and so is a
+    /// month in which very many were archived.
+    pub fn archived_lately(&self) -> Result<Vec<Session>> {
+        let mut found = Vec::new();
+        for month in self.months()?.into_iter().rev().take(RECENT) {
+            let folders = self.entries_below(&format!("{}/{month}", layout::ARCHIVE))?;
+            if folders.len() <= FEW {
+                let folders = folders.into_iter();
+                found.extend(folders.filter_map(|(_, folder)| self.load_folder(folder).ok()));
+            }
+        }
+        found.sort_by(|a, b| b.state.touched.at.cmp(&a.state.touched.at));
+        Ok(found)
+    }
+
     /// Where the folder of a session lies, by its path.
     pub(super) fn folder_of(&self, path: &str) -> Result<Option<Folder>> {
         let found = fanout::find(self.repo, &self.tree, path)?;
