@@ -13,7 +13,7 @@ use super::{
 };
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb, command, hint};
-use loopx_base::id::{Oid, SessionId};
+use loopx_base::id::{Oid, Person, SessionId};
 use loopx_base::working_tree::{FileState, ReviewedCode, Uncommitted};
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
@@ -21,10 +21,12 @@ use loopx_rules::checks::{Source, checks_now};
 use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
 use loopx_rules::next::{
-    Advised, Behind, Distance, Here, Next, Unfetched, Unfit, Unlanded, Unpushed, Worktree,
+    Advised, Behind, Distance, Here, Next, Standpoint, Unfetched, Unfit, Unlanded, Unpushed,
+    Worktree,
 };
 use loopx_rules::op::{Body, Event};
 use loopx_rules::policy::FILE as POLICY;
+use loopx_rules::replay::undone;
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::task::node::{Node, TaskId};
@@ -162,7 +164,8 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         remote: remote.clone(),
         world: Some(&facts.world),
         moved: moved(ctx, snapshot, session, &facts)?,
-        unpushed: unpushed(ctx, state)?,
+        unpushed: unpushed(ctx, &facts)?,
+        sent_back: sent_back(snapshot, session)?,
         unfetched: unfetched(ctx, state)?,
         unlanded: unlanded(ctx, &facts, worktree.as_ref())?,
         leftover: leftover(ctx, snapshot, session)?,
@@ -602,6 +605,14 @@ const MANY: usize = 1000;
 
 /// The remote that the code under review is fetched from, where no object of this clone is its tree.
 fn unfetched(ctx: &Context, state: &State) -> Result<Option<Unfetched>> {
+    if let Some(Ending::Archived {
+        commit: Some(archive),
+        target,
+        ..
+    }) = &state.ending
+    {
+        return unfetched_archive(ctx, state, (archive, target));
+    }
     if !state.is_active() || state.stage != Stage::Review {
         return Ok(None);
     }
@@ -627,8 +638,46 @@ fn unfetched(ctx: &Context, state: &State) -> Result<Option<Unfetched>> {
     Ok(remote.map(|remote| Unfetched { remote, is_own }))
 }
 
+/// The remote of a branch that is here, where the archive on it is not.
+fn unfetched_archive(
+    ctx: &Context,
+    state: &State,
+    (archive, target): (&Oid, &str),
+) -> Result<Option<Unfetched>> {
+    let is_here = ctx
+        .repo
+        .find_ref(&format!("refs/heads/{target}"))?
+        .is_some();
+    if !is_here || state.branch.as_deref() != Some(target) || ctx.repo.contains(archive)? {
+        return Ok(None);
+    }
+    let remote = ctx.repo.default_remote(Some(target))?;
+    Ok(remote.map(|remote| Unfetched {
+        remote,
+        is_own: false,
+    }))
+}
+
+/// The person whose verdict is the last one and asked for changes, where the work went back for it.
+fn sent_back(snapshot: &Snapshot<'_>, session: &Session) -> Result<Option<Person>> {
+    let state = &session.state;
+    let is_mended = matches!(state.stage, Stage::Build | Stage::Review) && state.build.rework;
+    if !state.is_active() || !is_mended {
+        return Ok(None);
+    }
+    let operations = snapshot.operations(session)?;
+    let undone = undone(&operations);
+    let mut counted = operations.iter().rev();
+    let last = counted.find_map(|op| match op.event() {
+        Some(Event::Reviewed { verdict }) if !undone.contains(&op.op) => Some((verdict, &op.by)),
+        _ => None,
+    });
+    Ok(last.and_then(|(verdict, by)| (!verdict.is_approval()).then(|| by.clone())))
+}
+
 /// The branch that an archive went to, or that is under review, where its remote has not got the newest of it.
-fn unpushed(ctx: &Context, state: &State) -> Result<Option<Unpushed>> {
+fn unpushed(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Unpushed>> {
+    let state = &facts.state;
     let (target, archive) = match &state.ending {
         Some(Ending::Archived { target, commit, .. }) => (target, commit.as_ref()),
         None if state.stage == Stage::Review => match &state.branch {
@@ -644,26 +693,52 @@ fn unpushed(ctx: &Context, state: &State) -> Result<Option<Unpushed>> {
         return Ok(None);
     };
     let there = ctx.repo.find_ref(&Repo::tracking_ref(&remote, target))?;
-    let is_apart = match there {
-        None => false,
-        Some(there) if there == tip || ctx.repo.is_ancestor(&tip, &there)? => return Ok(None),
-        Some(there) if ctx.repo.is_ancestor(&there, &tip)? => false,
-        // Where both have commits of their own, the remote may have the archive's by another name.
-        Some(there) => match archive {
-            Some(archive) if ctx.repo.contains(archive)? => {
-                if found(&ctx.repo, archive, &there)?.is_some() {
-                    return Ok(None);
-                }
-                true
-            }
-            _ => return Ok(None),
-        },
+    let Some(there) = there else {
+        return Ok(Some(Unpushed {
+            remote,
+            branch: target.clone(),
+            standing: Standpoint::Unseen,
+        }));
     };
-    Ok(Some(Unpushed {
+    let standing = standpoint(ctx, facts, (&tip, &there), archive)?;
+    Ok(standing.map(|standing| Unpushed {
         remote,
         branch: target.clone(),
-        is_apart,
+        standing,
     }))
+}
+
+/// How the branch of a remote stands beside ours; nothing where ours has all that counts.
+fn standpoint(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    (tip, there): (&Oid, &Oid),
+    archive: Option<&Oid>,
+) -> Result<Option<Standpoint>> {
+    let is_within = |commit: &Oid, tip: &Oid| -> Result<bool> {
+        Ok(commit == tip || ctx.repo.is_ancestor(commit, tip)?)
+    };
+    if tip != there && is_within(there, tip)? {
+        return Ok(Some(Standpoint::Behind));
+    }
+    let archive = match archive {
+        Some(archive) if ctx.repo.contains(archive)? => archive,
+        _ => return Ok(None),
+    };
+    let is_ahead = is_within(tip, there)?;
+    // Somebody else archived, and ours has not got that.
+    if !is_within(archive, tip)? && is_within(archive, there)? {
+        let landed = landed(ctx, &facts.state, &facts.policy)?;
+        let is_open = landed.is_none_or(|landed| landed.is_open());
+        return Ok(match (is_ahead, is_open) {
+            (true, true) => Some(Standpoint::Ahead),
+            (true, false) => None,
+            (false, _) => Some(Standpoint::Apart),
+        });
+    }
+    // Where both have commits of their own, the remote may have the archive's by another name.
+    let is_there = is_ahead || found(&ctx.repo, archive, there)?.is_some();
+    Ok((!is_there).then_some(Standpoint::Apart))
 }
 
 /// The archive that an abandoned session left on a branch: one that a settled conflict left out.

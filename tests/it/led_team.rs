@@ -43,6 +43,105 @@ fn a_reviewer_who_sends_work_back_is_not_led_into_the_build() {
     assert_eq!(command.trim(), "git loopx approve --to build --enter");
 }
 
+#[test]
+fn whoever_mended_waits_for_the_reviewer_who_sent_the_work_back() {
+    let s = in_review();
+    let back = ["review", "--verdict", "changes", "--reason", "no"];
+    grace(
+        &s,
+        &[&back[..], &["--finding", "high: src/a:1: wrong"]].concat(),
+    )
+    .ok();
+    s.loopx(&["approve", "--to", "build", "--enter"]).ok();
+    s.commit_file("src/a", "three\n", "Three").ok();
+    let mut steps = Vec::new();
+    while let Some(0) = next(&s).code {
+        let step = next(&s).line();
+        assert!(steps.len() < 9, "{steps:?}");
+        s.call("sh").args(&["-c", &step]).run().ok();
+        steps.push(step);
+    }
+    let is_alone = |step: &String| step.contains("finish") || step.contains("--verdict");
+    assert!(!steps.iter().any(is_alone), "{steps:?}");
+    next(&s).fails_with(6).says("waits for Grace");
+    let theirs = grace(&s, &["next"]).ok();
+    assert!(theirs.contains("review --verdict approve"), "{theirs}");
+    grace(&s, &["review", "--verdict", "approve"]).ok();
+    next(&s).ok();
+}
+
+/// A quick session on a branch that a remote has, with its sessions; and a clone of Bob's on that branch.
+fn shared() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("src/a", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.commit_file("src/a", "two\n", "Two").ok();
+    s.git(&["clone", "--quiet", "--bare", ".", "../hub.git"])
+        .ok();
+    let hub = s.root().join("hub.git");
+    let hub = hub.to_str().expect("UTF-8");
+    s.git(&["remote", "add", "origin", hub]).ok();
+    s.git(&["fetch", "--quiet"]).ok();
+    s.git(&["branch", "--quiet", "--set-upstream-to=origin/work"])
+        .ok();
+    s.loopx(&["sync", "origin"]).ok();
+    s.git(&["clone", "--quiet", "--branch", "work", hub, "../bob"])
+        .ok();
+    s
+}
+
+/// A command of Bob's, in his clone.
+fn bob(s: &Sandbox, program: &str, args: &[&str]) -> Output {
+    let call = s.call(program).args(args).cwd(s.root().join("bob"));
+    let call = call.env("GIT_AUTHOR_NAME", "Bob");
+    let call = call.env("GIT_AUTHOR_EMAIL", "bob@example.org");
+    let call = call.env("GIT_COMMITTER_NAME", "Bob");
+    call.env("GIT_COMMITTER_EMAIL", "bob@example.org").run()
+}
+
+#[test]
+fn an_archive_of_somebody_else_is_fetched_and_taken_in() {
+    for has_more in [false, true] {
+        let s = shared();
+        bob(&s, LOOPX, &["sync", "origin"]).ok();
+        bob(&s, LOOPX, &["run", "--", "true"]).ok();
+        bob(&s, LOOPX, &["finish", "--yes"]).ok();
+        bob(&s, LOOPX, &["sync", "origin"]).ok();
+        if has_more {
+            s.commit_file("src/b", "more\n", "More").ok();
+        }
+        s.loopx(&["sync", "origin"]).ok();
+        next(&s).fails_with(6).says("git fetch origin");
+        bob(&s, "git", &["push", "--quiet", "origin", "work"]).ok();
+        s.git(&["fetch", "--quiet"]).ok();
+        let merge = if has_more {
+            "git merge origin/work"
+        } else {
+            "git merge --ff-only origin/work"
+        };
+        assert_eq!(next(&s).line(), merge);
+        s.call("sh").args(&["-c", merge]).run().ok();
+        let after = next(&s);
+        assert!(!after.stdout.contains("merge"), "{after}");
+        let pushed = after.stdout.trim() == "git push origin work";
+        assert_eq!(pushed, has_more, "{after}");
+    }
+}
+
+#[test]
+fn a_push_says_what_to_do_where_the_remote_has_moved() {
+    let s = shared();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.loopx(&["sync", "origin"]).ok();
+    assert_eq!(next(&s).line(), "git push origin work");
+    s.loopx(&["status"])
+        .says("where git refuses it: git fetch origin, and ask again")
+        .ok();
+}
+
 /// A command of somebody who took no part.
 fn grace(s: &Sandbox, args: &[&str]) -> Output {
     let call = s.call(LOOPX).args(args);

@@ -232,10 +232,12 @@ pub struct Here<'a> {
     pub moved: Option<Moved>,
     /// The branch that a remote has not got the newest of.
     pub unpushed: Option<Unpushed>,
-    /// The remote that the code under review is fetched from, where it is not here.
+    /// The remote that the code under review, or an archive, is fetched from where it is not here.
     pub unfetched: Option<Unfetched>,
     /// The target that has not got what was archived, where no remote stands between them.
     pub unlanded: Option<Unlanded>,
+    /// Who gave the last verdict, where it asked for changes.
+    pub sent_back: Option<Person>,
     /// The archive of a session that was settled as abandoned, and the branch that still has it.
     pub leftover: Option<(String, Oid)>,
     /// A free name for a branch, where none holds the commits that are checked out.
@@ -247,14 +249,39 @@ pub struct Here<'a> {
 pub struct Unpushed {
     pub remote: String,
     pub branch: String,
-    /// The remote's has commits that the branch lacks: git takes no push.
-    pub is_apart: bool,
+    pub standing: Standpoint,
+}
+
+/// Where the branch of a remote, as it was last seen, stands beside ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standpoint {
+    /// Nobody saw one.
+    Unseen,
+    /// It lacks commits of ours.
+    Behind,
+    /// Both have commits of their own: git takes no push.
+    Apart,
+    /// It has the archive, and ours has nothing that it lacks.
+    Ahead,
 }
 
 impl Unpushed {
     fn push(&self) -> Hint {
         let branch = shell_word(&self.branch);
         Hint::git(format!("push {} {branch}", self.remote))
+    }
+
+    /// The push, with what to do where the remote has moved since it was last seen.
+    fn pushed(&self) -> Advised {
+        let push = Advised::from(self.push());
+        match self.standing {
+            Standpoint::Behind => push.advice(hint![
+                "where git refuses it: ",
+                Hint::git(format!("fetch {}", self.remote)),
+                ", and ask again"
+            ]),
+            Standpoint::Unseen | Standpoint::Apart | Standpoint::Ahead => push,
+        }
     }
 }
 
@@ -471,7 +498,11 @@ fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
         }
         return Advised::nothing().advice(hint!["it was abandoned; to take that back: ", undo]);
     }
-    if let Some(unpushed) = here.unpushed.as_ref().filter(|one| one.is_apart) {
+    if let Some(unfetched) = &here.unfetched {
+        return review::fetch(view, unfetched, "what was archived");
+    }
+    let is_joined = |one: &&Unpushed| matches!(one.standing, Standpoint::Apart | Standpoint::Ahead);
+    if let Some(unpushed) = here.unpushed.as_ref().filter(is_joined) {
         return joined(view, here, unpushed);
     }
     // A server may ask for the session before it takes the code. A remote that has no sessions gets the code first: it
@@ -479,7 +510,7 @@ fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
     let lacks = here.remote.as_ref().filter(|remote| remote.ahead > 0);
     let is_asked_first = lacks.is_some_and(|remote| remote.is_known);
     match (&here.unpushed, lacks) {
-        (Some(unpushed), _) if !is_asked_first => return unpushed.push().into(),
+        (Some(unpushed), _) if !is_asked_first => return unpushed.pushed(),
         (_, Some(remote)) => return command!("sync {}", remote.remote).into(),
         _ => {}
     }
@@ -513,12 +544,14 @@ fn taken_out(view: View<'_>, here: &Here<'_>, (branch, archive): (&str, &Oid)) -
     }
 }
 
-/// Takes the remote's commits into a branch whose push git would not take.
+/// Takes the remote's commits into a branch that lacks them.
 fn joined(view: View<'_>, here: &Here<'_>, unpushed: &Unpushed) -> Advised {
     let Unpushed { remote, branch, .. } = unpushed;
+    let is_ahead = unpushed.standing == Standpoint::Ahead;
+    let forward = if is_ahead { "--ff-only " } else { "" };
     let why = format!("{remote}/{branch} has commits that {branch} lacks");
     let merge = Hint::git(format!(
-        "merge {}",
+        "merge {forward}{}",
         shell_word(&format!("{remote}/{branch}"))
     ));
     let Some(worktree) = &here.worktree else {
@@ -528,7 +561,11 @@ fn joined(view: View<'_>, here: &Here<'_>, unpushed: &Unpushed) -> Advised {
         return go_on(view.code, worktree, sequence);
     }
     if worktree.branch.as_ref() == Some(branch) {
-        return Advised::from(merge).advice(hint![format!("{why}; then: "), unpushed.push()]);
+        return Advised::from(merge).advice(if is_ahead {
+            why.into()
+        } else {
+            hint![format!("{why}; then: "), unpushed.push()]
+        });
     }
     match &worktree.elsewhere {
         Some(path) if view.state.branch.as_ref() == Some(branch) => {
@@ -629,6 +666,7 @@ fn finishes_alone(view: View<'_>, here: &Here<'_>, way: Transition) -> bool {
         |one: &Transition| policy.required(*one) > 1 || approver(view, here, *one).is_some();
     way == Transition::BuildToReview
         && here.who.is_some()
+        && review::sender(view, here).is_none()
         && here.archive.is_empty()
         && !here.is_empty
         && !policy.review.independence.is_required()

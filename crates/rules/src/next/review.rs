@@ -1,8 +1,8 @@
 //! The next step in a review, and after it.
 
 use super::{
-    Advised, Here, Unfetched, approver, build, by_blockers, forwarded, in_submodule, leading,
-    person, take_back, words,
+    Advised, Here, Unfetched, approver, build, by_blockers, forwarded, in_submodule, is_own,
+    leading, person, take_back, words,
 };
 use crate::artifact::Artifact;
 use crate::gate;
@@ -11,6 +11,7 @@ use crate::review::scope_blockers;
 use crate::stage::{Stage, Transition};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
+use loopx_base::id::Person;
 use loopx_base::shell_word;
 use loopx_base::working_tree::ReviewedCode;
 
@@ -19,7 +20,7 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     let verdict = view.state.verdict.as_ref();
     let tree = view.code.map(|code| &code.tree);
     if let Some(unfetched) = &here.unfetched {
-        return Some(fetch(view, unfetched));
+        return Some(fetch(view, unfetched, "the code that the review is about"));
     }
     if let Some(ReviewedCode::Ahead(commit)) = view.code.map(|code| &code.reviewed) {
         let why = "what was reviewed is ahead of the code here";
@@ -64,12 +65,17 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     }
 }
 
-/// Fetches the code that the review is about.
-fn fetch(view: View<'_>, unfetched: &Unfetched) -> Advised {
+/// Fetches what is not here: code under review, or an archive.
+pub(super) fn fetch(view: View<'_>, unfetched: &Unfetched, what: &str) -> Advised {
     let Unfetched { remote, is_own } = unfetched;
     let branch = view.state.branch.as_deref().unwrap_or("it");
-    let told = "the code that the review is about is not here: ";
+    let told = format!("{what} is not here: ");
     let fetch = Hint::git(format!("fetch {remote}"));
+    if !view.state.is_active() {
+        let by = &view.state.touched.by.name;
+        let else_ = format!("  (where that brings nothing, {by} has to push {branch})");
+        return Advised::write(hint![told, fetch, else_]);
+    }
     Advised::write(if *is_own {
         let again = view.policy.verdict_command();
         hint![told, fetch, "  (where it is gone for good: ", again, ")"]
@@ -96,6 +102,15 @@ fn is_dependent(view: View<'_>, here: &Here<'_>) -> bool {
     view.policy.review.independence.is_required() && took_part
 }
 
+/// The other person whose verdict sent this back to whoever asks, and who has not seen what was mended: nobody answers
+/// it alone.
+pub(super) fn sender(view: View<'_>, here: &Here<'_>) -> Option<String> {
+    let (who, sender) = (here.who?, here.sent_back.as_ref()?);
+    let is_sender = |name: &Person| name.is_same(sender);
+    let is_other = !view.credentials.names(who).iter().any(is_sender);
+    (is_other && is_own(view, here)).then(|| sender.name.clone())
+}
+
 fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
     if is_dependent(view, here) {
         return match &here.unpushed {
@@ -107,6 +122,14 @@ fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
     }
     if let Some(who) = person(view, here) {
         return Advised::waits(who, "the verdict");
+    }
+    if let Some(sender) = sender(view, here) {
+        return match &here.unpushed {
+            Some(unpushed) => unpushed
+                .pushed()
+                .advice(format!("{sender} needs the mended code")),
+            None => Advised::waits(sender, "the verdict on what was mended"),
+        };
     }
     let is_nothing = here.is_empty && !view.policy.gates.protected.is_empty();
     let verdict = if is_nothing {
