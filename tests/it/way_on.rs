@@ -259,6 +259,21 @@ fn an_undo_of_a_reopening_names_the_command_that_opens_again() {
     s.loopx(&["status"]).says("build").ok();
 }
 
+#[test]
+fn an_archive_that_stays_taken_back_is_named_with_the_way_to_finish_again() {
+    let s = with_a_delta();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.loopx(&["reopen", "--reason", "by mistake"]).ok();
+    s.loopx(&["undo"]).ok();
+    let reopen = "git loopx -s it reopen --reason 'its archive was taken back'";
+    s.loopx(&["next"])
+        .fails_with(5)
+        .says("the specs are as before it")
+        .says(reopen);
+    s.call("sh").args(&["-c", reopen]).run().ok();
+    s.loopx(&["status"]).says("build").ok();
+}
+
 /// Ada builds a session with one task, and Bob has a clone of it.
 fn with_a_task() -> Sandbox {
     let s = building(&[task("A", &[], Some(&["true"]))]);

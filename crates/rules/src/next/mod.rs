@@ -527,6 +527,19 @@ fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
             None => merge.into(),
         };
     }
+    if let Some(Ending::Archived {
+        taken_back: Some(_),
+        ..
+    }) = &state.ending
+    {
+        let reopen = Transition::DoneToBuild
+            .command()
+            .because("its archive was taken back");
+        return Advised::nothing().advice(hint![
+            "its archive was taken back, and the specs are as before it; to finish it again: ",
+            reopen.session(&state.id)
+        ]);
+    }
     Advised::nothing()
 }
 
