@@ -261,7 +261,10 @@ fn decide(
             Code::NothingAmended,
             format!("{} is what was approved", Artifact::TaskList),
         )
-        .help(command!("edit {}", Artifact::TaskList)));
+        .help(hint![
+            "edit the file below .loopx, then: ",
+            facts.policy.amend_command()
+        ]));
     }
     facts.require_person("an amendment")?;
     let required = facts.policy.required(Transition::PlanToBuild);

@@ -18,6 +18,7 @@ use loopx_base::working_tree::{FileState, ReviewedCode, Uncommitted};
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::checks::{Source, checks_now};
+use loopx_rules::gate::CodeFacts;
 use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
 use loopx_rules::next::{
@@ -487,7 +488,7 @@ fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result
         sequence: ctx.repo.sequence(),
         elsewhere: elsewhere.map(|path| path.display().to_string()),
         in_the_way: match tip {
-            Some(tip) => in_the_way(ctx, facts, &tip)?,
+            Some(tip) => in_the_way(ctx, facts.code.as_ref(), &tip)?,
             None => Vec::new(),
         },
         marked: marked(top, facts)?,
@@ -531,11 +532,8 @@ fn newer(facts: &Facts<'_>, behind: Option<&Behind>) -> Option<Oid> {
 
 /// The uncommitted files that HEAD and a commit have in two versions: git overwrites them neither by a switch nor by a
 /// merge (git-switch(1), git-merge(1)).
-fn in_the_way(ctx: &Context, facts: &Facts<'_>, commit: &Oid) -> Result<Vec<Uncommitted>> {
-    let open = facts
-        .code
-        .as_ref()
-        .map_or(&[][..], |code| &code.uncommitted);
+fn in_the_way(ctx: &Context, code: Option<&CodeFacts>, commit: &Oid) -> Result<Vec<Uncommitted>> {
+    let open = code.map_or(&[][..], |code| &code.uncommitted);
     let (Some(top), false) = (ctx.repo.work_dir(), open.is_empty()) else {
         return Ok(Vec::new());
     };
@@ -836,9 +834,9 @@ fn unlanded(
         _ => branch.as_str(),
     };
     let name = format!("refs/heads/{target}");
-    if ctx.repo.find_ref(&name)?.is_none() {
+    let Some(tip) = ctx.repo.find_ref(&name)? else {
         return Ok(None);
-    }
+    };
     let way = if worktree.branch.as_ref() == Some(&target) {
         None
     } else {
@@ -849,10 +847,15 @@ fn unlanded(
             None => Some(Hint::git(format!("switch {word}"))),
         }
     };
+    let in_the_way = match &way {
+        Some(_) => in_the_way(ctx, ctx.code_for(None)?.as_ref(), &tip)?,
+        None => Vec::new(),
+    };
     Ok(Some(Unlanded {
         target,
         branch: branch.to_owned(),
         way,
+        in_the_way,
     }))
 }
 

@@ -142,6 +142,17 @@ fn the_merge_of_what_was_archived_is_named_on_its_target_until_it_is_done() {
 }
 
 #[test]
+fn an_edit_that_a_switch_to_the_target_would_overwrite_is_put_aside_first() {
+    let s = on_branch();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.write("src/other", "new\n");
+    assert_eq!(s.loopx(&["next"]).line(), "git switch main");
+    s.write("src/a", "three\n");
+    assert_eq!(follow(&s), "git stash push -- src/a");
+    assert_eq!(follow(&s), "git switch main");
+}
+
+#[test]
 fn a_session_of_a_detached_head_is_led_from_its_new_branch_to_the_target() {
     let s = begun();
     s.git(&["checkout", "--quiet", "--detach"]).ok();

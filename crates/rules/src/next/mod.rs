@@ -301,6 +301,8 @@ pub struct Unlanded {
     pub branch: String,
     /// The command that goes to the target; nothing where it is checked out here.
     pub way: Option<Hint>,
+    /// Files with edits that this command would overwrite.
+    pub in_the_way: Vec<Uncommitted>,
 }
 
 /// Why nobody can take a task here: the skill by which it is done.
@@ -518,8 +520,16 @@ fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
         target,
         branch,
         way,
+        in_the_way,
     }) = &here.unlanded
     {
+        if let (false, Some(worktree)) = (in_the_way.is_empty(), &here.worktree) {
+            let worktree = Worktree {
+                in_the_way: in_the_way.clone(),
+                ..worktree.clone()
+            };
+            return stash(&worktree, &format!("the switch to {target}"));
+        }
         let merge = Hint::git(format!("merge {}", shell_word(branch)));
         return match way {
             Some(way) => Advised::from(way.clone())
