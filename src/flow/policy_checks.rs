@@ -59,7 +59,7 @@ pub(super) fn demanded(
 }
 
 /// The specs that the archive of a session will change: they land as its commits do.
-fn archived(policy: &Policy, texts: &Texts) -> Vec<String> {
+pub(super) fn archived(policy: &Policy, texts: &Texts) -> Vec<String> {
     let delta = delta::read(texts).map(|(delta, _)| delta);
     let domains = delta.into_iter().flat_map(|delta| delta.domains);
     let domains = domains.filter_map(|one| one.domain);

@@ -2,6 +2,7 @@
 //! of a profile nor the policy that the session chose to start from stands for that.
 
 use crate::support::Sandbox;
+use crate::support::forge::forge_records;
 use crate::support::landing::{self, ci, push, rev, serve};
 
 const CAREFUL: &str = "[profiles.careful]\nextends = \"lite\"\nreviews = [\"critic\"]\n\
@@ -311,12 +312,16 @@ fn what_is_outside_of_the_scope_lands_as_one_commit_no_more_than_as_it_was_made(
     is_refused(&s, "work", &["out_of_scope", "`other`"]);
 }
 
-/// Goes from the build to done without `finish`.
+/// Goes from the build to done without `finish`, and to the archive.
 fn reviewed(s: &Sandbox) {
+    done(s);
+    s.loopx(&["archive"]).ok();
+}
+
+fn done(s: &Sandbox) {
     s.loopx(&["approve", "--enter"]).ok();
     s.loopx(&["review", "--verdict", "approve"]).ok();
     s.loopx(&["approve"]).ok();
-    s.loopx(&["archive"]).ok();
 }
 
 /// A commit from a time without a plan is held against the plan that its session has in the end, however it lands.
@@ -407,4 +412,40 @@ fn a_pipe_or_a_device_in_the_place_of_a_file_is_refused_and_never_read() {
     std::os::unix::fs::symlink("/dev/zero", s.path().join("loopx.toml")).expect("a link");
     s.loopx(&["config", "show"])
         .says("loopx.toml is a symbolic link");
+}
+
+/// Takes the bases out of every record of the session, as a hand that writes one leaves them out.
+fn without_bases(s: &Sandbox) {
+    forge_records(s, "it", |op| {
+        if let Some(body) = op["body"].as_object_mut() {
+            body.remove("bases");
+        }
+    });
+}
+
+#[test]
+fn a_spec_is_asked_of_the_session_whose_delta_changes_it_and_not_of_its_recorded_bases() {
+    for (rule, code) in [
+        (
+            "[profiles.demand]\n\"specs/**\" = \"lite\"\n",
+            "profile_too_light",
+        ),
+        (
+            "[checks.spec]\nrun = [\"false\"]\npaths = [\"specs/**\"]\n",
+            "evidence_unproven",
+        ),
+    ] {
+        let s = repository("");
+        quick_with_delta(&s);
+        done(&s);
+        without_bases(&s);
+        s.git(&["switch", "--quiet", "main"]).ok();
+        let policy = format!("{}{rule}", landing::PROTECTED);
+        s.commit_file("loopx.toml", &policy, "Policy").ok();
+        serve(&s);
+        let made = landing::squash(&s, "main", "work", landing::SQUASH);
+        ci(&s, &made, "work").fails_with(1).says(code);
+        let main = format!("{made}:refs/heads/main");
+        push(&s, &[&main, "loopx", "work"]).fails_with(1).says(code);
+    }
 }

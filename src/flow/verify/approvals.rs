@@ -4,7 +4,7 @@
 use super::Sessions;
 use crate::flow::context::Context;
 use crate::flow::moves::Moves;
-use crate::flow::{delta, policy_checks, sign};
+use crate::flow::{policy_checks, sign, transaction};
 use loopx_base::failure::{Blocker, Result};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_git::Repo;
@@ -100,8 +100,8 @@ impl Words<'_> {
     /// The paths that the session changes, where policy demands a profile for paths.
     fn paths(&self, repo: &Repo, policy: &Policy, state: &State) -> Result<Vec<String>> {
         let mut found = BTreeSet::new();
-        found.extend(archived(policy, state));
         if !policy.profiles.demand.is_empty() {
+            found.extend(archived(repo, policy, state)?);
             found.extend(policy_checks::changed(repo, self.commits)?);
             found.extend(self.strays.iter().cloned());
         }
@@ -132,7 +132,7 @@ impl Words<'_> {
         }
         let paths = if policy.asks_checks_by_path() {
             let mut paths = policy_checks::changed(&ctx.repo, rests)?;
-            paths.extend(archived(policy, state));
+            paths.extend(archived(&ctx.repo, policy, state)?);
             paths.extend(self.strays.iter().cloned());
             paths
         } else {
@@ -263,9 +263,10 @@ fn foreign_scope(repo: &Repo, state: &State, all: &[approvals::Used]) -> Result<
 }
 
 /// The specs that the archive of a session changes: they are its change too.
-fn archived(policy: &Policy, state: &State) -> impl Iterator<Item = String> {
-    let domains = state.bases.iter().map(|base| &base.domain);
-    domains.map(|domain| delta::spec_path(policy, domain))
+fn archived(repo: &Repo, policy: &Policy, state: &State) -> Result<Vec<String>> {
+    let mut texts = Texts::default();
+    transaction::read_texts(repo, state, &mut texts)?;
+    Ok(policy_checks::archived(policy, &texts))
 }
 
 /// The policy of a base that the target has, with the keys that count now.
