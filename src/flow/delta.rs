@@ -27,7 +27,7 @@ use loopx_spec::{
     plan_domain, read_delta,
 };
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// The key under which a domain's spec as a whole is recorded: purpose, text between requirements.
@@ -134,6 +134,7 @@ pub(crate) fn judge(
                 .filter(|f| f.severity == Severity::Error)
                 .map(blocker),
         );
+        blockers.extend(without_base(state, &delta, texts));
     }
     Ok(Judgement {
         facts: DeltaFacts {
@@ -152,6 +153,52 @@ pub(crate) fn judge(
         delta,
         verdict,
     })
+}
+
+/// The finding about a delta that nobody may edit any more and that changes what no record has a base for: it could be
+/// in no conflict with anything. An edit gets its bases with the record that saves it.
+fn without_base(state: &State, delta: &Delta, texts: &Texts) -> Option<Blocker> {
+    let file = brief::delta_file(texts).filter(|file| !state.is_open(*file))?;
+    let (domain, requirement) = unrecorded(state, delta).into_iter().next()?;
+    let what = match requirement.as_str() {
+        WHOLE => "the purpose".to_owned(),
+        name => format!("`{name}`"),
+    };
+    let help = match state.stage {
+        Stage::Build => command!("plan --reason WHY"),
+        _ => command!("review --verdict request-changes --target plan --reason WHY"),
+    };
+    Some(Blocker::new(
+        Code::DeltaWithoutBase,
+        format!(
+            "{file}: expected a record of the text of {domain} against which the change of {what} was written, found none"
+        ),
+        hint![
+            help.session(&state.id),
+            "  (then: ",
+            command!("change refresh"),
+            ")"
+        ],
+    ))
+}
+
+/// What a delta changes of the specs without a recorded base, by domain and folded name.
+pub(super) fn unrecorded(state: &State, delta: &Delta) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    for part in &delta.domains {
+        let Some(domain) = part.domain.as_deref() else {
+            continue;
+        };
+        let touched = part.touched().into_iter();
+        let changed = touched.filter(|one| one.kind != OpKind::Added);
+        let mut names: Vec<String> = changed.map(|one| fold(&one.name)).collect();
+        names.extend(part.purpose.is_some().then(|| WHOLE.to_owned()));
+        found.extend(names.into_iter().map(|name| (domain.to_owned(), name)));
+    }
+    for base in &state.bases {
+        found.remove(&(base.domain.clone(), base.requirement.clone()));
+    }
+    found
 }
 
 /// The specs that a delta meets: those of a tree, with what other deltas have made of them.

@@ -449,3 +449,28 @@ fn a_spec_is_asked_of_the_session_whose_delta_changes_it_and_not_of_its_recorded
         push(&s, &[&main, "loopx", "work"]).fails_with(1).says(code);
     }
 }
+
+#[test]
+fn a_delta_without_a_recorded_base_is_archived_by_nobody() {
+    let s = repository("[archive]\nevidence = \"off\"\n");
+    quick_with_delta(&s);
+    without_bases(&s);
+    done(&s);
+    let held = s.loopx(&["-v", "archive"]).fails_with(1);
+    held.says("delta_without_base").says("change refresh");
+}
+
+#[test]
+fn a_refresh_records_the_base_that_is_missing() {
+    let s = repository("");
+    s.loopx(&["start", "--profile", "lite", "--id", "it", "Shorter"])
+        .ok();
+    s.write(".loopx/it/plan.md", PLAN);
+    s.write(".loopx/it/change/spec-delta.md", DELTA);
+    s.write(".loopx/it/tasks.jsonl", TASK);
+    s.loopx(&["save"]).ok();
+    without_bases(&s);
+    s.loopx(&["change", "refresh"]).says("30 minutes").ok();
+    let again = s.loopx(&["-v", "change", "refresh"]);
+    drop(again.says("nothing_moved"));
+}

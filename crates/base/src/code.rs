@@ -344,6 +344,8 @@ codes! {
         "The session has no spec delta yet.";
     DeltaWarnings "delta_warnings" [Refused]
         "The delta has warnings, and --strict is given.";
+    DeltaWithoutBase "delta_without_base" [Refused]
+        "Nothing records which text of a spec the delta was written against.";
     DemoFailed "demo_failed" [Internal]
         "The demonstration could not be played to its end.";
     DependencyCycle "dependency_cycle" [Refused]

@@ -94,18 +94,25 @@ pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
             let key = (base.domain.as_str(), base.requirement.as_str());
             known.entry(key).or_insert(base);
         }
-        let pairs: Vec<(&RequirementBase, &RequirementBase)> = new
+        let unrecorded = delta::unrecorded(state, &delta);
+        let pairs: Vec<(Option<&RequirementBase>, &RequirementBase)> = new
             .iter()
             .filter_map(|base| {
-                let known = known.get(&(base.domain.as_str(), base.requirement.as_str()))?;
-                (known.blob != base.blob).then_some((*known, base))
+                let key = (base.domain.as_str(), base.requirement.as_str());
+                match known.get(&key) {
+                    Some(known) => (known.blob != base.blob).then_some((Some(*known), base)),
+                    None => {
+                        let key = (base.domain.clone(), base.requirement.clone());
+                        unrecorded.contains(&key).then_some((None, base))
+                    }
+                }
             })
             .collect();
         // Each version of a spec is read once, however many requirements were written against it.
         let mut texts: HashMap<&Oid, String> = HashMap::new();
         for blob in pairs
             .iter()
-            .flat_map(|(old, new)| old.blob.iter().chain(&new.blob))
+            .flat_map(|(old, new)| old.iter().flat_map(|old| &old.blob).chain(&new.blob))
         {
             if !texts.contains_key(blob) {
                 let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -129,8 +136,8 @@ pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
             if base.requirement == WHOLE && !purpose {
                 continue;
             }
-            let (old, new) = (block(known), block(base));
-            if old == new {
+            let (old, new) = (known.and_then(block), block(base));
+            if known.is_some() && old == new {
                 continue;
             }
             let replaced = part.is_some_and(|(_, names)| names.contains(&base.requirement));
