@@ -4,6 +4,7 @@
 use crate::support::Sandbox;
 use crate::support::forge::forge_records;
 use crate::support::landing::{self, ci, push, rev, serve};
+use std::cell::Cell;
 
 const CAREFUL: &str = "[profiles.careful]\nextends = \"lite\"\nreviews = [\"critic\"]\n\
 files = [\"plan.md\", \"change/spec-delta.md\", \"tasks.jsonl\", \"test-plan.md\"]\n";
@@ -473,4 +474,26 @@ fn a_refresh_records_the_base_that_is_missing() {
     s.loopx(&["change", "refresh"]).says("30 minutes").ok();
     let again = s.loopx(&["-v", "change", "refresh"]);
     drop(again.says("nothing_moved"));
+}
+
+#[test]
+fn a_scope_that_no_approved_plan_had_opens_nothing_while_it_stood_either() {
+    let s = repository("out_of_scope = \"refuse\"\n");
+    built(&s);
+    landing::make(&s, &[("deploy.sh", "evil\n")], "deploy");
+    s.loopx(&["plan", "--reason", "to be sure"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    landing::make(&s, &[("src/more", "1\n")], "more");
+    s.loopx(&["run"]).ok();
+    done(&s);
+    let first = Cell::new(true);
+    forge_records(&s, "it", |op| {
+        if op["body"]["scope"].is_array() && first.replace(false) {
+            op["body"]["scope"] = serde_json::json!(["**"]);
+        }
+    });
+    assert!(!first.get());
+    serve(&s);
+    let refused = push(&s, &["work:refs/heads/main", "loopx", "work"]).fails_with(1);
+    refused.says("scope_differs").says("(src/**), found **");
 }

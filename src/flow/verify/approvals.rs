@@ -249,17 +249,25 @@ impl Words<'_> {
     }
 }
 
-/// The finding about a session that builds in another scope than the plan has that was approved: the record of the move
-/// says it, and is no word of whoever approved.
+/// The finding about a session that was built, at some time, in another scope than the plan had that was approved then:
+/// the record of the move says it, and is no word of whoever approved.
 fn foreign_scope(repo: &Repo, state: &State, all: &[approvals::Used]) -> Result<Option<Blocker>> {
-    let mut builds = all.iter().rev();
-    let build = builds.find(|used| used.transition == Transition::PlanToBuild);
-    let Some(plan) = build.and_then(|used| used.files.get(&Artifact::Plan)) else {
-        return Ok(None);
-    };
-    let text = String::from_utf8_lossy(&repo.read_blob(plan)?).into_owned();
-    let approved = gate::scope_patterns(&text).unwrap_or_default();
-    Ok((state.scope != approved).then(|| approvals::other_scope(state, &approved)))
+    let builds = all
+        .iter()
+        .filter(|used| used.transition == Transition::PlanToBuild);
+    for used in builds {
+        let Some(plan) = used.files.get(&Artifact::Plan) else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&repo.read_blob(plan)?).into_owned();
+        let approved = gate::scope_patterns(&text).unwrap_or_default();
+        let now = (!used.superseded).then_some(&state.scope);
+        let mut scopes = [Some(&used.scope), now].into_iter().flatten();
+        if let Some(other) = scopes.find(|scope| **scope != approved) {
+            return Ok(Some(approvals::other_scope(&state.id, other, &approved)));
+        }
+    }
+    Ok(None)
 }
 
 /// The specs that the archive of a session changes: they are its change too.

@@ -35,6 +35,8 @@ pub struct Used {
     pub base: Option<Oid>,
     /// The profile that the session had then.
     pub profile: ProfileName,
+    /// The scope that the session had after it.
+    pub scope: Vec<String>,
     /// Whether the session made this move once more later.
     pub superseded: bool,
 }
@@ -58,6 +60,7 @@ pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Re
                     .filter(|_| transition == Transition::ReviewToDone),
                 base: state.base.clone(),
                 profile: state.profile.clone(),
+                scope: state.scope.clone(),
                 superseded: false,
             });
         }
@@ -162,22 +165,21 @@ pub fn pass_again(state: &State, transition: Transition) -> Hint {
     back.session(&state.id)
 }
 
-/// The finding about a session whose scope is not that of its approved plan.
-pub fn other_scope(state: &State, approved: &[String]) -> Blocker {
+/// The finding about a session whose scope was not that of the plan that was approved for it.
+pub fn other_scope(session: &SessionId, scope: &[String], approved: &[String]) -> Blocker {
     let listed = |scope: &[String]| match scope {
         [] => "everything".to_owned(),
         scope => scope.join(", "),
     };
     let message = format!(
-        "session {}: expected the scope of the approved plan ({}), found {}",
-        state.id,
+        "session {session}: expected the scope of the approved plan ({}), found {}",
         listed(approved),
-        listed(&state.scope)
+        listed(scope)
     );
     Blocker::new(
         Code::ScopeDiffers,
         message,
-        command!("log").session(&state.id),
+        command!("log").session(session),
     )
 }
 
