@@ -234,7 +234,12 @@ fn a_pick_of_what_another_branch_has_is_held_against_where_it_lands() {
     let policy = "[gates]\nprotected = [\"main\", \"release\"]\nalways_allow = [\"docs/**\"]\n\
         [landing]\nbackport = [\"main\"]\n";
     let notes = "1\n2\n3\n4\n5\n6\n7\n8\n9\nnotes\n";
-    let s = repository(policy, &[("src/a", LINES), ("docs/notes", notes)]);
+    let files = [
+        ("src/a", LINES),
+        ("docs/notes", notes),
+        ("docs/other", "other\n"),
+    ];
+    let s = repository(policy, &files);
     s.git(&["switch", "--quiet", "-c", "release"]).ok();
     let moved = [
         ("src/a", ""),
@@ -272,6 +277,23 @@ fn a_pick_of_what_another_branch_has_is_held_against_where_it_lands() {
         .says("AGENTS.md");
     pick("it").ok();
     push(&s, &["HEAD:refs/heads/release"]).ok();
+    // Documents that stay where they are hold no code, and none that is carried elsewhere.
+    s.git(&["branch", "--quiet", "--force", "release", "HEAD"])
+        .ok();
+    at(&s, "it");
+    for (id, line, document, text) in [
+        ("staying", '1', "docs/other", "another\n"),
+        ("carried", '5', "docs/notes", &format!("0\n{notes}more\n")),
+    ] {
+        quick(&s, id);
+        let code = s.read("src/a").replacen(line, "word", 1);
+        make(&s, &[("src/a", &code), (document, text)], id);
+        reviewed(&s, "Rita");
+        landing::offer(&s, &[id]);
+        push(&s, &[&format!("{id}:refs/heads/main"), "loopx"]).ok();
+    }
+    pick("staying").ok();
+    pick("carried").fails_with(1).says("AGENTS.md");
 }
 
 #[test]
@@ -564,4 +586,43 @@ fn a_pull_request_is_held_against_what_the_merge_will_carry_to_the_target() {
     ci(&s, &honest, "typo").ok();
     let honest = merge(&s, "main", &honest, PULL);
     would_land(&s, &honest);
+}
+
+#[test]
+fn a_path_that_another_session_touches_is_demanded_of_the_one_whose_code_is_carried_there() {
+    let rule = "[profiles.demand]\n\"src/pay/**\" = \"lite\"\n";
+    let s = repository(&policy(rule), &[("lib/a", LINES)]);
+    let before = rev(&s, "main");
+    make(&s, &[("lib/a", ""), ("src/pay/a", LINES)], "move it");
+    planned(&s, "bob", "\"src/**\"");
+    s.loopx(&["approve", "--enter"]).ok();
+    make(&s, &[("src/pay/a", &LINES.replace('1', "one"))], "a word");
+    end_by_steps(&s);
+    s.git(&["switch", "--quiet", "--detach", &before]).ok();
+    quick(&s, "it");
+    make(&s, &[("lib/a", &format!("{LINES}evil\n"))], "evil");
+    finish(&s);
+    serve(&s);
+    landing::offer(&s, &["it", "bob"]);
+    // The merge of a forge will carry it there.
+    let judged = ci(&s, "it", "it").fails_with(1);
+    judged.says("profile_too_light");
+    s.git(&["switch", "--quiet", "-c", "side"]).ok();
+    s.git(&[
+        "merge",
+        "--quiet",
+        "--no-verify",
+        "-m",
+        "take main in",
+        "main",
+    ])
+    .ok();
+    s.git(&["merge", "--quiet", "--squash", "bob"]).ok();
+    make(&s, &[], "a word (#3)");
+    let evil = merge(&s, "main", "side", PULL);
+    assert!(s.read("src/pay/a").contains("evil"));
+    refused(&s, &evil, &["profile_too_light", "it"]);
+    for honest in shapes(&s, "bob") {
+        would_land(&s, &honest);
+    }
 }

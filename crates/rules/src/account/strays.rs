@@ -8,13 +8,19 @@ use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use std::collections::{BTreeSet, HashSet};
 
+/// A commit, with paths that it changes.
+type Changed = (Oid, BTreeSet<String>);
+
 /// What lands without a review.
 struct Unreviewed<'r> {
-    /// Commits that change something, with the paths.
-    changes: Vec<(Oid, BTreeSet<String>)>,
+    /// Commits that change something.
+    changes: Vec<Changed>,
     /// The exceptions by which some land.
     by_key: HashSet<usize>,
-    /// Whether all of it is code of another protected branch.
+    /// What is no code, of the commits that change any.
+    documents: Vec<Changed>,
+    /// Whether all of it is of another protected branch, and its documents stay where they are: what comes elsewhere is
+    /// code then, or comes by a merge.
     is_code: bool,
     rules: &'r Rules,
 }
@@ -40,6 +46,32 @@ impl<'a> Span<'a> {
             strays.retain(|stray| changes.iter().any(|change| change.path == stray.path));
         }
         Ok(strays)
+    }
+
+    /// The paths that one session of what lands next changes on the target though none of its own commits does: the
+    /// strays of all, and where git carries what is its own to a path that somebody else touches, also in the merge that a
+    /// forge will make.
+    pub(super) fn strays_of(
+        &self,
+        session: &SessionId,
+        (x, taken): (&Oid, &Taken),
+        strays: &[Change],
+    ) -> Result<BTreeSet<String>> {
+        let mut found: BTreeSet<String> = strays.iter().map(|change| change.path.clone()).collect();
+        let (own, others): (Vec<_>, Vec<_>) = taken
+            .origins
+            .iter()
+            .partition(|(_, step)| step.session() == Some(session));
+        if others.is_empty() && self.landing.tip.is_none() {
+            return Ok(found);
+        }
+        let mut changes = Vec::new();
+        for (commit, step) in own {
+            let paths = self.judged_changes(commit, step)?.into_iter();
+            changes.push((commit.clone(), paths.map(|change| change.path).collect()));
+        }
+        found.extend(self.carried(x, taken, &changes)?);
+        Ok(found)
     }
 
     /// The changes of a commit as they were judged: of a pick, those of what it picks. A merge has none that a commit
@@ -85,7 +117,8 @@ impl<'a> Span<'a> {
             Step::Forward(session) | Step::Merge(session) => Some(session),
             _ => None,
         });
-        let mut held: BTreeSet<String> = self.carried(x, taken, &free)?;
+        let mut held: BTreeSet<String> = self.carried(x, taken, &free.changes)?;
+        let documents = self.carried(x, taken, &free.documents)?;
         if reviewed.is_none() {
             held.extend(strays.iter().map(|change| change.path.clone()));
         }
@@ -100,7 +133,7 @@ impl<'a> Span<'a> {
             let mut exceptions = self.rules.exceptions(std::slice::from_ref(&change));
             match self.rules.document(&change) {
                 None => true,
-                Some(PathWhy::Code) if free.is_code => true,
+                Some(PathWhy::Code) if free.is_code && !documents.contains(path) => true,
                 Some(_) => exceptions.any(|(number, _)| free.by_key.contains(&number)),
             }
         };
@@ -120,6 +153,7 @@ impl<'a> Span<'a> {
         };
         let mut found = Unreviewed {
             changes: Vec::new(),
+            documents: Vec::new(),
             by_key: HashSet::new(),
             is_code: true,
             rules: self.rules,
@@ -134,21 +168,36 @@ impl<'a> Span<'a> {
                 _ => continue,
             }
             let changes = self.judged_changes(commit, step)?;
-            let mut whys = changes.iter().map(|change| found.rules.document(change));
+            let is_code = |change: &&Change| found.rules.document(change) == Some(PathWhy::Code);
+            let (_, rest): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(is_code);
+            let rest: BTreeSet<String> = rest.iter().map(|change| change.path.clone()).collect();
             // Code of another protected branch stays code, wherever it is.
             found.is_code &= changes.is_empty()
-                || matches!(step, Step::Backport(_)) && whys.all(|why| why == Some(PathWhy::Code));
+                || matches!(step, Step::Backport(_)) && self.is_there(commit, &rest)?;
             let paths: BTreeSet<String> = changes.into_iter().map(|change| change.path).collect();
             if !paths.is_empty() {
                 found.changes.push((commit.clone(), paths));
+            }
+            if !rest.is_empty() {
+                found.documents.push((commit.clone(), rest));
             }
         }
         Ok(found)
     }
 
-    /// Where git carries what nobody reviewed, in each merge that lands, and in the one by which a forge will bring it
-    /// to the target as that is now.
-    fn carried(&self, x: &Oid, taken: &Taken, free: &Unreviewed<'_>) -> Result<BTreeSet<String>> {
+    /// Whether a commit changes all of these paths.
+    fn is_there(&self, commit: &Oid, paths: &BTreeSet<String>) -> Result<bool> {
+        if paths.is_empty() || self.objects.commit(commit)?.parents.len() > 1 {
+            return Ok(true);
+        }
+        let changes = self.own_changes(commit)?;
+        let own: HashSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        Ok(paths.iter().all(|path| own.contains(path.as_str())))
+    }
+
+    /// Where git carries what some commits change, in each merge that lands, and in the one by which a forge will bring
+    /// it to the target as that is now.
+    fn carried(&self, x: &Oid, taken: &Taken, changes: &[Changed]) -> Result<BTreeSet<String>> {
         let mut merges: Vec<(Oid, Oid)> = Vec::new();
         for (commit, _) in taken.steps.iter().chain(&taken.origins) {
             if let [one, other] = self.objects.commit(commit)?.parents.as_slice() {
@@ -172,7 +221,7 @@ impl<'a> Span<'a> {
                 continue;
             }
             let mut changed = BTreeSet::new();
-            for (commit, paths) in &free.changes {
+            for (commit, paths) in changes {
                 if self.objects.reaches(&theirs, commit)? && !self.objects.reaches(&ours, commit)? {
                     changed.extend(paths.iter().cloned());
                 }

@@ -109,11 +109,15 @@ impl<'a> Walk<'a> {
             }
             self.entries.insert(commit.clone(), entry);
         }
+        let mut judged = HashSet::new();
         for session in taken.origins.iter().filter_map(|(_, step)| step.session()) {
             if !self.sessions.contains(session) {
                 self.sessions.push(session.clone());
             }
-            let paths = strays.iter().map(|change| change.path.clone());
+            if !judged.insert(session) {
+                continue;
+            }
+            let paths = span.strays_of(session, (x, &taken), &strays)?;
             let of = self.strays.entry(session.clone()).or_default();
             of.extend(paths);
         }
