@@ -6,11 +6,11 @@ use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
 use super::policy_moved::{self, PolicyMoved};
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{bound_here, files, stages, transaction};
+use super::{bound_here, files, naming, stages, transaction};
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::globs::Globs;
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::commit_policy;
@@ -111,24 +111,12 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
     };
     let files = shown.files;
     require_scope(state, &facts.policy, &files)?;
-    if state.stage == Stage::Build
-        && files.is_empty()
-        && request.reason.is_none()
-        && !facts.policy.gates.protected.is_empty()
-    {
-        return Err(Failure::refused(
-            Code::ReviewEmpty,
-            "there is nothing to review: no file differs from where the review begins",
-        )
-        .help(if loopx_base::env::has_terminal() {
-            command!("finish --reason WHY")
-        } else {
-            command!("finish --yes --reason WHY")
-        }));
+    if state.stage == Stage::Build {
+        require_code(request, &files)?;
     }
     let audit = gate::audit(gates).into_iter();
-    // What is done was proven when it was approved.
-    let is_judged = |item: &gate::AuditItem| item.is_check() && state.stage != Stage::Done;
+    // What is done was proven when it was approved, and before the build no code is there to prove.
+    let is_judged = |item: &gate::AuditItem| item.is_check() && is_near;
     let checks: Vec<_> = audit.filter(is_judged).collect();
     let count = |proof: Proof| checks.iter().filter(|item| item.proof == proof).count();
     Ok(Preview {
@@ -151,6 +139,34 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
         code: facts.code.as_ref().map(|code| code.tree.clone()),
         artifacts: state.artifacts.clone(),
     })
+}
+
+/// Refuses a build in which no file differs, and nobody says why.
+fn require_code(request: &FinishRequest, files: &[String]) -> Result<()> {
+    if !files.is_empty() || request.reason.is_some() {
+        return Ok(());
+    }
+    let again = if loopx_base::env::has_terminal() {
+        command!("finish --reason WHY")
+    } else {
+        command!("finish --yes --reason WHY")
+    };
+    Err(Failure::refused(
+        Code::ReviewEmpty,
+        "expected a commit of code to review, found no file that differs from where the review begins",
+    )
+    .help(hint![
+        "write the code, and commit it; where no code changes: ",
+        again
+    ]))
+}
+
+/// Refuses it in a session that came to its build on the way: nothing was shown of its code.
+fn require_code_in(ctx: &Context, request: &FinishRequest, id: &SessionId) -> Result<()> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let session = naming::load(&snapshot, id)?;
+    let facts = transaction::gather_here(ctx, &snapshot, &session, transaction::Needs::Stage)?;
+    require_code(request, &review::shown(ctx, &facts)?.files)
 }
 
 /// Refuses a finding that nobody answered: what is done was approved beside it.
@@ -272,6 +288,7 @@ fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<b
             done.steps.push("in stage build".to_owned());
         }
         Stage::Build => {
+            require_code_in(ctx, request, &done.state.id)?;
             let entered = entered(ctx, request, done, Stage::Review, || {
                 review::review(ctx, &verdict(request, None))
             })?;

@@ -181,6 +181,15 @@ fn code_whose_specs_were_written_by_hand_is_led_to_the_target() {
 
 /// A lite session whose delta changes a spec, built on the branch `work`.
 fn with_a_delta() -> Sandbox {
+    let s = planned();
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    s.commit_file("src/a", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s
+}
+
+/// The plan of that session.
+fn planned() -> Sandbox {
     let s = begun();
     s.commit_file("specs/session/spec.md", SPEC, "Spec").ok();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();
@@ -200,9 +209,6 @@ fn with_a_delta() -> Sandbox {
     ] {
         s.write(format!(".loopx/it/{name}"), text);
     }
-    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
-    s.commit_file("src/a", "two\n", "Two").ok();
-    s.loopx(&["run"]).ok();
     s
 }
 
@@ -282,6 +288,43 @@ fn an_archive_that_stays_taken_back_is_named_with_the_way_to_finish_again() {
         .says("the specs are as before it")
         .says(reopen);
     s.call("sh").args(&["-c", reopen]).run().ok();
+    s.loopx(&["status"]).says("build").ok();
+}
+
+#[test]
+fn finish_asks_why_where_no_code_differs() {
+    for ran in [false, true] {
+        let s = begun();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--quick", "it"]).ok();
+        if ran {
+            s.loopx(&["run", "--", "true"]).ok();
+        }
+        let held = s.loopx(&["finish", "--yes"]);
+        assert_eq!(held.code, Some(1), "{held}");
+        if ran {
+            held.says("found no file that differs")
+                .says("write the code, and commit it; where no code changes: ")
+                .says("git loopx finish --yes --reason ");
+        }
+        s.loopx(&["status"]).says("build").ok();
+    }
+    let s = begun();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes", "--reason", "only words"])
+        .says("archived")
+        .ok();
+}
+
+#[test]
+fn a_finish_from_the_plan_stops_where_no_code_is_and_counts_no_check_before_it() {
+    let s = planned();
+    let held = s.loopx(&["finish", "--yes"]);
+    let said = format!("{}{}", held.stdout, held.stderr);
+    assert_eq!(held.code, Some(1), "{held}");
+    assert!(!said.contains("0 of 1"), "{said}");
     s.loopx(&["status"]).says("build").ok();
 }
 
