@@ -136,7 +136,9 @@ fn u9_what_changes_a_session_is_not_done_from_a_branch_that_is_not_its_own() {
     assert_eq!(session::tip(&s), before);
     s.loopx(&["status"]).ok();
     s.git(&["switch", "-q", "--detach"]).ok();
-    s.loopx(&["abandon"]).fails_with(2).says("a detached HEAD is checked out");
+    s.loopx(&["abandon"])
+        .fails_with(2)
+        .says("a detached HEAD is checked out");
     s.loopx(&["-s", "demo", "abandon"]).ok();
 }
 
