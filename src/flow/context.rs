@@ -126,6 +126,11 @@ impl Context {
         self.reader.get_or_init(|| self.repo.identity())
     }
 
+    /// Whether this command was said to write nothing.
+    pub fn is_reading(&self) -> bool {
+        self.seen.get().is_some()
+    }
+
     /// Has a list of tasks be read once, in however many texts a command meets it.
     pub fn share_list(&self, texts: &mut Texts) {
         let mut known = self.list.borrow_mut();

@@ -58,6 +58,7 @@ pub(crate) struct Asked {
 
 /// What is next in the session that is meant.
 pub(crate) fn of(ctx: &Context) -> Result<Asked> {
+    ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let (session, _) = ctx.asked(&snapshot)?;
@@ -847,9 +848,11 @@ fn unlanded(
             None => Some(Hint::git(format!("switch {word}"))),
         }
     };
-    let in_the_way = match &way {
-        Some(_) => in_the_way(ctx, ctx.code_for(None)?.as_ref(), &tip)?,
-        None => Vec::new(),
+    // An archive has looked at the files that it changes, and does not pay for a look at all others: whoever asks does.
+    let in_the_way = if way.is_some() && ctx.is_reading() {
+        in_the_way(ctx, ctx.code_for(None)?.as_ref(), &tip)?
+    } else {
+        Vec::new()
     };
     Ok(Some(Unlanded {
         target,

@@ -502,7 +502,9 @@ mod tests {
 
     #[test]
     fn their_words_are_passed_on_without_the_frame() {
-        let (_, said) = SAID[3];
+        let mut all = SAID.iter().map(|(_, said)| *said);
+        let said = all.find(|said| said.contains("GH013: Repository rule"));
+        let said = said.expect("words of a forge");
         let failure = Refusal::read(said).failure("push loopx to origin", "origin", "loopx", said);
         assert_eq!(
             failure.message,
