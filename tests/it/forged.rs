@@ -409,7 +409,7 @@ fn what_is_no_file_is_said_with_what_leads_on() {
         .fails_with(4);
 }
 
-/// The hook's record of where a delta starts from, in a stage that has no more use for one.
+/// A record of where a delta starts from, in a stage that has no more use for one.
 #[test]
 fn a_delta_that_is_closed_gets_no_new_base() {
     let all = world();

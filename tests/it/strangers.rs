@@ -1,5 +1,5 @@
-//! What somebody without a say puts where the program looks: another remote, a branch that is no target, trailers on a
-//! commit of documents, files in the place of a working copy. None of it counts.
+//! Refs, trailers, records and files that somebody without a say puts where the program looks: another remote, a branch
+//! that is no target, a commit of documents, the place of a working copy. None of them counts.
 
 use crate::support::landing::{self, at, done, make, push, refused, rev, serve, would_land};
 use crate::support::{LOOPX, Sandbox};
