@@ -152,7 +152,9 @@ impl Remerge {
         let (one, other) = (find(ours)?, find(theirs)?);
         let base = match self.inner.merge_base(one.id(), other.id()) {
             Ok(base) => self.inner.find_commit(base).map_err(doing)?,
-            Err(_) => return Ok(Vec::new()),
+            // Nothing was renamed since a time that there was not.
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(doing(error)),
         };
         let (before, after) = (base.tree().map_err(doing)?, other.tree().map_err(doing)?);
         let mut update = git2::build::TreeUpdateBuilder::new();
