@@ -59,7 +59,7 @@ impl Context {
         self.repo.code(&wiring)
     }
 
-    /// The same for whoever records it, or only looks: a read needs no room in the repository.
+    /// The code for whoever records it, or only looks: a read needs no room in the repository.
     pub(crate) fn code_for(&self, writer: Option<&Identity>) -> Result<Option<CodeFacts>> {
         if writer.is_some() && self.seen.get().is_none() {
             return self.code();

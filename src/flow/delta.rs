@@ -182,7 +182,7 @@ fn without_base(state: &State, delta: &Delta, texts: &Texts) -> Option<Blocker> 
     ))
 }
 
-/// What a delta changes of the specs without a recorded base, by domain and folded name.
+/// Requirements that a delta changes without a recorded base, by domain and folded name.
 pub(super) fn unrecorded(state: &State, delta: &Delta) -> BTreeSet<(String, String)> {
     let mut found = BTreeSet::new();
     for part in &delta.domains {

@@ -41,7 +41,7 @@ pub(crate) struct Preview {
     /// Those that a person looked at, because no command proves them.
     pub checks_looked: usize,
     pub checks: usize,
-    /// Those of the checks that a person's word proves.
+    /// Checks that a person's word proves.
     pub by_word: Vec<AuditItem>,
     /// The policy by which the target judges it, where that is another than the gates ask.
     pub policy_moved: Option<PolicyMoved>,

@@ -510,6 +510,15 @@ fn a_session_that_has_landed_still_stands_for_its_own_commits() {
     }
 }
 
+/// Takes `main` and a squash of the session `bob` into the branch `side`, and that into `main`.
+fn landed_with_bob(s: &Sandbox) -> String {
+    let args = ["merge", "--quiet", "--no-verify", "-m", "take main in"];
+    s.git(&[&args[..], &["main"]].concat()).ok();
+    s.git(&["merge", "--quiet", "--squash", "bob"]).ok();
+    make(s, &[], "a word (#3)");
+    merge(s, "main", "side", PULL)
+}
+
 /// `main` with a document that it has made a script since, and the commit from before that.
 fn renamed(documents: &[(&str, &str)]) -> (Sandbox, String) {
     let files = [&[("docs/run.md", LINES)], documents].concat();
@@ -534,18 +543,7 @@ fn a_path_that_a_reviewed_session_touches_is_no_way_for_a_document_to_be_carried
         &[("docs/run.md", &format!("{LINES}evil\n"))],
         "a document",
     );
-    s.git(&[
-        "merge",
-        "--quiet",
-        "--no-verify",
-        "-m",
-        "take main in",
-        "main",
-    ])
-    .ok();
-    s.git(&["merge", "--quiet", "--squash", "bob"]).ok();
-    make(&s, &[], "a word (#3)");
-    let evil = merge(&s, "main", "side", PULL);
+    let evil = landed_with_bob(&s);
     assert!(s.read("src/run.sh").contains("evil"));
     refused(&s, &evil, &["src/run.sh"]);
     // The session alone lands, however it is merged.
@@ -608,18 +606,7 @@ fn a_path_that_another_session_touches_is_demanded_of_the_one_whose_code_is_carr
     let judged = ci(&s, "it", "it").fails_with(1);
     judged.says("profile_too_light");
     s.git(&["switch", "--quiet", "-c", "side"]).ok();
-    s.git(&[
-        "merge",
-        "--quiet",
-        "--no-verify",
-        "-m",
-        "take main in",
-        "main",
-    ])
-    .ok();
-    s.git(&["merge", "--quiet", "--squash", "bob"]).ok();
-    make(&s, &[], "a word (#3)");
-    let evil = merge(&s, "main", "side", PULL);
+    let evil = landed_with_bob(&s);
     assert!(s.read("src/pay/a").contains("evil"));
     refused(&s, &evil, &["profile_too_light", "it"]);
     for honest in shapes(&s, "bob") {

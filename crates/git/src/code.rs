@@ -27,7 +27,7 @@ impl Repo {
         self.code_by(except, Self::worktree_tree)
     }
 
-    /// The same for somebody who records nothing of it: where the repository takes nothing, as on a full disk, what is
+    /// The code for somebody who records nothing of it: where the repository takes nothing, as on a full disk, what is
     /// uncommitted becomes a tree of this process alone.
     pub fn code_to_read(&self, except: &[&str]) -> Result<Option<CodeFacts>> {
         self.code_by(except, Self::tree_aside)
@@ -94,8 +94,8 @@ impl Repo {
         Ok(())
     }
 
-    /// What git says is not committed, of these paths or of all.
-    /// What a submodule has untracked is its own: no commit and no tree of this repository takes it.
+    /// Files that are not committed, of these paths or of all, as git says them. Untracked files of a submodule are its
+    /// own: no commit and no tree of this repository takes them.
     fn uncommitted(&self, top: &Path, paths: &[String]) -> Result<Vec<u8>> {
         self.status(top, paths, "--ignore-submodules=untracked")
     }
@@ -146,7 +146,7 @@ impl Repo {
         self.tree_through(top, except, &dir, &[])
     }
 
-    /// The same, of this process alone where the repository takes nothing.
+    /// The worktree's content as a tree; one of this process alone where the repository takes nothing.
     fn tree_aside(&self, top: &Path, except: &[&str]) -> Result<Oid> {
         let failure = match self.worktree_tree(top, except) {
             Err(failure) if failure.code == Code::RepositoryUnwritable => failure,

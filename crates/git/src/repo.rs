@@ -60,7 +60,7 @@ impl Head {
         }
     }
 
-    /// What is checked out, in words.
+    /// The branch that is checked out, or what stands for it, in words.
     pub fn words(&self) -> String {
         match (&self.branch, &self.odd) {
             (Some(branch), _) => branch.clone(),

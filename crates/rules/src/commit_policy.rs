@@ -86,7 +86,7 @@ impl Rules {
         self
     }
 
-    /// The same with the scope of a later plan, where there was none yet: a profile without a plan frees nothing for good.
+    /// Rules with the scope of a later plan, where there was none yet: a profile without a plan frees nothing for good.
     pub fn or_scope(mut self, later: &[String]) -> Result<Self> {
         if self.scope.is_none() && !later.is_empty() {
             self.scope = Some(Globs::new(later)?);

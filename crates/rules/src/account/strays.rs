@@ -3,7 +3,7 @@
 //! it. What covers the commits does not cover these by itself.
 
 use super::steps::{Span, Taken};
-use super::{Change, Entry, Line, Mode, PathWhy, Rules, Step, Why};
+use super::{Change, Entry, Line, Mode, PathWhy, Step, Why};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use std::collections::{BTreeSet, HashSet};
@@ -12,20 +12,28 @@ use std::collections::{BTreeSet, HashSet};
 type Changed = (Oid, BTreeSet<String>);
 
 /// What lands without a review.
-struct Unreviewed<'r> {
+struct Unreviewed {
     /// Commits that change something.
     changes: Vec<Changed>,
     /// The exceptions by which some land.
     by_key: HashSet<usize>,
-    /// What is no code, of the commits that change any.
+    /// Commits that change paths which are no code, with these.
     documents: Vec<Changed>,
     /// Whether all of it is of another protected branch, and its documents stay where they are: what comes elsewhere is
     /// code then, or comes by a merge.
     is_code: bool,
-    rules: &'r Rules,
 }
 
-impl<'a> Span<'a> {
+/// The change of a plain file: that of a path which another commit touches too, so that its own modes say nothing.
+fn plain(path: &str) -> Change {
+    Change {
+        path: path.to_owned(),
+        old: Some(Mode::Plain),
+        new: Some(Mode::Plain),
+    }
+}
+
+impl Span<'_> {
     /// The strays of what lands next on `x`.
     pub(super) fn strays(&self, x: &Oid, taken: &Taken) -> Result<Vec<Change>> {
         let before = self.objects.commit(x)?.tree;
@@ -123,13 +131,8 @@ impl<'a> Span<'a> {
             held.extend(strays.iter().map(|change| change.path.clone()));
         }
         let is_free = |path: &String| {
-            let plain = || Change {
-                path: path.clone(),
-                old: Some(Mode::Plain),
-                new: Some(Mode::Plain),
-            };
             let stray = strays.iter().find(|change| change.path == *path).cloned();
-            let change = stray.unwrap_or_else(plain);
+            let change = stray.unwrap_or_else(|| plain(path));
             let mut exceptions = self.rules.exceptions(std::slice::from_ref(&change));
             match self.rules.document(&change) {
                 None => true,
@@ -145,7 +148,7 @@ impl<'a> Span<'a> {
     }
 
     /// What lands without a review among the commits that land.
-    fn unreviewed(&self, taken: &Taken) -> Result<Unreviewed<'a>> {
+    fn unreviewed(&self, taken: &Taken) -> Result<Unreviewed> {
         let reviewed = |of: &SessionId| {
             taken.origins.iter().any(|(_, step)| {
                 matches!(step, Step::Forward(session) | Step::Merge(session) if session == of)
@@ -156,7 +159,6 @@ impl<'a> Span<'a> {
             documents: Vec::new(),
             by_key: HashSet::new(),
             is_code: true,
-            rules: self.rules,
         };
         for (commit, step) in &taken.origins {
             match step {
@@ -168,7 +170,7 @@ impl<'a> Span<'a> {
                 _ => continue,
             }
             let changes = self.judged_changes(commit, step)?;
-            let is_code = |change: &&Change| found.rules.document(change) == Some(PathWhy::Code);
+            let is_code = |change: &&Change| self.rules.document(change) == Some(PathWhy::Code);
             let (_, rest): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(is_code);
             let rest: BTreeSet<String> = rest.iter().map(|change| change.path.clone()).collect();
             // Code of another protected branch stays code, wherever it is.
@@ -239,13 +241,8 @@ impl<'a> Span<'a> {
             Some(Why::Stray { paths, .. }) => paths,
             _ => &[],
         };
-        let plain = |path: &String| Change {
-            path: path.clone(),
-            old: Some(Mode::Plain),
-            new: Some(Mode::Plain),
-        };
         let is_new = |path: &&String| strays.iter().all(|change| change.path != **path);
-        let more: Vec<Change> = held.iter().filter(is_new).map(plain).collect();
+        let more: Vec<Change> = held.iter().filter(is_new).map(|path| plain(path)).collect();
         let lines = strays.iter().chain(&more).map(|change| Line {
             path: change.path.clone(),
             why: held

@@ -127,7 +127,7 @@ impl From<Hint> for Advised {
 pub struct Worktree {
     /// The branch that is checked out; none on a detached HEAD.
     pub branch: Option<String>,
-    /// What is checked out, in words.
+    /// The branch that is checked out, or what stands for it, in words.
     pub here: String,
     pub sequence: Option<Sequence>,
     /// Another worktree has the session's branch checked out: where.
