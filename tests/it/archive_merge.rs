@@ -338,9 +338,12 @@ fn next(y: &Yard) -> String {
 #[test]
 fn next_goes_on_with_a_conflict_only_where_its_archive_can_go_on() {
     let y = stopped();
+    let choose = "choose between the marked sides in .loopx/b/conflicts/demo/spec.md; then: git loopx -s b archive --continue";
+    y.loopx(&["-s", "b", "next"]).fails_with(6).says(choose);
+    let status = y.loopx(&["-s", "b", "status"]).says(choose).ok();
+    assert!(!status.contains("is no artifact"), "{status}");
+    y.resolve("b", "demo", &settled());
     assert_eq!(next(&y), "git loopx -s b archive --continue");
-    y.loopx(&["-s", "b", "status"])
-        .says("choose between the marked sides in .loopx/b/conflicts/demo/spec.md");
     // Somebody takes the first change back by git: nothing is in conflict any more.
     let before = y.rev("main");
     y.commit_file(DEMO_PATH, DEMO, "Back").ok();

@@ -83,11 +83,14 @@ fn what_was_changed_again_is_written_out_with_its_sides_and_continued() {
         "",
         "git ignores the sides"
     );
-    let status = s.document(0, &["-s", "one", "status"]);
-    assert_eq!(status["next_action"], "git loopx archive one --continue");
+    s.loopx(&["-s", "one", "status"])
+        .says(&format!("choose between the marked sides in {SIDES}"))
+        .ok();
     // Others may come on top meanwhile, and the only conflict here is the one that is meant.
     s.commit_file("src/other.txt", "new\n", "Other").ok();
     s.write(SIDES, settled());
+    let status = s.document(0, &["-s", "one", "status"]);
+    assert_eq!(status["next_action"], "git loopx archive one --continue");
     let done = s.document(0, &["archive", "--continue"]);
     assert_eq!(done["command"], "archive --undo");
     assert_eq!(done["session"], "one");

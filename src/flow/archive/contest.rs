@@ -5,7 +5,7 @@ use super::super::context::Context;
 use super::super::files;
 use super::super::journal::{self, Step, Worktree};
 use super::super::naming;
-use super::super::workcopy::{FOLDER, marker_line};
+use super::super::workcopy::{CONFLICTS, FOLDER, marker_line};
 use super::plan::way;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -101,7 +101,7 @@ fn contest_file(ctx: &Context, id: &SessionId) -> PathBuf {
 /// Where a person edits the file at `path` of the target branch.
 fn conflict_path(id: &SessionId, specs: &str, path: &str) -> String {
     let below = path.strip_prefix(specs).and_then(|p| p.strip_prefix('/'));
-    format!("{FOLDER}/{id}/conflicts/{}", below.unwrap_or(path))
+    format!("{FOLDER}/{id}/{CONFLICTS}/{}", below.unwrap_or(path))
 }
 
 /// Whether conflicts of a session wait here for a person.
@@ -133,13 +133,16 @@ pub(crate) fn waiting(ctx: &Context, state: &State) -> Result<Option<Advised>> {
         _ => false,
     };
     if is_about_this && contest.is_of_now(ctx)? {
-        let go_on = Advised::from(contest.way.settle(id, "--continue"));
+        let go_on = contest.way.settle(id, "--continue");
         return Ok(Some(match contest.marked(ctx)?.as_slice() {
-            [] => go_on,
-            files => go_on.advice(format!(
-                "choose between the marked sides in {}",
-                files.join(", ")
-            )),
+            [] => Advised::from(go_on),
+            files => Advised::write(hint![
+                format!(
+                    "choose between the marked sides in {}; then: ",
+                    files.join(", ")
+                ),
+                go_on
+            ]),
         }));
     }
     let told = format!(

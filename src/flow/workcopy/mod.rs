@@ -832,6 +832,12 @@ pub(crate) fn merge(
     }
 }
 
+/// The folder in which the sides of specs wait that an archive found in conflict.
+pub(crate) const CONFLICTS: &str = "conflicts";
+
+/// The folders of a session's folder that the program makes.
+const OWN_FOLDERS: [&str; 2] = [task::outputs::FOLDER, CONFLICTS];
+
 /// The files of a session's folder that are no artifacts, and stay here. Names with a dot in front and backups of editors
 /// are not meant to be.
 pub(crate) fn not_saved(repo: &Repo, state: &State) -> Vec<String> {
@@ -855,7 +861,7 @@ pub(crate) fn not_saved(repo: &Repo, state: &State) -> Vec<String> {
             .map(|name| name.to_string_lossy().into_owned())
             .filter(|name| !name.starts_with('.') && !name.ends_with('~'))
             .map(|name| format!("{below}{name}"));
-        found.extend(paths.filter(|path| !is_known(path) && path != task::outputs::FOLDER));
+        found.extend(paths.filter(|path| !is_known(path) && !OWN_FOLDERS.contains(&path.as_str())));
     }
     // Of tasks that the list does not have.
     let mut left = BTreeSet::new();
