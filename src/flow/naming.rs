@@ -213,9 +213,15 @@ impl Context {
         )
     }
 
+    /// The branch that is checked out, or that the rebase under way is about.
+    fn branch_here(&self) -> Result<Option<String>> {
+        let branch = self.head()?.branch;
+        Ok(branch.or_else(|| self.repo.rebased_branch()))
+    }
+
     /// The session of this branch that was archived last.
     pub(super) fn last_archived(&self, snapshot: &Snapshot<'_>) -> Result<Option<Session>> {
-        match self.head()?.branch {
+        match self.branch_here()? {
             Some(branch) => snapshot.last_archived_on(&branch),
             None => Ok(None),
         }
@@ -224,7 +230,7 @@ impl Context {
     /// The session of whoever asks that was archived lately and goes on here: its result is not on this branch yet, and
     /// a step is next.
     fn landing(&self, snapshot: &Snapshot<'_>) -> Result<Option<SessionId>> {
-        let (Some(branch), Some(reader)) = (self.head()?.branch, self.reader()) else {
+        let (Some(branch), Some(reader)) = (self.branch_here()?, self.reader()) else {
             return Ok(None);
         };
         let mut lately = snapshot.archived_lately()?;

@@ -485,14 +485,22 @@ fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result
         }
         _ => newer(facts, behind),
     };
+    let sequence = ctx.repo.sequence();
+    // Behind its end nothing asks for the code, until git stops in it.
+    let code = match (&facts.code, sequence) {
+        (None, Some(_)) => ctx.code_for(None)?,
+        (code, _) => code.clone(),
+    };
+    let uncommitted = code.map_or_else(Vec::new, |code| code.uncommitted);
     Ok(Some(Worktree {
-        sequence: ctx.repo.sequence(),
+        sequence,
         elsewhere: elsewhere.map(|path| path.display().to_string()),
         in_the_way: match tip {
             Some(tip) => in_the_way(ctx, facts.code.as_ref(), &tip)?,
             None => Vec::new(),
         },
-        marked: marked(top, facts)?,
+        marked: marked(top, &uncommitted)?,
+        uncommitted,
         here: head.words(),
         branch: head.branch,
         below: super::files::below(top),
@@ -500,9 +508,7 @@ fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result
 }
 
 /// The unmerged files in which a marker stands. What is no file, or is gone, has none.
-fn marked(top: &Path, facts: &Facts<'_>) -> Result<Vec<Uncommitted>> {
-    let code = facts.code.as_ref();
-    let open = code.map_or(&[][..], |code| &code.uncommitted);
+fn marked(top: &Path, open: &[Uncommitted]) -> Result<Vec<Uncommitted>> {
     let mut found = Vec::new();
     for one in open.iter().filter(|one| one.state == FileState::Unmerged) {
         let path = top.join(&one.path);
@@ -809,8 +815,7 @@ fn unlanded(
     let Some(worktree) = worktree else {
         return Ok(None);
     };
-    let is_dirty = facts.code.as_ref().is_some_and(|code| code.is_dirty);
-    if is_dirty || worktree.sequence.is_some() || ctx.repo.default_remote(Some(branch))?.is_some() {
+    if ctx.repo.default_remote(Some(branch))?.is_some() {
         return Ok(None);
     }
     let landed = landed(ctx, state, &facts.policy)?;

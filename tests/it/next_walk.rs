@@ -267,6 +267,10 @@ impl Walk {
             "neither a command nor advice: {:#?}",
             self.log
         );
+        if advice.contains("choose between the marked sides") {
+            self.chooses();
+            return;
+        }
         if advice.contains("run the command that shows") {
             let check = "! grep -q broken src/demo.txt";
             drop(self.d.loopx(&["run", "--", "sh", "-c", check]));
@@ -275,6 +279,21 @@ impl Walk {
         self.code("an end");
         if advice.contains("commit it") {
             drop(self.d.git(&["commit", "--quiet", "-a", "-m", "The code"]));
+        }
+    }
+
+    /// Keeps both sides of each file that git left unmerged.
+    fn chooses(&self) {
+        let unmerged = self.d.git(&["diff", "--name-only", "--diff-filter=U"]).ok();
+        for path in unmerged.lines() {
+            let text = self.d.read(path);
+            let is_marker = |line: &&str| {
+                ["<<<<<<<", "|||||||", "=======", ">>>>>>>"]
+                    .iter()
+                    .any(|mark| line.starts_with(mark))
+            };
+            let kept: Vec<&str> = text.lines().filter(|line| !is_marker(line)).collect();
+            self.d.write(path, kept.join("\n"));
         }
     }
 
@@ -464,9 +483,11 @@ impl Walk {
         // A check says that the code is broken: that is recorded, and refused by nobody.
         let is_broken = self.d.read("src/demo.txt").contains("broken");
         let is_told = is_broken && next.contains(" run ") && out.code == Some(1);
+        // git says that a merge stopped: what it left is chosen between next.
+        let is_stopped = next.starts_with("git merge ") && out.stdout.contains("CONFLICT");
         let head = &status["blockers"];
         assert!(
-            out.code == Some(0) || is_told,
+            out.code == Some(0) || is_told || is_stopped,
             "`{next}` after {:#?}\n{out}\n{head:#}",
             self.log
         );

@@ -63,7 +63,8 @@ fn bobs(s: &Sandbox, args: &[&str]) -> Output {
 /// Types what `next` says; gives it.
 fn follow(s: &Sandbox) -> String {
     let next = s.loopx(&["next"]).ok();
-    s.call("sh").args(&["-c", next.trim()]).run().ok();
+    let typed = s.call("sh").args(&["-c", next.trim()]);
+    typed.env("GIT_EDITOR", "true").run().ok();
     next.trim().to_owned()
 }
 
@@ -139,6 +140,45 @@ fn the_merge_of_what_was_archived_is_named_on_its_target_until_it_is_done() {
     s.loopx(&["next"]).fails_with(4);
     let all = s.loopx(&["list", "--all"]).ok();
     assert!(!all.contains("not on main"), "{all}");
+}
+
+#[test]
+fn a_conflict_of_the_landing_is_named_where_it_stands_and_led_to_its_end() {
+    for (how, on, other) in [
+        ("merge", "main", "work"),
+        ("rebase", "main", "work"),
+        ("merge", "work", "main"),
+    ] {
+        for is_shared in [false, true] {
+            let s = on_branch();
+            if is_shared {
+                share(&s);
+            }
+            s.loopx(&["finish", "--yes"]).ok();
+            if is_shared {
+                sync(&s);
+            }
+            s.git(&["switch", "--quiet", "main"]).ok();
+            s.commit_file("src/a", "other\n", "Other").ok();
+            s.git(&["switch", "--quiet", on]).ok();
+            s.git(&[how, other]).fails_with(1);
+            let named = format!("choose between the marked sides in src/a  (a {how} is under way)");
+            for args in [&["status"][..], &[]] {
+                let said = s.loopx(args).ok();
+                assert!(
+                    said.contains(&format!("a {how} is under way; both sides stand in src/a")),
+                    "{said}"
+                );
+                s.loopx(args).says(&named).ok();
+            }
+            s.loopx(&["next"]).fails_with(6).says(&named);
+            s.write("src/a", "both\n");
+            assert_eq!(follow(&s), "git add -- src/a");
+            assert_eq!(follow(&s), format!("git {how} --continue"));
+            let next = s.loopx(&["next"]);
+            assert!(!format!("{next}").contains("--continue"), "{next}");
+        }
+    }
 }
 
 #[test]

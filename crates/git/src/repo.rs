@@ -344,6 +344,16 @@ impl Repo {
         known.find_map(|(file, what)| dir.join(file).exists().then_some(what))
     }
 
+    /// The branch that a rebase under way gives back to HEAD at its end (git-rebase(1)).
+    pub fn rebased_branch(&self) -> Option<String> {
+        let mut folders = ["rebase-merge", "rebase-apply"].into_iter();
+        let name = folders.find_map(|folder| {
+            let file = self.git_dir().join(folder).join("head-name");
+            std::fs::read_to_string(file).ok()
+        })?;
+        Some(name.trim_end().strip_prefix("refs/heads/")?.to_owned())
+    }
+
     /// The second by which leases and ages are judged: as [`Identity::judges_at`], and the system's clock where git does
     /// not know who acts.
     pub fn now(&self) -> i64 {

@@ -44,6 +44,7 @@ pub(super) fn of(status: &Status, ui: &Ui) -> Vec<Row> {
     rows.extend(held(status));
     rows.extend(approval(status));
     rows.extend(code(status));
+    rows.extend(sequence(status));
     rows.extend(behind(status));
     rows.extend(checks(status));
     rows.extend(review(status));
@@ -310,17 +311,23 @@ fn code(status: &Status) -> Vec<Row> {
         );
         rows.push(Row::new("branch", said).role(style::WARN));
     }
-    if let Some(sequence) = status.sequence {
-        let both: Vec<&Uncommitted> = status.marked.iter().collect();
-        let both = if both.is_empty() {
-            String::new()
-        } else {
-            format!("; both sides stand in {}", named(&both))
-        };
-        let word = sequence.word();
-        rows.push(Row::new(word, format!("a {word} is under way{both}")).role(style::WARN));
-    }
     rows
+}
+
+/// What git has begun here and not ended.
+fn sequence(status: &Status) -> Option<Row> {
+    let is_about_code = matches!(status.stage, Stage::Build | Stage::Review);
+    let sequence = status
+        .sequence
+        .filter(|_| is_about_code || status.ending.is_some())?;
+    let both: Vec<&Uncommitted> = status.marked.iter().collect();
+    let both = if both.is_empty() {
+        String::new()
+    } else {
+        format!("; both sides stand in {}", named(&both))
+    };
+    let word = sequence.word();
+    Some(Row::new(word, format!("a {word} is under way{both}")).role(style::WARN))
 }
 
 fn checks(status: &Status) -> Option<Row> {

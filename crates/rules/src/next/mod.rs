@@ -15,7 +15,7 @@ pub use loopx_base::working_tree::Sequence;
 
 use super::agent_identity::require_person;
 use super::artifact::Artifact;
-use super::gate::{self, CodeFacts, FileState, Uncommitted, View, named};
+use super::gate::{self, FileState, Uncommitted, View, named};
 use super::lease::{self, Standing, Worktrees};
 use super::op::{PlanLane, PlanVerdict};
 use super::policy::Policy;
@@ -130,6 +130,8 @@ pub struct Worktree {
     /// The branch that is checked out, or what stands for it, in words.
     pub here: String,
     pub sequence: Option<Sequence>,
+    /// What is not committed, as far as somebody looked.
+    pub uncommitted: Vec<Uncommitted>,
     /// Another worktree has the session's branch checked out: where.
     pub elsewhere: Option<String>,
     /// Files with edits that the way to the session's code would overwrite, so that git refuses it: a switch to its
@@ -492,11 +494,24 @@ fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
 
 /// What is left to do with a session that has ended.
 fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
+    let found = left_over(view, here);
+    let is_of_git = found.command().is_some_and(|lead| lead.command().is_none());
+    match &here.worktree {
+        // git ends what it began before it begins anything else.
+        Some(worktree) if is_of_git => match worktree.sequence {
+            Some(sequence) => go_on(worktree, sequence),
+            None => found,
+        },
+        _ => found,
+    }
+}
+
+fn left_over(view: View<'_>, here: &Here<'_>) -> Advised {
     let state = view.state;
     if let Some(Ending::Abandoned { .. }) = &state.ending {
         let undo = command!("undo").session(&state.id);
         if let Some((branch, archive)) = &here.leftover {
-            return taken_out(view, here, (branch, archive));
+            return taken_out(here, (branch, archive));
         }
         return Advised::nothing().advice(hint!["it was abandoned; to take that back: ", undo]);
     }
@@ -554,15 +569,14 @@ fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
 }
 
 /// Takes the archive out that an abandoned session left on a branch.
-fn taken_out(view: View<'_>, here: &Here<'_>, (branch, archive): (&str, &Oid)) -> Advised {
+fn taken_out(here: &Here<'_>, (branch, archive): (&str, &Oid)) -> Advised {
     let archive = archive.short();
     let why = format!("it was abandoned, and {branch} still has its archive {archive}");
     let revert = Hint::git(format!("revert --no-edit {archive}"));
     match &here.worktree {
-        Some(worktree) if worktree.branch.as_deref() == Some(branch) => match worktree.sequence {
-            Some(sequence) => go_on(view.code, worktree, sequence),
-            None => Advised::from(revert).advice(why),
-        },
+        Some(worktree) if worktree.branch.as_deref() == Some(branch) => {
+            Advised::from(revert).advice(why)
+        }
         _ => Advised::write(hint![format!("{why}; on {branch}: "), revert]),
     }
 }
@@ -580,9 +594,6 @@ fn joined(view: View<'_>, here: &Here<'_>, unpushed: &Unpushed) -> Advised {
     let Some(worktree) = &here.worktree else {
         return Advised::write(hint![format!("{why}; in a worktree of {branch}: "), merge]);
     };
-    if let Some(sequence) = worktree.sequence {
-        return go_on(view.code, worktree, sequence);
-    }
     if worktree.branch.as_ref() == Some(branch) {
         return Advised::from(merge).advice(if is_ahead {
             why.into()
@@ -883,10 +894,10 @@ fn without_place(view: View<'_>, lead: &Hint) -> Option<Hint> {
 fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let worktree = here.worktree.as_ref()?;
     if let Some(sequence) = worktree.sequence {
-        return Some(go_on(view.code, worktree, sequence));
+        return Some(go_on(worktree, sequence));
     }
     // A stash that did not fit leaves its sides, and nothing under way.
-    if let Some(first) = choose(view.code, worktree, "a merge left both sides") {
+    if let Some(first) = choose(worktree, "a merge left both sides") {
         return Some(first);
     }
     let bound = view.state.branch.as_ref()?;
@@ -955,8 +966,8 @@ pub fn in_submodule(
 }
 
 /// A merge, rebase or the like that is under way.
-fn go_on(code: Option<&CodeFacts>, worktree: &Worktree, sequence: Sequence) -> Advised {
-    let is_clean = code.is_none_or(|code| code.uncommitted.is_empty());
+fn go_on(worktree: &Worktree, sequence: Sequence) -> Advised {
+    let is_clean = worktree.uncommitted.is_empty();
     let word = sequence.word();
     let why = format!("a {word} is under way");
     // git goes on with no commit that would be empty.
@@ -965,12 +976,12 @@ fn go_on(code: Option<&CodeFacts>, worktree: &Worktree, sequence: Sequence) -> A
         return Advised::from(Hint::git(format!("{word} --skip")))
             .advice(format!("{why}, and nothing is left of it"));
     }
-    choose(code, worktree, &why)
+    choose(worktree, &why)
         .unwrap_or_else(|| Advised::from(Hint::git(format!("{word} --continue"))).advice(why))
 }
 
 /// Files that git left unmerged: a person chooses between the marked sides, and then git is told.
-fn choose(code: Option<&CodeFacts>, worktree: &Worktree, why: &str) -> Option<Advised> {
+fn choose(worktree: &Worktree, why: &str) -> Option<Advised> {
     if !worktree.marked.is_empty() {
         let marked: Vec<&Uncommitted> = worktree.marked.iter().collect();
         let files = worktree.named(&marked);
@@ -978,9 +989,9 @@ fn choose(code: Option<&CodeFacts>, worktree: &Worktree, why: &str) -> Option<Ad
             "choose between the marked sides in {files}  ({why})"
         )));
     }
-    let all = code.map_or(&[][..], |code| code.uncommitted.as_slice());
     let is_unmerged = |one: &&Uncommitted| one.state == FileState::Unmerged;
-    let unmerged: Vec<&Uncommitted> = all.iter().filter(is_unmerged).collect();
+    let all = worktree.uncommitted.iter();
+    let unmerged: Vec<&Uncommitted> = all.filter(is_unmerged).collect();
     if unmerged.is_empty() {
         return None;
     }
