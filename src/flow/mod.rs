@@ -34,6 +34,7 @@ pub(crate) mod files;
 pub(crate) mod finish;
 pub(crate) mod fork;
 pub(crate) mod fsck;
+mod gone;
 pub(crate) mod hook;
 pub(crate) mod hook_commit;
 pub(crate) mod hook_once;

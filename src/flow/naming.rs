@@ -238,7 +238,8 @@ impl Context {
         for session in lately.iter().take(LANDING) {
             // One that cannot be judged is no reason to refuse.
             let is_due = landed::is_due(self, &session.state, &branch).unwrap_or(false);
-            let goes_on = |look: Look| look.advised.next != Next::Nothing;
+            let goes_on =
+                |look: Look| look.advised.next != Next::Nothing || !look.advised.advice.is_empty();
             if is_due && super::next::look(self, snapshot, session).is_ok_and(goes_on) {
                 return Ok(Some(session.state.id.clone()));
             }
@@ -301,6 +302,13 @@ impl Context {
         ]))
     }
 
+    /// What leads back to a branch that is not here.
+    fn way_back(&self, id: &SessionId, branch: &str) -> Result<Hint> {
+        let snapshot = self.store()?.snapshot()?;
+        let state = load(&snapshot, id)?.state;
+        Ok(super::gone::way_back(self, &state, branch)?.into_hint())
+    }
+
     /// What leads to the branch that a session is bound to.
     pub(super) fn to_branch(&self, id: &SessionId, branch: &str) -> Result<Hint> {
         let name = format!("refs/heads/{branch}");
@@ -318,7 +326,7 @@ impl Context {
             let go_on = format!("{} --continue", sequence.word());
             hint![Hint::git(go_on), format!(", then: git switch {word}")]
         } else if !is_known {
-            super::upstream::rebind(self, id)?
+            self.way_back(id, branch)?
         } else if self.repo.work_dir().is_none() {
             format!("git worktree add ../work {word}").into()
         } else {

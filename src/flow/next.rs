@@ -9,7 +9,8 @@ use super::upstream;
 use super::verify::policy_at;
 use super::workcopy::{self, FileStatus, Peek, WorkCopy};
 use super::{
-    archive, coverage, effective_target, files, lease, policy_moved, rebase, review, sign, trust,
+    archive, coverage, effective_target, files, gone, lease, policy_moved, rebase, review, sign,
+    trust,
 };
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb, command, hint};
@@ -148,13 +149,13 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
     };
     let archive = held(ctx, snapshot, &facts)?;
     let behind = behind(ctx, state)?;
-    let worktree = worktree(ctx, &facts, behind.as_ref())?;
+    let worktree = worktree(ctx, &facts, (behind.as_ref(), missing.is_some()))?;
     let remote = distance(ctx)?;
     let here = Here {
         who: identity.map(|identity| &identity.author),
         unsigned: ctx.unsigned(),
         agent: loopx_rules::agent_identity::host(loopx_base::env::var),
-        first: first(ctx, &facts, &peek, missing.is_some())?,
+        first: first(ctx, &facts, &peek, (worktree.as_ref(), missing.is_some()))?,
         worktree: worktree.clone(),
         behind: behind.clone(),
         worktrees: worktrees(ctx, state),
@@ -243,7 +244,7 @@ fn first(
     ctx: &Context,
     facts: &Facts<'_>,
     peek: &Peek,
-    branch_missing: bool,
+    (worktree, branch_missing): (Option<&Worktree>, bool),
 ) -> Result<Option<Advised>> {
     let state = &facts.state;
     let id = &state.id;
@@ -256,26 +257,9 @@ fn first(
     if !state.is_active() {
         return Ok(None);
     }
-    if branch_missing {
-        let bound = state.branch.as_deref().unwrap_or_default();
-        let gone = format!("the branch {bound} is not here: not pushed yet, renamed or deleted");
-        let me = ctx.reader().map(|reader| &reader.author);
-        let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
-        let is_elsewhere = ctx.repo.config(&format!("branch.{bound}.remote")).is_none();
-        if somebody_else && is_elsewhere {
-            let author = state.touched.by.to_string();
-            return Ok(Some(
-                Advised::waits(author, format!("the push of {bound}")).advice(format!(
-                    "{gone}; where a remote has it: git fetch, then git switch {bound}"
-                )),
-            ));
-        }
-        return Ok(Some(match ctx.head()?.branch {
-            Some(here) => Advised::from(upstream::rebind(ctx, id)?).advice(format!(
-                "{gone}; {here} is checked out, bind it if it has the commits"
-            )),
-            None => Advised::write(format!("{gone}: switch to the one that has its commits")),
-        }));
+    // git switches no branch while something is under way.
+    if branch_missing && ctx.repo.sequence().is_none() {
+        return branchless(ctx, state, worktree).map(Some);
     }
     let is_about_code = matches!(state.stage, Stage::Build | Stage::Review | Stage::Done);
     if is_about_code
@@ -319,6 +303,25 @@ fn first(
             },
         }
     }))
+}
+
+/// The way on where the bound branch is not here: what somebody else did last may not be pushed yet.
+fn branchless(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Advised> {
+    let bound = state.branch.as_deref().unwrap_or_default();
+    let me = ctx.reader().map(|reader| &reader.author);
+    let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
+    let is_elsewhere = ctx.repo.config(&format!("branch.{bound}.remote")).is_none();
+    if somebody_else && is_elsewhere && gone::last_commit(ctx, state)?.is_none() {
+        let author = state.touched.by.to_string();
+        return Ok(Advised::waits(author, format!("the push of {bound}")).advice(format!(
+            "the branch {bound} is not here: not pushed yet, renamed or deleted; where a remote has it: git fetch, then git switch {bound}"
+        )));
+    }
+    let way = gone::way_back(ctx, state, bound)?;
+    match worktree.filter(|worktree| !worktree.in_the_way.is_empty()) {
+        Some(worktree) => Ok(next::stash(worktree, &format!("the switch to {bound}"))),
+        None => Ok(way),
+    }
 }
 
 /// The way on where the commit that the session starts from is not here. What somebody else began may not be pushed yet:
@@ -466,7 +469,11 @@ fn onto(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Opt
     }
 }
 
-fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result<Option<Worktree>> {
+fn worktree(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    (behind, is_missing): (Option<&Behind>, bool),
+) -> Result<Option<Worktree>> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(None);
     };
@@ -481,7 +488,10 @@ fn worktree(ctx: &Context, facts: &Facts<'_>, behind: Option<&Behind>) -> Result
     };
     let tip = match bound {
         Some(bound) if branch.as_ref() != Some(bound) => {
-            ctx.repo.find_ref(&format!("refs/heads/{bound}"))?
+            match ctx.repo.find_ref(&format!("refs/heads/{bound}"))? {
+                None if is_missing => gone::last_commit(ctx, &facts.state)?,
+                tip => tip,
+            }
         }
         _ => newer(facts, behind),
     };
@@ -797,7 +807,73 @@ fn unheld(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<O
     super::begin::free_branch(ctx, state.id.as_str()).map(Some)
 }
 
-/// The target that lacks what was archived, where it is a branch of this clone alone.
+/// What the target merges to have the result: the branch that has it, else the commit that records name, and what was
+/// lost then. Nothing where neither is here.
+fn source(
+    ctx: &Context,
+    state: &State,
+    branch: &str,
+    lacks_code: bool,
+) -> Result<Option<(String, Option<Hint>)>> {
+    let Some(Ending::Archived { commit, .. }) = &state.ending else {
+        return Ok(None);
+    };
+    let head = state
+        .verdict
+        .as_ref()
+        .and_then(|verdict| verdict.value.head.as_ref());
+    let archive = commit.as_ref().filter(|_| !lacks_code);
+    let branch = match (&state.branch, archive) {
+        (Some(bound), None) => Some(bound.as_str()),
+        (None, None) => None,
+        (_, Some(_)) => Some(branch),
+    };
+    let tip = match branch {
+        Some(branch) => ctx.repo.find_ref(&format!("refs/heads/{branch}"))?,
+        None => None,
+    };
+    let has_it = match (&tip, archive) {
+        (None, _) => false,
+        (Some(tip), Some(archive)) => found(&ctx.repo, archive, tip)?.is_some(),
+        (Some(tip), None) => landed::has_code(&ctx.repo, state, Some(tip))?.unwrap_or(true),
+    };
+    if let (Some(branch), None) = (branch, &tip) {
+        for (name, tip) in ctx.repo.tracking_refs(branch)? {
+            let has_it = match archive {
+                Some(archive) => found(&ctx.repo, archive, &tip)?.is_some(),
+                None => landed::has_code(&ctx.repo, state, Some(&tip))?.unwrap_or(false),
+            };
+            if has_it {
+                let name = name.strip_prefix("refs/remotes/").unwrap_or(&name);
+                return Ok(Some((name.to_owned(), None)));
+            }
+        }
+    }
+    let (Some(branch), false) = (branch, has_it) else {
+        let commit = head.map(|head| head.as_str().to_owned());
+        return Ok(branch
+            .map(str::to_owned)
+            .or(commit)
+            .map(|source| (source, None)));
+    };
+    let Some(commit) = archive.or(head) else {
+        return Ok(None);
+    };
+    if !ctx.repo.contains(commit)? {
+        return Ok(None);
+    }
+    let short = commit.short();
+    let lost = match tip {
+        Some(_) => format!("{branch} has it no more; it is in {short}").into(),
+        None => hint![
+            format!("the branch {branch} is not here; to have it again: "),
+            Hint::git(format!("branch {} {short}", loopx_base::shell_word(branch)))
+        ],
+    };
+    Ok(Some((short.to_owned(), Some(lost))))
+}
+
+/// The target that lacks what was archived.
 fn unlanded(
     ctx: &Context,
     facts: &Facts<'_>,
@@ -815,9 +891,7 @@ fn unlanded(
     let Some(worktree) = worktree else {
         return Ok(None);
     };
-    if ctx.repo.default_remote(Some(branch))?.is_some() {
-        return Ok(None);
-    }
+    let remote = ctx.repo.default_remote(Some(branch))?;
     let landed = landed(ctx, state, &facts.policy)?;
     let landed = landed.filter(Landed::is_open);
     let Some(Landed {
@@ -826,18 +900,8 @@ fn unlanded(
     else {
         return Ok(None);
     };
-    let branch = match (&state.branch, &state.verdict) {
-        (Some(bound), _) if lacks_code => {
-            if ctx.repo.find_ref(&format!("refs/heads/{bound}"))?.is_none() {
-                return Ok(None);
-            }
-            bound.as_str()
-        }
-        (None, Some(verdict)) if lacks_code => match &verdict.value.head {
-            Some(head) => head.as_str(),
-            None => return Ok(None),
-        },
-        _ => branch.as_str(),
+    let Some((source, lost)) = source(ctx, state, branch, lacks_code)? else {
+        return Ok(None);
     };
     let name = format!("refs/heads/{target}");
     let Some(tip) = ctx.repo.find_ref(&name)? else {
@@ -861,7 +925,9 @@ fn unlanded(
     };
     Ok(Some(Unlanded {
         target,
-        branch: branch.to_owned(),
+        source,
+        lost,
+        remote,
         way,
         in_the_way,
     }))

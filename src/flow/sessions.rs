@@ -2,6 +2,7 @@
 
 use super::begin as beginning;
 use super::context::Context;
+use super::gone;
 use super::issue;
 use super::journal::Step;
 use super::old_root;
@@ -538,6 +539,7 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
             ],
         };
         require_unprotected(&facts.policy, &branch, leads_on)?;
+        gone::require_commits(ctx, &facts.state, &branch)?;
         let event = Event::Bound {
             branch: branch.clone(),
         };

@@ -11,7 +11,7 @@
 //! target took it. A commit that names the session stays in its range, also when the target has it.
 
 use super::context::Context;
-use super::verify;
+use super::{gone, verify};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
@@ -325,11 +325,6 @@ pub(crate) fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
                 "session {id} is bound to the branch `{branch}`, which is not here: it was renamed or deleted"
             ),
         )
-        .help(match head.branch {
-            Some(here) => command!("use {id}").note(format!(
-                "(on the branch that has its commits now; `{here}` is checked out)"
-            )),
-            None => rebind(ctx, id)?,
-        }),
+        .help(gone::way_back(ctx, state, branch)?.into_hint()),
     ))
 }

@@ -175,12 +175,13 @@ fn a_renamed_or_deleted_branch_is_noticed() {
     assert_eq!(judged(&s), 1);
     assert_eq!(s.loopx(&["status", "--json"]).json()["branch"], "renamed");
     advance(&s, "build", "review", "");
+    let tip = s.git(&["rev-parse", "--short=10", "HEAD"]).line();
     s.git(&["switch", "--quiet", "--detach"]).ok();
     s.git(&["branch", "--quiet", "-D", "renamed"]).ok();
     s.loopx(&["-s", "demo", "review", "--verdict", "approve"])
         .fails_with(1)
         .says("which is not here")
-        .says("git loopx use demo --branch demo");
+        .says(&format!("git switch -c renamed {tip}"));
     // A branch that only the remote has is not gone.
     s.git(&["switch", "--quiet", "-c", "renamed"]).ok();
     s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();

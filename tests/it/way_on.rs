@@ -156,6 +156,7 @@ fn a_conflict_of_the_landing_is_named_where_it_stands_and_led_to_its_end() {
             }
             s.loopx(&["finish", "--yes"]).ok();
             if is_shared {
+                s.git(&["push", "--quiet", "origin", "work"]).ok();
                 sync(&s);
             }
             s.git(&["switch", "--quiet", "main"]).ok();
@@ -179,6 +180,95 @@ fn a_conflict_of_the_landing_is_named_where_it_stands_and_led_to_its_end() {
             assert!(!format!("{next}").contains("--continue"), "{next}");
         }
     }
+}
+
+#[test]
+fn what_was_archived_is_merged_by_its_commit_where_no_branch_has_it() {
+    for is_deleted in [true, false] {
+        let s = on_branch();
+        s.loopx(&["finish", "--yes"]).ok();
+        let archive = s.git(&["rev-parse", "--short=10", "work"]).line();
+        if is_deleted {
+            s.git(&["switch", "--quiet", "main"]).ok();
+            s.git(&["branch", "-D", "work"]).ok();
+            s.loopx(&["status"])
+                .says("the branch work is not here")
+                .says(&format!("git branch work {archive}"))
+                .ok();
+        } else {
+            s.git(&["reset", "--quiet", "--hard", "HEAD~1"]).ok();
+            s.loopx(&["status"])
+                .says(&format!("work has it no more; it is in {archive}"))
+                .ok();
+            assert_eq!(follow(&s), "git switch main");
+        }
+        assert_eq!(follow(&s), format!("git merge {archive}"));
+        s.loopx(&["next"]).fails_with(4);
+        let all = s.loopx(&["list", "--all"]).ok();
+        assert!(!all.contains("not on main"), "{all}");
+    }
+}
+
+fn forget_moves(s: &Sandbox) {
+    s.git(&["reflog", "expire", "--expire=now", "--all"]).ok();
+}
+
+#[test]
+fn a_branch_that_is_gone_is_made_again_where_it_was_and_not_replaced_by_its_target() {
+    for source in ["left", "recorded", "unknown"] {
+        let s = on_branch();
+        let tip = s.git(&["rev-parse", "--short=10", "work"]).line();
+        if source == "recorded" {
+            s.loopx(&["approve", "--to", "review"]).ok();
+            s.loopx(&["review"]).ok();
+        }
+        s.git(&["switch", "--quiet", "main"]).ok();
+        s.git(&["branch", "-D", "work"]).ok();
+        if source != "left" {
+            forget_moves(&s);
+        }
+        if source == "unknown" {
+            s.git(&["gc", "--quiet", "--prune=now"]).ok();
+            let base = s.git(&["rev-parse", "--short=10", "main"]).line();
+            s.loopx(&["-s", "it", "status"]).says("it begins anew").ok();
+            assert_eq!(follow(&s), format!("git switch -c work {base}"));
+            continue;
+        }
+        let back = format!("git switch -c work {tip}");
+        for command in ["use", "status"] {
+            let said = s.loopx(&[command, "it"]).says(&back);
+            assert_eq!(said.code, Some(i32::from(command == "use")), "{said}");
+        }
+        assert_eq!(follow(&s), back);
+        s.loopx(&["status"]).says("1 commit").ok();
+    }
+}
+
+#[test]
+fn the_landing_is_named_on_both_sides_once_a_remote_has_the_branch() {
+    let s = on_branch();
+    share(&s);
+    s.loopx(&["finish", "--yes"]).ok();
+    s.git(&["push", "--quiet", "origin", "work"]).ok();
+    sync(&s);
+    let told = "main has it not yet: open a pull request for work on origin, or: ";
+    for (branch, way) in [
+        ("work", "git switch main  and there: git merge work"),
+        ("main", "git merge work"),
+    ] {
+        s.git(&["switch", "--quiet", branch]).ok();
+        let told = format!("{told}{way}");
+        for args in [&["status"][..], &["next"], &[]] {
+            let said = s.loopx(args);
+            let said = format!("{}{}", said.stdout, said.stderr);
+            let said: Vec<&str> = said.split_whitespace().collect();
+            let told: Vec<&str> = told.split_whitespace().collect();
+            assert!(said.join(" ").contains(&told.join(" ")), "{said:?}");
+        }
+        s.loopx(&["next"]).fails_with(5);
+    }
+    s.git(&["merge", "--quiet", "work"]).ok();
+    s.loopx(&["status"]).fails_with(4);
 }
 
 #[test]

@@ -78,6 +78,15 @@ impl Repo {
         text.lines().rev().filter_map(former).collect()
     }
 
+    /// The commit of a branch that HEAD went away from last in this worktree: as the end of git's own log of HEAD says.
+    pub fn left(&self, branch: &str) -> Option<Oid> {
+        let text = end_of(&self.git_dir().join("logs/HEAD")).ok()?;
+        let text = String::from_utf8_lossy(&text);
+        let from = format!("\tcheckout: moving from {branch} to ");
+        let line = text.lines().rev().find(|line| line.contains(&from))?;
+        Oid::parse(line.split(' ').next()?).ok()
+    }
+
     /// Where git's own log says that a ref has been, newest first. Empty where there is none, or none that
     /// can be read.
     pub fn moves(&self, name: &str) -> Vec<Oid> {

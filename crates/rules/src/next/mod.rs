@@ -236,7 +236,7 @@ pub struct Here<'a> {
     pub unpushed: Option<Unpushed>,
     /// The remote that the code under review, or an archive, is fetched from where it is not here.
     pub unfetched: Option<Unfetched>,
-    /// The target that has not got what was archived, where no remote stands between them.
+    /// The target that has not got what was archived.
     pub unlanded: Option<Unlanded>,
     /// Who gave the last verdict, where it asked for changes.
     pub sent_back: Option<Person>,
@@ -299,8 +299,12 @@ pub struct Unfetched {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlanded {
     pub target: String,
-    /// The branch that has the archive.
-    pub branch: String,
+    /// The branch that has the archive, or the commit where none has it.
+    pub source: String,
+    /// What was lost where no branch has it.
+    pub lost: Option<Hint>,
+    /// The remote that the branch belongs to, where there is one: the landing may be asked for there.
+    pub remote: Option<String>,
     /// The command that goes to the target; nothing where it is checked out here.
     pub way: Option<Hint>,
     /// Files with edits that this command would overwrite.
@@ -495,7 +499,11 @@ fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
 /// What is left to do with a session that has ended.
 fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
     let found = left_over(view, here);
-    let is_of_git = found.command().is_some_and(|lead| lead.command().is_none());
+    let is_of_git = match &found.next {
+        Next::Command(lead) => lead.command().is_none(),
+        Next::Nothing => here.unlanded.is_some(),
+        Next::Write | Next::Waits(_) => false,
+    };
     match &here.worktree {
         // git ends what it began before it begins anything else.
         Some(worktree) if is_of_git => match worktree.sequence {
@@ -531,26 +539,8 @@ fn left_over(view: View<'_>, here: &Here<'_>) -> Advised {
         (_, Some(remote)) => return command!("sync {}", remote.remote).into(),
         _ => {}
     }
-    if let Some(Unlanded {
-        target,
-        branch,
-        way,
-        in_the_way,
-    }) = &here.unlanded
-    {
-        if let (false, Some(worktree)) = (in_the_way.is_empty(), &here.worktree) {
-            let worktree = Worktree {
-                in_the_way: in_the_way.clone(),
-                ..worktree.clone()
-            };
-            return stash(&worktree, &format!("the switch to {target}"));
-        }
-        let merge = Hint::git(format!("merge {}", shell_word(branch)));
-        return match way {
-            Some(way) => Advised::from(way.clone())
-                .advice(hint![format!("{target} has it not yet; there: "), merge]),
-            None => merge.into(),
-        };
+    if let Some(unlanded) = &here.unlanded {
+        return landing(here, unlanded);
     }
     if let Some(Ending::Archived {
         taken_back: Some(_),
@@ -566,6 +556,40 @@ fn left_over(view: View<'_>, here: &Here<'_>) -> Advised {
         ]);
     }
     Advised::nothing()
+}
+
+/// The merge by which the target gets what was archived. Where a remote has it, the merge may be asked for there.
+fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
+    let Unlanded { target, source, .. } = unlanded;
+    let merge = Hint::git(format!("merge {}", shell_word(source)));
+    if let (Some(remote), None) = (&unlanded.remote, &unlanded.lost) {
+        let there =
+            format!("{target} has it not yet: open a pull request for {source} on {remote}, or: ");
+        return Advised::nothing().advice(match &unlanded.way {
+            Some(way) => hint![there, way.clone(), "  and there: ", merge],
+            None => hint![there, merge],
+        });
+    }
+    if let (false, Some(worktree)) = (unlanded.in_the_way.is_empty(), &here.worktree) {
+        let worktree = Worktree {
+            in_the_way: unlanded.in_the_way.clone(),
+            ..worktree.clone()
+        };
+        return stash(&worktree, &format!("the switch to {target}"));
+    }
+    let lost = unlanded.lost.clone();
+    match (&unlanded.way, lost) {
+        (Some(way), Some(lost)) => Advised::from(way.clone()).advice(hint![
+            format!("{target} has it not yet; there: "),
+            merge,
+            "; ",
+            lost
+        ]),
+        (Some(way), None) => Advised::from(way.clone())
+            .advice(hint![format!("{target} has it not yet; there: "), merge]),
+        (None, Some(lost)) => Advised::from(merge).advice(lost),
+        (None, None) => merge.into(),
+    }
 }
 
 /// Takes the archive out that an abandoned session left on a branch.
@@ -932,7 +956,7 @@ fn forwarded(here: &Here<'_>, to: &str, why: impl Into<Hint>) -> Advised {
 }
 
 /// Puts edits aside that git would not overwrite: `what` is what it would refuse.
-fn stash(worktree: &Worktree, what: &str) -> Advised {
+pub fn stash(worktree: &Worktree, what: &str) -> Advised {
     let files: Vec<&Uncommitted> = worktree.in_the_way.iter().collect();
     let is_new = files.iter().any(|one| one.state == FileState::Untracked);
     let untracked = if is_new { " --include-untracked" } else { "" };

@@ -1,0 +1,142 @@
+//! The branch of a session that is not here any more: the commit that it was at, as far as that is known, and what leads
+//! back to it. A branch that has none of its commits does not take its place.
+
+use super::context::Context;
+use super::{naming, upstream};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::Hint;
+use loopx_base::id::Oid;
+use loopx_base::shell_word;
+use loopx_rules::next::Advised;
+use loopx_rules::op::{Event, Operation};
+use loopx_rules::replay::undone;
+use loopx_rules::session::State;
+
+/// The newest commit of the branch that is here: where HEAD left it last, else the newest that a record names. Nothing
+/// where that is the one that the session began on.
+pub(super) fn last_commit(ctx: &Context, state: &State) -> Result<Option<Oid>> {
+    let Some(branch) = &state.branch else {
+        return Ok(None);
+    };
+    let snapshot = ctx.store()?.snapshot()?;
+    let session = naming::load(&snapshot, &state.id)?;
+    let operations = snapshot.operations(&session)?;
+    let undone = undone(&operations);
+    let counted = operations.iter().rev();
+    let recorded = counted.filter(|op| !undone.contains(&op.op));
+    let known = ctx.repo.left(branch).into_iter();
+    for commit in known.chain(recorded.filter_map(head_of).cloned()) {
+        if ctx.repo.contains(&commit)? {
+            return Ok(Some(commit).filter(|commit| Some(commit) != state.base.as_ref()));
+        }
+    }
+    Ok(None)
+}
+
+/// The commit that the branch was at, where an operation says so.
+fn head_of(op: &Operation) -> Option<&Oid> {
+    match op.event()? {
+        Event::Entered { head, .. }
+        | Event::Reprofiled { head, .. }
+        | Event::Approved { head, .. } => head.as_ref(),
+        Event::Reviewed { verdict } => verdict.head.as_ref(),
+        _ => None,
+    }
+}
+
+/// Whether a commit may be taken for the end of the branch: it has the newest of it that is known, or something that
+/// neither the target has nor the session began on.
+fn continues(ctx: &Context, state: &State, known: Option<&Oid>, tip: &Oid) -> Result<bool> {
+    let is_within =
+        |commit: &Oid, tip: &Oid| Ok(commit == tip || ctx.repo.is_ancestor(commit, tip)?);
+    if let Some(known) = known
+        && is_within(known, tip)?
+    {
+        return Ok(true);
+    }
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let target = upstream::target(ctx, state.branch.as_deref(), &policy)?;
+    for target in target.map(|target| target.tips).into_iter().flatten() {
+        if is_within(tip, &target)? {
+            return Ok(false);
+        }
+    }
+    Ok(state.base.as_ref() != Some(tip))
+}
+
+/// The command that leads back to the commits of a branch that is not here.
+pub(super) fn way_back(ctx: &Context, state: &State, branch: &str) -> Result<Advised> {
+    let known = last_commit(ctx, state)?;
+    let head = ctx.head()?;
+    let goes_on = match &head.commit {
+        Some(tip) => continues(ctx, state, known.as_ref(), tip)?,
+        None => false,
+    };
+    let lost = format!("the branch {branch} is not here: not pushed yet, renamed or deleted");
+    if let Some(here) = &head.branch {
+        let is_known = known.as_ref().zip(head.commit.as_ref());
+        let has_it = match is_known {
+            Some((known, tip)) => known == tip || ctx.repo.is_ancestor(known, tip)?,
+            None => goes_on,
+        };
+        if has_it
+            || ctx
+                .repo
+                .former_names(here)
+                .iter()
+                .any(|name| name == branch)
+        {
+            return Ok(
+                Advised::from(upstream::rebind(ctx, &state.id)?).advice(format!(
+                    "{lost}; {here} is checked out, and has its commits"
+                )),
+            );
+        }
+    }
+    let (from, why) = match &known {
+        Some(commit) => {
+            let commit = commit.short();
+            let why = format!("{lost}; {commit} is the last commit of it that is known");
+            (format!(" {commit}"), why)
+        }
+        None if head.branch.is_none() && goes_on => (
+            String::new(),
+            format!("{lost}; what is checked out may be its end"),
+        ),
+        None => {
+            let base = match &state.base {
+                Some(base) if ctx.repo.contains(base)? => format!(" {}", base.short()),
+                _ => String::new(),
+            };
+            let why = format!("{lost}, and no commit of it is known: it begins anew");
+            (base, why)
+        }
+    };
+    let make = match ctx.repo.work_dir() {
+        Some(_) => "switch -c",
+        None => "branch",
+    };
+    Ok(Advised::from(Hint::git(format!("{make} {}{from}", shell_word(branch)))).advice(why))
+}
+
+/// Refuses to bind a session to a branch in the place of one that is gone, where it has none of that one's commits.
+pub(super) fn require_commits(ctx: &Context, state: &State, branch: &str) -> Result<()> {
+    let (Some(bound), Some(_)) = (&state.branch, upstream::missing(ctx, state)?) else {
+        return Ok(());
+    };
+    let tip = ctx.repo.find_ref(&format!("refs/heads/{branch}"))?;
+    let (Some(known), Some(tip)) = (last_commit(ctx, state)?, tip) else {
+        return Ok(());
+    };
+    if continues(ctx, state, Some(&known), &tip)? {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::BoundBranchMissing,
+        format!(
+            "expected a branch with the commits of {bound}, which is not here: {branch} has no commit of its own, and not {}",
+            known.short()
+        ),
+    )
+    .help(way_back(ctx, state, bound)?.into_hint()))
+}
