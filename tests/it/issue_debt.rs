@@ -37,7 +37,7 @@ fn s37_what_tasks_left_is_told_and_becomes_issues_once() {
         .says("git loopx issue create --debt")
         .ok();
     let retro = words(&s, "pipeline retro --json").json();
-    assert_eq!(retro["debt"][1]["sort"], "caveat");
+    assert_eq!(retro["debt"][1]["kind"], "caveat");
     assert_eq!(retro["file"], "git loopx issue create --debt");
 
     words(&s, "issue create --debt --dry-run")

@@ -58,8 +58,8 @@ pub(crate) fn retro(_: RetroArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let left = left_undone(ctx)?;
     for debt in &left.debt {
-        let (task, sort, text) = (&debt.task, debt.sort, line(&debt.text));
-        ui.out(format!("left      {task}, {sort}: {text}"));
+        let (task, kind, text) = (&debt.task, debt.kind, line(&debt.text));
+        ui.out(format!("left      {task}, {kind}: {text}"));
     }
     let file = match (left.debt.is_empty(), left.is_elsewhere) {
         (true, _) => None,

@@ -42,23 +42,23 @@ fn new(
 ) -> Result<New> {
     let Debt {
         task,
-        sort,
+        kind,
         text,
         by,
     } = debt;
     let source = Source {
         system: SYSTEM.to_owned(),
-        id: format!("{session}/{task}/{sort}/{text}"),
+        id: format!("{session}/{task}/{kind}/{text}"),
     };
     let id = imported(prefix, &source.system, &source.id)?;
     let about =
-        format!("{text}\n\nTask {task} of session {session} left it ({sort}), as {by} said.");
+        format!("{text}\n\nTask {task} of session {session} left it ({kind}), as {by} said.");
     let mut changes = vec![
         Change::Title(one_line(text).chars().take(LONGEST).collect()),
         Change::Description(about),
         Change::Kind("chore".to_owned()),
         Change::Label(LABEL.to_owned()),
-        Change::Label(sort.to_string()),
+        Change::Label(kind.to_string()),
     ];
     changes.extend(typed.iter().cloned());
     let links = issue.map(|issue| super::change::Ask {

@@ -8,8 +8,8 @@ use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
 
 vocabulary!(
-    /// The sort of a debt.
-    Sort {
+    /// The kind of a debt.
+    Kind {
         /// A part of the task that is not done.
         Partial = "partial",
         /// Work that was put off.
@@ -23,7 +23,7 @@ vocabulary!(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Debt {
     pub task: TaskId,
-    pub sort: Sort,
+    pub kind: Kind,
     pub text: String,
     /// Who said it.
     pub by: String,
@@ -39,13 +39,13 @@ pub fn debt(state: &State) -> Vec<Debt> {
     done.sort_by_key(|(_, completion)| completion.seq);
     let left = done.into_iter().flat_map(|(task, completion)| {
         let said = &completion.value;
-        let partial = said.partial.iter().map(|text| (Sort::Partial, text));
-        let deferred = said.deferred.iter().map(|text| (Sort::Deferred, text));
-        let caveats = said.caveats.iter().map(|text| (Sort::Caveat, text));
+        let partial = said.partial.iter().map(|text| (Kind::Partial, text));
+        let deferred = said.deferred.iter().map(|text| (Kind::Deferred, text));
+        let caveats = said.caveats.iter().map(|text| (Kind::Caveat, text));
         let all = partial.chain(deferred).chain(caveats);
-        all.map(|(sort, text)| Debt {
+        all.map(|(kind, text)| Debt {
             task: task.clone(),
-            sort,
+            kind,
             text: text.clone(),
             by: completion.signed.by.name.clone(),
         })
