@@ -451,10 +451,15 @@ pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> Hint {
             command!("task show {task}")
         }
         Wait::Stage { .. } => gate::next_action(facts.view()),
-        Wait::Unknown { .. } => command!("edit tasks.jsonl"),
+        Wait::Unknown { .. } => mend_list(facts),
         Wait::Capacity { .. } => command!("task list"),
         Wait::World(open) => outside(facts, open),
     }
+}
+
+/// The command by which the list is changed in this stage.
+fn mend_list(facts: &Facts<'_>) -> Hint {
+    gate::list_help(&facts.state, &facts.policy, command!("edit tasks.jsonl"))
 }
 
 /// What brings on something outside of the list, where a command does.
@@ -470,7 +475,7 @@ fn outside(facts: &Facts<'_>, open: &Open) -> Hint {
         }
         Condition::Session { session, .. } => {
             if &facts.state.id == session {
-                command!("edit tasks.jsonl")
+                mend_list(facts)
             } else {
                 command!("status {session}")
             }
