@@ -27,6 +27,10 @@ pub struct ResolveArgs {
     /// Take the side of this number
     #[arg(long, value_name = "N", requires = "artifact", group = "text")]
     pub side: Option<usize>,
+    /// Keep the tasks of all sides of tasks.jsonl: where two gave one id to tasks of their own, the later one gets the
+    /// next free id
+    #[arg(long, requires = "artifact", group = "text")]
+    pub both: bool,
     /// Take a file's content (`-` for stdin)
     #[arg(long, value_name = "FILE", requires = "artifact", group = "text")]
     pub file: Option<String>,
@@ -55,6 +59,7 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     let text = match (&args.side, &args.file) {
         _ if args.ours => Some(Text::Mine),
         _ if args.theirs => Some(Text::Theirs),
+        _ if args.both => Some(Text::Both),
         (Some(side), _) => Some(Text::Side(*side)),
         (_, Some(file)) => Some(Text::Given(read(file)?)),
         _ => None,
@@ -75,6 +80,9 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     };
     let done = resolve::resolve(ctx, &choices)?;
     let left = done.left;
+    for one in &done.renamed {
+        ui.status(format!("{} of the later side is {} now", one.from, one.to));
+    }
     ui.status(format!(
         "{}: settled; {}",
         ui.paint(style::NAME, done.id.as_str()),
@@ -89,6 +97,7 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
         "commit": done.commit,
         "stage": done.state.stage,
         "left": left,
+        "renamed": done.renamed,
     });
     super::lead(ctx, &done.id, &mut body, ui);
     ui.json("resolve", &body);
@@ -153,6 +162,14 @@ fn text(ctx: &Context, found: &Conflicts, ui: &mut Ui) {
             one.artifact
         ));
         sides(&one.sides, ui);
+        if !one.made_twice.is_empty() {
+            let ids: Vec<&str> = one.made_twice.iter().map(|id| id.as_str()).collect();
+            let keep = command!("resolve {} --both", one.artifact).session(id);
+            ui.out(format!("    made on each side: {}", ids.join(", ")));
+            ui.out(format!(
+                "    {keep}   (keeps all, and gives the later ones the next free ids)"
+            ));
+        }
         ui.out(format!(
             "    edit {}/{}, then: {}   (or --side N, --file FILE)",
             ctx.folder(id),

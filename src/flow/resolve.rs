@@ -7,15 +7,18 @@ use super::naming::unknown;
 use super::workcopy::{WorkCopy, marker_line};
 use super::write_scope::{Opening, draft, seal};
 use super::{files, undo};
-use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
+use loopx_base::{counted, shell_word};
 use loopx_rules::agent_identity as agent;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_rules::op::{Operation, Write};
-use loopx_rules::session::{OpConflict, State};
+use loopx_rules::session::{Join, OpConflict, State};
+use loopx_rules::task::file;
+use loopx_rules::task::file::Renamed;
+use loopx_rules::task::node::TaskId;
 use loopx_rules::words::Word;
 use loopx_store as store;
 use loopx_store::{Decision, Session, Snapshot};
@@ -47,6 +50,9 @@ pub(crate) struct Contested {
     pub artifact: Artifact,
     pub base: Option<Oid>,
     pub sides: Vec<SideView>,
+    /// Of a list of tasks: the ids that its sides gave to tasks of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub made_twice: Vec<TaskId>,
 }
 
 /// A file of a task that several wrote apart.
@@ -89,10 +95,10 @@ pub(crate) fn conflicts(ctx: &Context) -> Result<Conflicts> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
     let session = ctx.session(&snapshot)?;
-    list(&snapshot, &session)
+    list(ctx, &snapshot, &session)
 }
 
-fn list(snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
+fn list(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
     let state = &session.state;
     let mut found = Conflicts {
         session: state.id.clone(),
@@ -138,6 +144,7 @@ fn list(snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
             artifact,
             base: join.base.clone(),
             sides: sides.collect(),
+            made_twice: made_twice(ctx, artifact, join)?,
         });
     }
     for (path, versions) in state.outputs_apart() {
@@ -157,6 +164,33 @@ fn list(snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {
     Ok(found)
 }
 
+/// The ids that several sides of a list of tasks gave to tasks of their own.
+fn made_twice(ctx: &Context, artifact: Artifact, join: &Join) -> Result<Vec<TaskId>> {
+    if artifact != Artifact::TaskList {
+        return Ok(Vec::new());
+    }
+    let (base, sides) = texts(ctx, join)?;
+    let mut found: Vec<TaskId> = Vec::new();
+    for (at, side) in sides.iter().enumerate() {
+        for before in &sides[..at] {
+            let ids = file::made_twice(&base, before, side).into_iter();
+            let ids: Vec<TaskId> = ids.filter(|id| !found.contains(id)).collect();
+            found.extend(ids);
+        }
+    }
+    Ok(found)
+}
+
+/// What the sides of an artifact were made from, and each of them. One that is removed is empty.
+fn texts(ctx: &Context, join: &Join) -> Result<(String, Vec<String>)> {
+    let text = |blob: Option<&Oid>| -> Result<String> {
+        let bytes = blob.map(|blob| ctx.repo.read_blob(blob)).transpose()?;
+        Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
+    };
+    let sides = join.sides.iter().map(|side| text(side.blob.as_ref()));
+    Ok((text(join.base.as_ref())?, sides.collect::<Result<_>>()?))
+}
+
 /// The newest operation that wrote a version of a file.
 fn writer<'o>(operations: &'o [Operation], path: &str, blob: &Oid) -> Option<&'o Operation> {
     let writes = |op: &&Operation| {
@@ -173,6 +207,8 @@ pub(crate) enum Text {
     Mine,
     Theirs,
     Side(usize),
+    /// The tasks of all sides.
+    Both,
     /// These bytes.
     Given(Vec<u8>),
     /// What stands in the working copy, without markers.
@@ -199,10 +235,13 @@ pub(crate) struct Resolved {
     pub state: State,
     /// What still waits.
     pub left: usize,
+    /// Tasks that got another id.
+    pub renamed: Vec<Renamed>,
 }
 
 /// Settles conflicts by one operation.
 pub(crate) fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
+    require_list(choices)?;
     let opening = Opening::of(ctx)?;
     let (id, copy) = opening.with_copy(ctx)?;
     let identity = &opening.identity;
@@ -220,8 +259,18 @@ pub(crate) fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         let dropped: Vec<&Operation> = dropped.collect();
         undo::require_own_refusals(ctx, snapshot, &session, &dropped, &identity.author)?;
         let mut writes = BTreeMap::new();
+        let mut renamed = Vec::new();
         if let Some((artifact, text)) = &choices.artifact {
-            let to = chosen(ctx, copy.as_ref(), state, &identity.author, *artifact, text)?;
+            let (text, ids) = together(ctx, state, *artifact, text)?;
+            renamed = ids;
+            let to = chosen(
+                ctx,
+                copy.as_ref(),
+                state,
+                &identity.author,
+                *artifact,
+                &text,
+            )?;
             let from = state.artifacts.get(artifact).cloned();
             writes.insert(*artifact, Write { from, to });
         }
@@ -249,19 +298,20 @@ pub(crate) fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         Ok(Decision {
             edits,
             message,
-            value: after,
+            value: (after, renamed),
         })
     };
     let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
     let follows = |_: &_| publish.clone().into_iter().collect();
     let scope = opening.scope(ctx);
     let committed = scope.commit(decide, follows)?;
-    let state = committed.value;
+    let (state, renamed) = committed.value;
     Ok(Resolved {
         id,
         commit: committed.commit,
         left: state.open_conflicts(),
         state,
+        renamed,
     })
 }
 
@@ -322,6 +372,48 @@ fn named<'s>(state: &'s State, name: &str) -> Result<&'s OpConflict> {
     }
 }
 
+/// Refuses to keep all sides of anything but a list of tasks.
+fn require_list(choices: &Choices) -> Result<()> {
+    let of = |text: &Option<Text>| text.as_ref() == Some(&Text::Both);
+    let name = match (&choices.artifact, &choices.file) {
+        (Some((artifact, text)), _) if of(text) && *artifact != Artifact::TaskList => {
+            artifact.to_string()
+        }
+        (_, Some((path, text))) if of(text) => shell_word(path),
+        _ => return Ok(()),
+    };
+    let message = format!("--both is for {}, found {name}", Artifact::TaskList);
+    Err(Failure::usage(Code::ChoiceContradicts, message).help(command!("resolve {name} --side 1")))
+}
+
+/// The text that somebody chose, where it is that of all sides: the list with the tasks of each.
+fn together(
+    ctx: &Context,
+    state: &State,
+    artifact: Artifact,
+    text: &Option<Text>,
+) -> Result<(Option<Text>, Vec<Renamed>)> {
+    if text.as_ref() != Some(&Text::Both) {
+        return Ok((text.clone(), Vec::new()));
+    }
+    let Some(join) = state.joins.get(&artifact).filter(|join| !join.clean) else {
+        // Refused with what there is to resolve.
+        return Ok((None, Vec::new()));
+    };
+    let (base, sides) = texts(ctx, join)?;
+    let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
+    let (text, renamed) = file::keep_both(&base, &sides).map_err(|why| {
+        let message = format!("{artifact}: not all of it can stay: {why}");
+        let by_hand = format!(
+            "choose between the marked sides in {}/{artifact}, then: ",
+            ctx.folder(&state.id)
+        );
+        let settle = command!("resolve {artifact}").session(&state.id);
+        Failure::conflict(Code::ArtifactConflict, message).help(hint![by_hand, settle])
+    })?;
+    Ok((Some(Text::Given(text.into_bytes())), renamed))
+}
+
 /// The blob that a person chose for an artifact.
 fn chosen(
     ctx: &Context,
@@ -376,7 +468,7 @@ fn chosen(
             };
         }
         Text::Given(bytes) => bytes.clone(),
-        Text::WorkingCopy => {
+        Text::WorkingCopy | Text::Both => {
             let path = copy.map(|copy| copy.path(artifact)).transpose()?;
             let bytes = match path {
                 Some(path) => files::read(&path, u64::MAX)?,
@@ -472,7 +564,7 @@ fn chosen_file(
             };
         }
         Text::Given(bytes) => bytes.clone(),
-        Text::WorkingCopy => {
+        Text::WorkingCopy | Text::Both => {
             let file = copy.map(|copy| copy.output_path(path)).transpose()?;
             let bytes = match file {
                 Some(file) => files::read(&file, u64::MAX)?,

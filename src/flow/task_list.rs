@@ -9,6 +9,7 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::artifact::Artifact;
+use loopx_rules::gate;
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 use loopx_rules::task::file;
@@ -42,8 +43,17 @@ pub(crate) fn text(ctx: &Context) -> Result<(State, String)> {
 /// The same, and what it says; refused where it is no list.
 pub(crate) fn readable(ctx: &Context) -> Result<(State, String, TaskFile)> {
     let (state, text) = text(ctx)?;
-    let file = read(&text).map_err(|findings| invalid(&findings, "is"))?;
+    let file = read(&text).map_err(|findings| led(&state, invalid(&findings, "is")))?;
     Ok((state, text, file))
+}
+
+/// A list that clones wrote apart is settled before anything else.
+fn led(state: &State, failure: Failure) -> Failure {
+    if gate::is_apart(state) {
+        failure.help(command!("resolve"))
+    } else {
+        failure
+    }
 }
 
 /// What is wrong with a list.
@@ -79,7 +89,14 @@ pub(crate) fn judge(ctx: &Context) -> Result<Checked> {
             findings.sort_by_key(|finding| finding.line);
             (file.nodes.len(), findings)
         }
-        Err(findings) => (0, findings),
+        Err(mut findings) => {
+            if gate::is_apart(&state) {
+                for one in &mut findings {
+                    one.fix = command!("resolve");
+                }
+            }
+            (0, findings)
+        }
     };
     let findings = [findings, super::outline::findings(ctx)?].concat();
     Ok(Checked {
@@ -362,7 +379,8 @@ fn rewrite_in<T>(
     let put = working::rewrite(ctx, Artifact::TaskList, reason, |state, stood| {
         let stood = std::str::from_utf8(stood.unwrap_or_default()).unwrap_or_default();
         let Err(closed) = require_open(state) else {
-            let (file, faults) = asked.read(stood)?;
+            let read = asked.read(stood).map_err(|failure| led(state, failure));
+            let (file, faults) = read?;
             let (text, made) = change(state, stood, &file)?;
             let text = match text {
                 Text::Read(text) => text,

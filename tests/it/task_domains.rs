@@ -169,6 +169,95 @@ fn domains_that_clones_gave_the_same_numbers_are_moved_apart() {
     assert_eq!(of(&stays).expect("it")["next"], "TASK-103");
 }
 
+/// Without domains two clones give the same next id. Neither task falls, and one command keeps both.
+#[test]
+fn b31_clones_that_gave_one_id_to_two_tasks_keep_both_by_one_command() {
+    let all = Clones::apart(2);
+    let plan = |at: usize, line: &str| all.loopx(at, &line.split(' ').collect::<Vec<_>>());
+    plan(0, "init").ok();
+    all.git(0, &["switch", "--quiet", "-c", "work"]).ok();
+    plan(0, "start --profile lite demo").ok();
+    plan(0, "task add Base --criterion Always -- true").ok();
+    plan(0, "sync origin").ok();
+    all.git(1, &["switch", "--quiet", "-c", "work"]).ok();
+    plan(1, "sync origin").ok();
+    for (at, title) in [(0, "One"), (1, "Two")] {
+        plan(at, &format!("task add {title} --criterion Always -- true"))
+            .says("TASK-002 added")
+            .ok();
+        let behind =
+            format!("task add Behind{title} --depends-on TASK-002 --criterion Always -- true");
+        plan(at, &behind).ok();
+    }
+    plan(0, "sync origin").ok();
+    plan(1, "sync origin").fails_with(3);
+
+    // What is apart is one fault, and every command leads to where it is settled.
+    let found = plan(1, "resolve --json").fails_with(3).json();
+    let twice = json!(["TASK-002", "TASK-003"]);
+    assert_eq!(found["artifacts"][0]["made_twice"], twice);
+    let keep = "resolve tasks.jsonl --both";
+    plan(1, "resolve").says(keep).fails_with(3);
+    for line in ["task list", "task check", "task add More", "take"] {
+        let said = plan(1, line).fails_with(1).to_string();
+        assert!(said.contains("the versions of TASK-002"), "{said}");
+        assert!(said.contains("git loopx resolve"), "{said}");
+        assert!(!said.contains("expected value"), "{said}");
+    }
+    plan(1, "resolve plan.md --both")
+        .says("--both is for tasks.jsonl")
+        .fails_with(2);
+    let before = all.operations(1);
+    let done = plan(1, &format!("{keep} --json")).json();
+    let renamed = done["renamed"].as_array().expect("ids");
+    assert_eq!(renamed.len(), 2, "{done:#}");
+    assert_eq!(all.operations(1).len(), before.len() + 1);
+
+    // Each task is there with what it waits for, here and in the other clone.
+    plan(1, "sync origin").ok();
+    plan(0, "sync origin").ok();
+    for at in [0, 1] {
+        let listed = plan(at, "task list --json").json();
+        let tasks = listed["tasks"].as_array().expect("tasks");
+        let id = |title: &str| {
+            let of = tasks.iter().find(|one| one["title"] == title);
+            text(&of.unwrap_or_else(|| panic!("{title} in {listed:#}"))["task"])
+        };
+        let on = |title: &str| {
+            let of = tasks.iter().find(|one| one["title"] == title);
+            of.map(|one| one["depends_on"].clone())
+        };
+        assert_eq!(tasks.len(), 5);
+        for title in ["One", "Two"] {
+            let behind = on(&format!("Behind{title}")).expect("it is there");
+            assert_eq!(behind, json!([id(title)]), "{title}");
+        }
+    }
+    plan(0, keep).fails_with(5);
+}
+
+#[test]
+fn a_domain_that_stands_there_twice_holds_the_plan_and_one_command_makes_one_of_it() {
+    let s = planning(&[]);
+    words(&s, "task domain add login").ok();
+    words(&s, "task add One --domain login --criterion Always -- true").ok();
+    let twin = "{\"domain\":\"Login\",\"from\":201,\"to\":300,\"owner\":\"Rita\"}\n";
+    let two = "{\"id\":\"TASK-201\",\"title\":\"Two\",\"domain\":\"login\",\"convergence\":{\"criteria\":[\"It is there at noon\"],\"verification\":{\"cmd\":[\"true\"]}}}\n";
+    s.write(FILE, format!("{}{twin}{two}", s.read(FILE)));
+    let found = words(&s, "task conflicts --json").fails_with(1).json();
+    assert_eq!(kinds(&found), ["critical domain_repeated"]);
+    let lead = "task domain move login --from 1 --to 100";
+    for line in ["task conflicts", "task check", "task add More", "task list"] {
+        words(&s, line).says(lead).fails_with(1);
+    }
+    words(&s, lead).ok();
+    words(&s, "task check").says("2 tasks, 0 errors").ok();
+    words(&s, "task conflicts").says("0 conflicts").ok();
+    words(&s, "task domain list")
+        .says("login  001-100  2 tasks, next TASK-002  Rita")
+        .ok();
+}
+
 #[test]
 fn what_is_wrong_with_an_argument_leads_to_the_argument() {
     let s = planning(&[task("A", &[], Some(&["true"]))]);

@@ -99,8 +99,17 @@ pub fn is_earned(node: &Node, state: &State) -> bool {
     facts.opened.is_none() && (is_by_run || !has_command())
 }
 
-/// What leads on where the list cannot be read: after plan->build it is amended.
+/// Whether clones wrote the list apart, and nobody settled it yet.
+pub fn is_apart(state: &State) -> bool {
+    let mut contested = state.contested();
+    contested.any(|(artifact, _)| artifact == Artifact::TaskList)
+}
+
+/// What leads on where the list cannot be read: versions of clones are settled, and after plan->build it is amended.
 pub fn list_help(state: &State, policy: &Policy, help: Hint) -> Hint {
+    if is_apart(state) {
+        return command!("resolve");
+    }
     let is_approved = state.stage == Stage::Build && !state.is_open(Artifact::TaskList);
     if is_approved && state.artifacts.contains_key(&Artifact::TaskList) {
         hint!["mend the file below .loopx, then: ", policy.amend_command()]

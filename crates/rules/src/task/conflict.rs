@@ -16,6 +16,8 @@ vocabulary!(
         Cycle = "dependency_cycle",
         /// Two domains have numbers in common, as lists that were written apart bring it.
         Range = "range_conflict",
+        /// Two lines say one domain.
+        Twice = "domain_repeated",
         /// Tasks of two domains change one file, and nothing says which comes first.
         File = "file_conflict",
         /// Tasks of several domains change one file, each with a risk of its own.
@@ -73,6 +75,10 @@ impl Conflict {
                 "the domains {} have numbers in common",
                 self.domains.join(" and ")
             ),
+            Kind::Twice => format!(
+                "the domain {} stands there twice",
+                self.domains.join(" and ")
+            ),
             Kind::File => format!(
                 "{} ({}) both change `{files}`, and neither waits for the other",
                 ids.join(" and "),
@@ -113,7 +119,7 @@ fn made(file: &TaskFile, kind: Kind, places: &[usize], help: Hint) -> Conflict {
     Conflict {
         kind,
         severity: match kind {
-            Kind::Cycle | Kind::Range => Severity::Critical,
+            Kind::Cycle | Kind::Range | Kind::Twice => Severity::Critical,
             Kind::File => Severity::High,
             Kind::Strategy => Severity::Medium,
         },
@@ -139,11 +145,17 @@ fn cycles(file: &TaskFile) -> Vec<Conflict> {
     rings.map(made).collect()
 }
 
-/// Domains with numbers in common: the later one moves.
+/// Domains with numbers in common: the later one moves. Two lines of one name become one.
 fn ranges(file: &TaskFile) -> Vec<Conflict> {
     let all = file.meetings().into_iter();
-    let all = all.filter(|(domain, other)| domain.meets_another(other));
     let made = |(domain, other): (&Domain, &Domain)| {
+        if domain.is_called(&other.name) {
+            return Conflict {
+                domains: vec![other.name.clone()],
+                line: domain.line,
+                ..made(file, Kind::Twice, &[], other.lead())
+            };
+        }
         let free = file.free_range().map(|(from, to)| Domain {
             from,
             to,

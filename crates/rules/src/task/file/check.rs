@@ -222,7 +222,7 @@ fn between_domains(file: &TaskFile, findings: &mut Vec<Finding>) {
         let id = match conflict.kind {
             Kind::Strategy => "task_conflict_strategy",
             Kind::File if conflict.accepted.is_none() => "task_conflict_file",
-            Kind::File | Kind::Cycle | Kind::Range => continue,
+            Kind::File | Kind::Cycle | Kind::Range | Kind::Twice => continue,
         };
         let mut said = found(id, conflict.line, conflict.words());
         said.fix = conflict.help;

@@ -78,11 +78,6 @@ impl Domain {
         self.from <= other.to && other.from <= self.to
     }
 
-    /// Whether another domain, of another name, has numbers of it.
-    pub fn meets_another(&self, other: &Domain) -> bool {
-        self.meets(other) && !self.is_called(&other.name)
-    }
-
     /// The command that gives it the numbers that it has here.
     pub fn lead(&self) -> Hint {
         let Domain { name, from, to, .. } = self;
@@ -154,7 +149,13 @@ pub(super) fn wiring(file: &TaskFile, findings: &mut Vec<Finding>) {
     for (domain, other) in file.meetings() {
         let why = clash(domain, other).unwrap_or_default();
         // Two clones that each added a domain took the same range.
-        let Some((from, to)) = file.free_range().filter(|_| domain.meets_another(other)) else {
+        if domain.is_called(&other.name) {
+            let mut said = found("task_domain_invalid", domain.line, why);
+            said.fix = other.lead();
+            findings.push(said);
+            continue;
+        }
+        let Some((from, to)) = file.free_range() else {
             findings.push(found("task_domain_invalid", domain.line, why));
             continue;
         };

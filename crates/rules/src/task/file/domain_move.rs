@@ -1,6 +1,7 @@
 //! `task domain move`: a domain gets another range of numbers. Its tasks keep their ids, and the domain remembers the
 //! range that they are from; a task whose id another task has, as two lists that were written apart bring it, gets one
-//! of the new range. This module rewrites the lines that change and no byte beside them.
+//! of the new range. Several lines of one name become one. This module rewrites the lines that change and no byte
+//! beside them.
 
 use super::TaskFile;
 use super::domain::{Domain, clash, number};
@@ -40,7 +41,8 @@ pub enum Barred {
     Line(String),
 }
 
-/// The text with other numbers for a domain: those of `range`, else the next hundred that is free.
+/// The text with other numbers for a domain: those of `range`, else the next hundred that is free. Where several lines
+/// have its name, the first stays.
 pub fn relocate(
     text: &str,
     file: &TaskFile,
@@ -50,11 +52,16 @@ pub fn relocate(
     let stood = file.domain(name).ok_or(Barred::Unknown)?;
     let free = || Barred::Range("no range is free".to_owned());
     let (from, to) = range.or_else(|| file.free_range()).ok_or_else(free)?;
-    let new = Domain::new(&stood.name, from, to, stood.owner.clone()).map_err(Barred::Range)?;
-    if (stood.from, stood.to) == (from, to) {
+    let (twins, others): (Vec<&Domain>, Vec<&Domain>) = (file.domains.iter())
+        .filter(|one| one.line != stood.line)
+        .partition(|one| one.is_called(name));
+    let owners = std::iter::once(stood).chain(twins.iter().copied());
+    let owner = owners.filter_map(|one| one.owner.clone()).next();
+    let new = Domain::new(&stood.name, from, to, owner).map_err(Barred::Range)?;
+    if (stood.from, stood.to) == (from, to) && twins.is_empty() {
         return Err(Barred::Same(stood.clone()));
     }
-    let mut others = file.domains.iter().filter(|one| one.line != stood.line);
+    let mut others = others.into_iter();
     if let Some(why) = others.find_map(|other| clash(&new, other)) {
         return Err(Barred::Range(why));
     }
@@ -65,16 +72,18 @@ pub fn relocate(
     let kept: Vec<TaskId> = own.filter(outside).map(|node| node.id.clone()).collect();
     let domain = Domain {
         line: stood.line,
-        was: former(stood, &new, &kept),
+        was: former((stood, &twins), &new, &kept),
         ..new
     };
     let mut text = set_line(text, stood.line, &of_domain(&domain)).map_err(Barred::Line)?;
     for (at, node) in file.nodes.iter().enumerate() {
         if is_of(node, &domain) {
-            let changes = of_task(file, at, &renamed);
+            let changes = readdressed(file, at, &renamed);
             text = set(&text, node, &changes).map_err(Barred::Line)?;
         }
     }
+    let gone: Vec<usize> = twins.iter().map(|one| one.line).collect();
+    let text = without(&text, &gone);
     let moved = Moved {
         domain,
         renamed: renamed.into_values().collect(),
@@ -113,10 +122,12 @@ fn renamed(file: &TaskFile, new: &Domain) -> Result<BTreeMap<usize, Renamed>, Ba
 }
 
 /// The former ranges that tasks still have numbers of.
-fn former(stood: &Domain, new: &Domain, kept: &[TaskId]) -> Vec<(u32, u32)> {
+fn former((stood, twins): (&Domain, &[&Domain]), new: &Domain, kept: &[TaskId]) -> Vec<(u32, u32)> {
     let numbers: Vec<u32> = kept.iter().filter_map(number).collect();
-    let mut all = stood.was.clone();
-    all.push((stood.from, stood.to));
+    let mut all = Vec::new();
+    for one in std::iter::once(stood).chain(twins.iter().copied()) {
+        all.extend(one.was.iter().copied().chain([(one.from, one.to)]));
+    }
     all.retain(|(from, to)| {
         let mut kept = numbers.iter().filter(|one| !new.holds(**one));
         kept.any(|one| (*from..=*to).contains(one))
@@ -124,19 +135,31 @@ fn former(stood: &Domain, new: &Domain, kept: &[TaskId]) -> Vec<(u32, u32)> {
     all
 }
 
-fn of_domain(domain: &Domain) -> [Change; 3] {
+fn of_domain(domain: &Domain) -> [Change; 4] {
     let was = (!domain.was.is_empty()).then(|| json!(domain.was));
     let change = |field, value| Change { field, value };
     [
         change("from", Some(json!(domain.from))),
         change("to", Some(json!(domain.to))),
+        change("owner", domain.owner.as_ref().map(|who| json!(who))),
         change("was", was),
     ]
 }
 
-/// What changes in a task of the domain: its id, and what it says of tasks of the domain that got another one. What
-/// tasks outside of the domain say of such an id is about the task that keeps it.
-fn of_task(file: &TaskFile, at: usize, renamed: &BTreeMap<usize, Renamed>) -> Vec<Change> {
+/// The text without some lines, numbered from 1.
+fn without(text: &str, lines: &[usize]) -> String {
+    let rows = (1..).zip(text.split_inclusive('\n'));
+    let rows = rows.filter(|(number, _)| !lines.contains(number));
+    rows.map(|(_, row)| row).collect()
+}
+
+/// The changes of a task whose list has tasks with other ids now: its own id, and what it says of the others. What
+/// somebody else says of such an id is about the task that keeps it.
+pub(super) fn readdressed(
+    file: &TaskFile,
+    at: usize,
+    renamed: &BTreeMap<usize, Renamed>,
+) -> Vec<Change> {
     const NAMING: [&str; 7] = [
         "depends_on",
         "parent",
@@ -266,6 +289,22 @@ mod tests {
             Some((300, 301)),
         );
         assert!(matches!(few, Err(Barred::Full(_))), "{few:?}");
+    }
+
+    #[test]
+    fn lines_of_one_name_become_one_and_remember_all_of_their_numbers() {
+        let twin = "{\"domain\":\"LOGIN\",\"from\":201,\"to\":300,\"owner\":\"Bo\"}\n";
+        let tasks = "{\"id\":\"TASK-002\",\"title\":\"A\",\"domain\":\"login\"}\n{\"id\":\"TASK-201\",\"title\":\"B\",\"domain\":\"login\"}\n";
+        let text = format!("{LOGIN}{twin}{tasks}");
+        let found = &read(&text).expect_err("twice")[0];
+        let lead = "git loopx task domain move login --from 1 --to 100";
+        assert_eq!(found.fix.to_string(), lead);
+        let (text, done) = moved(&text, "login", Some((1, 100))).expect("joined");
+        let line =
+            "{\"domain\":\"login\",\"from\":1,\"to\":100,\"owner\":\"Bo\",\"was\":[[201,300]]}\n";
+        assert_eq!(text, format!("{line}{tasks}"));
+        assert_eq!(done.kept.len(), 1);
+        assert!(read(&text).is_ok(), "{text}");
     }
 
     #[test]

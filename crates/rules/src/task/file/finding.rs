@@ -187,6 +187,12 @@ pub const FINDINGS: &[Known] = &[
         "name it as it calls itself",
     ),
     Known::new(
+        "task_versions_apart",
+        Known::ERROR,
+        "versions of a task that were written apart stand between markers",
+        "choose between them, and take the markers out",
+    ),
+    Known::new(
         "task_wait_circular",
         Known::ERROR,
         "a task waits for what comes only after it",

@@ -5,6 +5,7 @@
 //! Two questions are asked of a list. [`read`] asks whether it is a graph at all: ids, edges, words that rules depend
 //! on. [`check`] asks further whether it is a good plan.
 
+mod both;
 mod check;
 pub mod domain;
 pub mod domain_move;
@@ -18,7 +19,9 @@ mod row;
 mod show;
 mod waits;
 
+pub use both::{keep_both, made_twice};
 pub use check::{EFFORTS, TYPES, Vague, check, vague};
+pub use domain_move::Renamed;
 pub use fields::{STAGES, priorities, said};
 pub use finding::{FINDINGS, argument, found};
 pub use merge::{Clash, Merged, Names, merge};
@@ -121,6 +124,10 @@ pub fn graph(text: &str) -> Result<TaskFile, Vec<Finding>> {
 }
 
 fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
+    let apart = apart(text);
+    if !apart.is_empty() {
+        return Err(apart);
+    }
     let mut findings = Vec::new();
     let mut file = TaskFile::default();
     let most = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
@@ -168,6 +175,34 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
     }
     file.warnings = findings;
     Ok(file)
+}
+
+/// The versions of tasks that stand between the markers of a merge, a finding for each place. What else is wrong with
+/// such a list is not said before they are settled.
+fn apart(text: &str) -> Vec<Finding> {
+    if !text.contains("<<<<<<< ") {
+        return Vec::new();
+    }
+    let begins = lines(text).filter(|(_, line)| line.starts_with("<<<<<<< "));
+    let places = begins.map(|(first, _)| {
+        let rest = lines(text).skip_while(|(line, _)| *line < first);
+        let mut what = "a task";
+        let mut last = first;
+        for (line, text) in rest {
+            last = line;
+            if text.starts_with("||||||| ") {
+                let (_, said) = text.split_once('(').unwrap_or_default();
+                what = said.trim_end().trim_end_matches(')');
+            }
+            if text.starts_with(">>>>>>> ") {
+                break;
+            }
+        }
+        let what = if what.is_empty() { "a task" } else { what };
+        let message = format!("the versions of {what} stand between markers up to line {last}");
+        found("task_versions_apart", first, message)
+    });
+    places.collect()
 }
 
 /// The lines that are no JSON object: nobody can go on with those, however unfinished a list is.
