@@ -19,18 +19,20 @@ fn repo() -> Sandbox {
 
 /// The repository of `repo` with two records that adr-tools wrote.
 pub(crate) fn with_records() -> Sandbox {
-    let s = repo();
-    s.write(
-        "docs/adr/0001-use-mysql.md",
-        nygard(1, "Use MySQL", "Accepted"),
-    );
-    s.write(
-        "docs/adr/0002-use-rest.md",
-        nygard(2, "Use REST", "Accepted"),
-    );
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "records"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = repo();
+        s.write(
+            "docs/adr/0001-use-mysql.md",
+            nygard(1, "Use MySQL", "Accepted"),
+        );
+        s.write(
+            "docs/adr/0002-use-rest.md",
+            nygard(2, "Use REST", "Accepted"),
+        );
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "records"]).ok();
+        s
+    })
 }
 
 pub(crate) fn adr(s: &Sandbox, args: &[&str]) -> Output {

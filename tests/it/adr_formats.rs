@@ -5,14 +5,16 @@ use crate::adr::{adr, filled};
 use crate::support::Sandbox;
 
 fn repo(files: &[(&str, &str)]) -> Sandbox {
-    let s = Sandbox::new();
-    s.write("a.txt", "a\n");
-    for (path, text) in files {
-        s.write(path, text);
-    }
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "records"]).ok();
-    s
+    Sandbox::once(format!("{files:?}"), || {
+        let s = Sandbox::new();
+        s.write("a.txt", "a\n");
+        for (path, text) in files {
+            s.write(path, text);
+        }
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "records"]).ok();
+        s
+    })
 }
 
 /// The ids of the findings of one severity, with their files.

@@ -7,14 +7,16 @@ const ON: &str = "[changelog]\nfragments = \"changelog.d\"\n";
 
 /// Two sessions that are done under this policy; `main` is checked out.
 fn done(policy: &str) -> Sandbox {
-    let s = Sandbox::with_spec();
-    s.commit_file("loopx.toml", policy, "Say the policy").ok();
-    s.plan("one", &signing_in("The system SHALL ask for a key."));
-    s.finish("one");
-    s.plan("two", &adding("Pears"));
-    s.finish("two");
-    s.git(&["switch", "--quiet", "main"]).ok();
-    s
+    Sandbox::once(format!("{policy:?}"), || {
+        let s = Sandbox::with_spec();
+        s.commit_file("loopx.toml", policy, "Say the policy").ok();
+        s.plan("one", &signing_in("The system SHALL ask for a key."));
+        s.finish("one");
+        s.plan("two", &adding("Pears"));
+        s.finish("two");
+        s.git(&["switch", "--quiet", "main"]).ok();
+        s
+    })
 }
 
 const BOTH: [&str; 5] = ["archive", "one", "two", "--onto", "main"];

@@ -16,18 +16,20 @@ fn unproven(policy: Option<&str>) -> Sandbox {
 
 /// The same, in plan.
 fn unserved(policy: Option<&str>) -> Sandbox {
-    let s = Sandbox::with_spec();
-    if let Some(policy) = policy {
-        s.commit_file("loopx.toml", policy, "Say the policy").ok();
-    }
-    s.plan("one", &adding("Apples"));
-    let slices = s.read(".loopx/one/change/slices.json");
-    s.edit(
-        "one",
-        "change/slices.json",
-        &slices.replace("\"demo/Apples/Asked\"", ""),
-    );
-    s
+    Sandbox::once(format!("{policy:?}"), || {
+        let s = Sandbox::with_spec();
+        if let Some(policy) = policy {
+            s.commit_file("loopx.toml", policy, "Say the policy").ok();
+        }
+        s.plan("one", &adding("Apples"));
+        let slices = s.read(".loopx/one/change/slices.json");
+        s.edit(
+            "one",
+            "change/slices.json",
+            &slices.replace("\"demo/Apples/Asked\"", ""),
+        );
+        s
+    })
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! Several sessions archived in one go: all or none, in the order in which they wait for each other.
 
 use crate::support::archive::{DEMO, DEMO_PATH, REWORD, SHORTEN, World, Yard, adds, shortened};
-use crate::support::{Kept, LOOPX, Output};
+use crate::support::{LOOPX, Output};
 use serde_json::Value;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 /// Makes `Session timeout` say more, without touching the line that [`SHORTEN`] changes.
@@ -24,25 +23,23 @@ fn after(ids: &str, delta: &str) -> String {
 
 /// Sessions that are done, each on a branch of its own from the same commit; `main` is checked out.
 fn yard(sessions: &[(&str, &str)]) -> Yard {
-    let y = Yard::new();
-    for (id, delta) in sessions {
-        y.done(id, delta);
-        y.git(&["switch", "--quiet", "main"]).ok();
-    }
-    y
+    Yard::once(format!("{sessions:?}"), || {
+        let y = Yard::new();
+        for (id, delta) in sessions {
+            y.done(id, delta);
+            y.git(&["switch", "--quiet", "main"]).ok();
+        }
+        y
+    })
 }
 
-/// `one`, `two` and `three`, each waiting for the one before, made once.
+/// `one`, `two` and `three`, each waiting for the one before.
 fn chain() -> Yard {
-    static KEPT: OnceLock<Kept> = OnceLock::new();
-    Yard::remake(KEPT.get_or_init(|| {
-        yard(&[
-            ("one", SHORTEN),
-            ("two", &after("one", WARN)),
-            ("three", &after("two", &adds("Lockout"))),
-        ])
-        .keep()
-    }))
+    yard(&[
+        ("one", SHORTEN),
+        ("two", &after("one", WARN)),
+        ("three", &after("two", &adds("Lockout"))),
+    ])
 }
 
 const CHAIN: [&str; 3] = ["one", "two", "three"];

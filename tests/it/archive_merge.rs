@@ -209,10 +209,12 @@ fn two_names_are_swapped_at_once_case_028() {
 
 /// Two sessions, the first archived, the second stopped at the conflict.
 fn stopped() -> Yard {
-    let y = Yard::pair(("a", SHORTEN), ("b", REWORD));
-    y.archive("a", ONTO).ok();
-    y.conflict("b", ONTO);
-    y
+    Yard::once("", || {
+        let y = Yard::pair(("a", SHORTEN), ("b", REWORD));
+        y.archive("a", ONTO).ok();
+        y.conflict("b", ONTO);
+        y
+    })
 }
 
 fn settled() -> String {

@@ -5,16 +5,18 @@ use crate::support::changes::{ACCEPTED, adding, signing_in};
 
 /// Sessions that are archived on `main`, which is checked out.
 fn archived(sessions: &[(&str, String)]) -> Sandbox {
-    let s = Sandbox::with_spec();
-    for (id, delta) in sessions {
-        s.plan(id, delta);
-        s.finish(id);
-    }
-    s.git(&["switch", "--quiet", "main"]).ok();
-    for (id, _) in sessions {
-        s.loopx(&["-s", id, "archive", "--onto", "main"]).ok();
-    }
-    s
+    Sandbox::once(format!("{sessions:?}"), || {
+        let s = Sandbox::with_spec();
+        for (id, delta) in sessions {
+            s.plan(id, delta);
+            s.finish(id);
+        }
+        s.git(&["switch", "--quiet", "main"]).ok();
+        for (id, _) in sessions {
+            s.loopx(&["-s", id, "archive", "--onto", "main"]).ok();
+        }
+        s
+    })
 }
 
 fn spec(s: &Sandbox) -> String {

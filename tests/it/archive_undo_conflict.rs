@@ -13,16 +13,18 @@ const MAIN: &str = "specs/demo/spec.md";
 
 /// Session `one` is archived on `main`, and the requirement was changed again there since.
 fn changed_again(policy: &str) -> Sandbox {
-    let s = Sandbox::with_spec();
-    if !policy.is_empty() {
-        s.commit_file("loopx.toml", policy, "Policy").ok();
-    }
-    s.plan("one", &signing_in("The system SHALL ask for a key."));
-    s.finish("one");
-    s.git(&["switch", "--quiet", "main"]).ok();
-    s.loopx(&["-s", "one", "archive", "--onto", "main"]).ok();
-    s.spec_says("ask for a key.", "ask for two keys.");
-    s
+    Sandbox::once(format!("{policy:?}"), || {
+        let s = Sandbox::with_spec();
+        if !policy.is_empty() {
+            s.commit_file("loopx.toml", policy, "Policy").ok();
+        }
+        s.plan("one", &signing_in("The system SHALL ask for a key."));
+        s.finish("one");
+        s.git(&["switch", "--quiet", "main"]).ok();
+        s.loopx(&["-s", "one", "archive", "--onto", "main"]).ok();
+        s.spec_says("ask for a key.", "ask for two keys.");
+        s
+    })
 }
 
 /// Files by path, with their modes.

@@ -6,23 +6,27 @@ use crate::support::{LOOPX, Sandbox};
 
 /// A repository that has nothing to do with the other.
 fn elsewhere() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("other.txt", "other\n", "other").ok();
-    s.loopx(&["init"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("other.txt", "other\n", "other").ok();
+        s.loopx(&["init"]).ok();
+        s
+    })
 }
 
 /// A session with a past, and another beside it.
 fn here() -> Sandbox {
-    let s = crate::support::store::started();
-    crate::support::store::put(&s, "spec.md", READY).ok();
-    s.loopx(&["-s", ID, "run", "--", "echo", "proof"]).ok();
-    s.loopx(&["-s", ID, "clarify"]).ok();
-    s.loopx(&["start", "--no-branch", "Not for everybody"]).ok();
-    s.loopx(&["export", ID, "-o", "../one.bundle"])
-        .says("operations")
-        .ok();
-    s
+    Sandbox::once("", || {
+        let s = crate::support::store::started();
+        crate::support::store::put(&s, "spec.md", READY).ok();
+        s.loopx(&["-s", ID, "run", "--", "echo", "proof"]).ok();
+        s.loopx(&["-s", ID, "clarify"]).ok();
+        s.loopx(&["start", "--no-branch", "Not for everybody"]).ok();
+        s.loopx(&["export", ID, "-o", "../one.bundle"])
+            .says("operations")
+            .ok();
+        s
+    })
 }
 
 #[test]

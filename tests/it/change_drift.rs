@@ -4,19 +4,21 @@ use crate::support::Sandbox;
 use crate::support::changes::{adding, signing_in};
 
 fn archived() -> Sandbox {
-    let s = Sandbox::with_spec();
-    for (id, delta) in [
-        ("one", signing_in("The system SHALL ask for a key.")),
-        ("two", adding("Pears")),
-    ] {
-        s.plan(id, &delta);
-        s.finish(id);
-    }
-    s.git(&["switch", "--quiet", "main"]).ok();
-    for id in ["one", "two"] {
-        s.loopx(&["-s", id, "archive", "--onto", "main"]).ok();
-    }
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::with_spec();
+        for (id, delta) in [
+            ("one", signing_in("The system SHALL ask for a key.")),
+            ("two", adding("Pears")),
+        ] {
+            s.plan(id, &delta);
+            s.finish(id);
+        }
+        s.git(&["switch", "--quiet", "main"]).ok();
+        for id in ["one", "two"] {
+            s.loopx(&["-s", id, "archive", "--onto", "main"]).ok();
+        }
+        s
+    })
 }
 
 #[test]

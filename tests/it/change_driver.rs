@@ -20,11 +20,13 @@ fn two_branches(s: &Sandbox, a: &str, b: &str) {
 }
 
 fn installed() -> Sandbox {
-    let s = Sandbox::with_spec();
-    s.loopx(&["spec", "install-driver"]).ok();
-    s.git(&["add", ".gitattributes"]).ok();
-    s.git(&["commit", "--quiet", "-m", "attributes"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::with_spec();
+        s.loopx(&["spec", "install-driver"]).ok();
+        s.git(&["add", ".gitattributes"]).ok();
+        s.git(&["commit", "--quiet", "-m", "attributes"]).ok();
+        s
+    })
 }
 
 /// libgit2 has to be started where no repository is opened; else lines never merge.

@@ -10,12 +10,14 @@ const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 
 /// Two clones, behind a server that judges every push, with a spec that is ready.
 fn ready() -> Clones {
-    let all = Clones::sharing(2);
-    let hook = all.remote().join("hooks/pre-receive");
-    all.s.script(hook, HOOK);
-    all.put(0, "spec.md", READY).ok();
-    all.settle();
-    all
+    Clones::once("", || {
+        let all = Clones::sharing(2);
+        let hook = all.remote().join("hooks/pre-receive");
+        all.s.script(hook, HOOK);
+        all.put(0, "spec.md", READY).ok();
+        all.settle();
+        all
+    })
 }
 
 /// The same after one clone took the spec back, and the other approved it meanwhile.

@@ -6,18 +6,20 @@ use std::time::Instant;
 
 /// A session in plan with a task, and another one.
 fn started() -> Sandbox {
-    let s = Sandbox::new();
-    s.git(&["commit", "-q", "--allow-empty", "-m", "begin"])
-        .ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "-q", "-c", "timeout"]).ok();
-    s.loopx(&["start", "--profile", "lite", "Fix the timeout"])
-        .ok();
-    s.git(&["switch", "-q", "-c", "other"]).ok();
-    s.loopx(&["start", "--profile", "quick", "Another change"])
-        .ok();
-    s.git(&["switch", "-q", "timeout"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.git(&["commit", "-q", "--allow-empty", "-m", "begin"])
+            .ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "-q", "-c", "timeout"]).ok();
+        s.loopx(&["start", "--profile", "lite", "Fix the timeout"])
+            .ok();
+        s.git(&["switch", "-q", "-c", "other"]).ok();
+        s.loopx(&["start", "--profile", "quick", "Another change"])
+            .ok();
+        s.git(&["switch", "-q", "timeout"]).ok();
+        s
+    })
 }
 
 /// What is offered for the last of these words, without what it is.

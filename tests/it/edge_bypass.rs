@@ -99,17 +99,19 @@ fn edge_09_no_road_around_the_hooks_is_missed() {
 
 /// A session that is done on `demo`, with `main` one commit further.
 fn ready() -> Sandbox {
-    let s = started(PROTECTED);
-    advance(&s, "clarify", "build", "");
-    commit(&s, "src/a.rs", "code").ok();
-    commit(&s, "src/b.rs", "more code").ok();
-    advance(&s, "build", "done", "");
-    s.git(&["switch", "--quiet", "main"]).ok();
-    s.write("src/upstream.rs", "upstream\n");
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "upstream"]).ok();
-    s.git(&["branch", "before"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = started(PROTECTED);
+        advance(&s, "clarify", "build", "");
+        commit(&s, "src/a.rs", "code").ok();
+        commit(&s, "src/b.rs", "more code").ok();
+        advance(&s, "build", "done", "");
+        s.git(&["switch", "--quiet", "main"]).ok();
+        s.write("src/upstream.rs", "upstream\n");
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "upstream"]).ok();
+        s.git(&["branch", "before"]).ok();
+        s
+    })
 }
 
 /// What the target says of what was made of the branch.

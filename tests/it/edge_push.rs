@@ -38,15 +38,17 @@ fn commands(word: &str) -> Vec<String> {
 
 /// A session that is done on `demo`, and everything at a server.
 fn done() -> Sandbox {
-    let s = started("[gates]\nprotected = [\"main\"]\n");
-    advance(&s, "clarify", "build", "");
-    commit(&s, "src/a.rs", "code").ok();
-    advance(&s, "build", "done", "");
-    s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
-    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
-    s.git(&["push", "--quiet", "origin", "main", "demo", "loopx"])
-        .ok();
-    s
+    Sandbox::once("", || {
+        let s = started("[gates]\nprotected = [\"main\"]\n");
+        advance(&s, "clarify", "build", "");
+        commit(&s, "src/a.rs", "code").ok();
+        advance(&s, "build", "done", "");
+        s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+        s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+        s.git(&["push", "--quiet", "origin", "main", "demo", "loopx"])
+            .ok();
+        s
+    })
 }
 
 /// A clone as a runner makes it: one commit checked out, no branch, of the branches only some.

@@ -9,12 +9,14 @@ const MISSING: &str = "completion_audit_missing_evidence";
 
 /// In build, where what verifies the slice is this command.
 fn building(check: &str) -> Drive {
-    let d = Drive::planning();
-    d.edit("change/slices.json", &SLICES.replace("[\"true\"]", check));
-    d.review_plan();
-    d.does(&["approve", "--to", "build"]);
-    d.does(&["build"]);
-    d
+    Drive::once(format!("{check:?}"), || {
+        let d = Drive::planning();
+        d.edit("change/slices.json", &SLICES.replace("[\"true\"]", check));
+        d.review_plan();
+        d.does(&["approve", "--to", "build"]);
+        d.does(&["build"]);
+        d
+    })
 }
 
 #[test]

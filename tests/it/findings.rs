@@ -14,18 +14,20 @@ fn answer<'a>(number: &'a str, word: &'a str) -> [&'a str; 4] {
 
 /// Sent back to build with one finding that blocks, and reviewed again with the same code.
 fn sent_back() -> Drive {
-    let d = Drive::reviewing();
-    d.verdict(&[
-        "--verdict",
-        "changes",
-        "--finding",
-        FINDING,
-        "--finding",
-        "low: a long name",
-    ]);
-    d.does(&["approve", "--to", "build"]);
-    d.does(&["build", "--from-review"]);
-    d
+    Drive::once("", || {
+        let d = Drive::reviewing();
+        d.verdict(&[
+            "--verdict",
+            "changes",
+            "--finding",
+            FINDING,
+            "--finding",
+            "low: a long name",
+        ]);
+        d.does(&["approve", "--to", "build"]);
+        d.does(&["build", "--from-review"]);
+        d
+    })
 }
 
 fn review_again(d: &Drive) {

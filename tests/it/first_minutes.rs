@@ -394,19 +394,21 @@ fn a_light_plan_with_nothing_in_it_goes_nowhere_whatever_reason_is_given() {
 
 /// A repository whose policy wants signed verdicts and approvals, and whose git signs what Ada says.
 fn signed() -> Sandbox {
-    let s = Sandbox::new();
-    let policy = "[gates]\nprotected = [\"main\"]\n[review]\nsigned = true\n[approve]\nsigned = [\"review->done\"]\n";
-    s.write("loopx.toml", policy);
-    s.write("loopx.signers", keys::everybody());
-    s.write("code.txt", "one\n");
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "First"]).ok();
-    s.loopx(&["init"]).ok();
-    keys::use_key(&s, keys::key("ada"));
-    s.git(&["config", "loopx.sign", "true"]).ok();
-    server::server(&s);
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        let policy = "[gates]\nprotected = [\"main\"]\n[review]\nsigned = true\n[approve]\nsigned = [\"review->done\"]\n";
+        s.write("loopx.toml", policy);
+        s.write("loopx.signers", keys::everybody());
+        s.write("code.txt", "one\n");
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "First"]).ok();
+        s.loopx(&["init"]).ok();
+        keys::use_key(&s, keys::key("ada"));
+        s.git(&["config", "loopx.sign", "true"]).ok();
+        server::server(&s);
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s
+    })
 }
 
 #[test]

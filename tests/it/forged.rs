@@ -21,11 +21,13 @@ fn world() -> Clones {
 }
 
 fn world_of(tasks: &[Value]) -> Clones {
-    let all = clones_building(2, tasks);
-    for at in 0..2 {
-        all.git(at, &["config", "loopx.trust", "all"]).ok();
-    }
-    all
+    Clones::once(format!("{tasks:?}"), || {
+        let all = clones_building(2, tasks);
+        for at in 0..2 {
+            all.git(at, &["config", "loopx.trust", "all"]).ok();
+        }
+        all
+    })
 }
 
 /// The newest record of the session on the remote's branch, and its id.

@@ -20,11 +20,13 @@ fn counts(found: &Value) -> (u64, u64, u64) {
 }
 
 fn several() -> Sandbox {
-    let s = started();
-    for name in ["one", "two", "three"] {
-        s.loopx(&["start", "--no-branch", name]).ok();
-    }
-    s
+    Sandbox::once("", || {
+        let s = started();
+        for name in ["one", "two", "three"] {
+            s.loopx(&["start", "--no-branch", name]).ok();
+        }
+        s
+    })
 }
 
 fn cache(s: &Sandbox) -> std::path::PathBuf {

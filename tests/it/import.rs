@@ -16,41 +16,43 @@ const ADD: &str = "## ADDED Requirements\n\n### Requirement: Audit\nThe system S
 
 /// A repository with an OpenSpec tree: two open changes, one of them without specs, one archived twice.
 fn tree() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("README.md", "x\n", "one").ok();
-    s.loopx(&["init"]).ok();
-    s.write("openspec/config.yaml", "schema: spec-driven\n");
-    s.write("openspec/specs/auth/spec.md", SPEC);
-    let open = "openspec/changes/Add-timeout";
-    s.write(
-        format!("{open}/.openspec.yaml"),
-        "schema: spec-driven\ncreated: 2025-12-01\ngoal: Sessions must end\n",
-    );
-    s.write(
-        format!("{open}/proposal.md"),
-        "# Change: Time out\n\n## Why\n\nThey never end.\n",
-    );
-    s.write(format!("{open}/design.md"), "## Decision\n\nA clock.\n");
-    s.write(
-        format!("{open}/tasks.md"),
-        "## 1. Do\n- [x] 1.1 it\n- [ ] 1.2 more\n",
-    );
-    s.write(format!("{open}/notes/why.md"), "```\ncode\n```\n");
-    s.write(format!("{open}/sketch.png"), b"\x89PNG\xff\x00");
-    s.write(format!("{open}/specs/auth/spec.md"), MODIFY);
-    s.write(format!("{open}/specs/log/audit/spec.md"), ADD);
-    s.write(
-        "openspec/changes/chore/.openspec.yaml",
-        "schema: spec-driven\nskip_specs: true\n",
-    );
-    s.write("openspec/changes/chore/proposal.md", "## Why\n\nTidy.\n");
-    for day in ["2025-03-04", "2025-08-09"] {
-        let folder = format!("openspec/changes/archive/{day}-log-out");
-        s.write(format!("{folder}/proposal.md"), "## Why\n\nTo leave.\n");
-        s.write(format!("{folder}/specs/auth/spec.md"), ADD);
-    }
-    s.write("openspec/changes/ORDER.md", "first this\n");
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("README.md", "x\n", "one").ok();
+        s.loopx(&["init"]).ok();
+        s.write("openspec/config.yaml", "schema: spec-driven\n");
+        s.write("openspec/specs/auth/spec.md", SPEC);
+        let open = "openspec/changes/Add-timeout";
+        s.write(
+            format!("{open}/.openspec.yaml"),
+            "schema: spec-driven\ncreated: 2025-12-01\ngoal: Sessions must end\n",
+        );
+        s.write(
+            format!("{open}/proposal.md"),
+            "# Change: Time out\n\n## Why\n\nThey never end.\n",
+        );
+        s.write(format!("{open}/design.md"), "## Decision\n\nA clock.\n");
+        s.write(
+            format!("{open}/tasks.md"),
+            "## 1. Do\n- [x] 1.1 it\n- [ ] 1.2 more\n",
+        );
+        s.write(format!("{open}/notes/why.md"), "```\ncode\n```\n");
+        s.write(format!("{open}/sketch.png"), b"\x89PNG\xff\x00");
+        s.write(format!("{open}/specs/auth/spec.md"), MODIFY);
+        s.write(format!("{open}/specs/log/audit/spec.md"), ADD);
+        s.write(
+            "openspec/changes/chore/.openspec.yaml",
+            "schema: spec-driven\nskip_specs: true\n",
+        );
+        s.write("openspec/changes/chore/proposal.md", "## Why\n\nTidy.\n");
+        for day in ["2025-03-04", "2025-08-09"] {
+            let folder = format!("openspec/changes/archive/{day}-log-out");
+            s.write(format!("{folder}/proposal.md"), "## Why\n\nTo leave.\n");
+            s.write(format!("{folder}/specs/auth/spec.md"), ADD);
+        }
+        s.write("openspec/changes/ORDER.md", "first this\n");
+        s
+    })
 }
 
 fn change<'a>(report: &'a Value, session: &str) -> &'a Value {

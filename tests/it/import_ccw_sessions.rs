@@ -5,10 +5,12 @@ use crate::support::Sandbox;
 use serde_json::{Value, json};
 
 fn repository() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("README.md", "x\n", "one").ok();
-    s.loopx(&["init"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("README.md", "x\n", "one").ok();
+        s.loopx(&["init"]).ok();
+        s
+    })
 }
 
 /// A session with two tasks, the first of which was called done.

@@ -7,15 +7,17 @@ use serde_json::{Value, json};
 const REQUEST: &str = "Idle sessions end. The log says why.\n\n- the time is a setting\n";
 
 fn asked(request: &str, policy: Option<&str>) -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("code.txt", "code\n", "code").ok();
-    if let Some(policy) = policy {
-        s.commit_file("loopx.toml", policy, "policy").ok();
-    }
-    s.loopx(&["init"]).ok();
-    let start = s.call(LOOPX).args(&["start", "Auth timeout", "-F", "-"]);
-    start.stdin(request).run().ok();
-    s
+    Sandbox::once(format!("{request:?} {policy:?}"), || {
+        let s = Sandbox::new();
+        s.commit_file("code.txt", "code\n", "code").ok();
+        if let Some(policy) = policy {
+            s.commit_file("loopx.toml", policy, "policy").ok();
+        }
+        s.loopx(&["init"]).ok();
+        let start = s.call(LOOPX).args(&["start", "Auth timeout", "-F", "-"]);
+        start.stdin(request).run().ok();
+        s
+    })
 }
 
 fn coverage(s: &Sandbox) -> Value {

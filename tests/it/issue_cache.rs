@@ -10,22 +10,24 @@ use std::path::PathBuf;
 const COUNT: usize = 70;
 
 fn many() -> Sandbox {
-    let s = backlog();
-    let lines = (0..COUNT).map(|n| {
-        let link = match n % 3 {
-            0 | 1 => String::new(),
-            _ => format!(r#","links":[{{"kind":"blocked-by","to":"k{}"}}]"#, n - 1),
-        };
-        format!(
-            r#"{{"key":"k{n}","title":"Part {n}","labels":["l-{}"]{link}}}"#,
-            n % 4
-        )
-    });
-    let lines: Vec<String> = lines.collect();
-    s.write("plan.jsonl", lines.join("\n"));
-    s.loopx(&["issue", "create", "--from", "plan.jsonl", "-q"])
-        .ok();
-    s
+    Sandbox::once("", || {
+        let s = backlog();
+        let lines = (0..COUNT).map(|n| {
+            let link = match n % 3 {
+                0 | 1 => String::new(),
+                _ => format!(r#","links":[{{"kind":"blocked-by","to":"k{}"}}]"#, n - 1),
+            };
+            format!(
+                r#"{{"key":"k{n}","title":"Part {n}","labels":["l-{}"]{link}}}"#,
+                n % 4
+            )
+        });
+        let lines: Vec<String> = lines.collect();
+        s.write("plan.jsonl", lines.join("\n"));
+        s.loopx(&["issue", "create", "--from", "plan.jsonl", "-q"])
+            .ok();
+        s
+    })
 }
 
 fn kept(s: &Sandbox) -> PathBuf {

@@ -8,13 +8,15 @@ use std::collections::BTreeSet;
 
 /// Clones that share a branch of sessions without one.
 fn clones(count: usize) -> Clones {
-    let all = Clones::apart(count);
-    all.loopx(0, &["init"]).ok();
-    all.sync(0).ok();
-    for at in 1..count {
-        all.sync(at).ok();
-    }
-    all
+    Clones::once(format!("{count:?}"), || {
+        let all = Clones::apart(count);
+        all.loopx(0, &["init"]).ok();
+        all.sync(0).ok();
+        for at in 1..count {
+            all.sync(at).ok();
+        }
+        all
+    })
 }
 
 fn create(all: &Clones, at: usize, args: &[&str]) -> String {

@@ -20,35 +20,37 @@ const BEHIND: &str = "lx-00000000cc";
 const REST: &str = "lx-00000000";
 
 fn many() -> Sandbox {
-    let s = backlog();
-    let mut lines = vec![
-        format!(
-            r#"{{"id":"{ONE}","title":"One","priority":0,"links":[{{"kind":"parent","to":"{EPIC}"}}]}}"#
-        ),
-        format!(r#"{{"id":"{EPIC}","title":"Epic","kind":"epic"}}"#),
-        format!(
-            r#"{{"id":"{BEHIND}","title":"Behind","links":[{{"kind":"blocked-by","to":"{ONE}"}}]}}"#
-        ),
-        format!(r#"{{"id":"{REST}00","title":"Rest"}}"#),
-    ];
-    lines.extend((1..COUNT).map(|n| {
-        let on = if n < 100 {
-            format!("{REST}{:02}", n - 1)
-        } else {
-            format!("{REST}99")
-        };
-        let id = if n < 100 {
-            format!(r#""id":"{REST}{n:02}""#)
-        } else {
-            format!(r#""key":"k{n}""#)
-        };
-        format!(r#"{{{id},"title":"Rest {n}","links":[{{"kind":"blocked-by","to":"{on}"}}]}}"#)
-    }));
-    s.write("plan.jsonl", lines.join("\n"));
-    s.loopx(&["issue", "create", "--from", "plan.jsonl", "-q"])
-        .ok();
-    show(&s, ONE);
-    s
+    Sandbox::once("", || {
+        let s = backlog();
+        let mut lines = vec![
+            format!(
+                r#"{{"id":"{ONE}","title":"One","priority":0,"links":[{{"kind":"parent","to":"{EPIC}"}}]}}"#
+            ),
+            format!(r#"{{"id":"{EPIC}","title":"Epic","kind":"epic"}}"#),
+            format!(
+                r#"{{"id":"{BEHIND}","title":"Behind","links":[{{"kind":"blocked-by","to":"{ONE}"}}]}}"#
+            ),
+            format!(r#"{{"id":"{REST}00","title":"Rest"}}"#),
+        ];
+        lines.extend((1..COUNT).map(|n| {
+            let on = if n < 100 {
+                format!("{REST}{:02}", n - 1)
+            } else {
+                format!("{REST}99")
+            };
+            let id = if n < 100 {
+                format!(r#""id":"{REST}{n:02}""#)
+            } else {
+                format!(r#""key":"k{n}""#)
+            };
+            format!(r#"{{{id},"title":"Rest {n}","links":[{{"kind":"blocked-by","to":"{on}"}}]}}"#)
+        }));
+        s.write("plan.jsonl", lines.join("\n"));
+        s.loopx(&["issue", "create", "--from", "plan.jsonl", "-q"])
+            .ok();
+        show(&s, ONE);
+        s
+    })
 }
 
 fn kept(s: &Sandbox, name: &str) -> PathBuf {

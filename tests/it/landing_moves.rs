@@ -18,15 +18,17 @@ const TASK: &str = "{\"id\":\"TASK-001\",\"title\":\"Do it\",\"convergence\":{\"
 
 /// A repository whose `main` has a policy, on the branch `work`.
 fn repository(policy: &str) -> Sandbox {
-    let s = Sandbox::new();
-    s.write("src/timeout", "30\n");
-    s.write("specs/session/spec.md", SPEC);
-    s.write("loopx.toml", format!("{}{policy}", landing::PROTECTED));
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "first"]).ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s
+    Sandbox::once(format!("{policy:?}"), || {
+        let s = Sandbox::new();
+        s.write("src/timeout", "30\n");
+        s.write("specs/session/spec.md", SPEC);
+        s.write("loopx.toml", format!("{}{policy}", landing::PROTECTED));
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "first"]).ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s
+    })
 }
 
 /// A lite session whose plan was approved and that is in build, with its code.

@@ -21,16 +21,18 @@ fn policy(more: &str) -> String {
 
 /// A repository with these files on `main`, checked out.
 fn repository(policy: &str, files: &[(&str, &str)]) -> Sandbox {
-    let s = Sandbox::new();
-    s.write("src/timeout", "30\n");
-    s.write("loopx.toml", policy);
-    for (path, text) in files {
-        s.write(path, text);
-    }
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "first"]).ok();
-    s.loopx(&["init"]).ok();
-    s
+    Sandbox::once(format!("{policy:?} {files:?}"), || {
+        let s = Sandbox::new();
+        s.write("src/timeout", "30\n");
+        s.write("loopx.toml", policy);
+        for (path, text) in files {
+            s.write(path, text);
+        }
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "first"]).ok();
+        s.loopx(&["init"]).ok();
+        s
+    })
 }
 
 /// A quick session `id` on a branch of that name, from here.

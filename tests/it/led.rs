@@ -43,15 +43,17 @@ fn goal(id: &str, on: &[&str]) -> Value {
 
 /// A quick session whose code is committed, proven and approved for the review.
 fn approved_for_review() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("code.txt", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--quick", "Fix it"]).ok();
-    s.commit_file("code.txt", "two\n", "Two").ok();
-    s.loopx(&["run", "--", "true"]).ok();
-    s.loopx(&["approve"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("code.txt", "one\n", "First").ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--quick", "Fix it"]).ok();
+        s.commit_file("code.txt", "two\n", "Two").ok();
+        s.loopx(&["run", "--", "true"]).ok();
+        s.loopx(&["approve"]).ok();
+        s
+    })
 }
 
 #[test]

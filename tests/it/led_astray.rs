@@ -5,13 +5,15 @@ use crate::support::Sandbox;
 
 /// A quick session in its build, with a brief whose checks are these lines.
 fn quick(checks: &str) -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("src/a", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--quick", "it"]).ok();
-    brief(&s, checks);
-    s
+    Sandbox::once(format!("{checks:?}"), || {
+        let s = Sandbox::new();
+        s.commit_file("src/a", "one\n", "First").ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--quick", "it"]).ok();
+        brief(&s, checks);
+        s
+    })
 }
 
 fn brief(s: &Sandbox, checks: &str) {

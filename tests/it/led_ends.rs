@@ -223,11 +223,14 @@ const DAMAGES: [(&str, &[&[&str]]); 7] = [
 fn three_ways_to_ask_where_one_is_give_one_answer_whatever_became_of_the_branch() {
     for stage in ["plan", "build", "review", "done"] {
         for (damage, commands) in DAMAGES {
-            let s = Sandbox::new();
-            begin(&s, "");
-            s.git(&["switch", "--quiet", "demo"]).ok();
-            make(&s, &[("src/early.rs", "one\n")], "before the build");
-            advance(&s, "clarify", stage, "");
+            let s = Sandbox::once(stage, || {
+                let s = Sandbox::new();
+                begin(&s, "");
+                s.git(&["switch", "--quiet", "demo"]).ok();
+                make(&s, &[("src/early.rs", "one\n")], "before the build");
+                advance(&s, "clarify", stage, "");
+                s
+            });
             for command in commands {
                 s.git(command).ok();
             }

@@ -9,15 +9,17 @@ const UNCHANGED: &str = "---\nbehaviour: unchanged\nreason: a refactoring\n---\n
 const TASK: &str = r#"{"id":"T-1","title":"T","convergence":{"criteria":["C"],"verification":{"cmd":["sh","check.sh"]}}}"#;
 
 fn repository(policy: &str) -> Sandbox {
-    let s = Sandbox::new();
-    s.write("src/a", "one\n");
-    s.write("check.sh", "grep -q . src/a\n");
-    s.write("loopx.toml", policy);
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "First"]).ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s
+    Sandbox::once(format!("{policy:?}"), || {
+        let s = Sandbox::new();
+        s.write("src/a", "one\n");
+        s.write("check.sh", "grep -q . src/a\n");
+        s.write("loopx.toml", policy);
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "First"]).ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s
+    })
 }
 
 /// What `next` prints.

@@ -10,16 +10,18 @@ fn next(s: &Sandbox) -> Output {
 
 /// A quick session of the sandbox's person, built and in review.
 fn in_review() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("src/a", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--quick", "it"]).ok();
-    s.commit_file("src/a", "two\n", "Two").ok();
-    s.loopx(&["run", "--", "true"]).ok();
-    s.loopx(&["approve"]).ok();
-    s.loopx(&["review"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("src/a", "one\n", "First").ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--quick", "it"]).ok();
+        s.commit_file("src/a", "two\n", "Two").ok();
+        s.loopx(&["run", "--", "true"]).ok();
+        s.loopx(&["approve"]).ok();
+        s.loopx(&["review"]).ok();
+        s
+    })
 }
 
 /// Sends the work back with these findings.
@@ -72,24 +74,26 @@ fn whoever_mended_waits_for_the_reviewer_who_sent_the_work_back() {
 
 /// A quick session on a branch that a remote has, with its sessions; and a clone of Bob's on that branch.
 fn shared() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("src/a", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--quick", "it"]).ok();
-    s.commit_file("src/a", "two\n", "Two").ok();
-    s.git(&["clone", "--quiet", "--bare", ".", "../hub.git"])
-        .ok();
-    let hub = s.root().join("hub.git");
-    let hub = hub.to_str().expect("UTF-8");
-    s.git(&["remote", "add", "origin", hub]).ok();
-    s.git(&["fetch", "--quiet"]).ok();
-    s.git(&["branch", "--quiet", "--set-upstream-to=origin/work"])
-        .ok();
-    s.loopx(&["sync", "origin"]).ok();
-    s.git(&["clone", "--quiet", "--branch", "work", hub, "../bob"])
-        .ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("src/a", "one\n", "First").ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--quick", "it"]).ok();
+        s.commit_file("src/a", "two\n", "Two").ok();
+        s.git(&["clone", "--quiet", "--bare", ".", "../hub.git"])
+            .ok();
+        let hub = s.root().join("hub.git");
+        let hub = hub.to_str().expect("UTF-8");
+        s.git(&["remote", "add", "origin", hub]).ok();
+        s.git(&["fetch", "--quiet"]).ok();
+        s.git(&["branch", "--quiet", "--set-upstream-to=origin/work"])
+            .ok();
+        s.loopx(&["sync", "origin"]).ok();
+        s.git(&["clone", "--quiet", "--branch", "work", hub, "../bob"])
+            .ok();
+        s
+    })
 }
 
 /// A command of Bob's, in his clone.

@@ -57,20 +57,22 @@ fn a_plan_is_read_before_it_is_approved() {
 
 /// Rita's finding about the plan, which went back there.
 fn sent_back_to_plan() -> Drive {
-    let d = Drive::reviewing();
-    let found = "high: plan.md: the limit is missing";
-    let back = [
-        "--verdict",
-        "changes",
-        "--target",
-        "plan",
-        "--finding",
-        found,
-    ];
-    d.verdict(&[&back[..], &["--reason", "it has no limit"]].concat());
-    d.does(&["approve", "--to", "plan"]);
-    d.does(&["plan"]);
-    d
+    Drive::once("", || {
+        let d = Drive::reviewing();
+        let found = "high: plan.md: the limit is missing";
+        let back = [
+            "--verdict",
+            "changes",
+            "--target",
+            "plan",
+            "--finding",
+            found,
+        ];
+        d.verdict(&[&back[..], &["--reason", "it has no limit"]].concat());
+        d.does(&["approve", "--to", "plan"]);
+        d.does(&["plan"]);
+        d
+    })
 }
 
 /// Comes forward to the review once more.

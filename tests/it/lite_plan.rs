@@ -11,11 +11,13 @@ const DELTA: &str = "# Domain: demo\n\n## ADDED Requirements\n\n### Requirement:
 
 /// A lite session `demo` with this intent, in stage plan, as it is laid out.
 fn outlined(intent: &str) -> Sandbox {
-    let s = Sandbox::with_spec();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--profile", "lite", DEMO, "-m", intent])
-        .ok();
-    s
+    Sandbox::once(format!("{intent:?}"), || {
+        let s = Sandbox::with_spec();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--profile", "lite", DEMO, "-m", intent])
+            .ok();
+        s
+    })
 }
 
 fn file(name: &str) -> String {

@@ -37,9 +37,11 @@ fn assert_laid_out(s: &Sandbox, dir: &Path, id: &str, files: usize, spread: bool
 
 /// The session `demo` at its beginning, with this many operations side by side.
 fn long(count: usize) -> Sandbox {
-    let s = started("");
-    prolong(&s, s.path(), "demo", count, ["# Not yet\n", READY_SPEC]);
-    s
+    Sandbox::once(count.to_string(), || {
+        let s = started("");
+        prolong(&s, s.path(), "demo", count, ["# Not yet\n", READY_SPEC]);
+        s
+    })
 }
 
 fn put(s: &Sandbox, text: &str) -> Output {

@@ -209,10 +209,12 @@ fn a_part_of_a_state_that_is_no_plain_file_is_found_in_every_clone() {
 
 /// A session whose branch a wired server has, and whose newest commits there are whole.
 fn served() -> Sandbox {
-    let s = planning(&[task("A", &[], Some(&["true"]))]);
-    server(&s);
-    push(&s, &["work"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = planning(&[task("A", &[], Some(&["true"]))]);
+        server(&s);
+        push(&s, &["work"]).ok();
+        s
+    })
 }
 
 #[test]

@@ -7,24 +7,26 @@ use std::fs;
 /// A quick session on the branch `work` that is built, with its remote, and Bob's clone beside it. The newest code is
 /// not pushed.
 fn built() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("src/a", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.git(&["clone", "--quiet", "--bare", ".", "../remote.git"])
-        .ok();
-    let remote = s.root().join("remote.git");
-    let remote = remote.to_str().expect("UTF-8").to_owned();
-    s.git(&["remote", "add", "origin", &remote]).ok();
-    s.git(&["fetch", "--quiet", "origin"]).ok();
-    s.git(&["branch", "--quiet", "--set-upstream-to", "origin/work"])
-        .ok();
-    s.git(&["clone", "--quiet", "--branch", "work", &remote, "../bob"])
-        .ok();
-    s.loopx(&["start", "--quick", "it"]).ok();
-    s.commit_file("src/a", "two\n", "Two").ok();
-    s.loopx(&["run", "--", "true"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("src/a", "one\n", "First").ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.git(&["clone", "--quiet", "--bare", ".", "../remote.git"])
+            .ok();
+        let remote = s.root().join("remote.git");
+        let remote = remote.to_str().expect("UTF-8").to_owned();
+        s.git(&["remote", "add", "origin", &remote]).ok();
+        s.git(&["fetch", "--quiet", "origin"]).ok();
+        s.git(&["branch", "--quiet", "--set-upstream-to", "origin/work"])
+            .ok();
+        s.git(&["clone", "--quiet", "--branch", "work", &remote, "../bob"])
+            .ok();
+        s.loopx(&["start", "--quick", "it"]).ok();
+        s.commit_file("src/a", "two\n", "Two").ok();
+        s.loopx(&["run", "--", "true"]).ok();
+        s
+    })
 }
 
 /// Takes the session one stage further.

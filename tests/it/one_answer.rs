@@ -55,10 +55,12 @@ fn answer(s: &Sandbox, dir: &Path, env: &[(&str, &str)]) -> String {
 
 /// A repository with one commit.
 fn committed() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("code.txt", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("code.txt", "one\n", "First").ok();
+        s.loopx(&["init"]).ok();
+        s
+    })
 }
 
 /// A session on a branch of its own that is ready to be finished.

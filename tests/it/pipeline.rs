@@ -42,11 +42,13 @@ fn started(mode: &str) -> Sandbox {
 }
 
 fn started_with(mode: &str, more: &[&str]) -> Sandbox {
-    let s = planning(&[]);
-    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
-    let call = s.call(LOOPX).args(&["pipeline", "start", mode]);
-    call.args(params(mode)).args(more).run().ok();
-    s
+    Sandbox::once(format!("{mode} {more:?}"), || {
+        let s = planning(&[]);
+        s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+        let call = s.call(LOOPX).args(&["pipeline", "start", mode]);
+        call.args(params(mode)).args(more).run().ok();
+        s
+    })
 }
 
 /// Team A1, A2, A4, A5: the table, as `pipeline show` has it.

@@ -58,14 +58,16 @@ fn has_front(mode: &str) -> bool {
 
 impl Play {
     fn of(mode: &str) -> Self {
-        let all = clones_building_with(2, |all| {
-            let start = ["-s", DEMO, "pipeline", "start", mode];
-            let param: &[&str] = match mode {
-                "spec-only" => &[],
-                "issue" => &["--param", "check=true", "--param", "mode=full"],
-                _ => &["--param", "check=true"],
-            };
-            all.loopx(0, &[&start, param].concat()).ok();
+        let param: &[&str] = match mode {
+            "spec-only" => &[],
+            "issue" => &["--param", "check=true", "--param", "mode=full"],
+            _ => &["--param", "check=true"],
+        };
+        let all = Clones::once(mode.to_owned(), || {
+            clones_building_with(2, |all| {
+                let start = ["-s", DEMO, "pipeline", "start", mode];
+                all.loopx(0, &[&start, param].concat()).ok();
+            })
         });
         let list = all.loopx(0, &["-s", DEMO, "cat", "tasks.jsonl"]).ok();
         let outputs = list.lines().map(|line| {

@@ -45,18 +45,20 @@ fn a_request_makes_a_team_that_is_shown_before_it_starts() {
 
 /// A pipeline of one task, which is done.
 fn played(field: &str, args: &[&str]) -> Sandbox {
-    let pipeline = format!(
-        "title = \"Own\"\n{field}\n[[nodes]]\nid = \"A\"\ntitle = \"Do it\"\ncriteria = [\"it is there\"]\nverification = {{ cmd = [\"true\"] }}\n"
-    );
-    let s = planning_with(&[("loopx/pipelines/own.toml", &pipeline)], &[]);
-    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
-    s.loopx(&[&["pipeline", "start", "own"], args].concat())
-        .ok();
-    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
-    assert_eq!(take(&s), "A");
-    s.commit_file("code.txt", "two\n", "Do it").ok();
-    s.loopx(&["task", "done"]).ok();
-    s
+    Sandbox::once(format!("{field:?} {args:?}"), || {
+        let pipeline = format!(
+            "title = \"Own\"\n{field}\n[[nodes]]\nid = \"A\"\ntitle = \"Do it\"\ncriteria = [\"it is there\"]\nverification = {{ cmd = [\"true\"] }}\n"
+        );
+        let s = planning_with(&[("loopx/pipelines/own.toml", &pipeline)], &[]);
+        s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+        s.loopx(&[&["pipeline", "start", "own"], args].concat())
+            .ok();
+        s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+        assert_eq!(take(&s), "A");
+        s.commit_file("code.txt", "two\n", "Do it").ok();
+        s.loopx(&["task", "done"]).ok();
+        s
+    })
 }
 
 fn status(s: &Sandbox) -> Value {

@@ -7,18 +7,20 @@ use serde_json::Value;
 
 /// A session in the build with two tasks; the first is done behind the point `before`.
 fn gone_on() -> Sandbox {
-    let s = building(&[
-        task("A", &[], Some(&["true"])),
-        task("B", &["A"], Some(&["true"])),
-    ]);
-    s.loopx(&["point", "add", "before", "--reason", "the move begins"])
-        .says("the point before is")
-        .ok();
-    s.commit_file("code.txt", "two\n", "Second").ok();
-    s.commit_file("more.txt", "more\n", "More").ok();
-    s.loopx(&["take", "A"]).ok();
-    s.loopx(&["task", "done"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = building(&[
+            task("A", &[], Some(&["true"])),
+            task("B", &["A"], Some(&["true"])),
+        ]);
+        s.loopx(&["point", "add", "before", "--reason", "the move begins"])
+            .says("the point before is")
+            .ok();
+        s.commit_file("code.txt", "two\n", "Second").ok();
+        s.commit_file("more.txt", "more\n", "More").ok();
+        s.loopx(&["take", "A"]).ok();
+        s.loopx(&["task", "done"]).ok();
+        s
+    })
 }
 
 fn head(s: &Sandbox) -> String {
@@ -180,12 +182,14 @@ fn points_are_told_from_another_branch_with_the_session_that_has_them() {
 }
 
 fn behind_an_ignored_file() -> Sandbox {
-    let s = building(&[task("A", &[], Some(&["true"]))]);
-    s.commit_file("cfg", "then\n", "Configure").ok();
-    s.loopx(&["point", "add", "before"]).ok();
-    s.git(&["rm", "--quiet", "cfg"]).ok();
-    s.commit_file(".gitignore", "cfg\n", "Ignore it").ok();
-    s
+    Sandbox::once("", || {
+        let s = building(&[task("A", &[], Some(&["true"]))]);
+        s.commit_file("cfg", "then\n", "Configure").ok();
+        s.loopx(&["point", "add", "before"]).ok();
+        s.git(&["rm", "--quiet", "cfg"]).ok();
+        s.commit_file(".gitignore", "cfg\n", "Ignore it").ok();
+        s
+    })
 }
 
 #[test]

@@ -9,15 +9,17 @@ const UNIT: &str = "[checks.unit]\nrun = [\"sh\", \"check.sh\"]\npaths = [\"src/
 
 /// A repository with code, a check of it and policy, on the branch `work`.
 fn repository(policy: &str) -> Sandbox {
-    let s = Sandbox::new();
-    s.write("src/timeout", "30\n");
-    s.write("check.sh", "grep -q 10 src/timeout\n");
-    s.write("loopx.toml", policy);
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "first"]).ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s
+    Sandbox::once(format!("{policy:?}"), || {
+        let s = Sandbox::new();
+        s.write("src/timeout", "30\n");
+        s.write("check.sh", "grep -q 10 src/timeout\n");
+        s.write("loopx.toml", policy);
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "first"]).ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s
+    })
 }
 
 /// The same with a quick session.

@@ -6,18 +6,20 @@ use serde_json::Value;
 
 /// A repository with code, a check of it and policy, on the branch `work`; sessions begin as for anybody.
 fn repository(policy: &str) -> Sandbox {
-    let s = Sandbox::new();
-    s.write("src/timeout", "30\n");
-    s.write("check.sh", "grep -q 10 src/timeout\n");
-    s.write("specs/session/spec.md", SPEC);
-    if !policy.is_empty() {
-        s.write("loopx.toml", policy);
-    }
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "first"]).ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s
+    Sandbox::once(format!("{policy:?}"), || {
+        let s = Sandbox::new();
+        s.write("src/timeout", "30\n");
+        s.write("check.sh", "grep -q 10 src/timeout\n");
+        s.write("specs/session/spec.md", SPEC);
+        if !policy.is_empty() {
+            s.write("loopx.toml", policy);
+        }
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "first"]).ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s
+    })
 }
 
 const SPEC: &str = "# Session\n\n## Purpose\n\nSessions of people.\n\n## Requirements\n\n### Requirement: Idle timeout\n\

@@ -6,25 +6,28 @@ use serde_json::Value;
 
 /// `fix-the-key` (March) changed the domain demo, `add-fruit` (January) the new domain fruit.
 fn done() -> Sandbox {
-    let s = Sandbox::with_spec();
-    let fruit = adding("Apples").replace("Domain: demo", "Domain: fruit\n\n## Purpose\n\nFruit.");
-    for (id, delta) in [
-        ("add-fruit", fruit),
-        ("fix-the-key", signing_in("The system SHALL ask for a key.")),
-    ] {
-        s.plan(id, &delta);
-        s.finish(id);
-        s.git(&["switch", "--quiet", "main"]).ok();
-        let month = if id == "add-fruit" { "01" } else { "03" };
-        let at = format!("2027-{month}-02T00:00:00Z");
-        s.call(crate::support::LOOPX)
-            .args(&["-s", id, "archive", "--onto", "main"])
-            .env("GIT_COMMITTER_DATE", &at)
-            .env("GIT_AUTHOR_DATE", &at)
-            .run()
-            .ok();
-    }
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::with_spec();
+        let fruit =
+            adding("Apples").replace("Domain: demo", "Domain: fruit\n\n## Purpose\n\nFruit.");
+        for (id, delta) in [
+            ("add-fruit", fruit),
+            ("fix-the-key", signing_in("The system SHALL ask for a key.")),
+        ] {
+            s.plan(id, &delta);
+            s.finish(id);
+            s.git(&["switch", "--quiet", "main"]).ok();
+            let month = if id == "add-fruit" { "01" } else { "03" };
+            let at = format!("2027-{month}-02T00:00:00Z");
+            s.call(crate::support::LOOPX)
+                .args(&["-s", id, "archive", "--onto", "main"])
+                .env("GIT_COMMITTER_DATE", &at)
+                .env("GIT_AUTHOR_DATE", &at)
+                .run()
+                .ok();
+        }
+        s
+    })
 }
 
 fn groups(document: &Value) -> Vec<(String, Vec<String>)> {

@@ -27,13 +27,15 @@ fn hook<'s>(s: &'s Sandbox, stdin: &str) -> Call<'s> {
 
 /// A server that has the objects of what is about to be pushed: code of nobody, and a newer loopx branch.
 fn with_objects(format: &str) -> Sandbox {
-    let s = begun(format, POLICY);
-    server(&s);
-    push(&s, &["demo"]).ok();
-    bypass(&s, "src/evil.rs");
-    s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
-    push(&s, &["demo:refs/tags/evil", "loopx:refs/tags/newer"]).ok();
-    s
+    Sandbox::once(format, || {
+        let s = begun(format, POLICY);
+        server(&s);
+        push(&s, &["demo"]).ok();
+        bypass(&s, "src/evil.rs");
+        s.loopx(&["-s", "demo", "run", "--", "true"]).ok();
+        push(&s, &["demo:refs/tags/evil", "loopx:refs/tags/newer"]).ok();
+        s
+    })
 }
 
 #[test]

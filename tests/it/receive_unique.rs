@@ -9,16 +9,18 @@ use serde_json::Value;
 
 /// A session that somebody signed an approval of, and a server that has it.
 fn signed(format: &str) -> Sandbox {
-    let s = Sandbox::empty("repo");
-    let format = format!("--object-format={format}");
-    s.git(&["init", "--quiet", &format]).ok();
-    s.write("loopx.signers", everybody());
-    begin(&s, "[approve]\nsigned = [\"clarify->plan\"]\n");
-    use_key(&s, crate::support::keys::key("ada"));
-    put(&s, "spec.md", READY_SPEC);
-    s.loopx(&["approve", "--to", "plan", "--sign"]).ok();
-    server(&s);
-    s
+    Sandbox::once(format!("{format:?}"), || {
+        let s = Sandbox::empty("repo");
+        let format = format!("--object-format={format}");
+        s.git(&["init", "--quiet", &format]).ok();
+        s.write("loopx.signers", everybody());
+        begin(&s, "[approve]\nsigned = [\"clarify->plan\"]\n");
+        use_key(&s, crate::support::keys::key("ada"));
+        put(&s, "spec.md", READY_SPEC);
+        s.loopx(&["approve", "--to", "plan", "--sign"]).ok();
+        server(&s);
+        s
+    })
 }
 
 fn state(s: &Sandbox, at: &str) -> Value {

@@ -20,15 +20,17 @@ pub(crate) fn contested() -> Clones {
 
 /// Two clones that both went on to plan, synced.
 fn left_twice() -> Clones {
-    let all = Clones::sharing(2);
-    all.put(0, "spec.md", READY).ok();
-    all.loopx(0, &["-s", ID, "clarify"]).ok();
-    all.loopx(0, &["-s", ID, "approve", "--to", "plan"]).ok();
-    all.settle();
-    all.loopx(0, &["-s", ID, "plan"]).ok();
-    all.loopx(1, &["-s", ID, "plan"]).ok();
-    all.settle();
-    all
+    Clones::once("", || {
+        let all = Clones::sharing(2);
+        all.put(0, "spec.md", READY).ok();
+        all.loopx(0, &["-s", ID, "clarify"]).ok();
+        all.loopx(0, &["-s", ID, "approve", "--to", "plan"]).ok();
+        all.settle();
+        all.loopx(0, &["-s", ID, "plan"]).ok();
+        all.loopx(1, &["-s", ID, "plan"]).ok();
+        all.settle();
+        all
+    })
 }
 
 fn listed(all: &Clones, at: usize) -> Value {

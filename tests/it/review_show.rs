@@ -5,29 +5,31 @@ use serde_json::json;
 
 /// In review, with a file that the plan did not name and a requirement that changes.
 fn reviewing() -> Drive {
-    let d = Drive::planning();
-    d.change("plan.md", "scope: []", "scope: [src/**]");
-    let modified = "\n## MODIFIED Requirements\n\n### Requirement: Signing out\n\
+    Drive::once("", || {
+        let d = Drive::planning();
+        d.change("plan.md", "scope: []", "scope: [src/**]");
+        let modified = "\n## MODIFIED Requirements\n\n### Requirement: Signing out\n\
         The system SHALL end a session that its person or an operator ends.\n\n\
         #### Scenario: Sign out\n- **WHEN** the person signs out\n- **THEN** the session ends\n";
-    d.edit("change/spec-delta.md", &format!("{DELTA}{modified}"));
-    d.review_plan();
-    d.does(&["approve", "--to", "build"]);
-    d.does(&["build"]);
-    d.write("src/demo.txt", "an end\nand more\n");
-    d.write("LICENSE", "free\n");
-    d.git(&["add", "."]).ok();
-    d.git(&[
-        "commit",
-        "--quiet",
-        "--no-verify",
-        "-m",
-        "Give sessions an end",
-    ])
-    .ok();
-    d.finish_build();
-    d.does(&["approve", "--to", "review"]);
-    d
+        d.edit("change/spec-delta.md", &format!("{DELTA}{modified}"));
+        d.review_plan();
+        d.does(&["approve", "--to", "build"]);
+        d.does(&["build"]);
+        d.write("src/demo.txt", "an end\nand more\n");
+        d.write("LICENSE", "free\n");
+        d.git(&["add", "."]).ok();
+        d.git(&[
+            "commit",
+            "--quiet",
+            "--no-verify",
+            "-m",
+            "Give sessions an end",
+        ])
+        .ok();
+        d.finish_build();
+        d.does(&["approve", "--to", "review"]);
+        d
+    })
 }
 
 #[test]

@@ -6,24 +6,26 @@ use serde_json::Value;
 
 /// A session `fix-the-typo` on its branch, with notes; one of the rules that they say stands in a document.
 fn noted() -> Sandbox {
-    let s = backlog();
-    s.loopx(&["rule", "add", "Log with one logger"]).ok();
-    s.git(&["add", "docs"]).ok();
-    s.git(&["commit", "--quiet", "-m", "Rules"]).ok();
-    s.git(&["switch", "--quiet", "-c", "typo"]).ok();
-    s.loopx(&["start", "--quick", "Fix the typo"]).ok();
-    for (text, kind) in [
-        ("Words are spelt as in the dictionary", "convention"),
-        ("log with ONE logger.", "convention"),
-        ("No second dictionary", "decision"),
-        ("The form has no test", "learning"),
-        ("words are spelt as in  the dictionary.", "learning"),
-        ("The form may be slow", "risk"),
-        ("Look at the form", "message"),
-    ] {
-        s.loopx(&["note", text, "--kind", kind]).ok();
-    }
-    s
+    Sandbox::once("", || {
+        let s = backlog();
+        s.loopx(&["rule", "add", "Log with one logger"]).ok();
+        s.git(&["add", "docs"]).ok();
+        s.git(&["commit", "--quiet", "-m", "Rules"]).ok();
+        s.git(&["switch", "--quiet", "-c", "typo"]).ok();
+        s.loopx(&["start", "--quick", "Fix the typo"]).ok();
+        for (text, kind) in [
+            ("Words are spelt as in the dictionary", "convention"),
+            ("log with ONE logger.", "convention"),
+            ("No second dictionary", "decision"),
+            ("The form has no test", "learning"),
+            ("words are spelt as in  the dictionary.", "learning"),
+            ("The form may be slow", "risk"),
+            ("Look at the form", "message"),
+        ] {
+            s.loopx(&["note", text, "--kind", kind]).ok();
+        }
+        s
+    })
 }
 
 fn finish(s: &Sandbox) -> Value {

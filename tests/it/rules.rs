@@ -12,31 +12,33 @@ fn document(fields: &str, body: &str) -> String {
 
 /// A repository with documents of each category.
 fn shelved() -> Sandbox {
-    let s = Sandbox::new();
-    for (path, fields, body) in [
-        ("a.md", "title: A\npriority: low", "- a\n"),
-        (
-            "plan.md",
-            "title: Plan\ncategory: planning\nreadMode: required",
-            "- p\n",
-        ),
-        (
-            "sub/db.md",
-            "title: Db\ncategory: execution\nkeywords: [sql]\napplies_to: [db/**]",
-            "- d\n",
-        ),
-        (
-            "must.md",
-            "title: Must\nreadMode: required\npriority: high",
-            "- m\n",
-        ),
-    ] {
-        s.write(format!("docs/rules/{path}"), document(fields, body));
-    }
-    s.write("db/one.sql", "select 1;\n");
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "rules"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        for (path, fields, body) in [
+            ("a.md", "title: A\npriority: low", "- a\n"),
+            (
+                "plan.md",
+                "title: Plan\ncategory: planning\nreadMode: required",
+                "- p\n",
+            ),
+            (
+                "sub/db.md",
+                "title: Db\ncategory: execution\nkeywords: [sql]\napplies_to: [db/**]",
+                "- d\n",
+            ),
+            (
+                "must.md",
+                "title: Must\nreadMode: required\npriority: high",
+                "- m\n",
+            ),
+        ] {
+            s.write(format!("docs/rules/{path}"), document(fields, body));
+        }
+        s.write("db/one.sql", "select 1;\n");
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "rules"]).ok();
+        s
+    })
 }
 
 fn paths(document: &Value) -> Vec<String> {

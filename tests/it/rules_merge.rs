@@ -7,14 +7,16 @@ const BASE: &str = "---\ntitle: C\n---\n\n# C\n\n- One\n- Two\n";
 
 /// A repository with a document, and the drivers where they are wanted.
 fn documented(installed: bool) -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file(PATH, BASE, "base").ok();
-    if installed {
-        s.loopx(&["spec", "install-driver"]).ok();
-        s.git(&["add", ".gitattributes"]).ok();
-        s.git(&["commit", "--quiet", "-m", "attributes"]).ok();
-    }
-    s
+    Sandbox::once(format!("{installed:?}"), || {
+        let s = Sandbox::new();
+        s.commit_file(PATH, BASE, "base").ok();
+        if installed {
+            s.loopx(&["spec", "install-driver"]).ok();
+            s.git(&["add", ".gitattributes"]).ok();
+            s.git(&["commit", "--quiet", "-m", "attributes"]).ok();
+        }
+        s
+    })
 }
 
 /// Two branches that each make something of the document; `b` is checked out.

@@ -31,9 +31,11 @@ fn planned() -> Sandbox {
 }
 
 fn built() -> Sandbox {
-    let s = planned();
-    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = planned();
+        s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+        s
+    })
 }
 
 fn blob(s: &Sandbox, path: &str) -> String {

@@ -2,29 +2,30 @@
 //! waived check, a policy that moved, a demand that the code meets already.
 
 use crate::support::drive::{DELTA, Drive};
-use crate::support::{Kept, LOOPX, Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::Value;
-use std::sync::OnceLock;
 
 const ID: &str = "it";
 const BRIEF: &str = ".loopx/it/brief.md";
 
 /// A quick session in build, with its code and these checks, of which each has run once.
 fn built(checks: &[&str]) -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("loopx.toml", "", "first").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--quick", "--id", ID, "Shorter"]).ok();
-    let mut brief = "# It\n\n## Why\n\nToo long.\n\n## Checks\n\n".to_owned();
-    for check in checks {
-        brief.push_str(&format!("- `{check}`\n"));
-    }
-    s.write(BRIEF, brief);
-    s.commit_file("src/a.rs", "code\n", "code").ok();
-    // One of them may fail.
-    drop(s.loopx(&["run"]));
-    s
+    Sandbox::once(format!("{checks:?}"), || {
+        let s = Sandbox::new();
+        s.commit_file("loopx.toml", "", "first").ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--quick", "--id", ID, "Shorter"]).ok();
+        let mut brief = "# It\n\n## Why\n\nToo long.\n\n## Checks\n\n".to_owned();
+        for check in checks {
+            brief.push_str(&format!("- `{check}`\n"));
+        }
+        s.write(BRIEF, brief);
+        s.commit_file("src/a.rs", "code\n", "code").ok();
+        // One of them may fail.
+        drop(s.loopx(&["run"]));
+        s
+    })
 }
 
 /// Has git sign with a key that is nowhere.
@@ -237,15 +238,13 @@ fn what_stands_in_the_way_of_a_working_copy_is_named_and_nothing_is_called_missi
 
 #[test]
 fn a_reopening_whose_working_copy_cannot_be_written_says_what_is_left_and_what_finishes_it() {
-    static KEPT: OnceLock<Kept> = OnceLock::new();
-    let kept = KEPT.get_or_init(|| {
-        let s = built(&["true"]);
-        s.loopx(&["finish", "--yes"]).ok();
-        s.keep()
-    });
     let reopen = ["reopen", ID, "--reason", "x"];
     for nth in 1..20 {
-        let s = Sandbox::remake(kept);
+        let s = Sandbox::once("", || {
+            let s = built(&["true"]);
+            s.loopx(&["finish", "--yes"]).ok();
+            s
+        });
         let call = s.call(LOOPX).durable().args(&reopen);
         let place = format!("error:file-written:{nth}+");
         let out = call.env("LOOPX_FAILPOINT", place).run();

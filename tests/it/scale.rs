@@ -22,10 +22,12 @@ fn list(s: &Sandbox) -> Value {
 }
 
 fn many() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("code.txt", "code\n", "code").ok();
-    grow(&s, MANY, 1);
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("code.txt", "code\n", "code").ok();
+        grow(&s, MANY, 1);
+        s
+    })
 }
 
 #[test]

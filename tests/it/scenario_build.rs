@@ -21,12 +21,14 @@ fn proof(d: &Drive, id: &str) -> Value {
 
 /// In build, where this program verifies the slice.
 fn building(program: &str) -> Drive {
-    let d = Drive::planning();
-    d.edit("change/slices.json", &SLICES.replace("true", program));
-    d.review_plan();
-    d.does(&["approve", "--to", "build"]);
-    d.does(&["build"]);
-    d
+    Drive::once(format!("{program:?}"), || {
+        let d = Drive::planning();
+        d.edit("change/slices.json", &SLICES.replace("true", program));
+        d.review_plan();
+        d.does(&["approve", "--to", "build"]);
+        d.does(&["build"]);
+        d
+    })
 }
 
 #[test]

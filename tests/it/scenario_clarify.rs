@@ -14,11 +14,13 @@ const APPROVE: [&str; 3] = ["approve", "--to", "plan"];
 
 /// Approves clarify->plan with this spec in a session of its own.
 fn approves(spec: &str) -> Drive {
-    let d = Drive::started();
-    d.edit("spec.md", spec);
-    d.does(&APPROVE);
-    assert_eq!(d.approval("plan"), "approved");
-    d
+    Drive::once(format!("{spec:?}"), || {
+        let d = Drive::started();
+        d.edit("spec.md", spec);
+        d.does(&APPROVE);
+        assert_eq!(d.approval("plan"), "approved");
+        d
+    })
 }
 
 #[track_caller]

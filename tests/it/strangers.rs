@@ -11,15 +11,17 @@ const DELTA: &str = "# Domain: auth\n\n## ADDED Requirements\n\n### Requirement:
 
 /// A repository with a protected `main` at a remote, on a branch of its own.
 fn repository(policy: &str) -> Sandbox {
-    let s = Sandbox::new();
-    s.write("src/timeout", "30\n");
-    s.write("loopx.toml", format!("{}{policy}", landing::PROTECTED));
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "first"]).ok();
-    s.loopx(&["init"]).ok();
-    serve(&s);
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s
+    Sandbox::once(format!("{policy:?}"), || {
+        let s = Sandbox::new();
+        s.write("src/timeout", "30\n");
+        s.write("loopx.toml", format!("{}{policy}", landing::PROTECTED));
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "first"]).ok();
+        s.loopx(&["init"]).ok();
+        serve(&s);
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s
+    })
 }
 
 /// A quick session with its brief, and its code.

@@ -7,12 +7,14 @@ use std::path::Path;
 
 /// Two sessions that no branch is bound to.
 fn two_sessions() -> Sandbox {
-    let s = Sandbox::new();
-    s.loopx(&["init"]).ok();
-    for id in ["first", "second"] {
-        s.loopx(&["start", "--no-branch", id]).ok();
-    }
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.loopx(&["init"]).ok();
+        for id in ["first", "second"] {
+            s.loopx(&["start", "--no-branch", id]).ok();
+        }
+        s
+    })
 }
 
 /// Types a suggested command.

@@ -10,11 +10,13 @@ const FILE: &str = ".loopx/t/tasks.jsonl";
 
 /// A lite session in stage plan.
 fn planning() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("src/a", "1\n", "code").ok();
-    s.loopx(&["init"]).ok();
-    s.loopx(&["start", "--profile", "lite", "t"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("src/a", "1\n", "code").ok();
+        s.loopx(&["init"]).ok();
+        s.loopx(&["start", "--profile", "lite", "t"]).ok();
+        s
+    })
 }
 
 fn words(s: &Sandbox, line: &str) -> crate::support::Output {

@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 
 /// A session with a few steps, in a repository that is set up as `config` says.
 fn session(config: &[(&str, &str)]) -> Sandbox {
-    let s = Sandbox::new();
-    for (key, value) in config {
-        s.git(&["config", key, value]).ok();
-    }
-    begin(&s);
-    put(&s, "spec.md", "# One\n").ok();
-    s.loopx(&["fsck"]).ok();
-    s
+    Sandbox::once(format!("{config:?}"), || {
+        let s = Sandbox::new();
+        for (key, value) in config {
+            s.git(&["config", key, value]).ok();
+        }
+        begin(&s);
+        put(&s, "spec.md", "# One\n").ok();
+        s.loopx(&["fsck"]).ok();
+        s
+    })
 }
 
 /// The file at half its length, or without anything.

@@ -8,14 +8,16 @@ use std::fs;
 
 /// A session of four operations whose objects are loose, and that an earlier run found whole.
 fn loose() -> Sandbox {
-    let s = Sandbox::new();
-    begin(&s);
-    for text in ["# One\n", "# Two\n", "# Three\n"] {
-        put(&s, "spec.md", text).ok();
-    }
-    unpack(&s);
-    s.loopx(&["fsck"]).says("all whole").ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        begin(&s);
+        for text in ["# One\n", "# Two\n", "# Three\n"] {
+            put(&s, "spec.md", text).ok();
+        }
+        unpack(&s);
+        s.loopx(&["fsck"]).says("all whole").ok();
+        s
+    })
 }
 
 fn oid(s: &Sandbox, path: &str) -> String {

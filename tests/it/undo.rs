@@ -286,10 +286,12 @@ fn what_was_undone_lets_no_code_in_although_it_comes_back() {
 
 /// Two clones of one session whose spec has been saved once by the first.
 fn shared() -> Clones {
-    let all = Clones::sharing(2);
-    all.put(0, "spec.md", READY).ok();
-    all.settle();
-    all
+    Clones::once("", || {
+        let all = Clones::sharing(2);
+        all.put(0, "spec.md", READY).ok();
+        all.settle();
+        all
+    })
 }
 
 fn blocked_by_conflict(all: &Clones, at: usize) -> bool {

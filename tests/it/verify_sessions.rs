@@ -10,19 +10,21 @@ use serde_json::Value;
 
 /// `demo` is done, and landed; the server is a forge: it has no hook of ours.
 fn landed() -> Sandbox {
-    let s = done();
-    let hook = s.root().join("remote.git/hooks/pre-receive");
-    std::fs::remove_file(hook).expect("no hook");
-    s.git(&[
-        "push",
-        "--quiet",
-        "--no-verify",
-        "origin",
-        "demo:main",
-        "loopx",
-    ])
-    .ok();
-    s
+    Sandbox::once("", || {
+        let s = done();
+        let hook = s.root().join("remote.git/hooks/pre-receive");
+        std::fs::remove_file(hook).expect("no hook");
+        s.git(&[
+            "push",
+            "--quiet",
+            "--no-verify",
+            "origin",
+            "demo:main",
+            "loopx",
+        ])
+        .ok();
+        s
+    })
 }
 
 /// As CI runs it: a clone that has no branch of sessions but the remote's.
@@ -49,25 +51,27 @@ fn force(s: &Sandbox, what: &str) {
 
 /// A session whose code has trailers, landed on the forge.
 fn pinned(format: &str) -> Sandbox {
-    let s = begun(format, "[gates]\nprotected = [\"main\"]\n");
-    s.loopx(&["hooks", "install"]).ok();
-    advance(&s, "clarify", "build", "");
-    commit(&s, "src/a.rs", "code").ok();
-    advance(&s, "build", "done", "");
-    let format = format!("--object-format={format}");
-    s.git(&["init", "--quiet", "--bare", &format, "../remote.git"])
+    Sandbox::once(format!("{format:?}"), || {
+        let s = begun(format, "[gates]\nprotected = [\"main\"]\n");
+        s.loopx(&["hooks", "install"]).ok();
+        advance(&s, "clarify", "build", "");
+        commit(&s, "src/a.rs", "code").ok();
+        advance(&s, "build", "done", "");
+        let format = format!("--object-format={format}");
+        s.git(&["init", "--quiet", "--bare", &format, "../remote.git"])
+            .ok();
+        s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+        s.git(&[
+            "push",
+            "--quiet",
+            "--no-verify",
+            "origin",
+            "demo:main",
+            "loopx",
+        ])
         .ok();
-    s.git(&["remote", "add", "origin", "../remote.git"]).ok();
-    s.git(&[
-        "push",
-        "--quiet",
-        "--no-verify",
-        "origin",
-        "demo:main",
-        "loopx",
-    ])
-    .ok();
-    s
+        s
+    })
 }
 
 #[test]

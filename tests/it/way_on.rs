@@ -6,10 +6,12 @@ use crate::support::{Call, LOOPX, Output, Sandbox};
 
 /// A repository with code and the branch of sessions.
 fn begun() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("src/a", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("src/a", "one\n", "First").ok();
+        s.loopx(&["init"]).ok();
+        s
+    })
 }
 
 /// A quick session that is built on what is checked out.
@@ -20,10 +22,12 @@ fn build(s: &Sandbox) {
 }
 
 fn on_branch() -> Sandbox {
-    let s = begun();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    build(&s);
-    s
+    Sandbox::once("", || {
+        let s = begun();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        build(&s);
+        s
+    })
 }
 
 /// A remote, and Bob's clone of it on this branch.
@@ -311,35 +315,39 @@ fn code_whose_specs_were_written_by_hand_is_led_to_the_target() {
 
 /// A lite session whose delta changes a spec, built on the branch `work`.
 fn with_a_delta() -> Sandbox {
-    let s = planned();
-    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
-    s.commit_file("src/a", "two\n", "Two").ok();
-    s.loopx(&["run"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = planned();
+        s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+        s.commit_file("src/a", "two\n", "Two").ok();
+        s.loopx(&["run"]).ok();
+        s
+    })
 }
 
 /// The plan of that session.
 fn planned() -> Sandbox {
-    let s = begun();
-    s.commit_file("specs/session/spec.md", SPEC, "Spec").ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--profile", "lite", "it"]).ok();
-    let (_, requirement) = SPEC.split_once("## Requirements\n").expect("requirements");
-    let delta = format!("# Domain: session\n\n## MODIFIED Requirements\n{requirement}");
-    let plan = "# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n";
-    let mut one = task("A", &[], Some(&["true"]));
-    one["scenarios"] = serde_json::json!(["session/Idle/Idle"]);
-    for (name, text) in [
-        ("plan.md", format!("---\nscope: []\n---\n{plan}")),
-        (
-            "change/spec-delta.md",
-            delta.replace("30 minutes", "10 minutes"),
-        ),
-        ("tasks.jsonl", format!("{one}\n")),
-    ] {
-        s.write(format!(".loopx/it/{name}"), text);
-    }
-    s
+    Sandbox::once("", || {
+        let s = begun();
+        s.commit_file("specs/session/spec.md", SPEC, "Spec").ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--profile", "lite", "it"]).ok();
+        let (_, requirement) = SPEC.split_once("## Requirements\n").expect("requirements");
+        let delta = format!("# Domain: session\n\n## MODIFIED Requirements\n{requirement}");
+        let plan = "# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n";
+        let mut one = task("A", &[], Some(&["true"]));
+        one["scenarios"] = serde_json::json!(["session/Idle/Idle"]);
+        for (name, text) in [
+            ("plan.md", format!("---\nscope: []\n---\n{plan}")),
+            (
+                "change/spec-delta.md",
+                delta.replace("30 minutes", "10 minutes"),
+            ),
+            ("tasks.jsonl", format!("{one}\n")),
+        ] {
+            s.write(format!(".loopx/it/{name}"), text);
+        }
+        s
+    })
 }
 
 #[test]

@@ -5,12 +5,14 @@ use crate::support::{LOOPX, Sandbox};
 
 /// The session `demo` on its branch, and another of each name without a branch.
 fn with(ids: &[&str]) -> Sandbox {
-    let s = Sandbox::new();
-    begin(&s, "");
-    for id in ids {
-        s.loopx(&["start", "--no-branch", id]).ok();
-    }
-    s
+    Sandbox::once(format!("{ids:?}"), || {
+        let s = Sandbox::new();
+        begin(&s, "");
+        for id in ids {
+            s.loopx(&["start", "--no-branch", id]).ok();
+        }
+        s
+    })
 }
 
 #[test]

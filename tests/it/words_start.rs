@@ -4,10 +4,12 @@ use crate::support::session::{self, begin};
 use crate::support::{LOOPX, Sandbox};
 
 fn ready() -> Sandbox {
-    let s = Sandbox::new();
-    begin(&s, "");
-    s.git(&["switch", "-q", "main"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        begin(&s, "");
+        s.git(&["switch", "-q", "main"]).ok();
+        s
+    })
 }
 
 #[test]

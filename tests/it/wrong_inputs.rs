@@ -162,10 +162,12 @@ fn each(states: &[(&str, &Sandbox)]) {
 }
 
 fn initialised() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("check.sh", "true\n", "first").ok();
-    s.loopx(&["init"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("check.sh", "true\n", "first").ok();
+        s.loopx(&["init"]).ok();
+        s
+    })
 }
 
 fn two() -> Sandbox {

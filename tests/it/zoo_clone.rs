@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 
 /// A repository with two sessions that serves partial clones.
 fn served() -> Sandbox {
-    let s = Sandbox::new();
-    for key in ["uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"] {
-        s.git(&["config", key, "true"]).ok();
-    }
-    begin(&s);
-    s.loopx(&["run", "--", "true"]).ok();
-    s.loopx(&["start", "Second", "--no-branch"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        for key in ["uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"] {
+            s.git(&["config", key, "true"]).ok();
+        }
+        begin(&s);
+        s.loopx(&["run", "--", "true"]).ok();
+        s.loopx(&["start", "Second", "--no-branch"]).ok();
+        s
+    })
 }
 
 fn clone(s: &Sandbox, options: &[&str]) -> PathBuf {

@@ -7,13 +7,15 @@ use std::fs::File;
 use std::time::{Duration, SystemTime};
 
 fn repository() -> Sandbox {
-    let s = Sandbox::new();
-    for path in ["in/f", "out/side/f", "out/top"] {
-        s.write(path, path);
-    }
-    s.git(&["add", "."]).ok();
-    begin(&s);
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        for path in ["in/f", "out/side/f", "out/top"] {
+            s.write(path, path);
+        }
+        s.git(&["add", "."]).ok();
+        begin(&s);
+        s
+    })
 }
 
 /// The hook refuses what is staged, passes when nothing is, and a run records the tree that git writes.

@@ -17,13 +17,12 @@ use crate::support::keys::{key, public, use_key};
 use crate::support::landing::serve;
 use crate::support::session::{advance, begin, put, start};
 use crate::support::store::{count, tell};
-use crate::support::{Kept, LOOPX, Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox};
 use histories::{Counts, Dice, File, Ground, History, How, Review};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
-use std::sync::OnceLock;
 
 const SESSIONS: [&str; 3] = ["demo", "second", "third"];
 const BRANCHES: [&str; 2] = ["main", "release"];
@@ -56,13 +55,7 @@ struct Real {
 
 /// Three sessions in their build, on branches that have nothing yet.
 fn building(format: &str) -> Sandbox {
-    static SHA1: OnceLock<Kept> = OnceLock::new();
-    static SHA256: OnceLock<Kept> = OnceLock::new();
-    let kept = match format {
-        "sha256" => &SHA256,
-        _ => &SHA1,
-    };
-    Sandbox::remake(kept.get_or_init(|| {
+    Sandbox::once(format, || {
         let s = Sandbox::empty("repo");
         let format = format!("--object-format={format}");
         s.git(&["init", "--quiet", &format]).ok();
@@ -85,8 +78,8 @@ fn building(format: &str) -> Sandbox {
             put(&s, "execution-record.md", RECORD);
         }
         use_key(&s, key("bob"));
-        s.keep()
-    }))
+        s
+    })
 }
 
 impl Real {

@@ -4,11 +4,10 @@ use super::mutate::{self, Dice};
 use crate::support::keys::{RITA, everybody, key, use_key};
 use crate::support::landing::{HOOK, make, merge, rev, squash};
 use crate::support::session::{advance, begin};
-use crate::support::{Kept, LOOPX, Sandbox};
+use crate::support::{LOOPX, Sandbox};
 use git2::{ObjectType, Oid, Repository};
 use std::fs;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 /// A ref with what it becomes.
 pub(super) type Updates = Vec<(String, String)>;
@@ -87,14 +86,10 @@ fn server(s: &Sandbox, name: &str, refs: Updates, honest: Vec<Updates>) -> Serve
 impl World {
     /// The thousands of a seed say which world it is about. The first is what other tests have made anyway.
     pub(super) fn of_seed(seed: u64) -> Self {
-        static SHA1: OnceLock<Kept> = OnceLock::new();
         match seed / 1000 % 4 {
             0 => Self::of(crate::support::landing::finished(), false),
             1 => Self::of(finished("sha256"), true),
-            _ => {
-                let kept = SHA1.get_or_init(|| finished("sha1").keep());
-                Self::of(Sandbox::remake(kept), true)
-            }
+            _ => Self::of(Sandbox::once("", || finished("sha1")), true),
         }
     }
 

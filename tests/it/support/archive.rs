@@ -3,11 +3,11 @@
 
 use super::changes::slices;
 use super::drive::{RECORD, RITA, SPEC};
-use super::{Kept, LOOPX, Output, Sandbox};
+use super::kept::Kept;
+use super::{LOOPX, Output, Sandbox};
 use serde_json::Value;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 /// The spec that most tests start from.
 pub(crate) const DEMO: &str = "# demo Specification
@@ -103,15 +103,23 @@ impl Yard {
     }
 
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
-        let s = Sandbox::new();
-        s.write("src/app.txt", "nothing\n");
-        for (path, text) in files {
-            s.write(path, text);
-        }
-        s.git(&["add", "."]).ok();
-        s.git(&["commit", "--quiet", "-m", "begin"]).ok();
-        s.loopx(&["init"]).ok();
-        Yard(s)
+        Self::once(format!("{files:?}"), || {
+            let s = Sandbox::new();
+            s.write("src/app.txt", "nothing\n");
+            for (path, text) in files {
+                s.write(path, text);
+            }
+            s.git(&["add", "."]).ok();
+            s.git(&["commit", "--quiet", "-m", "begin"]).ok();
+            s.loopx(&["init"]).ok();
+            Yard(s)
+        })
+    }
+
+    /// A set-up that is made once per test run, as in [`Sandbox::once`].
+    #[track_caller]
+    pub(crate) fn once(of: impl Into<String>, make: impl FnOnce() -> Self) -> Self {
+        Yard(Sandbox::once(of, || make().0))
     }
 
     pub(crate) fn remake(kept: &Kept) -> Self {
@@ -120,12 +128,11 @@ impl Yard {
 
     /// With the session `shorten` done, its branch checked out, nothing archived.
     pub(crate) fn ready() -> Self {
-        static KEPT: OnceLock<Kept> = OnceLock::new();
-        Yard(Sandbox::remake(KEPT.get_or_init(|| {
+        Self::once("", || {
             let yard = Self::new();
             yard.done(ID, SHORTEN);
-            yard.keep()
-        })))
+            yard
+        })
     }
 
     /// With two sessions done whose branches started from the same commit; `main` is checked out.

@@ -131,13 +131,15 @@ pub(crate) fn adding(name: &str) -> String {
 impl Sandbox {
     /// A repository with a spec on `main`, initialised.
     pub(crate) fn with_spec() -> Self {
-        let s = Sandbox::new();
-        s.write("src/demo.txt", "nothing\n");
-        s.write("specs/demo/spec.md", ACCEPTED);
-        s.git(&["add", "."]).ok();
-        s.git(&["commit", "--quiet", "-m", "begin"]).ok();
-        s.loopx(&["init"]).ok();
-        s
+        Sandbox::once("", || {
+            let s = Sandbox::new();
+            s.write("src/demo.txt", "nothing\n");
+            s.write("specs/demo/spec.md", ACCEPTED);
+            s.git(&["add", "."]).ok();
+            s.git(&["commit", "--quiet", "-m", "begin"]).ok();
+            s.loopx(&["init"]).ok();
+            s
+        })
     }
 
     /// A session in plan with this delta, bound to a new branch of its name, which is checked out.

@@ -13,33 +13,52 @@ pub(crate) struct Clones {
     dirs: Vec<PathBuf>,
 }
 
+/// The folder of a clone.
+fn clone_name(at: usize) -> String {
+    format!("c{at}")
+}
+
 impl Clones {
     /// `count` clones; the first has made the branch and the session [`ID`], and all have it.
     pub(crate) fn sharing(count: usize) -> Self {
-        let all = Self::apart(count);
-        all.loopx(0, &["init"]).ok();
-        all.loopx(0, &["start", "--no-branch", "Auth timeout"]).ok();
-        all.sync(0).ok();
-        for at in 1..count {
-            all.sync(at).ok();
-        }
-        all
+        Self::once(format!("sharing {count}"), || {
+            let all = Self::apart(count);
+            all.loopx(0, &["init"]).ok();
+            all.loopx(0, &["start", "--no-branch", "Auth timeout"]).ok();
+            all.sync(0).ok();
+            for at in 1..count {
+                all.sync(at).ok();
+            }
+            all
+        })
+    }
+
+    /// Clones that are made once per test run for each place that calls and each `of`, as in
+    /// [`Sandbox::once`].
+    #[track_caller]
+    pub(crate) fn once(of: impl Into<String>, make: impl FnOnce() -> Clones) -> Self {
+        let s = Sandbox::once(of, || make().s);
+        let dirs = (0..).map(|at| s.root().join(clone_name(at)));
+        let dirs = dirs.take_while(|dir| dir.is_dir()).collect();
+        Clones { s, dirs }
     }
 
     /// `count` clones without a branch of sessions.
     pub(crate) fn apart(count: usize) -> Self {
-        let s = Sandbox::new();
-        s.commit_file("code.txt", "code\n", "code").ok();
-        s.git(&["clone", "--quiet", "--bare", ".", "../remote.git"])
-            .ok();
-        let mut all = Clones {
-            s,
-            dirs: Vec::new(),
-        };
-        for at in 0..count {
-            all.add(&format!("c{at}"), &[]);
-        }
-        all
+        Self::once(format!("apart {count}"), || {
+            let s = Sandbox::new();
+            s.commit_file("code.txt", "code\n", "code").ok();
+            s.git(&["clone", "--quiet", "--bare", ".", "../remote.git"])
+                .ok();
+            let mut all = Clones {
+                s,
+                dirs: Vec::new(),
+            };
+            for at in 0..count {
+                all.add(&clone_name(at), &[]);
+            }
+            all
+        })
     }
 
     /// One more clone; gives its number.

@@ -1,12 +1,10 @@
 //! A session taken through its stages by the real command line, to any point of the happy path.
 //!
-//! Points are reached once per test run and kept in memory; a test gets a repository of its own, made
-//! from that. Names of points are those of `stage-scenarios.md`: READY SPEC is [`Drive::clarified`].
+//! Points are reached once per test run; a test gets a repository of its own, made from that. Names of points are those of `stage-scenarios.md`: READY SPEC is [`Drive::clarified`].
 
-use super::{Kept, Output, Sandbox};
+use super::{Output, Sandbox};
 use serde_json::Value;
 use std::ops::Deref;
-use std::sync::OnceLock;
 
 /// The session that every drive is about; the branch that it is bound to has the same name.
 pub(crate) const ID: &str = "demo";
@@ -157,8 +155,6 @@ const POINTS: [Point; 9] = [
     Point::Done,
 ];
 
-static KEPT: [OnceLock<Kept>; POINTS.len()] = [const { OnceLock::new() }; POINTS.len()];
-
 /// A sandbox with the session in it.
 #[derive(Debug)]
 pub(crate) struct Drive(Sandbox);
@@ -185,66 +181,74 @@ impl Drive {
 
     /// The same where `git init` got these options.
     fn repository_in(files: &[(&str, &str)], options: &[&str]) -> Self {
-        let s = Sandbox::empty("repo");
-        s.git(&[&["init", "--quiet", "--template="], options].concat())
-            .ok();
-        for (path, text) in files {
-            s.write(path, text);
-        }
-        s.write("src/demo.txt", "nothing\n");
-        s.write("specs/demo/spec.md", ACCEPTED);
-        s.git(&["add", "."]).ok();
-        s.git(&["commit", "--quiet", "-m", "begin"]).ok();
-        s.git(&["switch", "--quiet", "--create", ID]).ok();
-        s.loopx(&["init"]).ok();
-        Drive(s)
+        Self::once(format!("{files:?}{options:?}"), || {
+            let s = Sandbox::empty("repo");
+            s.git(&[&["init", "--quiet", "--template="], options].concat())
+                .ok();
+            for (path, text) in files {
+                s.write(path, text);
+            }
+            s.write("src/demo.txt", "nothing\n");
+            s.write("specs/demo/spec.md", ACCEPTED);
+            s.git(&["add", "."]).ok();
+            s.git(&["commit", "--quiet", "-m", "begin"]).ok();
+            s.git(&["switch", "--quiet", "--create", ID]).ok();
+            s.loopx(&["init"]).ok();
+            Drive(s)
+        })
+    }
+
+    /// A set-up that is made once per test run, as in [`Sandbox::once`].
+    #[track_caller]
+    pub(crate) fn once(of: impl Into<String>, make: impl FnOnce() -> Self) -> Self {
+        Drive(Sandbox::once(of, || make().0))
     }
 
     /// In clarify, with nothing but templates.
     pub(crate) fn started() -> Self {
-        Self::at(Point::Started)
+        Self::at(Point::Started, &[], &[])
     }
 
     /// READY SPEC: saved and judged clear enough; nothing is approved.
     pub(crate) fn clarified() -> Self {
-        Self::at(Point::Clarified)
+        Self::at(Point::Clarified, &[], &[])
     }
 
     /// In plan, every document written, nobody has reviewed them.
     pub(crate) fn planning() -> Self {
-        Self::at(Point::Planning)
+        Self::at(Point::Planning, &[], &[])
     }
 
     /// PLANNED: architect and critic approve; plan->build is not approved.
     pub(crate) fn planned() -> Self {
-        Self::at(Point::Planned)
+        Self::at(Point::Planned, &[], &[])
     }
 
     /// In build, nothing done.
     pub(crate) fn building() -> Self {
-        Self::at(Point::Building)
+        Self::at(Point::Building, &[], &[])
     }
 
     /// BUILT: code committed, evidence recorded, the audit passes; build->review is not approved.
     pub(crate) fn built() -> Self {
-        Self::at(Point::Built)
+        Self::at(Point::Built, &[], &[])
     }
 
     /// In review, without a verdict.
     pub(crate) fn reviewing() -> Self {
-        Self::at(Point::Reviewing)
+        Self::at(Point::Reviewing, &[], &[])
     }
 
     /// REVIEWED: Rita approves; review->done is not approved.
     pub(crate) fn reviewed() -> Self {
-        Self::at(Point::Reviewed)
+        Self::at(Point::Reviewed, &[], &[])
     }
 
     pub(crate) fn done() -> Self {
-        Self::at(Point::Done)
+        Self::at(Point::Done, &[], &[])
     }
 
-    /// Under a policy: nothing is kept, every step runs.
+    /// Under a policy.
     pub(crate) fn planning_under(policy: &str) -> Self {
         Self::under(policy, Point::Planning)
     }
@@ -265,52 +269,45 @@ impl Drive {
         Self::under(policy, Point::Clarified)
     }
 
-    /// In build, in a repository of another format: every step runs.
+    /// In build, in a repository of another format.
     pub(crate) fn building_in(options: &[&str]) -> Self {
-        Self::repository_in(&[], options).walk(Point::Building)
+        Self::at(Point::Building, &[], options)
     }
 
     pub(crate) fn into_sandbox(self) -> Sandbox {
         self.0
     }
 
-    /// With these files on `main`: nothing is kept, every step runs.
+    /// With these files on `main`.
     pub(crate) fn planned_with(files: &[(&str, &str)]) -> Self {
-        Self::repository_with(files).walk(Point::Planned)
+        Self::at(Point::Planned, files, &[])
     }
 
     /// The same in a repository of another format.
     pub(crate) fn planned_in(files: &[(&str, &str)], options: &[&str]) -> Self {
-        Self::repository_in(files, options).walk(Point::Planned)
+        Self::at(Point::Planned, files, options)
     }
 
     pub(crate) fn reviewing_with(files: &[(&str, &str)]) -> Self {
-        Self::repository_with(files).walk(Point::Reviewing)
+        Self::at(Point::Reviewing, files, &[])
     }
 
     fn under(policy: &str, to: Point) -> Self {
-        Self::repository(Some(policy)).walk(to)
+        Self::at(to, &[("loopx.toml", policy)], &[])
     }
 
-    fn walk(self, to: Point) -> Self {
-        let d = self;
-        for point in POINTS.into_iter().filter(|point| *point <= to) {
-            d.step(point);
-        }
-        d
-    }
-
-    fn at(point: Point) -> Self {
-        let at = POINTS.iter().position(|p| *p == point).expect("a point");
-        let kept = KEPT[at].get_or_init(|| {
+    /// At a point, with these files on `main`, in a repository of this format.
+    fn at(point: Point, files: &[(&str, &str)], options: &[&str]) -> Self {
+        let of = format!("{point:?}{files:?}{options:?}");
+        Self::once(of, || {
+            let at = POINTS.iter().position(|p| *p == point).expect("a point");
             let d = match at.checked_sub(1) {
-                Some(before) => Self::at(POINTS[before]),
-                None => Self::repository(None),
+                Some(before) => Self::at(POINTS[before], files, options),
+                None => Self::repository_in(files, options),
             };
             d.step(point);
-            d.keep()
-        });
-        Drive(Sandbox::remake(kept))
+            d
+        })
     }
 
     /// Goes from one point to the next.

@@ -5,10 +5,12 @@ use serde_json::Value;
 
 /// A repository with code and the branch of sessions.
 pub(crate) fn backlog() -> Sandbox {
-    let s = Sandbox::new();
-    s.commit_file("code.txt", "code\n", "code").ok();
-    s.loopx(&["init"]).ok();
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        s.commit_file("code.txt", "code\n", "code").ok();
+        s.loopx(&["init"]).ok();
+        s
+    })
 }
 
 /// Makes an issue and gives its id.

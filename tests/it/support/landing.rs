@@ -2,29 +2,29 @@
 //! `verify` as CI runs it.
 
 use super::session::{advance, begin};
-use super::{Kept, Output, Sandbox};
-use std::sync::OnceLock;
+use super::{Output, Sandbox};
 
 pub(crate) const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 pub(crate) const PROTECTED: &str = "[gates]\nprotected = [\"main\"]\n";
 
 /// A session that is done on `demo`: two commits, without trailers, as of somebody without hooks.
 pub(crate) fn finished() -> Sandbox {
-    static KEPT: OnceLock<Kept> = OnceLock::new();
-    Sandbox::remake(KEPT.get_or_init(|| {
+    Sandbox::once("", || {
         let s = Sandbox::new();
         begin(&s, PROTECTED);
         build(&s);
-        s.keep()
-    }))
+        s
+    })
 }
 
 /// The same with a server that has the branch.
 pub(crate) fn done() -> Sandbox {
-    let s = finished();
-    serve(&s);
-    offer(&s, &["demo"]);
-    s
+    Sandbox::once("", || {
+        let s = finished();
+        serve(&s);
+        offer(&s, &["demo"]);
+        s
+    })
 }
 
 /// Builds, reviews and finishes what `demo` is about.

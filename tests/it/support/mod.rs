@@ -13,6 +13,7 @@ pub(crate) mod drive;
 pub(crate) mod forge;
 pub(crate) mod hooks;
 pub(crate) mod issues;
+pub(crate) mod kept;
 pub(crate) mod keys;
 pub(crate) mod landing;
 pub(crate) mod model;
@@ -85,6 +86,12 @@ impl Sandbox {
         for sub in ["home", "tmp", "bin", name] {
             fs::create_dir_all(root.join(sub)).expect("a folder");
         }
+        Self::of(dir, root.join(name), START)
+    }
+
+    /// The sandbox in a folder that has everything in it.
+    fn of(dir: tempfile::TempDir, repo: PathBuf, clock: i64) -> Self {
+        let root = dir.path().canonicalize().expect("a real path");
         let mut path = OsString::from(root.join("bin"));
         let binary = Path::new(LOOPX).parent().expect("a folder");
         path.push(":");
@@ -92,10 +99,10 @@ impl Sandbox {
         path.push(":");
         path.push(machine_path());
         Sandbox {
-            repo: root.join(name),
+            repo,
             dir,
             path,
-            clock: AtomicI64::new(START),
+            clock: AtomicI64::new(clock),
         }
     }
 
@@ -247,26 +254,6 @@ impl Sandbox {
         out
     }
 
-    /// The repository as values, to be made again by [`Sandbox::remake`].
-    pub(crate) fn keep(&self) -> Kept {
-        Kept {
-            files: self.snapshot("."),
-            clock: self.clock.load(Ordering::Relaxed),
-        }
-    }
-
-    /// A new sandbox with a kept repository in it; the clock goes on where it was. Folders that were
-    /// empty are left out, which git does not mind.
-    pub(crate) fn remake(kept: &Kept) -> Self {
-        let s = Self::empty("repo");
-        for (path, mode, bytes) in &kept.files {
-            s.write(path, bytes);
-            s.chmod(path, *mode);
-        }
-        s.clock.store(kept.clock, Ordering::Relaxed);
-        s
-    }
-
     /// A PATH with git and a handful of tools, and no git-loopx anywhere.
     pub(crate) fn path_without_loopx(&self) -> OsString {
         let tools = self.root().join("tools");
@@ -296,13 +283,6 @@ impl Sandbox {
             ),
         );
     }
-}
-
-/// What [`Sandbox::keep`] read.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    files: Vec<(PathBuf, u32, Vec<u8>)>,
-    clock: i64,
 }
 
 /// Copies the program under test. Another process writes it: what we hold open for writing while another

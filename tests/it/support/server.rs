@@ -12,11 +12,13 @@ pub(crate) const FORMATS: [&str; 2] = ["sha1", "sha256"];
 
 /// A repository of this format with the session `demo` on the branch `demo`, without hooks of its own.
 pub(crate) fn begun(format: &str, policy: &str) -> Sandbox {
-    let s = Sandbox::empty("repo");
-    let format = format!("--object-format={format}");
-    s.git(&["init", "--quiet", &format]).ok();
-    begin(&s, policy);
-    s
+    Sandbox::once(format!("{format}\n{policy}"), || {
+        let s = Sandbox::empty("repo");
+        let format = format!("--object-format={format}");
+        s.git(&["init", "--quiet", &format]).ok();
+        begin(&s, policy);
+        s
+    })
 }
 
 pub(crate) fn remote(s: &Sandbox) -> PathBuf {

@@ -21,10 +21,12 @@ pub(crate) fn started(policy: &str) -> Sandbox {
 }
 
 pub(crate) fn started_in(name: &str, policy: &str) -> Sandbox {
-    let s = super::hooks::shims(name);
-    begin(&s, policy);
-    s.loopx(&["hooks", "install"]).ok();
-    s
+    Sandbox::once(format!("{name}\n{policy}"), || {
+        let s = super::hooks::shims(name);
+        begin(&s, policy);
+        s.loopx(&["hooks", "install"]).ok();
+        s
+    })
 }
 
 /// The same in an empty repository that is there, without hooks.
@@ -45,9 +47,11 @@ pub(crate) fn start(s: &Sandbox, id: &str) {
 
 /// The same, taken to a stage; `scope` is the plan's.
 pub(crate) fn at(stage: &str, scope: &str, policy: &str) -> Sandbox {
-    let s = started(policy);
-    advance(&s, "clarify", stage, scope);
-    s
+    Sandbox::once(format!("{stage}\n{scope}\n{policy}"), || {
+        let s = started(policy);
+        advance(&s, "clarify", stage, scope);
+        s
+    })
 }
 
 /// Takes the session of the current branch from one stage to another.

@@ -105,9 +105,11 @@ pub(crate) fn tell(counts: &str) {
 
 /// A repository with one commit, the loopx branch and the session [`ID`], bound to `main`.
 pub(crate) fn started() -> Sandbox {
-    let s = Sandbox::new();
-    begin(&s);
-    s
+    Sandbox::once("", || {
+        let s = Sandbox::new();
+        begin(&s);
+        s
+    })
 }
 
 /// The same in a repository that is there.

@@ -52,9 +52,11 @@ fn plan(tasks: &[Value]) -> [(&'static str, String); 3] {
 
 /// A lite session [`DEMO`] on the branch `work`, in the build.
 pub(crate) fn building(tasks: &[Value]) -> Sandbox {
-    let s = planning(tasks);
-    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
-    s
+    Sandbox::once(format!("{tasks:?}"), || {
+        let s = planning(tasks);
+        s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+        s
+    })
 }
 
 /// The same with nothing approved yet.
@@ -64,14 +66,17 @@ pub(crate) fn planning(tasks: &[Value]) -> Sandbox {
 
 /// The same where the code has these files, too.
 pub(crate) fn planning_with(files: &[(&str, &str)], tasks: &[Value]) -> Sandbox {
-    let s = Sandbox::new();
-    for (path, text) in files {
-        s.commit_file(path, text, "Set up").ok();
-    }
-    s.commit_file("code.txt", "one\n", "First").ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    s.loopx(&["start", "--profile", "lite", DEMO]).ok();
+    let s = Sandbox::once(format!("{files:?}"), || {
+        let s = Sandbox::new();
+        for (path, text) in files {
+            s.commit_file(path, text, "Set up").ok();
+        }
+        s.commit_file("code.txt", "one\n", "First").ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.loopx(&["start", "--profile", "lite", DEMO]).ok();
+        s
+    });
     fill(&s, tasks);
     s
 }
