@@ -19,8 +19,10 @@ use loopx_git::EntryKind;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
 use loopx_rules::range_rules::{Finding, Severity};
+use loopx_rules::session::State;
 use loopx_store::receive::Budget;
 use loopx_store::{Store, receive};
+use std::rc::Rc;
 
 const HEADS: &str = "refs/heads/";
 
@@ -242,29 +244,47 @@ impl<'a> Server<'a> {
         if !protected && bound.is_none() {
             return Ok(findings);
         }
+        let span = self.span((update.old.as_ref(), new), branch, protected, bound)?;
+        self.budget.require_merges(repo, new, &span.hidden)?;
+        let policies = self.policies(own_policy.filter(|_| protected));
+        for policy in policies {
+            for finding in verify::judge(self.ctx, sessions, span.clone(), &policy)?.findings {
+                if !findings.contains(&finding) {
+                    findings.push(finding);
+                }
+            }
+        }
+        Ok(findings)
+    }
+
+    /// The range that a push adds to a branch.
+    fn span(
+        &self,
+        (old, new): (Option<&Oid>, &Oid),
+        branch: &str,
+        protected: bool,
+        bound: Option<Rc<State>>,
+    ) -> Result<Span> {
+        let repo = &self.ctx.repo;
         let is_default = self.default.as_deref() == Some(branch);
-        let mut hidden: Vec<Oid> = update.old.iter().cloned().collect();
+        let mut hidden: Vec<Oid> = old.into_iter().cloned().collect();
         let mut upstream: Vec<Oid> = Vec::new();
-        if bound.is_some() {
-            if let Some(start) = bound.as_ref().and_then(|state| state.base.clone())
+        if let Some(state) = &bound {
+            if let Some(start) = state.base.clone()
                 && repo.contains(&start)?
             {
                 hidden.push(start);
             }
-            if let Some(tip) = self.default_tip.clone().filter(|_| !is_default) {
-                upstream.push(tip);
-            }
-        } else if update.old.is_none() {
+            upstream.extend(self.default_tip.clone().filter(|_| !is_default));
+        } else if old.is_none() {
             hidden.extend(self.default_tip.clone());
         }
-        let base = match (&update.old, &self.default_tip) {
+        let base = match (old, &self.default_tip) {
             (Some(old), _) => Some(old.clone()),
             (None, Some(tip)) => repo.merge_base(tip, new)?,
             (None, None) => None,
         };
-        self.budget.require_merges(repo, new, &hidden)?;
-        let policies = self.policies(own_policy.filter(|_| protected));
-        let span = Span {
+        Ok(Span {
             base,
             hidden,
             own: true,
@@ -274,15 +294,7 @@ impl<'a> Server<'a> {
             head: new.clone(),
             branch: Some(branch.to_owned()),
             bound,
-        };
-        for policy in policies {
-            for finding in verify::judge(self.ctx, sessions, span.clone(), &policy)?.findings {
-                if !findings.contains(&finding) {
-                    findings.push(finding);
-                }
-            }
-        }
-        Ok(findings)
+        })
     }
 
     /// A session that a push of the loopx branch binds to a protected branch.

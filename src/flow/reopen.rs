@@ -52,27 +52,8 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
     };
     let store = ctx.store()?;
     let state = ctx.session_to_change(&store.snapshot()?)?.state;
-    if let Some(Ending::Abandoned { .. }) = &state.ending {
-        return Err(Failure::refused(
-            Code::SessionEnded,
-            format!(
-                "session {} was abandoned in stage {}",
-                state.id, state.stage
-            ),
-        )
-        .help(command!("undo").session(&state.id)));
-    }
     // What cannot go back is refused before the archive is touched.
-    if state.stage != Stage::Done {
-        return Err(Failure::refused(
-            Code::StageMismatch,
-            format!(
-                "session {} is in stage {}: it is open",
-                state.id, state.stage
-            ),
-        )
-        .help(command!("status").session(&state.id)));
-    }
+    require_ended(&state)?;
     require_branch(ctx, &state)?;
     let archive = match &state.ending {
         // An archive that a killed `reopen`, or somebody by hand, took back is taken back.
@@ -120,6 +101,21 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
         saved: done.saved,
         value: Reopened { archive },
     })
+}
+
+/// Refuses a session that is open, or that was abandoned.
+fn require_ended(state: &State) -> Result<()> {
+    let (id, stage) = (&state.id, state.stage);
+    if let Some(Ending::Abandoned { .. }) = &state.ending {
+        let what = format!("session {id} was abandoned in stage {stage}");
+        return Err(Failure::refused(Code::SessionEnded, what).help(command!("undo").session(id)));
+    }
+    if stage != Stage::Done {
+        let what = format!("session {id} is in stage {stage}: it is open");
+        let failure = Failure::refused(Code::StageMismatch, what);
+        return Err(failure.help(command!("status").session(id)));
+    }
+    Ok(())
 }
 
 /// Refuses an archive whose branch is gone: it is made again where the archive is.

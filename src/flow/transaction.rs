@@ -405,6 +405,53 @@ pub(crate) fn gather<'a>(
     gather_with(ctx, snapshot, session, edits, needs, (identity, depth))
 }
 
+/// A session with the edits of a working copy in it.
+struct Entered {
+    state: State,
+    texts: Texts,
+    saved: Vec<Artifact>,
+    outputs: Outputs,
+    taken: BTreeMap<String, Oid>,
+}
+
+impl Entered {
+    fn of(ctx: &Context, stored: &State, edits: Edits) -> Result<Self> {
+        let mut state = stored.clone();
+        let mut saved = Vec::new();
+        for (artifact, write) in edits.writes {
+            match write.to {
+                Some(blob) => state.artifacts.insert(artifact, blob),
+                None => state.artifacts.remove(&artifact),
+            };
+            saved.push(artifact);
+        }
+        let (mut texts, mut taken, mut outputs) = (edits.texts, edits.taken, edits.outputs);
+        read_texts(&ctx.repo, &state, &mut texts)?;
+        ctx.share_list(&mut texts);
+        if !outputs.is_empty() {
+            let known = plan::ids(&texts, &state);
+            outputs.retain(|task| known.contains(task) || state.outputs_of(task).next().is_some());
+            taken.retain(|path, _| task_of(path).is_none_or(|_| outputs.taken.contains_key(path)));
+            outputs.enter(&mut state);
+        }
+        if saved.iter().any(is_of_header)
+            && let Some(text) = outline::header(&state, &texts)
+        {
+            let blob = ctx.repo.hash_blob(text.as_bytes())?;
+            state.artifacts.insert(Artifact::Plan, blob);
+            texts.insert(Artifact::Plan, text);
+            saved.extend((!saved.contains(&Artifact::Plan)).then_some(Artifact::Plan));
+        }
+        Ok(Entered {
+            state,
+            texts,
+            saved,
+            outputs,
+            taken,
+        })
+    }
+}
+
 /// The same with edits that were taken in already; `depth` says how much of what was signed is looked at.
 pub(super) fn gather_with<'a>(
     ctx: &Context,
@@ -414,33 +461,14 @@ pub(super) fn gather_with<'a>(
     needs: Needs,
     (identity, depth): (Option<&'a Identity>, sign::Depth),
 ) -> Result<Facts<'a>> {
-    let mut state = session.state.clone();
-    let (policy, missing) = ctx.policy_if_there(&state)?;
-    let mut saved = Vec::new();
-    for (artifact, write) in edits.writes {
-        match write.to {
-            Some(blob) => state.artifacts.insert(artifact, blob),
-            None => state.artifacts.remove(&artifact),
-        };
-        saved.push(artifact);
-    }
-    let (mut texts, mut taken, mut outputs) = (edits.texts, edits.taken, edits.outputs);
-    read_texts(&ctx.repo, &state, &mut texts)?;
-    ctx.share_list(&mut texts);
-    if !outputs.is_empty() {
-        let known = plan::ids(&texts, &state);
-        outputs.retain(|task| known.contains(task) || state.outputs_of(task).next().is_some());
-        taken.retain(|path, _| task_of(path).is_none_or(|_| outputs.taken.contains_key(path)));
-        outputs.enter(&mut state);
-    }
-    if saved.iter().any(is_of_header)
-        && let Some(text) = outline::header(&state, &texts)
-    {
-        let blob = ctx.repo.hash_blob(text.as_bytes())?;
-        state.artifacts.insert(Artifact::Plan, blob);
-        texts.insert(Artifact::Plan, text);
-        saved.extend((!saved.contains(&Artifact::Plan)).then_some(Artifact::Plan));
-    }
+    let (policy, missing) = ctx.policy_if_there(&session.state)?;
+    let Entered {
+        state,
+        texts,
+        saved,
+        outputs,
+        taken,
+    } = Entered::of(ctx, &session.state, edits)?;
     let delta = match needs {
         Needs::Unjudged => DeltaFacts::default(),
         _ => effective_target::facts(ctx, snapshot, &state, &policy, &texts)?,
@@ -625,27 +653,18 @@ fn recorded(
         others.extend(outputs.writes);
         taken.extend(outputs.taken);
     }
+    let writes_delta = writes.contains_key(&Artifact::SpecDelta);
     let bases = match bases {
         Some(bases) => bases,
         // Where the specs are nobody knows then, and what is not recorded is asked for at the gate.
         None if facts.base_missing.is_some() => Vec::new(),
-        None if [Artifact::SpecDelta, Artifact::Brief]
-            .iter()
-            .any(|at| writes.contains_key(at)) =>
-        {
+        None if writes_delta || writes.contains_key(&Artifact::Brief) => {
             effective_target::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
         }
         None => Vec::new(),
     };
-    let body = match body {
-        Body::Session(step) => Body::Session(SessionBody {
-            event: placed(ctx, &session.state, step.event)?,
-            ..step
-        }),
-        other => other,
-    };
     let recording = Recording {
-        body,
+        body: placed_body(ctx, &session.state, body)?,
         reason,
         writes,
         others,
@@ -682,6 +701,17 @@ fn recorded(
         edits,
         message,
         value: (state, saved, taken, ()),
+    })
+}
+
+/// The body of a record, with the commits that belong to its event.
+fn placed_body(ctx: &Context, state: &State, body: Body) -> Result<Body> {
+    Ok(match body {
+        Body::Session(step) => Body::Session(SessionBody {
+            event: placed(ctx, state, step.event)?,
+            ..step
+        }),
+        other => other,
     })
 }
 

@@ -326,6 +326,42 @@ fn far_sides(records: &[Record], new: &Record, path: &str) -> Result<BTreeMap<St
     Ok(texts)
 }
 
+/// The tree with the texts in it, and what it changes.
+fn edited(
+    repo: &Repo,
+    before: &Oid,
+    edits: &BTreeMap<String, Option<String>>,
+) -> Result<(Oid, checked_out::Changes)> {
+    let mut entries = BTreeMap::new();
+    let mut touched = checked_out::Changes::new();
+    for (path, text) in edits {
+        let text = text.as_ref();
+        let blob = text
+            .map(|text| repo.write_blob(text.as_bytes()))
+            .transpose()?;
+        let old = repo.entry_at(before, path)?.map(|entry| entry.id);
+        entries.insert(path.clone(), blob.clone().map(git::Entry::blob));
+        touched.insert(path.clone(), (old, blob));
+    }
+    Ok((repo.edit_tree(Some(before), &entries)?, touched))
+}
+
+/// The folder of decision records with its records and files, as a tree has it.
+fn folder_at(
+    ctx: &Context,
+    tree: Option<&Oid>,
+    target: &str,
+) -> Result<(String, Vec<Record>, Vec<(String, Oid)>)> {
+    let Some(tree) = tree else {
+        return Ok((super::folder_path(ctx)?, Vec::new(), Vec::new()));
+    };
+    let policy = ctx.policy_at(tree, &format!("loopx.toml on {target}"))?;
+    let folder = policy.paths.adr;
+    let records = of_tree(&ctx.repo, tree, &folder)?;
+    let there = tree_files(&ctx.repo, tree, &folder)?;
+    Ok((folder, records, there))
+}
+
 /// One try. `None`: the branch moved, decide again.
 fn land(
     scope: &Scope<'_>,
@@ -349,16 +385,7 @@ fn land(
         Some(tip) => Some(repo.commit_info(tip)?.tree),
         None => None,
     };
-    let (folder, records, files_there) = match &tree {
-        Some(tree) => {
-            let policy = ctx.policy_at(tree, &format!("loopx.toml on {target}"))?;
-            let folder = policy.paths.adr;
-            let records = of_tree(repo, tree, &folder)?;
-            let there = tree_files(repo, tree, &folder)?;
-            (folder, records, there)
-        }
-        None => (super::folder_path(ctx)?, Vec::new(), Vec::new()),
-    };
+    let (folder, records, files_there) = folder_at(ctx, tree.as_ref(), target)?;
     if let Some(known) = records
         .iter()
         .find(|record| !record.is_draft() && record.id.as_deref() == Some(&candidate.id))
@@ -377,25 +404,11 @@ fn land(
     {
         edits.insert(draft.path.clone(), None);
     }
-    let mut entries = BTreeMap::new();
-    let mut touched = checked_out::Changes::new();
-    for (path, text) in &edits {
-        let blob = text
-            .as_ref()
-            .map(|text| repo.write_blob(text.as_bytes()))
-            .transpose()?;
-        let old = match &tree {
-            Some(tree) => repo.entry_at(tree, path)?.map(|entry| entry.id),
-            None => None,
-        };
-        entries.insert(path.clone(), blob.clone().map(git::Entry::blob));
-        touched.insert(path.clone(), (old, blob));
-    }
     let before = match tree {
         Some(tree) => tree,
         None => repo.empty_tree()?,
     };
-    let tree = repo.edit_tree(Some(&before), &entries)?;
+    let (tree, mut touched) = edited(repo, &before, &edits)?;
     if let Some(worktree) = checked_out::of(ctx, &target_ref)? {
         // git is asked about trees that are in memory so far.
         repo.keep(&before)?;
@@ -440,7 +453,6 @@ fn land(
     }))
 }
 
-/// The candidate under its number, in the form that was asked for.
 /// The new record, and the texts that promoting makes, by path. `there` are the folder, its records and its
 /// files as the branch has them.
 pub(super) fn promotion(

@@ -150,24 +150,7 @@ pub(crate) fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
             return Ok(Done::TakenBack(done));
         }
     }
-    let mut done = Vec::new();
-    let mut open = Vec::new();
-    for id in &ids {
-        opening.earlier.check(id)?;
-        let session = find(&snapshot, id)?;
-        if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
-            if !earlier.archived.contains(id) {
-                return Err(already(&ids, id, commit, &target));
-            }
-            let mut archived = Archived::new(id.clone(), target, commit);
-            archived.finished = true;
-            done.push(archived);
-        } else {
-            let session = require_active(session)?;
-            snapshot.require_whole(&session)?;
-            open.push(session);
-        }
-    }
+    let (mut done, open) = sorted(&opening, &snapshot, &earlier, &ids)?;
     if open.is_empty() {
         return Ok(Done::Archived(done));
     }
@@ -220,7 +203,35 @@ pub(crate) fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
     Err(busy().help(command!("archive")))
 }
 
-/// What an earlier run had begun and this one finished.
+/// The sessions that an earlier run archived, and those that are to be archived.
+fn sorted(
+    opening: &Opening<'_>,
+    snapshot: &Snapshot<'_>,
+    earlier: &Before,
+    ids: &[SessionId],
+) -> Result<(Vec<Archived>, Vec<Session>)> {
+    let mut done = Vec::new();
+    let mut open = Vec::new();
+    for id in ids {
+        opening.earlier.check(id)?;
+        let session = find(snapshot, id)?;
+        if let Some(Ending::Archived { commit, target, .. }) = session.state.ending {
+            if !earlier.archived.contains(id) {
+                return Err(already(ids, id, commit, &target));
+            }
+            let mut archived = Archived::new(id.clone(), target, commit);
+            archived.finished = true;
+            done.push(archived);
+        } else {
+            let session = require_active(session)?;
+            snapshot.require_whole(&session)?;
+            open.push(session);
+        }
+    }
+    Ok((done, open))
+}
+
+/// The archives that an earlier run had begun and this one finished.
 struct Before {
     archived: Vec<SessionId>,
     /// Archives that were being taken back, and on which branch.

@@ -9,9 +9,11 @@ use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
+use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
 use loopx_rules::op::{Event, RequirementBase};
+use loopx_rules::session::State;
 use loopx_spec::{Blocks, Delta, OpKind, fold};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -54,6 +56,78 @@ fn replaced_whole(delta: &Delta) -> HashMap<&str, (bool, HashSet<String>)> {
     found
 }
 
+/// The pairs of a base as it was recorded, where it was, and as it stands now, where the two differ.
+fn pairs<'a>(
+    state: &'a State,
+    delta: &Delta,
+    new: &'a [RequirementBase],
+) -> Vec<(Option<&'a RequirementBase>, &'a RequirementBase)> {
+    let mut known: HashMap<(&str, &str), &RequirementBase> = HashMap::new();
+    for base in &state.bases {
+        let key = (base.domain.as_str(), base.requirement.as_str());
+        known.entry(key).or_insert(base);
+    }
+    let unrecorded = delta::unrecorded(state, delta);
+    new.iter()
+        .filter_map(|base| {
+            let key = (base.domain.as_str(), base.requirement.as_str());
+            match known.get(&key) {
+                Some(known) => (known.blob != base.blob).then_some((Some(*known), base)),
+                None => {
+                    let key = (base.domain.clone(), base.requirement.clone());
+                    unrecorded.contains(&key).then_some((None, base))
+                }
+            }
+        })
+        .collect()
+}
+
+/// The requirements whose text on the target differs from the text that the delta was written against.
+fn moved(repo: &Repo, state: &State, delta: &Delta, new: &[RequirementBase]) -> Result<Vec<Moved>> {
+    let pairs = pairs(state, delta, new);
+    // Each version of a spec is read once, however many requirements were written against it.
+    let mut texts: HashMap<&Oid, String> = HashMap::new();
+    for blob in pairs
+        .iter()
+        .flat_map(|(old, new)| old.iter().flat_map(|old| &old.blob).chain(&new.blob))
+    {
+        if !texts.contains_key(blob) {
+            let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            texts.insert(blob, repo.with_blob(blob, read)?);
+        }
+    }
+    let blocks: HashMap<&Oid, Blocks<'_>> = texts
+        .iter()
+        .map(|(blob, text)| (*blob, Blocks::read(text)))
+        .collect();
+    let block = |base: &RequirementBase| {
+        let blob = base.blob.as_ref()?;
+        blocks.get(blob)?.get(&base.requirement)
+    };
+    let whole = replaced_whole(delta);
+    let mut moved = Vec::new();
+    for (known, base) in pairs {
+        let part = whole.get(base.domain.as_str());
+        let purpose = part.is_some_and(|(purpose, _)| *purpose);
+        if base.requirement == WHOLE && !purpose {
+            continue;
+        }
+        let (old, new) = (known.and_then(block), block(base));
+        if known.is_some() && old == new {
+            continue;
+        }
+        let replaced = part.is_some_and(|(_, names)| names.contains(&base.requirement));
+        moved.push(Moved {
+            domain: base.domain.clone(),
+            requirement: (base.requirement != WHOLE).then(|| base.requirement.clone()),
+            old,
+            new,
+            replaced: replaced || base.requirement == WHOLE,
+        });
+    }
+    Ok(moved)
+}
+
 /// Records what stands on the target branch now as the base of everything that the delta touches.
 pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
     let store = ctx.store()?;
@@ -89,66 +163,7 @@ pub(crate) fn refresh(ctx: &Context) -> Result<Done<Refreshed>> {
         let stands = &ground.target;
         let new: Vec<RequirementBase> =
             delta::missing_bases(ctx, &fresh, &facts.policy, stands, &delta)?;
-        let mut known: HashMap<(&str, &str), &RequirementBase> = HashMap::new();
-        for base in &state.bases {
-            let key = (base.domain.as_str(), base.requirement.as_str());
-            known.entry(key).or_insert(base);
-        }
-        let unrecorded = delta::unrecorded(state, &delta);
-        let pairs: Vec<(Option<&RequirementBase>, &RequirementBase)> = new
-            .iter()
-            .filter_map(|base| {
-                let key = (base.domain.as_str(), base.requirement.as_str());
-                match known.get(&key) {
-                    Some(known) => (known.blob != base.blob).then_some((Some(*known), base)),
-                    None => {
-                        let key = (base.domain.clone(), base.requirement.clone());
-                        unrecorded.contains(&key).then_some((None, base))
-                    }
-                }
-            })
-            .collect();
-        // Each version of a spec is read once, however many requirements were written against it.
-        let mut texts: HashMap<&Oid, String> = HashMap::new();
-        for blob in pairs
-            .iter()
-            .flat_map(|(old, new)| old.iter().flat_map(|old| &old.blob).chain(&new.blob))
-        {
-            if !texts.contains_key(blob) {
-                let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                let text = ctx.repo.with_blob(blob, read)?;
-                texts.insert(blob, text);
-            }
-        }
-        let blocks: HashMap<&Oid, Blocks<'_>> = texts
-            .iter()
-            .map(|(blob, text)| (*blob, Blocks::read(text)))
-            .collect();
-        let block = |base: &RequirementBase| {
-            let blob = base.blob.as_ref()?;
-            blocks.get(blob)?.get(&base.requirement)
-        };
-        let whole = replaced_whole(&delta);
-        let mut moved = Vec::new();
-        for (known, base) in pairs {
-            let part = whole.get(base.domain.as_str());
-            let purpose = part.is_some_and(|(purpose, _)| *purpose);
-            if base.requirement == WHOLE && !purpose {
-                continue;
-            }
-            let (old, new) = (known.and_then(block), block(base));
-            if known.is_some() && old == new {
-                continue;
-            }
-            let replaced = part.is_some_and(|(_, names)| names.contains(&base.requirement));
-            moved.push(Moved {
-                domain: base.domain.clone(),
-                requirement: (base.requirement != WHOLE).then(|| base.requirement.clone()),
-                old,
-                new,
-                replaced: replaced || base.requirement == WHOLE,
-            });
-        }
+        let moved = moved(&ctx.repo, state, &delta, &new)?;
         let target = delta::target_branch(ctx, state)?.unwrap_or_else(|| "HEAD".to_owned());
         if moved.is_empty() {
             return Err(Failure::nothing(

@@ -51,15 +51,7 @@ pub(crate) fn read() -> Result<Repository> {
     let version = gits::version(OsStr::new("git"))?;
     // The environment stays: GIT_DIR and GIT_WORK_TREE may be what names the repository.
     let here = |run: Run| run.cwd(&cwd);
-    let common = here(Run::git(["rev-parse", "--git-common-dir"])).capture()?;
-    if !common.ended.success() {
-        return Err(Failure::not_found(
-            Code::NoRepository,
-            format!("no git repository at `{}`", cwd.display()),
-        )
-        .help("git init"));
-    }
-    let common = real(&cwd.join(path(common.line()?)));
+    let common = common_dir(&cwd, &here)?;
     let top = here(Run::git(["rev-parse", "--show-toplevel"]))
         .capture()?
         .line()
@@ -82,22 +74,20 @@ pub(crate) fn read() -> Result<Repository> {
         Some(file) => own_settings(file)?,
         None => Vec::new(),
     };
-    let slots = Event::ALL
-        .into_iter()
-        .map(|event| {
-            Ok(Slot {
-                event,
-                found: found(&own_dir, event, &program)?,
-                saved: saved(&own_dir, event)?,
-                saved_by: saved_by(&own_dir, event)?,
-                aside: aside(&own_dir, event)?,
-                in_dir: dir.join(event.name()).exists(),
-                line: lines::wired(top.as_deref(), &dir, event)?,
-                config: setting(&settings, event, &program),
-                global: setting(&global, event, &program),
-            })
+    let slot = |event| -> Result<Slot> {
+        Ok(Slot {
+            event,
+            found: found(&own_dir, event, &program)?,
+            saved: saved(&own_dir, event)?,
+            saved_by: saved_by(&own_dir, event)?,
+            aside: aside(&own_dir, event)?,
+            in_dir: dir.join(event.name()).exists(),
+            line: lines::wired(top.as_deref(), &dir, event)?,
+            config: setting(&settings, event, &program),
+            global: setting(&global, event, &program),
         })
-        .collect::<Result<_>>()?;
+    };
+    let slots = Event::ALL.into_iter().map(slot).collect::<Result<_>>()?;
     let manager = if standing == Standing::Owned {
         None
     } else {
@@ -130,6 +120,19 @@ pub(crate) fn read() -> Result<Repository> {
         common_dir: common,
         top,
     })
+}
+
+/// The folder that all worktrees of the repository have in common.
+fn common_dir(cwd: &Path, here: &impl Fn(Run) -> Run) -> Result<PathBuf> {
+    let common = here(Run::git(["rev-parse", "--git-common-dir"])).capture()?;
+    if !common.ended.success() {
+        return Err(Failure::not_found(
+            Code::NoRepository,
+            format!("no git repository at `{}`", cwd.display()),
+        )
+        .help("git init"));
+    }
+    Ok(real(&cwd.join(path(common.line()?))))
 }
 
 /// Where a hooks folder lies.

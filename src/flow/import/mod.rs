@@ -4,29 +4,26 @@
 //! Nothing is written before the whole tree has been read and found sound. A second run finds what the
 //! first one made, by the folder that each session came from, and adds what is new.
 
+mod origin;
 mod peer;
 mod tree;
 
 use super::context::Context;
-use super::transaction::differences;
-use super::write_scope::{Opening, first, new_uid, seal};
+use super::write_scope::Opening;
 use super::{delta, files};
 use crate::flow::file_merge::FileMerge;
 use loopx_base::failure::{Blocker, Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Head, Identity};
-use loopx_rules::op::{Body, Event, ImportedEnd, SessionBody};
+use loopx_rules::op::Event;
 use loopx_rules::openspec::{
     Change, Folder, Judgement, Overlap, Remark, judge, overlaps, read_change,
 };
 use loopx_rules::policy::Policy;
-use loopx_rules::profile::ProfileName;
-use loopx_rules::record::Draft;
-use loopx_rules::replay::fold;
 use loopx_spec::{Finding, Severity, read_spec};
-use loopx_store as store;
-use loopx_store::{Edits, Placed, Snapshot};
+use loopx_store::{Placed, Snapshot};
+use origin::Origin;
 pub(crate) use peer::{PeerReport, SessionReport, peer};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,6 +117,31 @@ struct Item {
     judged: Judgement,
 }
 
+impl Item {
+    fn read(
+        folder: &Folder,
+        label: &str,
+        policy: &Policy,
+        texts: &BTreeMap<String, String>,
+    ) -> Result<Self> {
+        let change = read_change(folder, &folder.id()?, label, policy.artifacts.language)?;
+        Ok(Item {
+            judged: judge(&change, texts, &FileMerge),
+            folder: folder.clone(),
+            change,
+        })
+    }
+
+    /// Refuses an artifact that no session could hold.
+    fn require_size(&self, max: u64) -> Result<()> {
+        for (artifact, text) in &self.change.artifacts {
+            let name = format!("nothing was imported: {artifact} of {}", self.folder.name());
+            files::require_size(&name, text.len() as u64, max)?;
+        }
+        Ok(())
+    }
+}
+
 /// Imports an OpenSpec tree.
 pub(crate) fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
     let (root, label) = locate(ctx, request)?;
@@ -137,24 +159,12 @@ pub(crate) fn openspec(ctx: &Context, request: &Request) -> Result<Report> {
     };
     let found = read_tree(&root, &label)?;
     let texts = spec_texts(&found, &label)?;
-    let items = found
-        .changes
-        .iter()
-        .map(|folder| {
-            let change = read_change(folder, &folder.id()?, &label, policy.artifacts.language)?;
-            let judged = judge(&change, &texts, &FileMerge);
-            Ok(Item {
-                folder: folder.clone(),
-                change,
-                judged,
-            })
-        })
+    let items = found.changes.iter();
+    let items = items
+        .map(|folder| Item::read(folder, &label, &policy, &texts))
         .collect::<Result<Vec<Item>>>()?;
     for item in &items {
-        for (artifact, text) in &item.change.artifacts {
-            let name = format!("nothing was imported: {artifact} of {}", item.folder.name());
-            files::require_size(&name, text.len() as u64, policy.artifacts.max_bytes)?;
-        }
+        item.require_size(policy.artifacts.max_bytes)?;
     }
     let specs = plan_specs(ctx, request, &policy, &texts)?;
     let bases = Bases {
@@ -484,7 +494,7 @@ impl Item {
     }
 }
 
-/// The operations that a change begins with.
+/// The commit in which a change becomes a session.
 fn begin(
     ctx: &Context,
     item: &Item,
@@ -493,85 +503,19 @@ fn begin(
     identity: &Identity,
 ) -> Result<Placed> {
     let Item { folder, change, .. } = item;
-    let midnight = |day: &str| format!("{day}T00:00:00Z");
-    let now = match folder.archived_on() {
-        Some(day) => midnight(day),
-        None => identity.at.clone(),
+    let origin = Origin {
+        tool: FROM,
+        folder: &folder.path,
+        title: &change.title,
+        created: change.created.as_deref(),
+        ended: folder.is_archived().then(|| folder.archived_on()),
+        artifacts: &change.artifacts,
+        files: &folder.files,
+        delta: Some(&change.delta),
+        notes: &[],
     };
-    let started = change
-        .created
-        .as_deref()
-        .map(midnight)
-        // A change cannot be archived, or imported, before it began.
-        .filter(|day| day.get(..10) <= now.get(..10))
-        .unwrap_or_else(|| now.clone());
-    let mut artifacts = BTreeMap::new();
-    for (artifact, text) in &change.artifacts {
-        artifacts.insert(*artifact, ctx.repo.write_blob(text.as_bytes())?);
-    }
-    let mut originals = BTreeMap::new();
-    for (path, bytes) in &folder.files {
-        originals.insert(path.clone(), ctx.repo.write_blob(bytes)?);
-    }
-    let ended = folder.is_archived().then(|| ImportedEnd {
-        target: bases
-            .head
-            .branch
-            .clone()
-            .unwrap_or_else(|| "HEAD".to_owned()),
-        month: now.chars().take(7).collect(),
-    });
-    let recorded = match ended {
-        None => delta::bases_of(&[], &change.delta, |domain| bases.of(ctx, domain))?,
-        Some(_) => Vec::new(),
-    };
-    let uid = new_uid();
-    let mut start = first(
-        identity,
-        &uid,
-        Event::Started {
-            uid: uid.clone(),
-            title: change.title.clone(),
-            profile: ProfileName::standard(),
-            stage: None,
-            branch: None,
-            base: bases.head.commit.clone(),
-            issues: Vec::new(),
-        },
-    );
-    start.at.clone_from(&started);
-    let tx = start.tx.clone();
-    let start = seal(&ctx.repo, &start)?;
-    let event = Event::Imported {
-        from: FROM.to_owned(),
-        folder: folder.path.clone(),
-        files: originals,
-        ended,
-    };
-    let import = Draft {
-        seq: 2,
-        after: vec![start.op.clone()],
-        tx,
-        at: now.clone(),
-        writes: differences(&BTreeMap::new(), &artifacts),
-        ..first(
-            identity,
-            &uid,
-            Body::Session(SessionBody {
-                event,
-                bases: recorded,
-                claim: None,
-            }),
-        )
-    };
-    let import = seal(&ctx.repo, &import)?;
-    let ops = [start, import];
-    let state = fold(id, &ops)?;
     let what = format!("import {}", folder.path);
-    Ok(Placed {
-        edits: Edits::place(&ctx.repo, &ops, &state)?,
-        message: store::message(id, &what, &ops[1], &state),
-    })
+    origin.place(ctx, id, bases, identity, &what)
 }
 
 /// What holds for the whole tree.

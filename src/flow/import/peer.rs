@@ -4,30 +4,25 @@
 //! A session remembers its folder in that tool's tree: a second run finds it by that, and adds what is new.
 
 use super::super::context::Context;
-use super::super::delta;
 use super::super::old_root;
-use super::super::transaction::differences;
-use super::super::write_scope::{Opening, first, new_uid, seal};
+use super::super::write_scope::Opening;
+use super::origin::Origin;
 use super::tree::walk;
-use super::{Request, SpecReport, SpecStatus, plan_specs, write_specs};
+use super::{Bases, Request, SpecReport, SpecStatus, plan_specs, write_specs};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
-use loopx_git::{Head, Identity};
+use loopx_git::Identity;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::note::{Note, NoteKind, Said};
-use loopx_rules::op::{Body, Event, ImportedEnd, SessionBody};
+use loopx_rules::op::{Body, Event};
 use loopx_rules::peer;
 use loopx_rules::peer::{Files, Found, Remark, Taken, Tool};
 use loopx_rules::policy::Policy;
-use loopx_rules::profile::ProfileName;
-use loopx_rules::record::Draft;
-use loopx_rules::replay::fold;
 use loopx_spec::read_delta;
-use loopx_store as store;
-use loopx_store::{Edits, Placed, Snapshot, journal_message};
+use loopx_store::{Placed, Snapshot, journal_message};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What became, or would become, of a tree.
@@ -276,26 +271,6 @@ fn require_sizes(found: &Found, max: u64) -> Result<()> {
     Ok(())
 }
 
-/// Against what deltas are recorded: the specs of the tree, and where they are committed already.
-struct Bases<'a> {
-    policy: &'a Policy,
-    head: &'a Head,
-    tree: Option<&'a Oid>,
-    specs: &'a BTreeMap<String, String>,
-}
-
-impl Bases<'_> {
-    fn of(&self, ctx: &Context, domain: &str) -> Result<(Option<Oid>, Option<Oid>)> {
-        let bases = super::Bases {
-            policy: self.policy,
-            head: self.head,
-            tree: self.tree,
-            specs: self.specs,
-        };
-        bases.of(ctx, domain)
-    }
-}
-
 /// The session that a folder becomes, or became.
 struct Seat {
     id: SessionId,
@@ -366,7 +341,7 @@ fn origin(snapshot: &Snapshot<'_>, tool: Tool, id: &SessionId) -> Result<Option<
     })))
 }
 
-/// The records that a session begins with.
+/// The commit in which a session of the tool becomes one here.
 fn begin(
     ctx: &Context,
     tool: Tool,
@@ -375,93 +350,21 @@ fn begin(
     bases: &Bases<'_>,
     identity: &Identity,
 ) -> Result<Placed> {
-    let midnight = |day: &String| format!("{day}T00:00:00Z");
-    let past = |day: &&String| day.as_str() <= identity.at.get(..10).unwrap_or_default();
-    let ended_on = taken.ended.as_ref().and_then(Option::as_ref).filter(past);
-    let now = ended_on.map_or_else(|| identity.at.clone(), midnight);
-    let began = taken
-        .created
-        .as_ref()
-        .filter(|day| day.get(..10) <= now.get(..10));
-    let started = began.map_or_else(|| now.clone(), midnight);
-    let mut artifacts = BTreeMap::new();
-    for (artifact, text) in &taken.artifacts {
-        artifacts.insert(*artifact, ctx.repo.write_blob(text.as_bytes())?);
-    }
-    let mut originals = BTreeMap::new();
-    for (path, bytes) in &taken.files {
-        originals.insert(path.clone(), ctx.repo.write_blob(bytes)?);
-    }
-    let ended = taken.ended.is_some().then(|| ImportedEnd {
-        target: bases
-            .head
-            .branch
-            .clone()
-            .unwrap_or_else(|| "HEAD".to_owned()),
-        month: now.chars().take(7).collect(),
-    });
-    let recorded = match (taken.artifacts.get(&Artifact::SpecDelta), &ended) {
-        (Some(text), None) => {
-            let delta = read_delta(text.as_bytes(), "");
-            delta::bases_of(&[], &delta, |domain| bases.of(ctx, domain))?
-        }
-        _ => Vec::new(),
+    let delta = taken.artifacts.get(&Artifact::SpecDelta);
+    let delta = delta.map(|text| read_delta(text.as_bytes(), ""));
+    let origin = Origin {
+        tool: tool.as_str(),
+        folder: &taken.folder,
+        title: &taken.title,
+        created: taken.created.as_deref(),
+        ended: taken.ended.as_ref().map(Option::as_deref),
+        artifacts: &taken.artifacts,
+        files: &taken.files,
+        delta: delta.as_ref(),
+        notes: &taken.notes,
     };
-    let uid = new_uid();
-    let mut start = first(
-        identity,
-        &uid,
-        Event::Started {
-            uid: uid.clone(),
-            title: taken.title.clone(),
-            profile: ProfileName::standard(),
-            stage: None,
-            branch: None,
-            base: bases.head.commit.clone(),
-            issues: Vec::new(),
-        },
-    );
-    start.at = started;
-    let tx = start.tx.clone();
-    let mut ops = vec![seal(&ctx.repo, &start)?];
-    let event = Event::Imported {
-        from: tool.as_str().to_owned(),
-        folder: taken.folder.clone(),
-        files: originals,
-        ended,
-    };
-    let body = Body::Session(SessionBody {
-        event,
-        bases: recorded,
-        claim: None,
-    });
-    let import = Draft {
-        seq: 2,
-        after: vec![ops[0].op.clone()],
-        tx: tx.clone(),
-        at: now.clone(),
-        writes: differences(&BTreeMap::new(), &artifacts),
-        ..first(identity, &uid, body)
-    };
-    ops.push(seal(&ctx.repo, &import)?);
-    for said in &taken.notes {
-        let note = Note::from(said.clone());
-        let last = &ops[ops.len() - 1];
-        let draft = Draft {
-            seq: last.seq + 1,
-            after: vec![last.op.clone()],
-            tx: tx.clone(),
-            at: now.clone(),
-            ..first(identity, &uid, note)
-        };
-        ops.push(seal(&ctx.repo, &draft)?);
-    }
-    let state = fold(id, &ops)?;
     let what = format!("import {tool} {}", taken.folder);
-    Ok(Placed {
-        edits: Edits::place(&ctx.repo, &ops, &state)?,
-        message: store::message(id, &what, &ops[1], &state),
-    })
+    origin.place(ctx, id, bases, identity, &what)
 }
 
 /// The entries of journals that the journal here does not have.

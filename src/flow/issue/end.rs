@@ -46,6 +46,26 @@ pub(crate) struct Ended {
     pub freed: Vec<Issue>,
 }
 
+/// The reason of an end: a duplicate is one by what it is.
+fn why(typed: &[String], end: &End, reason: Option<&String>) -> Result<String> {
+    let ids = typed.join(" ");
+    let (what, again) = match end {
+        End::Duplicate(other) => {
+            let same = || format!("it says what {other} says");
+            return Ok(reason.cloned().unwrap_or_else(same));
+        }
+        End::Resolve => (
+            "resolving an issue",
+            command!("issue resolve {ids} --reason WHY"),
+        ),
+        _ => (
+            "closing an issue",
+            command!("issue close {ids} --reason WHY"),
+        ),
+    };
+    require_reason(reason, what, again)
+}
+
 /// Ends issues; all that are named, or none.
 pub(crate) fn end(
     ctx: &Context,
@@ -53,24 +73,7 @@ pub(crate) fn end(
     end: &End,
     reason: Option<&String>,
 ) -> Result<Written<Ended>> {
-    let reason = match end {
-        End::Duplicate(other) => Some(match reason {
-            Some(why) => why.clone(),
-            None => format!("it says what {other} says"),
-        }),
-        _ => {
-            let ids = typed.join(" ");
-            let again = match end {
-                End::Resolve => command!("issue resolve {ids} --reason WHY"),
-                _ => command!("issue close {ids} --reason WHY"),
-            };
-            let what = match end {
-                End::Resolve => "resolving an issue",
-                _ => "closing an issue",
-            };
-            Some(require_reason(reason, what, again)?)
-        }
-    };
+    let reason = Some(why(typed, end, reason)?);
     if *end == End::Resolve {
         super::require_person(ctx, "that an issue is resolved")?;
     }

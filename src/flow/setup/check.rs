@@ -61,64 +61,41 @@ pub(crate) fn check(server: &Server) -> Result<Checked> {
 
 /// Everything that is tried, and what cannot be, in words.
 fn attempts(server: &Server, scratch: &Scratch) -> Result<(Vec<Attempt>, Vec<String>)> {
-    let mut all = Vec::new();
     let mut notes = Vec::new();
     let empty = scratch.tree("")?;
     let orphan = scratch.commit(&empty, None)?;
     let tip = server.rules.commit.as_ref();
     let malformed = scratch.malformed(tip)?;
-    let mut add = |what, refspec: String, judge| {
-        all.push(Attempt {
-            what,
-            refspec,
-            judge,
-        });
-    };
     let replaced = tip.map_or(orphan.as_str(), Oid::as_str);
     let closed = Judge::Hook(&[Code::RefClosed]);
-    add(
-        "an object replaced",
-        format!("{orphan}:refs/replace/{replaced}"),
-        closed,
-    );
-    add(
-        "what the server knows of sessions",
-        format!("{orphan}:refs/loopx/shadow/{NAME}"),
-        closed,
-    );
-    add(
-        "an object that git refuses",
-        format!("{malformed}:refs/heads/{NAME}"),
-        Judge::Git("hasDotgit"),
-    );
+    let mut all = vec![
+        Attempt {
+            what: "an object replaced",
+            refspec: format!("{orphan}:refs/replace/{replaced}"),
+            judge: closed,
+        },
+        Attempt {
+            what: "what the server knows of sessions",
+            refspec: format!("{orphan}:refs/loopx/shadow/{NAME}"),
+            judge: closed,
+        },
+        Attempt {
+            what: "an object that git refuses",
+            refspec: format!("{malformed}:refs/heads/{NAME}"),
+            judge: Judge::Git("hasDotgit"),
+        },
+    ];
     match (tip, protected(server)?) {
         (Some(tip), Some((branch, protected))) => {
             let unreviewed = scratch.with_file(tip, NAME, b"nobody read this\n")?;
-            let to = format!("refs/heads/{branch}");
-            add(
-                "code that nobody reviewed",
-                format!("{unreviewed}:{to}"),
-                UNREVIEWED,
-            );
+            all.push(Attempt {
+                what: "code that nobody reviewed",
+                refspec: format!("{unreviewed}:refs/heads/{branch}"),
+                judge: UNREVIEWED,
+            });
             if protected {
                 let lax = scratch.with_file(tip, "loopx.toml", b"[gates]\nprotected = []\n")?;
-                add(
-                    "a policy that protects nothing",
-                    format!("{lax}:{to}"),
-                    UNREVIEWED,
-                );
-                let set_back = Judge::Hook(&[Code::ProtectedSetBack]);
-                add(
-                    "a protected branch replaced",
-                    format!("+{orphan}:{to}"),
-                    set_back,
-                );
-                add("a protected branch deleted", format!(":{to}"), set_back);
-                add(
-                    "a tree with a .git in it",
-                    format!("{malformed}:{to}"),
-                    Judge::Hook(&[Code::TreeNameInvalid]),
-                );
+                all.extend(on_protected(&branch, [&lax, &orphan, &malformed]));
             } else {
                 notes.push(format!(
                     "policy protects no branch, so {branch} takes everything"
@@ -127,35 +104,73 @@ fn attempts(server: &Server, scratch: &Scratch) -> Result<(Vec<Attempt>, Vec<Str
         }
         _ => notes.push("there is no branch yet: nothing is asked about one".to_owned()),
     }
-    let store = server.ctx.store()?;
-    match server.ctx.repo.find_ref(&store.branch_ref())? {
+    let to = server.ctx.store()?.branch_ref();
+    match server.ctx.repo.find_ref(&to)? {
         Some(sessions) => {
-            let to = store.branch_ref();
-            let invalid = Judge::Hook(&[Code::SessionsInvalid]);
-            add(
-                "the sessions deleted",
-                format!(":{to}"),
-                Judge::Hook(&[Code::SessionsDeleted]),
-            );
-            add("the sessions replaced", format!("+{orphan}:{to}"), invalid);
             let path = format!("sessions/{NAME}/state.json");
             let forged = scratch.with_file(&sessions, &path, b"{}\n")?;
-            add(
-                "a state without operations",
-                format!("{forged}:{to}"),
-                invalid,
-            );
+            all.extend(on_sessions(&to, [&orphan, &forged]));
         }
         None => {
             notes.push("there is no branch of sessions yet: nothing is asked about it".to_owned())
         }
     }
-    add(
-        "an honest push",
-        format!("{orphan}:{}", honest(server)?),
-        Judge::Nobody,
-    );
+    all.push(Attempt {
+        what: "an honest push",
+        refspec: format!("{orphan}:{}", honest(server)?),
+        judge: Judge::Nobody,
+    });
     Ok((all, notes))
+}
+
+/// The attempts on a protected branch: a policy that protects nothing, another history, and a malformed tree.
+fn on_protected(branch: &str, [lax, orphan, malformed]: [&str; 3]) -> [Attempt; 4] {
+    let to = format!("refs/heads/{branch}");
+    let set_back = Judge::Hook(&[Code::ProtectedSetBack]);
+    [
+        Attempt {
+            what: "a policy that protects nothing",
+            refspec: format!("{lax}:{to}"),
+            judge: UNREVIEWED,
+        },
+        Attempt {
+            what: "a protected branch replaced",
+            refspec: format!("+{orphan}:{to}"),
+            judge: set_back,
+        },
+        Attempt {
+            what: "a protected branch deleted",
+            refspec: format!(":{to}"),
+            judge: set_back,
+        },
+        Attempt {
+            what: "a tree with a .git in it",
+            refspec: format!("{malformed}:{to}"),
+            judge: Judge::Hook(&[Code::TreeNameInvalid]),
+        },
+    ]
+}
+
+/// The attempts on the branch of sessions: another history, and a state that no operation made.
+fn on_sessions(to: &str, [orphan, forged]: [&str; 2]) -> [Attempt; 3] {
+    let invalid = Judge::Hook(&[Code::SessionsInvalid]);
+    [
+        Attempt {
+            what: "the sessions deleted",
+            refspec: format!(":{to}"),
+            judge: Judge::Hook(&[Code::SessionsDeleted]),
+        },
+        Attempt {
+            what: "the sessions replaced",
+            refspec: format!("+{orphan}:{to}"),
+            judge: invalid,
+        },
+        Attempt {
+            what: "a state without operations",
+            refspec: format!("{forged}:{to}"),
+            judge: invalid,
+        },
+    ]
 }
 
 /// The branch to attack, and whether policy protects it: the default one before others.

@@ -51,9 +51,9 @@ pub(crate) fn gather(
         })
         .chain(amended(state))
         .collect();
-    let mut people: Vec<&Person> = wanted
-        .iter()
-        .flat_map(|approval| &approval.by)
+    let is_late = matches!(state.stage, Stage::Review | Stage::Done);
+    let by = || wanted.iter().flat_map(|approval| &approval.by);
+    let mut people: Vec<&Person> = by()
         .flat_map(|by| std::iter::once(&by.signed.by).chain(&by.committer))
         .collect();
     people.extend(actor);
@@ -62,16 +62,11 @@ pub(crate) fn gather(
         aliases: aliases(&judge, people, |who| Ok(vec![repo.canonical(who)?]))?,
         ..Credentials::default()
     };
-    let mut ops: Vec<&str> = wanted
-        .iter()
-        .flat_map(|approval| &approval.by)
-        .map(|by| by.op.as_str())
-        .collect();
-    if depth == Depth::Everything || matches!(state.stage, Stage::Review | Stage::Done) {
+    let mut ops: Vec<&str> = by().map(|by| by.op.as_str()).collect();
+    if depth == Depth::Everything || is_late {
         ops.extend(state.verdict.as_ref().map(|verdict| verdict.op.as_str()));
     }
     // What was taken back is signed too, and stands in no state. Where nobody has a key, no signature holds.
-    let is_late = matches!(state.stage, Stage::Review | Stage::Done);
     let all = policy.trust.signers.is_some() && (depth == Depth::Everything || is_late);
     // Where keys count, whoever built has to be known by theirs.
     let by_keys = policy.counts_keys() && is_late;
@@ -105,27 +100,24 @@ pub(crate) fn gather(
     }
     credentials.unsigned = unsigned(&operations, state, policy, &credentials);
     credentials.evidence = counted(&operations, policy, &credentials);
-    let matters = Transition::ALL
-        .into_iter()
-        .any(|t| t.from() == state.stage && policy.asks_independence(t));
-    let done = state.stage == Stage::Done && policy.asks_independence(Transition::ReviewToDone);
-    if matters || done {
+    if asks_who_took_part(policy, state) {
         let commits = own_commits(ctx, policy, state)?;
         credentials.participants =
             participants(repo, &judge, state, &commits, |who| repo.canonical(who))?;
         let signed = (operations.as_slice(), &files);
         let rests = rests_on(repo, state, commits)?;
-        prove(
-            repo,
-            policy,
-            &judge,
-            state,
-            signed,
-            &rests,
-            &mut credentials,
-        )?;
+        let into = &mut credentials;
+        prove(repo, policy, &judge, state, signed, &rests, into)?;
     }
     Ok(credentials)
+}
+
+/// Policy asks for somebody independent at the gate that lies ahead, or asked for that at the last gate.
+fn asks_who_took_part(policy: &Policy, state: &State) -> bool {
+    let ahead = Transition::ALL
+        .into_iter()
+        .any(|t| t.from() == state.stage && policy.asks_independence(t));
+    ahead || state.stage == Stage::Done && policy.asks_independence(Transition::ReviewToDone)
 }
 
 /// The approvals of what the build goes by instead of the plan's own list.

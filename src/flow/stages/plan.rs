@@ -6,6 +6,7 @@ use crate::flow::transaction::{Act, Done, Facts, Needs, act};
 use crate::flow::{delta, outline};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::Oid;
 use loopx_base::shell_word;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::coverage;
@@ -18,6 +19,7 @@ use loopx_rules::proposal::Proposal;
 use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::template::TemplateInput;
 use loopx_spec::front::{FrontMatter, set_field};
+use std::collections::BTreeMap;
 
 /// What somebody says of the plan itself, in its front matter.
 #[derive(Clone, Debug, Default)]
@@ -290,6 +292,53 @@ fn iterate(lane: PlanLane, found: &str) -> Hint {
     }
 }
 
+/// Refuses a review that the session's profile does not have.
+fn require_lane(facts: &Facts<'_>, lane: PlanLane) -> Result<()> {
+    if facts.view().profile().reviews.contains(&lane) {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::StageNotInProfile,
+        format!(
+            "the profile {} has no review of the plan by the {lane}",
+            facts.state.profile
+        ),
+    )
+    .help(gate::next_action(facts.view())))
+}
+
+/// Refuses a review of the architect that the architect cannot give, or not any more.
+fn require_architects_turn(facts: &Facts<'_>, verdict: PlanVerdict) -> Result<()> {
+    require_lane(facts, PlanLane::Architect)?;
+    if verdict == PlanVerdict::Reject {
+        return Err(Failure::usage(
+            Code::VerdictUnknown,
+            "the architect answers approve or iterate; the critic may reject",
+        )
+        .help(command!("plan --architect iterate")));
+    }
+    if facts.state.is_plan_exhausted() {
+        return Err(exhausted(facts));
+    }
+    Ok(())
+}
+
+/// Refuses a review of the critic before the architect has reviewed these files.
+fn require_critics_turn(facts: &Facts<'_>, files: &BTreeMap<Artifact, Oid>) -> Result<()> {
+    require_lane(facts, PlanLane::Critic)?;
+    let view = facts.view();
+    if !view.profile().reviews.contains(&PlanLane::Architect) {
+        return Ok(());
+    }
+    let what = match facts.state.plan_review(PlanLane::Architect) {
+        Some(review) if review.value.files == *files => return Ok(()),
+        Some(_) => "the plan changed since the architect's review, which comes first",
+        None => "the critic comes after the architect, who has not reviewed this draft",
+    };
+    Err(Failure::refused(Code::ArchitectReviewRequired, what)
+        .help(command!("plan --architect approve")))
+}
+
 /// Records what the architect or the critic says of the present draft.
 pub(crate) fn plan_review(
     ctx: &Context,
@@ -318,50 +367,10 @@ pub(crate) fn plan_review(
         if state.stage != Stage::Plan {
             return Err(wrong_stage(facts, "plan"));
         }
-        if !facts.view().profile().reviews.contains(&lane) {
-            return Err(Failure::refused(
-                Code::StageNotInProfile,
-                format!(
-                    "the profile {} has no review of the plan by the {lane}",
-                    state.profile
-                ),
-            )
-            .help(gate::next_action(facts.view())));
-        }
         let files = gate::covered_files(state, Transition::PlanToBuild);
-        if lane == PlanLane::Architect && verdict == PlanVerdict::Reject {
-            return Err(Failure::usage(
-                Code::VerdictUnknown,
-                "the architect answers approve or iterate; the critic may reject",
-            )
-            .help(command!("plan --architect iterate")));
-        }
-        if lane == PlanLane::Architect && state.is_plan_exhausted() {
-            return Err(exhausted(facts));
-        }
-        let has_architect = facts
-            .view()
-            .profile()
-            .reviews
-            .contains(&PlanLane::Architect);
-        if lane == PlanLane::Critic && has_architect {
-            let architect = state.plan_review(PlanLane::Architect);
-            if architect.is_none_or(|review| review.value.files != files) {
-                return Err(Failure::refused(
-                    Code::ArchitectReviewRequired,
-                    match architect {
-                        None => {
-                            "the critic comes after the architect, who has not reviewed this draft"
-                                .to_owned()
-                        }
-                        Some(_) => {
-                            "the plan changed since the architect's review, which comes first"
-                                .to_owned()
-                        }
-                    },
-                )
-                .help(command!("plan --architect approve")));
-            }
+        match lane {
+            PlanLane::Architect => require_architects_turn(facts, verdict)?,
+            PlanLane::Critic => require_critics_turn(facts, &files)?,
         }
         // What says nothing but a text is written as older programs read it.
         let (findings, found) = if read.iter().all(ReviewFinding::is_plain) {

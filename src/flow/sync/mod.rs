@@ -83,6 +83,37 @@ pub(crate) struct Report {
     pub conflicts: Vec<MergedSession>,
 }
 
+impl Report {
+    /// Nothing has come or gone yet.
+    fn begin(store: &Store<'_>, request: &Request, remote: &str) -> Result<Self> {
+        Ok(Report {
+            remote: remote.to_owned(),
+            branch: store.branch().to_owned(),
+            dry_run: request.dry_run,
+            tip: match store.tip()? {
+                Some(tip) => tip,
+                None => Oid::parse(&"0".repeat(40))?,
+            },
+            remote_tip: None,
+            met: "nothing",
+            received: 0,
+            sent: 0,
+            pushed: false,
+            rounds: 0,
+            moved: Vec::new(),
+            merged: Vec::new(),
+            renamed: Vec::new(),
+            shared: Vec::new(),
+            taken_away: Vec::new(),
+            mended: Vec::new(),
+            damaged: Vec::new(),
+            left_behind: None,
+            set_back: None,
+            conflicts: Vec::new(),
+        })
+    }
+}
+
 /// A branch of a remote that was deleted, rewound or replaced there.
 #[derive(Debug, Serialize)]
 pub(crate) struct SetBack {
@@ -101,31 +132,7 @@ pub(crate) fn sync(
     let remote = remote(ctx, request.remote.as_deref())?;
     store.require_undisturbed()?;
     let before = store.tip()?;
-    let mut report = Report {
-        remote: remote.clone(),
-        branch: store.branch().to_owned(),
-        dry_run: request.dry_run,
-        tip: match store.tip()? {
-            Some(tip) => tip,
-            None => Oid::parse(&"0".repeat(40))?,
-        },
-        remote_tip: None,
-        met: "nothing",
-        received: 0,
-        sent: 0,
-        pushed: false,
-        rounds: 0,
-        moved: Vec::new(),
-        merged: Vec::new(),
-        renamed: Vec::new(),
-        shared: Vec::new(),
-        taken_away: Vec::new(),
-        mended: Vec::new(),
-        damaged: Vec::new(),
-        left_behind: None,
-        set_back: None,
-        conflicts: Vec::new(),
-    };
+    let mut report = Report::begin(&store, request, &remote)?;
     let mut line = Line {
         limit: limit(ctx),
         unattended: request.unattended,
@@ -190,7 +197,7 @@ pub(crate) fn sync(
     .help(command!("sync {remote}")))
 }
 
-/// What came, what goes, and what was merged.
+/// The active sessions with an open conflict among those that changed since one of these tips.
 fn open_conflicts(
     store: &Store<'_>,
     from: [Option<&Oid>; 2],

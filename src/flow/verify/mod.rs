@@ -99,6 +99,21 @@ impl Landing {
 }
 
 impl Report {
+    /// A report of a range in which nothing is found yet.
+    fn empty(span: Span, session: Option<SessionId>, commits: usize) -> Self {
+        Report {
+            base: span.base,
+            head: span.head,
+            branch: span.branch,
+            session,
+            commits,
+            result: None,
+            account: None,
+            people: Vec::new(),
+            findings: Vec::new(),
+        }
+    }
+
     pub(crate) fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.findings
             .iter()

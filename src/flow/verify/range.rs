@@ -45,15 +45,8 @@ pub(crate) fn judge(
         if !malformed.is_empty() {
             // Nothing else that is said of such objects could be relied on.
             return Ok(Report {
-                base: span.base,
-                head: span.head,
-                branch: span.branch,
-                session,
-                commits: ids.len(),
-                result: None,
-                account: None,
-                people: Vec::new(),
                 findings: malformed,
+                ..Report::empty(span, session, ids.len())
             });
         }
     }
@@ -94,36 +87,41 @@ pub(crate) fn judge(
             people.extend(who);
         }
     }
+    findings.extend(issues::unknown(sessions, &infos)?);
+    let commits = infos.iter().filter(|info| info.parents.len() < 2).count();
+    let result = head.as_ref().map(Landing::of);
     let mut report = Report {
-        base: span.base,
-        head: span.head,
-        branch: span.branch,
-        session,
-        commits: infos.iter().filter(|info| info.parents.len() < 2).count(),
-        result: head.as_ref().map(Landing::of),
-        account: None,
+        result,
         people,
         findings,
+        ..Report::empty(span, session, commits)
     };
-    report.findings.extend(issues::unknown(sessions, &infos)?);
     if let Some(landing) = &landing {
-        let missing = account::findings(ctx, landing)?;
-        report.result = infos
-            .first()
-            .and_then(|newest| Landing::account(newest, &landed, &missing));
-        report.findings.extend(missing);
-        report
-            .findings
-            .extend(scope::outside(repo, &merger, policy, landing, &infos)?);
-        report.findings.extend(
-            infos
-                .first()
-                .into_iter()
-                .flat_map(|newest| patterns(policy, newest)),
-        );
-        report.account = Some(account::view(repo, landing)?);
+        of_landing(ctx, &mut report, policy, landing, (&infos, &merger))?;
     }
     Ok(report)
+}
+
+/// Adds what is found of a landing as a whole.
+fn of_landing(
+    ctx: &Context,
+    report: &mut Report,
+    policy: &Policy,
+    landing: &Judged,
+    (infos, merger): (&[CommitInfo], &Merger<'_>),
+) -> Result<()> {
+    let repo = &ctx.repo;
+    let missing = account::findings(ctx, landing)?;
+    let newest = infos.first();
+    report.result =
+        newest.and_then(|newest| Landing::account(newest, &landing.sessions(), &missing));
+    report.findings.extend(missing);
+    let outside = scope::outside(repo, merger, policy, landing, infos)?;
+    report.findings.extend(outside);
+    let patterns = newest.into_iter().flat_map(|one| patterns(policy, one));
+    report.findings.extend(patterns);
+    report.account = Some(account::view(repo, landing)?);
+    Ok(())
 }
 
 /// Keys that stand for everybody of a pattern, where policy relies on keys.

@@ -38,7 +38,6 @@ pub(super) fn find(
     policy_from: Option<&Oid>,
 ) -> Result<Span> {
     let repo = &ctx.repo;
-    let at = repo.head()?;
     let wanted = match ctx.wanted() {
         Some(name) => {
             let id = naming::find(sessions.newest(), name)?;
@@ -51,37 +50,13 @@ pub(super) fn find(
         None => (None, None),
         Some(range) => ends(range)?,
     };
-    // Without a range the session decides: its branch is what is judged, whatever is checked out.
-    let own_branch = || {
-        let state = wanted.as_ref().filter(|_| request.range.is_none())?;
-        let branch = state.branch.clone()?;
-        (at.branch.as_ref() != Some(&branch)).then_some(branch)
-    };
     let (head, mut branch) = match to {
-        Some(to) => {
-            let head = end(repo, to)?;
-            let named = repo.find_ref(&format!("refs/heads/{to}"))?.is_some();
-            let branch = if named {
-                Some(to.to_owned())
-            } else {
-                at.branch.filter(|_| at.commit.as_ref() == Some(&head))
-            };
-            (head, branch)
+        Some(to) => named_end(repo, to)?,
+        // Without a range the session decides: its branch is what is judged, whatever is checked out.
+        None => {
+            let session = wanted.as_deref().filter(|_| request.range.is_none());
+            own_end(ctx, session)?
         }
-        None => match own_branch() {
-            Some(branch) => {
-                let found = match &wanted {
-                    Some(state) => upstream::bound_head(ctx, state)?,
-                    None => None,
-                };
-                let head = match found {
-                    Some(head) => head,
-                    None => repo.resolve_commit(&format!("refs/heads/{branch}"))?,
-                };
-                (head, Some(branch))
-            }
-            None => (repo.resolve_commit("HEAD")?, at.branch),
-        },
     };
     if let Some(name) = &request.branch {
         branch = Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
@@ -129,6 +104,34 @@ pub(super) fn find(
         branch,
         bound,
     })
+}
+
+/// The newest commit of a range that names it, and the branch that this is.
+fn named_end(repo: &Repo, to: &str) -> Result<(Oid, Option<String>)> {
+    let head = end(repo, to)?;
+    let named = repo.find_ref(&format!("refs/heads/{to}"))?.is_some();
+    let branch = if named {
+        Some(to.to_owned())
+    } else {
+        let at = repo.head()?;
+        at.branch.filter(|_| at.commit.as_ref() == Some(&head))
+    };
+    Ok((head, branch))
+}
+
+/// The head of a session's branch, else what is checked out.
+fn own_end(ctx: &Context, session: Option<&State>) -> Result<(Oid, Option<String>)> {
+    let repo = &ctx.repo;
+    let at = repo.head()?;
+    let own = session.and_then(|state| Some((state, state.branch.clone()?)));
+    let Some((state, branch)) = own.filter(|(_, branch)| at.branch.as_ref() != Some(branch)) else {
+        return Ok((repo.resolve_commit("HEAD")?, at.branch));
+    };
+    let head = match upstream::bound_head(ctx, state)? {
+        Some(head) => head,
+        None => repo.resolve_commit(&format!("refs/heads/{branch}"))?,
+    };
+    Ok((head, Some(branch)))
 }
 
 /// The commit at an end of the range. What is not here was perhaps left out by a clone.

@@ -467,6 +467,11 @@ impl<'r> WorkCopy<'r> {
             }
             return Ok(edits);
         }
+        Err(self.conflicting(conflicts)?)
+    }
+
+    /// Puts the sides of each conflict into its file, and tells of them.
+    fn conflicting(&mut self, conflicts: Vec<(Artifact, String, Option<Oid>)>) -> Result<Failure> {
         self.require_untracked()?;
         let mut blockers = Vec::new();
         for (artifact, marked, tip) in conflicts {
@@ -475,7 +480,7 @@ impl<'r> WorkCopy<'r> {
             blockers.push(self.both_sides(artifact));
         }
         self.write_bases()?;
-        Err(Failure::conflict(
+        Ok(Failure::conflict(
             Code::ArtifactConflict,
             "what you edited was changed by somebody else meanwhile; nothing was saved",
         )

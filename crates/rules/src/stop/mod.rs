@@ -90,6 +90,43 @@ impl Ledger {
         }
     }
 
+    /// Another host has asked about this stop a moment ago.
+    fn was_answered_by_another(&self, host: Host, now: i64) -> bool {
+        self.answered.as_ref().is_some_and(|answered| {
+            answered.host != host.name() && (0..=TWICE_WITHIN).contains(&(now - answered.at))
+        })
+    }
+
+    /// The cause and the sentence with which a build that is not ready is let go, where it has been held
+    /// often enough.
+    fn given_up(&self, judged: &Judged, now: i64) -> Option<(BlockCause, String)> {
+        if self.fingerprint == judged.fingerprint && self.same >= MAX_SAME {
+            let why = format!("held {MAX_SAME} times, and nothing changed");
+            return Some((BlockCause::NoProgress, why));
+        }
+        let since = self.row_began.map_or(0, |began| now.saturating_sub(began));
+        let why = if self.row >= MAX_ROW {
+            format!("held {MAX_ROW} times in a row")
+        } else if self.total >= MAX_TOTAL {
+            format!("held {MAX_TOTAL} times in this build")
+        } else if since > MAX_SECONDS {
+            format!("held for {} hours", since / 3600)
+        } else {
+            return None;
+        };
+        Some((BlockCause::Exhausted, why))
+    }
+
+    /// Counts a block.
+    fn hold(&mut self, judged: &Judged, now: i64) {
+        let same = self.fingerprint == judged.fingerprint;
+        self.row += 1;
+        self.total += 1;
+        self.row_began.get_or_insert(now);
+        self.same = if same { self.same + 1 } else { 1 };
+        self.fingerprint.clone_from(&judged.fingerprint);
+    }
+
     /// A stop was let through, or a person spoke: the next block is the first of a row.
     pub fn breathe(&mut self) {
         self.row = 0;
@@ -175,25 +212,13 @@ pub fn decide(
     let Some(build) = build else {
         return allow(ledger.clone());
     };
-    // A sub-agent has a name of its own beside that of the session that started it, and not every host
-    // has an event of its own for its stop.
-    let is_subagent = moment == Moment::SubagentStop || call.subagent.is_some();
-    let name = if is_subagent {
-        &call.subagent
-    } else {
-        &call.session
-    };
-    let agent = name.as_deref().and_then(lease::agent_name);
+    let agent = asking(moment, call);
     let Some(adopt) = owned(build, agent.as_deref(), ledger, now) else {
         return allow(ledger.clone());
     };
-    // 3: a sub-agent is not who builds, unless it is.
+    // 3: a sub-agent is not who builds, unless it is. 4: nothing was finished.
     let is_owner = matches!(&build.owner, BuildOwner::Here { agent: Some(owner), .. } if agent.as_ref() == Some(owner));
-    if is_subagent && !is_owner {
-        return allow(ledger.clone());
-    }
-    // 4: nothing was finished.
-    if call.unfinished {
+    if is_subagent(moment, call) && !is_owner || call.unfinished {
         return allow(ledger.clone());
     }
     let mut ledger = ledger.of(&build.key, agent.as_deref());
@@ -218,10 +243,7 @@ pub fn decide(
     }
     ledger.parked = None;
     // One stop, two hosts: the first was answered.
-    let twice = ledger.answered.as_ref().is_some_and(|answered| {
-        answered.host != host.name() && (0..=TWICE_WITHIN).contains(&(now - answered.at))
-    });
-    if twice {
+    if ledger.was_answered_by_another(host, now) {
         return ruling(Decision::Allow, ledger);
     }
     ledger.answered = Some(Answered {
@@ -241,7 +263,8 @@ pub fn decide(
         ledger.same = 0;
         return ruling(Decision::Allow, ledger);
     }
-    let given_up = |cause: BlockCause, why: String, mut ledger: Ledger| {
+    // 7, 8: nothing changes, or the budget is spent.
+    if let Some((cause, why)) = ledger.given_up(&judged, now) {
         ledger.breathe();
         let text = format!(
             "git loopx: {} is not ready for review ({}); {why}. It is recorded as blocked:{cause}, see `{}`.",
@@ -249,43 +272,31 @@ pub fn decide(
             codes(&judged),
             command!("status")
         );
-        Ruling {
-            decision: Decision::Nudge(text),
-            ledger,
-            adopt,
+        return Ruling {
             record: Some((cause, why)),
-        }
-    };
-    // 7: the same as before, twice.
-    let same = ledger.fingerprint == judged.fingerprint;
-    if same && ledger.same >= MAX_SAME {
-        let why = format!("held {MAX_SAME} times, and nothing changed");
-        return given_up(BlockCause::NoProgress, why, ledger);
-    }
-    // 8: enough is enough.
-    let since = ledger
-        .row_began
-        .map_or(0, |began| now.saturating_sub(began));
-    let spent = if ledger.row >= MAX_ROW {
-        Some(format!("held {MAX_ROW} times in a row"))
-    } else if ledger.total >= MAX_TOTAL {
-        Some(format!("held {MAX_TOTAL} times in this build"))
-    } else if since > MAX_SECONDS {
-        Some(format!("held for {} hours", since / 3600))
-    } else {
-        None
-    };
-    if let Some(why) = spent {
-        return given_up(BlockCause::Exhausted, why, ledger);
+            ..ruling(Decision::Nudge(text), ledger)
+        };
     }
     // 9.
-    ledger.row += 1;
-    ledger.total += 1;
-    ledger.row_began.get_or_insert(now);
-    ledger.same = if same { ledger.same + 1 } else { 1 };
-    ledger.fingerprint.clone_from(&judged.fingerprint);
+    ledger.hold(&judged, now);
     let text = block_text(build, &judged, &ledger);
     ruling(Decision::Block(text), ledger)
+}
+
+/// A sub-agent has a name of its own beside that of the session that started it, and not every host has an
+/// event of its own for its stop.
+fn is_subagent(moment: Moment, call: &Call) -> bool {
+    moment == Moment::SubagentStop || call.subagent.is_some()
+}
+
+/// The agent session, or the sub-agent, that wants to stop.
+fn asking(moment: Moment, call: &Call) -> Option<String> {
+    let name = if is_subagent(moment, call) {
+        &call.subagent
+    } else {
+        &call.session
+    };
+    name.as_deref().and_then(lease::agent_name)
 }
 
 /// Whether a stop of this agent session is the build's: `None` when it is somebody else's, else whether the
