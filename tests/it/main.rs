@@ -123,6 +123,7 @@ mod output;
 mod pager;
 mod pipeline;
 mod pipeline_play;
+mod pipeline_results;
 mod pipeline_team;
 mod point;
 mod policy_checks;

@@ -112,6 +112,7 @@ const STORY: &[Step] = &[
     Call("pipeline status", 4),
     Call("pipeline ledger", 4),
     Call("pipeline retro", 4),
+    Call("pipeline export ../results", 4),
     Call("-s second amend --reason later", 1),
     Call("-s second abandon", 0),
     Call("use demo", 5),

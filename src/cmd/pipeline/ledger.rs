@@ -53,6 +53,9 @@ pub(crate) fn retro(_: RetroArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         head(sprint, ui);
         look_back(sprint, ui);
     }
+    if let Some(pace) = pace(&sprints) {
+        ui.out(pace);
+    }
     for note in &learned {
         ui.out(format!("learned   {}", line(said(note))));
     }
@@ -74,9 +77,34 @@ pub(crate) fn retro(_: RetroArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let learned: Vec<&str> = learned.iter().map(said).collect();
     let body = json!({
         "session": session, "sprints": rows, "learned": learned, "debt": left.debt, "file": file,
+        "points_a_sprint": points_a_sprint(&sprints),
     });
     ui.json("pipeline retro", &body);
     Ok(Exit::Done)
+}
+
+fn counted_points(points: u64) -> String {
+    format!("{points} {}", if points == 1 { "point" } else { "points" })
+}
+
+/// The points that a sprint completes, over those that have any, to one place.
+fn points_a_sprint(sprints: &[Sprint]) -> Option<f64> {
+    let points = sprints.iter().filter_map(|sprint| sprint.metrics.points);
+    let done: Vec<u64> = points.map(|points| points.completed).collect();
+    let count = u32::try_from(done.len()).ok().filter(|count| *count > 0)?;
+    let sum: u32 = done
+        .iter()
+        .try_fold(0_u32, |sum, one| sum.checked_add(u32::try_from(*one).ok()?))?;
+    Some((f64::from(sum) * 10.0 / f64::from(count)).round() / 10.0)
+}
+
+fn pace(sprints: &[Sprint]) -> Option<String> {
+    let pace = points_a_sprint(sprints)?;
+    let count = sprints
+        .iter()
+        .filter(|one| one.metrics.points.is_some())
+        .count();
+    Some(format!("pace      {pace} points a sprint, over {count}"))
 }
 
 fn said(note: &Listed) -> &str {
@@ -92,8 +120,11 @@ fn head(sprint: &Sprint, ui: &mut Ui) {
     } = sprint.metrics;
     let name = ui.paint(style::NAME, &sprint.sprint);
     let pipeline = line(&sprint.pipeline);
+    let points = sprint.metrics.points.map_or_else(String::new, |points| {
+        format!(", {} of {} points", points.completed, points.planned)
+    });
     ui.out(format!(
-        "{name}  {pipeline}  {completed} of {total} done ({velocity}%)"
+        "{name}  {pipeline}  {completed} of {total} done ({velocity}%){points}"
     ));
     if sprint.metrics.slow {
         ui.warn(format!("less than half of {} was completed", sprint.sprint));
@@ -104,6 +135,7 @@ fn row(entry: &Entry, ui: &mut Ui) {
     let mut said = Vec::new();
     said.extend(entry.role.as_deref().map(line));
     said.extend(entry.by.as_deref().map(line));
+    said.extend(entry.points.map(counted_points));
     said.extend(entry.seconds.map(|seconds| format!("{seconds} s")));
     for (count, what) in [
         (entry.attempts.saturating_sub(1), "more attempts"),
@@ -143,6 +175,9 @@ fn look_back(sprint: &Sprint, ui: &mut Ui) {
         metrics.reworks
     ));
     ui.out(format!("conflicts {}", metrics.conflicts));
+    if !metrics.recurring.is_empty() {
+        ui.out(format!("weakest   {}", line(&metrics.recurring.join(", "))));
+    }
     let well = well(sprint);
     if !well.is_empty() {
         ui.out(format!("well      {}", well.join(", ")));

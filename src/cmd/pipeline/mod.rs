@@ -1,6 +1,7 @@
 //! `pipeline`: one file per word. No rule lives here.
 
 pub(crate) mod check;
+pub(crate) mod export;
 pub(crate) mod ledger;
 pub(crate) mod list;
 pub(crate) mod show;
@@ -23,6 +24,7 @@ pub enum PipelineCommand {
     Status(status::StatusArgs),
     Ledger(ledger::LedgerArgs),
     Retro(ledger::RetroArgs),
+    Export(export::ExportArgs),
 }
 
 pub(crate) fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -34,6 +36,7 @@ pub(crate) fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Resul
         PipelineCommand::Status(args) => status::run(&args, ctx, ui),
         PipelineCommand::Ledger(args) => ledger::ledger(args, ctx, ui),
         PipelineCommand::Retro(args) => ledger::retro(args, ctx, ui),
+        PipelineCommand::Export(args) => export::run(&args, ctx, ui),
     }
 }
 

@@ -78,7 +78,9 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             OnComplete::Interactive => ui.hint(hint![
                 next,
                 "  or keep it: ",
-                command!("agent park --reason WHY").because("the pipeline is done")
+                command!("agent park --reason WHY").because("the pipeline is done"),
+                "  or take its results out: ",
+                command!("pipeline export DIR")
             ]),
             OnComplete::Archive | OnComplete::Keep => ui.hint(next),
         }

@@ -11,12 +11,13 @@ use loopx_rules::task::file::edit::Change;
 use serde_json::json;
 
 /// Fields that can be taken out of a task.
-const OPTIONAL: [&str; 20] = [
+const OPTIONAL: [&str; 21] = [
     "description",
     "kind",
     "type",
     "priority",
     "effort",
+    "points",
     "role",
     "domain",
     "conflict_risk",

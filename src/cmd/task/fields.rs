@@ -25,6 +25,9 @@ pub(crate) struct FieldArgs {
     /// How much it is
     #[arg(long, value_name = "WORD", value_parser = PossibleValuesParser::new(EFFORTS))]
     effort: Option<String>,
+    /// How large it is beside the others, in points: `pipeline ledger` and `pipeline retro` add them up
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    points: Option<u64>,
     /// Who does it, where only some may
     #[arg(long, value_name = "ROLE")]
     role: Option<String>,
@@ -100,12 +103,13 @@ impl FieldArgs {
             Some(what) => Some(json!({"manual": what})),
             None => list(&self.command).map(|argv| json!({"cmd": argv})),
         };
-        let given: [(&'static str, Option<Value>); 19] = [
+        let given: [(&'static str, Option<Value>); 20] = [
             ("description", text(&self.description)),
             ("kind", text(&self.kind)),
             ("type", text(&self.work)),
             ("priority", text(&self.priority)),
             ("effort", text(&self.effort)),
+            ("points", self.points.map(|points| json!(points))),
             ("role", text(&self.role)),
             ("domain", text(&self.domain)),
             ("conflict_risk", text(&self.conflict_risk)),

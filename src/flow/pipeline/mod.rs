@@ -4,8 +4,10 @@
 //! A repository's own pipelines are read as its policy is: from the commit that the session starts from, and where no
 //! session is meant from the one that is checked out.
 
+mod export;
 mod status;
 
+pub(crate) use export::{export, report};
 pub(crate) use status::{Mark, Phase, StatusView, status};
 
 use super::context::Context;

@@ -6,10 +6,12 @@ use crate::flow::transaction::{Needs, gather_here};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::SessionId;
+use loopx_rules::artifact::Artifact;
 use loopx_rules::issue::IssueId;
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::replay::undone;
 use loopx_rules::task::debt::{Debt, debt};
+use loopx_rules::task::file::read_anyway;
 use loopx_rules::task::ledger::{Record, Sprint, ledger};
 
 /// The sprints of a session. Refused where no pipeline made a task of it.
@@ -25,7 +27,10 @@ pub(crate) fn sprints(ctx: &Context) -> Result<(SessionId, Vec<Sprint>)> {
     let records: Vec<Record<'_>> = counting.filter_map(record).collect();
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
     let plan = Plan::of(&facts)?;
-    let sprints = ledger(&plan.nodes, &plan.statuses, &records);
+    let list = facts.texts.get(&Artifact::TaskList);
+    let points = list.map(|text| read_anyway(text).points());
+    let points = points.unwrap_or_default();
+    let sprints = ledger(&plan.nodes, &plan.statuses, &records, &points);
     if sprints.is_empty() {
         let message = format!("no task of session {} comes from a pipeline", plan.state.id);
         let failure = Failure::not_found(Code::PipelineUnknown, message);

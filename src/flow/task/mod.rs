@@ -10,6 +10,7 @@ mod ledger;
 mod moves;
 pub(in crate::flow) mod outputs;
 mod renew;
+mod report;
 mod take;
 mod touched;
 mod view;
@@ -23,6 +24,7 @@ pub(crate) use ledger::{left_undone, sprints};
 pub(crate) use moves::{Moved, fail, release, retry, skip};
 pub(crate) use outputs::left_by;
 pub(super) use renew::renew;
+pub(crate) use report::{Gathered, gathered};
 pub(crate) use take::{TakeRequest, peek, take};
 pub(crate) use touched::Touched;
 pub(crate) use view::{

@@ -190,6 +190,25 @@ pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node, state: &Sta
     .help(lead.clone()))
 }
 
+/// The files in the session that a task leaves and that are there, in the working copy too: an earlier attempt of
+/// whoever had it left them.
+pub(super) fn there(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<Vec<String>> {
+    let own = node.outputs.iter().filter(|path| task_of(path).is_some());
+    let own: Vec<&String> = own.collect();
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let new = peek(ctx, facts, node)?;
+    let after = with(&facts.state, &new);
+    let mut found = Vec::new();
+    for path in own {
+        if is_present(ctx, facts, &after, path)? {
+            found.push(path.clone());
+        }
+    }
+    Ok(found)
+}
+
 /// The files that a task leaves and that are not there.
 pub(in crate::flow) fn missing<'n>(
     ctx: &Context,

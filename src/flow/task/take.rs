@@ -1,7 +1,7 @@
 //! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
 //! writers through, and the other decides anew on what it finds then.
 
-use super::{Plan, claim_for, keep, now, record, touched};
+use super::{Plan, claim_for, keep, now, outputs, record, touched};
 use crate::flow::context::Context;
 use crate::flow::skills::Skills;
 use crate::flow::transaction::{Act, Done, Facts, Needs, gather_here, require_active};
@@ -95,6 +95,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> 
         };
         let mut card = plan.card(ctx, &graph, at);
         card.status = Status::Claimed;
+        card.there = outputs::there(ctx, facts, &plan.nodes[at])?;
         let taken = Taken {
             card,
             until: now(facts).saturating_add(i64::from(claim.seconds)),
@@ -285,7 +286,9 @@ pub(crate) fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
     let skills = Skills::of(&ctx.repo);
     let asks = (&owner, ctx.now(), &skills);
     let (at, _) = choose(&facts, &plan, &graph, asks, request)?;
-    Ok(plan.card(ctx, &graph, at))
+    let mut card = plan.card(ctx, &graph, at);
+    card.there = outputs::there(ctx, &facts, &plan.nodes[at])?;
+    Ok(card)
 }
 
 /// Who asks, when, and on which machine.

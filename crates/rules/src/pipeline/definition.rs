@@ -51,6 +51,9 @@ pub struct Param {
     pub values: Vec<String>,
     /// What stands where none is given; one has to be given where this is missing.
     pub default: Option<String>,
+    /// What stands there instead under a condition, whatever else it would follow from; the first that holds counts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instead: Vec<Instead>,
     /// Its values are stages in their order: where none is given it is the one behind the last whose result is there.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub position: bool,
@@ -60,6 +63,24 @@ pub struct Param {
     /// Where none is given it is the issue that the session was started for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub issue: bool,
+}
+
+/// A value of a parameter where others have these values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instead {
+    pub when: BTreeMap<String, Values>,
+    pub value: String,
+}
+
+impl Instead {
+    /// Whether others have the values that it asks for.
+    pub fn holds<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> bool {
+        let has = |(name, wanted): (&String, &Values)| {
+            value(name).is_some_and(|value| wanted.all().iter().any(|one| one == value))
+        };
+        self.when.iter().all(has)
+    }
 }
 
 /// What a parameter takes from the roadmap that a session is in.
@@ -135,6 +156,7 @@ pub struct NodeDef {
     pub work: Option<String>,
     pub priority: Option<Value>,
     pub effort: Option<String>,
+    pub points: Option<u64>,
     pub scope: Option<String>,
     pub role: Option<String>,
     pub stage: Option<String>,
@@ -300,6 +322,7 @@ impl NodeDef {
             work,
             priority,
             effort,
+            points,
             scope,
             role,
             stage,

@@ -304,7 +304,8 @@ impl<'p> Maker<'p> {
         } else {
             node.parallel
         };
-        let head: [(&'static str, Option<Value>); 9] = [
+        let number = |number: Option<u64>| number.map(|number| json!(number));
+        let head: [(&'static str, Option<Value>); 10] = [
             ("id", Some(json!(id))),
             ("title", Some(fill(&title))),
             ("description", node.description.as_ref().map(fill)),
@@ -312,10 +313,10 @@ impl<'p> Maker<'p> {
             ("type", node.work.as_ref().map(|work| json!(work))),
             ("priority", node.priority.clone()),
             ("effort", node.effort.as_ref().map(|effort| json!(effort))),
+            ("points", number(node.points)),
             ("scope", node.scope.as_ref().map(fill)),
             ("role", node.role.as_ref().map(|role| json!(role))),
         ];
-        let number = |number: Option<u64>| number.map(|number| json!(number));
         let tail: [(&'static str, Option<Value>); 15] = [
             ("depends_on", (!on.is_empty()).then(|| json!(on))),
             ("files", node.files.as_ref().map(|files| deep(files, texts))),

@@ -84,6 +84,7 @@ impl<'p> Linter<'p> {
             }
         }
         self.endless(&top);
+        self.instead(&top);
         self.defaults(&top);
         self.unused(&top);
     }
@@ -242,6 +243,29 @@ impl<'p> Linter<'p> {
         }
     }
 
+    /// What a parameter is under a condition: on parameters that are there, and a value that it can have.
+    fn instead(&mut self, top: &Place) {
+        let params = &self.pipeline.whole.params;
+        for (own, param) in params {
+            for one in &param.instead {
+                let when = When {
+                    params: one.when.clone(),
+                    ..When::default()
+                };
+                self.condition(own, &when, top);
+                self.text(own, &one.value, false, top);
+                if !param.values.is_empty() && !param.values.contains(&one.value) {
+                    let message = format!(
+                        "expected `{own}` to be one of {}, found `{}` in `instead`",
+                        param.values.join(", "),
+                        one.value
+                    );
+                    self.found.say("pipeline_condition_never", top, message);
+                }
+            }
+        }
+    }
+
     /// Placeholders of defaults: they stand for other parameters and for what is known of the session, and never for
     /// each other in a ring. Braces of a command may mean themselves.
     fn defaults(&mut self, top: &Place) {
@@ -263,8 +287,11 @@ impl<'p> Linter<'p> {
             }
         }
         let edges = params.iter().map(|(own, param)| {
-            let default = param.default.as_deref().unwrap_or_default();
-            (own.as_str(), names(default))
+            let texts = param.instead.iter().map(|one| &one.value);
+            let texts = texts.chain(&param.default).flat_map(|text| names(text));
+            let asked = param.instead.iter().flat_map(|one| one.when.keys());
+            let all = texts.chain(asked.map(String::as_str));
+            (own.as_str(), all.collect())
         });
         if let Some(path) = cycle(&edges.collect()) {
             let message = format!("defaults name each other: {}", path.join(" -> "));

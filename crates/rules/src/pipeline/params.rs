@@ -48,7 +48,12 @@ pub fn values(pipeline: &Pipeline, given: &Given<'_>) -> Result<BTreeMap<String,
     }
     for (name, param) in in_order(params, given)? {
         let own = given.params.iter().find(|(one, _)| one == name);
-        let value = match (own, &param.default) {
+        let mut instead = param.instead.iter();
+        let instead = instead.find(|one| one.holds(|name| found.get(name).map(String::as_str)));
+        let value = match (
+            own,
+            instead.map(|one| &one.value).or(param.default.as_ref()),
+        ) {
             (Some((_, value)), _) => value.clone(),
             (None, Some(default)) => filled(default, &found),
             (None, None) => {
@@ -90,7 +95,10 @@ fn in_order<'p>(
     while !left.is_empty() {
         let open: BTreeSet<&str> = left.iter().map(|(name, _)| name.as_str()).collect();
         let is_ready = |(name, param): &(&String, &Param)| {
-            let mut named = names(param.default.as_deref().unwrap_or_default()).into_iter();
+            let texts = param.instead.iter().map(|one| &one.value);
+            let named = texts.chain(&param.default).flat_map(|text| names(text));
+            let asked = param.instead.iter().flat_map(|one| one.when.keys());
+            let mut named = named.chain(asked.map(String::as_str));
             is_given(name) || !named.any(|one| open.contains(one))
         };
         let (ready, rest): (Vec<_>, Vec<_>) = left.iter().copied().partition(is_ready);

@@ -2,7 +2,7 @@
 //! `position = true` names the stages in their order; whoever gives a value says so themselves.
 
 use super::Pipeline;
-use super::definition::OfRoadmap;
+use super::definition::{OfRoadmap, Param};
 use crate::issue::IssueId;
 use serde::Serialize;
 
@@ -110,8 +110,15 @@ pub fn positions(
 ) -> Vec<Position> {
     let params = pipeline.whole.params.iter();
     let open = params.filter(|(name, _)| !given.iter().any(|(given, _)| given == *name));
+    let value = |name: &str| {
+        let mut given = given.iter();
+        let own = given.find(|(one, _)| one == name).map(|(_, value)| value);
+        own.or(pipeline.whole.params.get(name)?.default.as_ref())
+            .map(String::as_str)
+    };
+    let is_settled = |param: &Param| param.instead.iter().any(|one| one.holds(value));
     let of_roadmap = open.clone().filter_map(|(name, param)| {
-        let roadmap = roadmap?;
+        let roadmap = roadmap.filter(|_| !is_settled(param))?;
         Some(Position {
             param: name.clone(),
             value: roadmap.value(param.roadmap?)?.to_owned(),
@@ -142,7 +149,7 @@ pub fn positions(
 #[cfg(test)]
 mod tests {
     use super::{InRoadmap, Result, of_issues, positions};
-    use crate::pipeline::Pipeline;
+    use crate::pipeline::{Given, Pipeline, values};
 
     fn start(has: &[Result<'_>]) -> Option<String> {
         let chain = Pipeline::built_in("chain").expect("it is known");
@@ -229,7 +236,28 @@ mod tests {
         let found = positions(&chain, &given, &[], Some(roadmap));
         let words: Vec<String> = found.iter().map(super::Position::because).collect();
         assert_eq!(words, ["phase is 2: the roadmap lx-7 is there"]);
-        let given = [given[0].clone(), ("phase".to_owned(), "3".to_owned())];
-        assert!(positions(&chain, &given, &[], Some(roadmap)).is_empty());
+        let phase = [given[0].clone(), ("phase".to_owned(), "3".to_owned())];
+        assert!(positions(&chain, &phase, &[], Some(roadmap)).is_empty());
+        // What is planned at once is planned for no phase alone.
+        let unified = [
+            given[0].clone(),
+            ("planning".to_owned(), "unified".to_owned()),
+        ];
+        assert!(positions(&chain, &unified, &[], Some(roadmap)).is_empty());
+        for (params, wanted) in [
+            (&given[..], "none"),
+            (&unified[..], "all of the milestone"),
+            (&[unified[1].clone(), phase[1].clone()][..], "3"),
+        ] {
+            let mut params = params.to_vec();
+            params.push(("check".to_owned(), "true".to_owned()));
+            let given = Given {
+                session: "s",
+                intent: "i",
+                params: &params,
+            };
+            let values = values(&chain, &given).expect("values");
+            assert_eq!(values["phase"], wanted, "{params:?}");
+        }
     }
 }

@@ -34,6 +34,9 @@ pub struct Card {
     pub files: Vec<String>,
     pub scenarios: Vec<String>,
     pub outputs: Vec<String>,
+    /// Those of them that are there before it is done, as an earlier attempt leaves them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub there: Vec<String>,
     /// What to read first, each with the id of its content where there is one.
     pub reads: Vec<Read>,
     /// What may be read later.
@@ -195,6 +198,7 @@ impl Card {
             files: node.files.iter().map(|file| file.path.clone()).collect(),
             scenarios: node.scenarios.clone(),
             outputs: node.outputs.clone(),
+            there: Vec::new(),
             reads: node
                 .reads
                 .iter()
@@ -297,11 +301,16 @@ impl Card {
         );
         row("files", &all(&self.files));
         row("proves", &all(&self.scenarios));
-        let outputs = self.outputs.iter().map(|path| match task_of(path) {
+        let shown = |path: &String| match task_of(path) {
             Some(_) => format!(".loopx/{}/{path}", self.session),
             None => path.clone(),
-        });
+        };
+        let outputs = self.outputs.iter().map(shown);
         row("outputs", &all(&outputs.collect::<Vec<String>>()));
+        let there = self.there.iter();
+        let there =
+            there.map(|path| format!("{}: look at it before it is written anew", shown(path)));
+        row("there", &all(&there.collect::<Vec<String>>()));
         let skill = self.skill.as_ref();
         row(
             "skill",
@@ -368,6 +377,7 @@ pub(super) mod tests {
             files: many.clone(),
             scenarios: many.clone(),
             outputs: many.clone(),
+            there: many.clone(),
             reads: vec![
                 Read {
                     path: text.to_owned(),

@@ -59,9 +59,21 @@ pub struct Metrics {
     pub rounds: usize,
     /// Pairs of tasks that changed one file at once.
     pub conflicts: usize,
+    /// The points of its tasks, where any has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<StoryPoints>,
+    /// Dimensions that were the weakest in more than one verdict.
+    pub recurring: Vec<String>,
     /// From the claim to the completion, in seconds: the middle one and the longest.
     pub median_seconds: Option<i64>,
     pub longest_seconds: Option<i64>,
+}
+
+/// How large the tasks of a sprint are together, as whoever planned them said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StoryPoints {
+    pub planned: u64,
+    pub completed: u64,
 }
 
 /// One task of a sprint.
@@ -71,6 +83,8 @@ pub struct Entry {
     pub title: String,
     pub role: Option<String>,
     pub status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub points: Option<u64>,
     /// Who completed it, or has it.
     pub by: Option<String>,
     /// How often somebody took it.
@@ -101,11 +115,18 @@ struct Told<'o> {
     seconds: Option<i64>,
     files: &'o [String],
     score: Option<String>,
+    /// The weakest dimension of each verdict.
+    weakest: Vec<&'o str>,
     reasons: Vec<String>,
 }
 
-/// The sprints of a list, in its order. `statuses` has one for each node.
-pub fn ledger(nodes: &[Node], statuses: &[Status], records: &[Record<'_>]) -> Vec<Sprint> {
+/// The sprints of a list, in its order. `statuses` has one for each node; `points` are those of the tasks that have some.
+pub fn ledger(
+    nodes: &[Node],
+    statuses: &[Status],
+    records: &[Record<'_>],
+    points: &BTreeMap<String, u64>,
+) -> Vec<Sprint> {
     let graph = Graph::of(nodes);
     let told = told(records);
     let conflicts = conflicts(&graph, &told);
@@ -117,13 +138,20 @@ pub fn ledger(nodes: &[Node], statuses: &[Status], records: &[Record<'_>]) -> Ve
         sprints.entry(place).or_default().push(at);
     }
     let made = |(number, places): (usize, Vec<usize>)| {
-        let entry = |at: &usize| entry(&graph, *at, statuses, &told, &conflicts);
+        let entry = |at: &usize| Entry {
+            points: points_of(points, &nodes[*at].id),
+            ..entry(&graph, *at, statuses, &told, &conflicts)
+        };
         let tasks: Vec<Entry> = places.iter().map(entry).collect();
         let part = nodes[places[0]].part.as_ref();
         Sprint {
             sprint: format!("S{number}"),
             pipeline: part.map_or_else(String::new, |part| part.pipeline.clone()),
-            metrics: metrics(&graph, &places, statuses, &tasks),
+            metrics: Metrics {
+                points: story_points(&tasks),
+                recurring: recurring(&graph, &places, &told),
+                ..metrics(&graph, &places, statuses, &tasks)
+            },
             tasks,
         }
     };
@@ -212,6 +240,9 @@ fn told<'o>(records: &[Record<'o>]) -> HashMap<Key<'o>, Told<'o>> {
                 told.reasons.extend(record.reason.map(str::to_owned));
             }
             TaskEvent::Decided { decision, .. } => {
+                let lowest = decision.scores.iter().min_by_key(|(_, score)| **score);
+                let lowest = lowest.filter(|_| decision.scores.len() > 1);
+                told.weakest.extend(lowest.map(|(name, _)| name.as_str()));
                 let score = decision.score.or(decision.mean);
                 told.score = score.map(|score| score.to_string()).or_else(|| {
                     let scores = decision.scores.iter();
@@ -288,6 +319,7 @@ fn entry(
         task: node.id.clone(),
         title: node.title.clone(),
         role: node.role.clone(),
+        points: None,
         status: statuses.get(at).copied().unwrap_or(Status::Pending),
         by: own.and_then(|own| own.by).map(str::to_owned),
         attempts: count(|own| own.attempts),
@@ -299,6 +331,54 @@ fn entry(
         conflicts: ids.map(|at| graph.nodes[*at].id.clone()).collect(),
         reasons: own.map_or_else(Vec::new, |own| own.reasons.clone()),
     }
+}
+
+/// The points of a task; of one that a gate inserted, those that its line in the repair has.
+fn points_of(points: &BTreeMap<String, u64>, id: &TaskId) -> Option<u64> {
+    let key = id.key();
+    let dots = key.match_indices('.').map(|(at, _)| &key[at + 1..]);
+    let mut names = std::iter::once(key.as_str()).chain(dots);
+    names.find_map(|name| points.get(name)).copied()
+}
+
+fn story_points(tasks: &[Entry]) -> Option<StoryPoints> {
+    let sum = |of: &dyn Fn(&&Entry) -> bool| {
+        let own = tasks.iter().filter(of).filter_map(|task| task.points);
+        own.fold(0_u64, u64::saturating_add)
+    };
+    let is_done = |task: &&Entry| task.status == Status::Completed;
+    tasks
+        .iter()
+        .any(|task| task.points.is_some())
+        .then(|| StoryPoints {
+            planned: sum(&|_| true),
+            completed: sum(&is_done),
+        })
+}
+
+/// The dimensions that were the weakest in more than one verdict about these nodes, the most frequent first.
+fn recurring(
+    graph: &Graph<'_>,
+    places: &[usize],
+    told: &HashMap<Key<'_>, Told<'_>>,
+) -> Vec<String> {
+    let gates: BTreeSet<usize> = (places.iter().copied())
+        .flat_map(|at| gates_of(graph, at))
+        .collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for gate in gates {
+        let own = told.get(&Key::of(&graph.nodes[gate].id));
+        for name in own.into_iter().flat_map(|told| &told.weakest) {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    let mut found: Vec<(usize, &str)> = counts
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .map(|(name, count)| (count, name))
+        .collect();
+    found.sort_by_key(|(count, name)| (std::cmp::Reverse(*count), *name));
+    found.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
 /// The gates that judge a node by name, as they were planned.
@@ -365,6 +445,8 @@ fn metrics(graph: &Graph<'_>, places: &[usize], statuses: &[Status], tasks: &[En
         reworks: failed + rounds,
         rounds,
         conflicts: pairs.div_ceil(2),
+        points: None,
+        recurring: Vec::new(),
         median_seconds: seconds.get(seconds.len() / 2).copied(),
         longest_seconds: seconds.last().copied(),
     }
@@ -372,7 +454,7 @@ fn metrics(graph: &Graph<'_>, places: &[usize], statuses: &[Status], tasks: &[En
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, ledger, round_of};
+    use super::{Record, StoryPoints, ledger, points_of, round_of};
     use crate::task::event::{Claim, Completion, TaskEvent};
     use crate::task::file::graph;
     use crate::task::node::TaskId;
@@ -446,7 +528,8 @@ mod tests {
         let nodes = graph(LIST).expect("a list").nodes;
         use Status::{Completed, Pending};
         let now = [Completed, Completed, Completed, Pending, Pending];
-        let found = ledger(&nodes, &now, &records[..7]);
+        let points = [("dev".to_owned(), 5), ("verify".to_owned(), 3)].into();
+        let found = ledger(&nodes, &now, &records[..7], &points);
         assert_eq!(
             found.len(),
             2,
@@ -455,6 +538,13 @@ mod tests {
         let first = &found[0];
         assert_eq!((first.sprint.as_str(), first.metrics.total), ("S1", 3));
         assert_eq!(first.metrics.velocity, 100);
+        let both = StoryPoints {
+            planned: 8,
+            completed: 8,
+        };
+        assert_eq!(first.metrics.points, Some(both));
+        assert_eq!(first.tasks[0].points, Some(5));
+        assert_eq!(found[1].metrics.points, None, "nobody gave any");
         assert_eq!(
             first.tasks[0].attempts, 1,
             "a claim that was renewed is one"
@@ -465,12 +555,26 @@ mod tests {
         assert_eq!(first.metrics.longest_seconds, Some(10));
         // What is asked for anew has no time and no files, and is a rework.
         let now = [Completed, Completed, Pending, Pending, Pending];
-        let found = ledger(&nodes, &now, &records);
+        let found = ledger(&nodes, &now, &records, &points);
         assert_eq!(found[0].metrics.reworks, 1);
         assert_eq!(found[0].metrics.conflicts, 0);
         assert_eq!(found[0].tasks[2].reasons, ["why"]);
         assert_eq!(found[0].metrics.velocity, 66);
         assert!(!found[0].metrics.slow, "something can be done");
+    }
+
+    #[test]
+    fn what_a_gate_inserted_has_the_points_of_its_line_in_the_repair() {
+        let points = [("dev".to_owned(), 5), ("fix.2".to_owned(), 1)].into();
+        for (task, wanted) in [
+            ("DEV", Some(5)),
+            ("GATE-SPRINT.1.DEV", Some(5)),
+            ("G.1.FIX.2", Some(1)),
+            ("2", None),
+            ("OTHER", None),
+        ] {
+            assert_eq!(points_of(&points, &id(task)), wanted, "{task}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod outputs;
 pub mod overlap;
 pub mod plan;
 pub mod prompt;
+pub mod report;
 pub mod slices;
 pub mod status;
 pub mod world;

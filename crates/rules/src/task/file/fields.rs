@@ -14,7 +14,7 @@ use loopx_spec::Finding;
 use serde_json::Value;
 
 /// Fields that this program reads.
-pub(super) const OWN: [&str; 37] = [
+pub(super) const OWN: [&str; 38] = [
     "id",
     "title",
     "description",
@@ -22,6 +22,7 @@ pub(super) const OWN: [&str; 37] = [
     "type",
     "priority",
     "effort",
+    "points",
     "scope",
     "role",
     "stage",
@@ -133,6 +134,7 @@ pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) ->
     let stage = stage(fields.get("stage"), row);
     let depends_on = depends_on(fields.get("depends_on"), row);
     let (required, deferred) = reads(fields.get("reads"), row);
+    row.count("points", fields.get("points"));
     let (gate, depends_on) = gate::of(fields.get("gate"), kind, stage, depends_on, row);
     let details = Details {
         description: row

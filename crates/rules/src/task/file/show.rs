@@ -1,9 +1,10 @@
 //! A list as other forms have it: a table for people, one document for programs.
 
 use super::TaskFile;
-use crate::task::node::{Node, Verification};
+use crate::task::node::{Node, TaskId, Verification};
 use loopx_base::vocabulary::vocabulary;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 vocabulary!(
@@ -51,9 +52,35 @@ pub fn markdown(file: &TaskFile) -> String {
 }
 
 impl TaskFile {
+    /// The points of the tasks that have some, and of those that gates would insert, by the keys of their ids.
+    pub fn points(&self) -> BTreeMap<String, u64> {
+        let mut found = BTreeMap::new();
+        let mut open: Vec<&Value> = Vec::new();
+        for fields in &self.fields {
+            note_points((fields.get("id"), fields.get("points")), &mut found);
+            open.extend(fields.get("gate"));
+        }
+        while let Some(gate) = open.pop() {
+            let lines = gate.get("repair").and_then(Value::as_array);
+            for line in lines.into_iter().flatten() {
+                note_points((line.get("id"), line.get("points")), &mut found);
+                open.extend(line.get("gate"));
+            }
+        }
+        found
+    }
+
     /// A field of a task that is one word or number, as it is written.
     pub fn word(&self, at: usize, field: &str) -> String {
         word(self, at, field)
+    }
+}
+
+fn note_points((id, points): (Option<&Value>, Option<&Value>), found: &mut BTreeMap<String, u64>) {
+    let id = id.and_then(Value::as_str).and_then(TaskId::parse);
+    let points = points.and_then(Value::as_u64);
+    if let Some((id, points)) = id.zip(points) {
+        found.entry(id.key()).or_insert(points);
     }
 }
 

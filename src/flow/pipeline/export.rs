@@ -1,0 +1,88 @@
+//! `pipeline export`: what the pipelines of a session came to, as files outside of it: a report, the list, and what its
+//! tasks left. The session stays as it is.
+
+use crate::flow::context::Context;
+use crate::flow::files;
+use crate::flow::task::{Gathered, gathered};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
+use loopx_rules::setup::typed;
+use loopx_rules::task::report::Report;
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+
+/// The file of the report.
+const REPORT: &str = "report.md";
+
+/// What was written.
+#[derive(Debug, Serialize)]
+pub(crate) struct Exported {
+    pub folder: String,
+    /// Below that, the report first.
+    pub files: Vec<String>,
+    pub report: Report,
+}
+
+/// What the pipelines came to, with nothing written.
+pub(crate) fn report(ctx: &Context) -> Result<Report> {
+    Ok(gathered(ctx)?.report)
+}
+
+/// Writes what the pipelines came to into a folder: a new one, or an empty one, or with `force` over what is there.
+pub(crate) fn export(ctx: &Context, folder: &Path, force: bool) -> Result<Exported> {
+    let Gathered { report, files } = gathered(ctx)?;
+    let folder = std::path::absolute(folder)
+        .map_err(|error| Failure::internal(Code::PathUnreadable, error.to_string()))?;
+    let is_new = require_free(&folder, force)?;
+    let mut written = vec![(REPORT.to_owned(), report.markdown().into_bytes())];
+    for (path, blob) in &files {
+        written.push((path.clone(), ctx.repo.read_blob(blob)?));
+    }
+    let made = write_all(&folder, &written);
+    if made.is_err() && is_new {
+        // Nothing of it stays where not all of it could be written.
+        let _ = fs::remove_dir_all(&folder);
+    }
+    made?;
+    Ok(Exported {
+        folder: folder.display().to_string(),
+        files: written.into_iter().map(|(path, _)| path).collect(),
+        report,
+    })
+}
+
+fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
+    for (path, bytes) in files {
+        files::write(&files::inside(folder, path)?, bytes)?;
+    }
+    Ok(())
+}
+
+/// Whether the folder is not there yet. Refused where something else is, or where it is not empty and nobody says that
+/// files of it may be replaced.
+fn require_free(folder: &Path, force: bool) -> Result<bool> {
+    if let Some(above) = folder.parent().filter(|above| !above.is_dir()) {
+        return Err(Failure::not_found(
+            Code::FolderMissing,
+            format!("there is no folder {} to write into", above.display()),
+        )
+        .help(command!("pipeline export results").note("(writes it here)")));
+    }
+    let is_there = fs::symlink_metadata(folder).is_ok();
+    let is_empty = || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+    let is_folder = || fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir());
+    if !is_there || is_empty() || force && is_folder() {
+        return Ok(!is_there);
+    }
+    let there = typed(&folder.display().to_string());
+    let failure = Failure::refused(
+        Code::FileExists,
+        format!("{} is there already", folder.display()),
+    );
+    Err(if is_folder() {
+        failure.help(command!("pipeline export {there} --force"))
+    } else {
+        failure.help(command!("pipeline export results").note("(another folder)"))
+    })
+}

@@ -1,0 +1,210 @@
+//! What a pipeline came to: its results in a folder of their own, points, and the way its milestone is planned.
+
+use crate::support::tasks::{building, planning, task, text, with};
+use crate::support::{Output, Sandbox};
+use serde_json::{Value, json};
+
+fn words(s: &Sandbox, line: &str) -> Output {
+    s.loopx(&line.split(' ').collect::<Vec<_>>())
+}
+
+/// A task of a pipeline that leaves a file.
+fn part(id: &str, phase: &str, points: Option<u64>) -> Value {
+    let mut line = with(id, &[], json!({ "pipeline": "spec-only", "phase": phase }));
+    line["outputs"] = json!([format!("tasks/{id}/{id}.md")]);
+    line["convergence"] = json!({
+        "criteria": ["The file names who needs it"],
+        "verification": { "cmd": ["true"] },
+    });
+    if let Some(points) = points {
+        line["points"] = json!(points);
+    }
+    line
+}
+
+/// A pipeline of which one task is done and one is not.
+fn half_done() -> Sandbox {
+    let s = building(&[
+        part("A", "spec", Some(5)),
+        part("B", "../odd", Some(3)),
+        task("LOOSE", &[], Some(&["true"])),
+    ]);
+    words(&s, "take A").ok();
+    s.write(".loopx/demo/tasks/A/A.md", "who needs it\n");
+    s.loopx(&[
+        "task",
+        "done",
+        "--summary",
+        "two groups",
+        "--caveat",
+        "no phones",
+    ])
+    .ok();
+    s
+}
+
+#[test]
+fn s36_results_leave_the_session_by_phase_with_a_report_that_names_what_is_missing() {
+    let s = half_done();
+    let tip = || s.git(&["rev-parse", "loopx"]).ok();
+    let before = tip();
+    words(&s, "pipeline export results")
+        .says("demo: 3 files written to")
+        .says("warning: B leaves tasks/B/B.md, which is not there")
+        .ok();
+    assert_eq!(s.read("results/spec/A/A.md"), "who needs it\n");
+    assert_eq!(
+        s.read("results/tasks.jsonl"),
+        s.read(".loopx/demo/tasks.jsonl")
+    );
+    let report = s.read("results/report.md");
+    for line in [
+        "- Tasks: 1 of 2 completed (50%)",
+        "## spec",
+        "- A: Do A (completed)",
+        "  - two groups",
+        "  - [tasks/A/A.md](<spec/A/A.md>)",
+        "  - tasks/B/B.md: missing",
+        "- A, caveat: no phones",
+    ] {
+        assert!(report.lines().any(|one| one == line), "{line} in {report}");
+    }
+    assert_eq!(tip(), before, "the session stays as it is");
+
+    // What is there is replaced by whoever says so, and by nobody else.
+    s.write("results/report.md", "mine\n");
+    words(&s, "pipeline export results")
+        .says("pipeline export")
+        .says("--force")
+        .fails_with(1);
+    assert_eq!(s.read("results/report.md"), "mine\n");
+    words(&s, "pipeline export results --force").ok();
+    assert_eq!(s.read("results/report.md"), report);
+    words(&s, "pipeline export missing/results")
+        .says("there is no folder")
+        .fails_with(4);
+
+    // Without a folder it is shown.
+    assert_eq!(words(&s, "pipeline export -").ok().trim(), report.trim());
+    let shown = words(&s, "pipeline export - --json").json();
+    assert_eq!(shown["report"]["counts"]["completed"], 1);
+    assert_eq!(
+        shown["report"]["phases"][1]["tasks"][0]["files"][0]["present"],
+        false
+    );
+}
+
+/// The phase is somebody's text: it leads nowhere.
+#[test]
+fn a_phase_that_is_no_name_of_a_folder_gives_way_to_its_place() {
+    let s = half_done();
+    words(&s, "take B").ok();
+    s.write(".loopx/demo/tasks/B/B.md", "odd\n");
+    words(&s, "task done").ok();
+    let done = words(&s, "pipeline export results --json").json();
+    let files: Vec<String> = (done["files"].as_array().expect("files").iter())
+        .map(text)
+        .collect();
+    assert_eq!(
+        files,
+        ["report.md", "phase-2/B/B.md", "spec/A/A.md", "tasks.jsonl"]
+    );
+    assert_eq!(s.read("results/phase-2/B/B.md"), "odd\n");
+}
+
+#[test]
+fn a_list_without_a_pipeline_has_no_results_to_export() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    words(&s, "pipeline export results")
+        .says("no task of session demo comes from a pipeline")
+        .fails_with(4);
+    assert!(!s.exists("results"));
+}
+
+/// A claim that ended left files: whoever takes the task next hears of them before they write them anew.
+#[test]
+fn team_e4_who_takes_a_task_again_hears_what_is_there_already() {
+    let s = half_done();
+    let card = words(&s, "take B --json").json();
+    assert_eq!(card["card"]["there"], Value::Null);
+    s.write(".loopx/demo/tasks/B/B.md", "half\n");
+    words(&s, "task release B").ok();
+    let said = "there   | .loopx/demo/tasks/B/B.md: look at it before it is written anew";
+    words(&s, "take B --peek").says(said).ok();
+    words(&s, "take B").says(said).ok();
+    words(&s, "task release B").ok();
+    let card = words(&s, "take B --json").json();
+    assert_eq!(card["card"]["there"], json!(["tasks/B/B.md"]));
+    words(&s, "task done").ok();
+}
+
+#[test]
+fn s37_points_are_added_up_for_each_sprint() {
+    let s = half_done();
+    words(&s, "pipeline ledger")
+        .says("1 of 1 done (100%), 5 of 5 points")
+        .says("5 points")
+        .ok();
+    let retro = words(&s, "pipeline retro --json").json();
+    let all: Vec<&Value> = (retro["sprints"].as_array().expect("sprints").iter())
+        .map(|one| &one["metrics"]["points"])
+        .collect();
+    let points =
+        |planned: u64, completed: u64| json!({ "planned": planned, "completed": completed });
+    assert_eq!(all, [&points(5, 5), &points(3, 0)]);
+    assert_eq!(retro["points_a_sprint"], 2.5);
+    words(&s, "pipeline retro")
+        .says("pace      2.5 points a sprint, over 2")
+        .ok();
+
+    // They are a field of the list like every other.
+    let s = planning(&[]);
+    words(&s, "task add One --points 8 --criterion Always -- true").ok();
+    assert!(s.read(".loopx/demo/tasks.jsonl").contains("\"points\":8"));
+    words(&s, "task edit TASK-001 --unset points").ok();
+    assert!(!s.read(".loopx/demo/tasks.jsonl").contains("points"));
+    words(&s, "task add Two --points 0").fails_with(2);
+    s.write(
+        ".loopx/demo/tasks.jsonl",
+        "{\"id\":\"A\",\"title\":\"T\",\"points\":\"many\"}\n",
+    );
+    words(&s, "task check")
+        .says("expected `points` as a whole number from 1")
+        .fails_with(1);
+}
+
+#[test]
+fn the_chain_plans_a_phase_by_itself_or_all_that_the_milestone_has_at_once() {
+    let s = planning(&[]);
+    let phase = |more: &[&str]| -> String {
+        let start = [
+            "pipeline",
+            "start",
+            "chain",
+            "--param",
+            "check=true",
+            "--dry-run",
+            "--json",
+        ];
+        let plan = s.loopx(&[&start[..], more].concat()).json();
+        text(&plan["params"]["phase"])
+    };
+    assert_eq!(phase(&[]), "none");
+    assert_eq!(
+        phase(&["--param", "planning=unified"]),
+        "all of the milestone"
+    );
+    let named = ["--param", "planning=unified", "--param", "phase=2"];
+    assert_eq!(phase(&named), "2", "who names a phase gets that");
+    s.loopx(&[
+        "pipeline",
+        "start",
+        "chain",
+        "--param",
+        "planning=both",
+        "--param",
+        "check=true",
+    ])
+    .says("independent, unified")
+    .fails_with(2);
+}
