@@ -1,6 +1,7 @@
 //! What a small command asks of the system, by count: whoever looks for one thing twice, or for what is known not
 //! to be there, is seen here on every machine. Milliseconds are the benchmark's.
 
+use crate::support::issues::backlog;
 use crate::support::store::{ID, READY, put, started};
 use crate::support::{LOOPX, Sandbox, session};
 use std::fs;
@@ -87,4 +88,44 @@ fn v1_a_hook_asks_the_system_for_little() {
     for needless in ["cgroup", "loopx/durable"] {
         assert!(!calls.contains(needless), "{needless}\n{calls}");
     }
+}
+
+/// The largest read and the largest write of a command, in bytes.
+fn largest(calls: &str) -> usize {
+    let of = |line: &str| {
+        let (call, answer) = line.rsplit_once(" = ")?;
+        let name = call.split_once('(')?.0;
+        let is_one = name.ends_with(" read") || name.ends_with(" write");
+        is_one.then(|| answer.trim().parse().ok())?
+    };
+    calls.lines().filter_map(of).max().unwrap_or_default()
+}
+
+/// A list of ten thousand issues had the kept file in memory twice beside the issues themselves.
+#[test]
+fn a_long_list_of_issues_reads_and_writes_what_it_keeps_in_pieces() {
+    let s = backlog();
+    let text = "as long as some are ".repeat(200);
+    let lines = (0..80).map(|n| format!(r#"{{"title":"Part {n}","description":"{text}"}}"#));
+    let lines: Vec<String> = lines.collect();
+    s.write("plan.jsonl", lines.join("\n"));
+    s.loopx(&["issue", "create", "--from", "plan.jsonl", "-q"])
+        .ok();
+    let piece = 1 << 17;
+    // Kept for the first time, read again, and kept anew beside one issue more.
+    for args in [
+        &["issue", "list", "--all"][..],
+        &["issue", "list", "--all"],
+        &["issue", "create", "One more", "-q"],
+        &["issue", "list", "--all"],
+    ] {
+        let Some(calls) = calls(&s, args) else {
+            return;
+        };
+        let largest = largest(&calls);
+        assert!(largest <= piece, "{args:?}: {largest} bytes in one call");
+    }
+    let kept = fs::metadata(s.path().join(".git/loopx/issue-cache")).expect("a kept file");
+    assert!(kept.len() > 2 * piece as u64, "{}", kept.len());
+    s.loopx(&["issue", "list"]).says("81 open, 81 in all").ok();
 }

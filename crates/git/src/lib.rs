@@ -32,7 +32,7 @@ pub mod remote;
 pub mod repo;
 mod roll_up;
 pub mod run;
-mod sharing;
+pub mod sharing;
 mod signals;
 pub mod signing;
 mod tree_diff;

@@ -10,9 +10,37 @@ use loopx_base::sharing::Sharing;
 use rustix::fs::Mode;
 use rustix::process::umask;
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A file of the git dir that is being written, beside its place. It is gone when it is dropped before its end.
+pub struct SharedFile<'r> {
+    repo: &'r Repo,
+    made: BufWriter<NamedTempFile>,
+    path: PathBuf,
+}
+
+impl SharedFile<'_> {
+    /// Opens the file to those who share it, and gives it its name.
+    pub fn finish(self) -> io::Result<()> {
+        let made = self.made.into_inner()?;
+        self.repo.share_file(made.as_file())?;
+        let named = made.persist(self.path);
+        named.map(drop).map_err(|error| error.error)
+    }
+}
+
+impl Write for SharedFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.made.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.made.flush()
+    }
+}
 
 /// The umask of a sharing, until it is dropped.
 #[must_use]
@@ -92,15 +120,24 @@ impl Repo {
 
     /// Writes a file of the git dir whole: made beside its place, opened to those who share it, renamed.
     pub fn write_shared(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.begin_shared(path)?;
+        file.write_all(bytes)?;
+        file.finish()
+    }
+
+    /// Begins such a file, for whoever does not have all of it at once.
+    pub fn begin_shared(&self, path: &Path) -> io::Result<SharedFile<'_>> {
         let folder = path.parent().unwrap_or(path);
         self.make_folder(folder)?;
-        let mut made = tempfile::Builder::new()
+        let made = tempfile::Builder::new()
             .prefix(super::TEMPORARY)
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder)?;
-        made.write_all(bytes)?;
-        self.share_file(made.as_file())?;
-        made.persist(path).map(drop).map_err(|error| error.error)
+        Ok(SharedFile {
+            repo: self,
+            made: BufWriter::with_capacity(1 << 16, made),
+            path: path.to_owned(),
+        })
     }
 
     /// Adds to the end of a file of the git dir by one write, so that two who add at once both do.

@@ -4,7 +4,8 @@
 //! the trees of the folders and read; a file that is damaged, old or of another version is as good as none. It says
 //! where to look, and what is there the records say.
 
-use super::issues::{Gather, Line, WORTH_KEEPING, checksum, whole_text};
+use super::issues::{Gather, Line, WORTH_KEEPING};
+use super::kept_lines::{checksum, whole_text};
 use super::{Snapshot, fanout_folder};
 use loopx_base::failure::{Failure, Result};
 use loopx_base::fanout::Fanout;

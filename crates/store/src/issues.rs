@@ -4,6 +4,7 @@
 //! each folder gave: a folder that is not in it is read, and a file that is damaged, old or of another version is as
 //! good as none. Whoever writes reads records.
 
+use super::kept_lines::{KeptDraft, KeptLines};
 use super::{Edits, Snapshot, fanout, fanout_folder, layout, ops};
 use loopx_base::failure::{Failure, Result};
 use loopx_base::fanout::Fanout;
@@ -107,66 +108,71 @@ impl Snapshot<'_> {
             return Ok(());
         };
         let file = place(&self.repo.common_dir());
-        let bytes = std::fs::read(&file).unwrap_or_default();
-        let text = String::from_utf8(bytes).unwrap_or_default();
-        let kept = kept(&text);
-        if let Some((head, lines)) = &kept
-            && head.tree == tree
-        {
-            if found.add_lines(lines) {
+        if let Some((kept, mut lines)) = kept(&file) {
+            let is_good = if kept == tree {
+                found.add_lines(&mut lines)
+            } else {
+                self.gather(&tree, Some(&mut lines), found)?
+            };
+            if is_good {
                 return Ok(());
             }
             found.clear();
         }
-        let lines = kept.and_then(|(_, lines)| parsed(lines));
-        let folders = self.folders_in(&tree)?;
-        let mut known: HashMap<&str, (Option<Issue>, &RawValue)> = HashMap::new();
-        for (folder, issue, _, texts) in lines.into_iter().flatten() {
-            known.insert(folder, (issue, texts));
-        }
-        let is_kept = folders.len() >= WORTH_KEEPING;
-        let mut out = String::new();
-        let mut is_whole = true;
-        for (id, folder) in folders {
-            let line = match known.remove(folder.as_str()) {
-                Some((issue, texts)) => Ok((issue, texts.to_owned())),
-                None => self.line(&id, &folder),
-            };
-            let (issue, texts) = match line {
-                Ok(line) => line,
-                Err(failure) => {
-                    is_whole = false;
-                    found.damaged(id, failure);
-                    continue;
-                }
-            };
-            let id = issue.is_none().then_some(id);
-            if is_kept && let Ok(line) = serde_json::to_string(&(&folder, &issue, &id, &texts)) {
-                out.push_str(&line);
-                out.push('\n');
-            }
-            found.add((folder.as_str(), issue, id, &texts));
-        }
-        // What is damaged is told each time: a file without it would hide it.
-        if is_kept && is_whole {
-            self.keep_issues(&file, tree, &out);
-        }
-        Ok(())
+        self.gather(&tree, None, found).map(drop)
     }
 
-    fn keep_issues(&self, file: &Path, tree: Oid, lines: &str) {
+    /// Reads the folders of issues, but for those of which the kept lines say what they gave; keeps what they all give.
+    /// `false` where a line is none, or the lines were not what was kept.
+    fn gather(
+        &self,
+        tree: &Oid,
+        kept: Option<&mut KeptLines>,
+        found: &mut impl Gather,
+    ) -> Result<bool> {
+        let folders = self.folders_in(tree)?;
+        let is_kept = folders.len() >= WORTH_KEEPING;
         let head = Head {
             format: FORMAT,
             fold: FOLD,
-            tree,
+            tree: tree.clone(),
         };
-        if let Ok(head) = serde_json::to_string(&head) {
-            // A list without its file is slower, and right.
-            let whole = format!("{head}\n{lines}");
-            let sum = checksum(&whole);
-            let whole = whole + &sum + "\n";
-            drop(self.repo.write_shared(file, whole.as_bytes()));
+        let file = place(&self.repo.common_dir());
+        let draft = is_kept.then(|| KeptDraft::begin(self.repo, &file, &head));
+        let mut reading = Reading {
+            snapshot: self,
+            draft: draft.flatten(),
+            found,
+        };
+        let mut folders = folders.into_iter().peekable();
+        if let Some(kept) = kept {
+            while let Some(text) = kept.next_line() {
+                let Ok(line) = serde_json::from_str::<Line<'_>>(text) else {
+                    return Ok(false);
+                };
+                let Some(of) = line.1.as_ref().map(|issue| &issue.id).or(line.2.as_ref()) else {
+                    return Ok(false);
+                };
+                // Both are sorted by their ids.
+                while let Some((id, folder)) = folders.next_if(|(id, _)| id < of) {
+                    reading.read(id, &folder)?;
+                }
+                match folders.next_if(|(id, _)| id == of) {
+                    Some((_, folder)) if folder.as_str() == line.0 => reading.take(text, line),
+                    Some((id, folder)) => reading.read(id, &folder)?,
+                    None => {}
+                }
+            }
+            if !kept.is_whole() {
+                return Ok(false);
+            }
         }
+        for (id, folder) in folders {
+            reading.read(id, &folder)?;
+        }
+        // A list without its file is slower, and right.
+        drop(reading.draft.map(KeptDraft::finish));
+        Ok(true)
     }
 
     fn line(&self, id: &IssueId, folder: &Oid) -> Result<(Option<Issue>, Box<RawValue>)> {
@@ -185,6 +191,51 @@ impl Snapshot<'_> {
     }
 }
 
+/// Issues that are being gathered, and the file that keeps what they give while none of them is damaged.
+struct Reading<'r, 'f, F> {
+    snapshot: &'r Snapshot<'r>,
+    draft: Option<KeptDraft<'r>>,
+    found: &'f mut F,
+}
+
+impl<F: Gather> Reading<'_, '_, F> {
+    /// Takes what a folder gave before, by a kept line.
+    fn take(&mut self, text: &str, line: Line<'_>) {
+        self.keep(text);
+        self.found.add(line);
+    }
+
+    /// Reads the folder of an issue.
+    fn read(&mut self, id: IssueId, folder: &Oid) -> Result<()> {
+        let (issue, texts) = match self.snapshot.line(&id, folder) {
+            Ok(line) => line,
+            Err(failure) => {
+                // What is damaged is told each time: a file without it would hide it.
+                self.draft = None;
+                self.found.damaged(id, failure);
+                return Ok(());
+            }
+        };
+        let id = issue.is_none().then_some(id);
+        if self.draft.is_some() {
+            match serde_json::to_string(&(folder, &issue, &id, &texts)) {
+                Ok(line) => self.keep(&line),
+                Err(_) => self.draft = None,
+            }
+        }
+        self.found.add((folder.as_str(), issue, id, &texts));
+        Ok(())
+    }
+
+    fn keep(&mut self, line: &str) {
+        if let Some(draft) = &mut self.draft
+            && draft.line(line).is_err()
+        {
+            self.draft = None;
+        }
+    }
+}
+
 /// Where all issues are gathered.
 pub(super) trait Gather {
     fn add(&mut self, line: Line<'_>);
@@ -192,12 +243,15 @@ pub(super) trait Gather {
     /// Begins anew.
     fn clear(&mut self);
 
-    /// Adds kept lines; `false` where one is none.
-    fn add_lines(&mut self, lines: &str) -> bool {
-        lines.lines().all(|line| {
-            let line = serde_json::from_str(line).ok();
-            line.map(|line| self.add(line)).is_some()
-        })
+    /// Adds kept lines; `false` where one is none, or they were not what was kept.
+    fn add_lines(&mut self, lines: &mut KeptLines) -> bool {
+        while let Some(line) = lines.next_line() {
+            match serde_json::from_str(line) {
+                Ok(line) => self.add(line),
+                Err(_) => return false,
+            }
+        }
+        lines.is_whole()
     }
 }
 
@@ -247,30 +301,11 @@ fn place(common_dir: &Path) -> PathBuf {
     common_dir.join("loopx").join("issue-cache")
 }
 
-/// What tells a torn file from a whole one.
-pub(super) fn checksum(text: &str) -> String {
-    let mut crc = flate2::Crc::new();
-    crc.update(text.as_bytes());
-    format!("{:08x}", crc.sum())
-}
-
-/// A kept text without the sum at its end, which has to fit.
-pub(super) fn whole_text(text: &str) -> Option<&str> {
-    let (whole, sum) = text.strip_suffix('\n')?.rsplit_once('\n')?;
-    let end = whole.len() + 1;
-    (checksum(&text[..end]) == sum).then_some(&text[..end])
-}
-
-/// The lines of the kept file, if it is whole and of these rules.
-fn kept(text: &str) -> Option<(Head, &str)> {
-    let (head, lines) = whole_text(text)?.split_once('\n')?;
-    let head: Head = serde_json::from_str(head).ok()?;
-    (head.format == FORMAT && head.fold == FOLD).then_some((head, lines))
-}
-
-fn parsed(lines: &str) -> Option<Vec<Line<'_>>> {
-    let lines = lines.lines().map(serde_json::from_str);
-    lines.collect::<Result<_, _>>().ok()
+/// The tree of which a kept file is, and its lines, if it is of these rules.
+fn kept(file: &Path) -> Option<(Oid, KeptLines)> {
+    let mut lines = KeptLines::open(file)?;
+    let head: Head = serde_json::from_str(lines.next_line()?).ok()?;
+    (head.format == FORMAT && head.fold == FOLD).then_some((head.tree, lines))
 }
 
 impl Edits {

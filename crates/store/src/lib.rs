@@ -22,6 +22,7 @@ mod incremental_state;
 mod issue_links;
 mod issues;
 mod journal;
+mod kept_lines;
 pub mod known_tip;
 mod last_good;
 mod layout;
