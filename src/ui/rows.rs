@@ -3,7 +3,7 @@
 
 use super::{JSON_SCHEMA, Stream, Ui};
 use loopx_base::hint::{Place, print_hints};
-use serde::ser::{SerializeMap, SerializeSeq};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::io::{self, BufWriter, Write};
@@ -14,7 +14,7 @@ impl Ui {
         &mut self,
         command: &str,
         body: Value,
-        (key, rows): (&str, &[impl Serialize]),
+        (key, rows): (&str, impl Iterator<Item = impl Serialize> + Clone),
     ) {
         if !self.options.json {
             return;
@@ -53,20 +53,20 @@ impl Ui {
 const BUFFER: usize = 64 * 1024;
 
 /// A document whose rows stand under one of its keys, which are in the order of every document.
-struct Document<'d, T> {
+struct Document<'d, R> {
     head: Map<String, Value>,
     key: &'d str,
-    rows: &'d [T],
+    rows: R,
 }
 
-impl<T: Serialize> Serialize for Document<'_, T> {
+impl<R: Iterator<Item = T> + Clone, T: Serialize> Serialize for Document<'_, R> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(None)?;
         let before = |name: &&String| name.as_str() < self.key;
         for name in self.head.keys().filter(before) {
             map.serialize_entry(name, &self.head[name])?;
         }
-        map.serialize_entry(self.key, &Rows(self.rows))?;
+        map.serialize_entry(self.key, &Rows(&self.rows))?;
         for name in self.head.keys().filter(|name| !before(name)) {
             map.serialize_entry(name, &self.head[name])?;
         }
@@ -74,15 +74,12 @@ impl<T: Serialize> Serialize for Document<'_, T> {
     }
 }
 
-struct Rows<'d, T>(&'d [T]);
+/// Rows that are made as they are written.
+struct Rows<'d, R>(&'d R);
 
-impl<T: Serialize> Serialize for Rows<'_, T> {
+impl<R: Iterator<Item = T> + Clone, T: Serialize> Serialize for Rows<'_, R> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut rows = to.serialize_seq(Some(self.0.len()))?;
-        for row in self.0 {
-            rows.serialize_element(row)?;
-        }
-        rows.end()
+        to.collect_seq(self.0.clone())
     }
 }
 
@@ -90,7 +87,7 @@ impl<T: Serialize> Serialize for Rows<'_, T> {
 fn write(
     to: impl Write,
     (command, body): (&str, Map<String, Value>),
-    (key, rows): (&str, &[impl Serialize]),
+    (key, rows): (&str, impl Iterator<Item = impl Serialize> + Clone),
     place: Place<'_>,
 ) -> io::Result<()> {
     let mut body = Value::Object(body);
@@ -144,7 +141,7 @@ mod tests {
         .into_iter()
         .collect();
         let place = Place::default();
-        write(&mut pieces, ("list", body), ("rows", rows), place).expect("written");
+        write(&mut pieces, ("list", body), ("rows", rows.iter()), place).expect("written");
         pieces
     }
 

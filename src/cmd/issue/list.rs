@@ -114,7 +114,7 @@ pub(crate) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let is_narrow = asked.filter.is_narrow() || asked.ready || asked.search.is_some();
     let rows = view::list(ctx, &asked)?;
     // An issue may have a kind that loopx.toml no longer names.
-    if rows.issues.is_empty() {
+    if rows.len() == 0 {
         for kind in &asked.filter.kinds {
             change::kind_is_known(ctx, kind)?;
         }
@@ -155,8 +155,8 @@ pub(crate) fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
 
 fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
     ui.lines(|ui| {
-        for row in &rows.issues {
-            row_lines(ui, &rows.names, row);
+        for row in rows.iter() {
+            row_lines(ui, &rows.names, &row);
         }
     });
     for damaged in &rows.damaged {
@@ -166,13 +166,13 @@ fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
             clean(&damaged.what)
         ));
     }
-    let shown = rows.issues.len();
+    let shown = rows.len();
     ui.status(match (shown, rows.open, rows.all) {
         (_, _, 0) => "no issues".to_owned(),
         (shown, open, all) if shown == open => format!("{open} open, {all} in all"),
         (shown, open, all) => format!("{shown} shown; {open} open, {all} in all"),
     });
-    let first = rows.issues.iter().find(|row| row.ready);
+    let first = rows.iter().find(|row| row.ready);
     let next = match first {
         _ if !rows.damaged.is_empty() => Some(command!("fsck --repair")),
         Some(row) => Some(command!("issue take {}", row.short)),
@@ -190,7 +190,7 @@ fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
     if !rows.damaged.is_empty() {
         body["damaged"] = json!(rows.damaged);
     }
-    ui.json_rows(verb, body, ("issues", &rows.issues));
+    ui.json_rows(verb, body, ("issues", rows.iter()));
 }
 
 /// The arguments with the words of the lists that they name in front.

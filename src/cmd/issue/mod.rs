@@ -55,7 +55,7 @@ pub(crate) fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<E
 }
 
 /// How far an issue is, as a word of one width.
-fn status_word(ui: &Ui, row: &Row) -> String {
+fn status_word(ui: &Ui, row: &Row<'_>) -> String {
     let (role, word) = match row.issue.status {
         Status::Resolved => (style::GOOD, "resolved"),
         Status::Closed => (style::DIM, "closed"),
@@ -70,7 +70,7 @@ fn status_word(ui: &Ui, row: &Row) -> String {
 }
 
 /// One issue of a list, and below it what is to be known of it.
-pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row) {
+pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
     let issue = &row.issue;
     let word = status_word(ui, row);
     let short = format!("{:<width$}", row.short, width = names.width());
@@ -100,7 +100,7 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row) {
 }
 
 /// What is to be known of an issue beside its fields.
-fn remarks(names: &Names, row: &Row, ui: &Ui) -> Vec<String> {
+fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
     if let Some(holder) = &row.holder {
         let lasts = ui.lasting(holder.alive, &holder.until);

@@ -53,6 +53,6 @@ pub(crate) fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "all": all,
         "next_action": next,
     });
-    ui.json_rows("task list", body, ("tasks", &rows.tasks));
+    ui.json_rows("task list", body, ("tasks", rows.tasks.iter()));
     Ok(Exit::Done)
 }

@@ -351,7 +351,7 @@ pub(crate) struct QueueView {
     #[serde(flatten)]
     pub queue: Queue,
     /// Every issue of it.
-    pub issues: BTreeMap<IssueId, Row>,
+    pub issues: BTreeMap<IssueId, Row<'static>>,
     /// Planned issues that have no place in it yet.
     pub planned: usize,
     #[serde(skip)]

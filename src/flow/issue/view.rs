@@ -12,18 +12,19 @@ use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
 use loopx_rules::lease::{Worktrees, clock, seconds_of, until};
 use loopx_rules::op::{Body, Operation};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// One issue of a list.
+/// One issue of a list, which a long list has already.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct Row<'i> {
     #[serde(flatten)]
-    pub issue: Issue,
+    pub issue: Cow<'i, Issue>,
     /// So much of its id as tells it from the others.
     pub short: String,
     /// Whether somebody could begin now.
     pub ready: bool,
-    pub waits: Vec<Wait>,
+    pub waits: Cow<'i, [Wait]>,
     /// Whoever has it in hand, and until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
@@ -41,6 +42,7 @@ pub(crate) struct Holder {
 }
 
 /// Whoever asks, and when.
+#[derive(Debug)]
 struct Asker {
     worktrees: Worktrees,
     now: i64,
@@ -55,15 +57,34 @@ impl Asker {
     }
 }
 
-/// A list of issues.
+/// A list of issues. Its rows are made as they are shown: ten thousand at once would take as much room as the issues.
 #[derive(Debug)]
 pub(crate) struct Rows {
-    pub issues: Vec<Row>,
+    issues: Vec<Issue>,
+    /// What each of them waits for.
+    waits: Vec<Vec<Wait>>,
+    /// The places of those that are shown.
+    order: Vec<usize>,
+    asker: Asker,
     /// How many issues there are, and how many of them are open.
     pub all: usize,
     pub open: usize,
     pub damaged: Vec<Damaged>,
     pub names: Names,
+}
+
+impl Rows {
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Row<'_>> + Clone {
+        self.order.iter().map(|at| {
+            let (issue, waits) = (&self.issues[*at], &self.waits[*at]);
+            let (issue, waits) = (Cow::Borrowed(issue), Cow::Borrowed(waits.as_slice()));
+            row(&self.names, issue, waits, &self.asker)
+        })
+    }
 }
 
 /// In which order a list stands.
@@ -113,13 +134,14 @@ fn first(
     let asker = Asker::of(ctx);
     let names = beside.names();
     let found = beside.next(&today(asker.now), limit)?.into_iter();
-    let rows = found.filter_map(|(backlog, at)| {
-        let issue = backlog.into_issues().into_iter().nth(at)?;
-        Some(row(&names, issue, Vec::new(), &asker))
-    });
+    let issues = found.filter_map(|(backlog, at)| backlog.into_issues().into_iter().nth(at));
+    let issues: Vec<Issue> = issues.collect();
     let (all, open) = beside.counts();
     Ok(Some(Rows {
-        issues: rows.collect(),
+        waits: vec![Vec::new(); issues.len()],
+        order: (0..issues.len()).collect(),
+        issues,
+        asker,
         all,
         open,
         damaged: Vec::new(),
@@ -142,7 +164,7 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let backlog = Backlog::of(found.issues);
     let asker = Asker::of(ctx);
     let day = today(asker.now);
-    let mut waits = backlog.waits(&day);
+    let waits = backlog.waits(&day);
     let mut order = order(&backlog, &waits, asked.order);
     order.retain(|at| {
         let issue = &backlog.issues[*at];
@@ -157,13 +179,11 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let is_open = |issue: &&Issue| !issue.status.is_final();
     let open = backlog.issues.iter().filter(is_open).count();
     let all = backlog.issues.len();
-    let mut issues: Vec<Option<Issue>> = backlog.into_issues().into_iter().map(Some).collect();
-    let rows = order.into_iter().filter_map(|at| {
-        let issue = issues[at].take()?;
-        Some(row(&names, issue, std::mem::take(&mut waits[at]), &asker))
-    });
     Ok(Rows {
-        issues: rows.collect(),
+        issues: backlog.into_issues(),
+        waits,
+        order,
+        asker,
         all,
         open,
         damaged: damaged(found.damaged),
@@ -179,7 +199,7 @@ fn damaged(found: Vec<(IssueId, loopx_base::failure::Failure)>) -> Vec<Damaged> 
     found.collect()
 }
 
-fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
+fn row<'i>(names: &Names, issue: Cow<'i, Issue>, waits: Cow<'i, [Wait]>, asker: &Asker) -> Row<'i> {
     let holder = issue.claim.as_ref().map(|claim| {
         let here = asker.worktrees.here.as_ref() == Some(&claim.value.owner);
         Holder {
@@ -203,7 +223,8 @@ fn row(names: &Names, issue: Issue, waits: Vec<Wait>, asker: &Asker) -> Row {
 }
 
 /// An issue of the queue, as lists show it.
-pub(super) fn row_of(ctx: &Context, names: &Names, issue: Issue, waits: Vec<Wait>) -> Row {
+pub(super) fn row_of(ctx: &Context, names: &Names, issue: Issue, waits: Vec<Wait>) -> Row<'static> {
+    let (issue, waits) = (Cow::Owned(issue), Cow::Owned(waits));
     row(names, issue, waits, &Asker::of(ctx))
 }
 
@@ -257,7 +278,7 @@ fn has_words(issue: &Issue, texts: Option<&Texts>, words: &str) -> bool {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Shown {
     #[serde(flatten)]
-    pub row: Row,
+    pub row: Row<'static>,
     pub description: String,
     pub notes: Vec<loopx_rules::issue::Comment>,
     /// Fields of where it was taken over from that have no counterpart here.
@@ -319,7 +340,7 @@ fn shown(ctx: &Context, backlog: &Backlog, names: Names, read: Read) -> Shown {
         .map(|one| (one.id.clone(), (one.title.clone(), one.status)))
         .collect();
     Shown {
-        row: row(&names, issue, waits, &asker),
+        row: row(&names, Cow::Owned(issue), Cow::Owned(waits), &asker),
         description: texts.description,
         notes: texts.comments,
         kept: texts.kept,
@@ -341,7 +362,7 @@ pub(super) fn taken(
     let mut shown = shown(ctx, backlog, names, read);
     let by = ctx.repo.identity()?.author.name;
     shown.row.ready = false;
-    shown.row.waits = Vec::new();
+    shown.row.waits = Cow::default();
     shown.row.holder = Some(Holder {
         who: format!("{by}, here"),
         until: until.to_owned(),
@@ -428,7 +449,7 @@ fn words(op: &Operation, all: &[Operation], worktrees: &Worktrees) -> Vec<String
 #[derive(Debug, Serialize)]
 pub(crate) struct GraphView {
     /// What can be done side by side, wave after wave.
-    pub waves: Vec<Vec<Row>>,
+    pub waves: Vec<Vec<Row<'static>>>,
     /// The longest chain of what is left.
     pub critical_path: Vec<IssueId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -449,8 +470,8 @@ pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
         let rows = wave.into_iter().map(|at| {
             row(
                 &names,
-                backlog.issues[at].clone(),
-                std::mem::take(&mut waits[at]),
+                Cow::Owned(backlog.issues[at].clone()),
+                Cow::Owned(std::mem::take(&mut waits[at])),
                 &asker,
             )
         });

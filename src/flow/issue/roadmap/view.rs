@@ -52,7 +52,7 @@ pub(crate) struct WaveRows {
     pub name: Option<String>,
     pub done: usize,
     pub closed: usize,
-    pub issues: Vec<Row>,
+    pub issues: Vec<Row<'static>>,
     /// The open ones that can be done side by side.
     pub groups: Vec<Vec<IssueId>>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct View {
     pub phases: Vec<Progress>,
     pub waves: Vec<WaveRows>,
     /// Issues that are in no wave, or in two.
-    pub loose: Vec<Row>,
+    pub loose: Vec<Row<'static>>,
     /// The first wave in which something is left.
     pub next_wave: Option<u32>,
     pub issues: usize,
@@ -187,7 +187,7 @@ pub(crate) fn view(ctx: &Context, typed: Option<&str>) -> Result<View> {
 }
 
 /// The rows of all issues of a roadmap.
-fn rows(ctx: &Context, loaded: &Loaded, shape: &Shape<'_>) -> BTreeMap<IssueId, Row> {
+fn rows(ctx: &Context, loaded: &Loaded, shape: &Shape<'_>) -> BTreeMap<IssueId, Row<'static>> {
     let waits = loaded.backlog.waits(&loaded.today);
     let all = loaded.backlog.issues.iter().zip(waits);
     let own = all.filter(|(issue, _)| shape.leaves.iter().any(|one| one.id == issue.id));
