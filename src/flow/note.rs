@@ -205,10 +205,9 @@ pub(super) fn keep(
     let decide = |snapshot: &Snapshot<'_>| {
         let records = match look {
             Look::Nothing => Vec::new(),
-            look => {
-                let takes = |one: &NoteRecord| look.takes(one);
-                snapshot.journal_notes(None, &takes)?.notes
-            }
+            // Who may set a key, and what stood there, the records say.
+            Look::Values => snapshot.journal_records(&|one| look.takes(one))?.notes,
+            Look::Note(_) => snapshot.journal_notes(None, &|one| look.takes(one))?.notes,
         };
         let note = make(&records, None)?;
         let (edits, ops) = in_journal(ctx, snapshot, identity, &[(note, None)])?;

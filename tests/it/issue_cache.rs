@@ -3,6 +3,7 @@
 
 use crate::support::Sandbox;
 use crate::support::issues::{backlog, create, refused};
+use crate::support::store::checksum;
 use std::fs;
 use std::path::PathBuf;
 
@@ -107,15 +108,6 @@ fn the_names_of_a_list_are_those_that_a_command_understands() {
         let shown = s.loopx(&["--json", "issue", "show", short]).json();
         assert_eq!((&shown["id"], &shown["short"]), (&row["id"], &row["short"]));
     }
-}
-
-/// CRC-32 as in zip files.
-fn checksum(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            (sum >> 1) ^ (0xedb8_8320 * (sum & 1))
-        })
-    })
 }
 
 /// Whoever writes the kept file anew, with a sum that fits, hands out nothing that the records do not, ends nothing and

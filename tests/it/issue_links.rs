@@ -4,6 +4,7 @@
 
 use crate::support::Sandbox;
 use crate::support::issues::{backlog, create, list, refused, show};
+use crate::support::store::checksum;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -215,15 +216,6 @@ fn the_first_few_that_can_be_begun_are_the_first_of_all() {
         assert_eq!(few, all[..count.min(all.len())], "{count}");
         assert_eq!((&also["all"], &also["open"]), (&said["all"], &said["open"]));
     }
-}
-
-/// CRC-32 as in zip files.
-fn checksum(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |sum, byte| {
-        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
-            (sum >> 1) ^ (0xedb8_8320 * (sum & 1))
-        })
-    })
 }
 
 /// Whoever writes the kept links anew, with a sum that fits, hands out nothing that the records do not.

@@ -2,7 +2,7 @@
 //! team-and-plan-scenarios.md, G).
 
 use crate::support::clones::Clones;
-use crate::support::store::{ID, assert_whole, begin, started};
+use crate::support::store::{ID, assert_whole, begin, checksum, started};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 use std::sync::Barrier;
@@ -393,4 +393,56 @@ fn an_approval_leaves_its_entry() {
     );
     assert!(notes(&s, &["-s", ID]).is_empty());
     assert_eq!(notes(&s, &["--all", "--kind", "approval"]).len(), 1);
+}
+
+/// A list of a long journal is read from a kept file, whose sum anybody can make. What is set rests on the records.
+#[test]
+fn a_forged_list_of_the_journal_gives_no_key_away() {
+    let s = fresh();
+    let line =
+        |n| format!(r#"{{"id":"MSG-{n}","from":"a","type":"progress","summary":"step {n}"}}"#);
+    let log: Vec<String> = (0..300).map(line).collect();
+    s.write("messages.jsonl", log.join("\n"));
+    s.loopx(&["note", "import", "messages.jsonl", "--journal"])
+        .ok();
+    let set = |value: &str, role: &str| {
+        s.loopx(&[
+            "--json",
+            "note",
+            "set",
+            "port",
+            value,
+            "--from",
+            role,
+            "--journal",
+        ])
+    };
+    set("8080", "planner").ok();
+    s.loopx(&["note", "list", "--journal"]).ok();
+    let kept = s.path().join(".git/loopx/journal-cache");
+    let mut forged = 0;
+    for file in std::fs::read_dir(&kept).expect("kept lists") {
+        let path = file.expect("a file").path();
+        let text = std::fs::read_to_string(&path).expect("a list");
+        let (whole, _) = text.trim_end().rsplit_once('\n').expect("a sum");
+        let whole = whole.replace("\"planner\"", "\"tester\"") + "\n";
+        forged += usize::from(whole.contains("\"tester\""));
+        let sum = checksum(whole.as_bytes());
+        std::fs::write(&path, format!("{whole}{sum:08x}\n")).expect("a list");
+    }
+    assert!(forged > 0, "the key is in a kept list");
+    let get = || {
+        s.loopx(&["--json", "note", "get", "port", "--journal"])
+            .says("\"owner\": \"tester\"")
+            .ok()
+    };
+    get();
+    let before = tip(&s);
+    set("1", "tester").fails_with(1);
+    assert_eq!(tip(&s), before);
+    set("9090", "planner").ok();
+    std::fs::remove_dir_all(&kept).expect("removed");
+    s.loopx(&["note", "get", "port", "--journal"])
+        .says("9090")
+        .ok();
 }

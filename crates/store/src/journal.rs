@@ -8,6 +8,7 @@
 //! hundred records gave: a folder that is not in it is read, and a file that is damaged or of another version is as good
 //! as none. Whoever writes reads names of records alone.
 
+use super::kept_lines::{checksum, whole_text};
 use super::{Snapshot, fanout_folder, layout, ops};
 use loopx_base::failure::{Failure, Result};
 use loopx_base::fanout::Fanout;
@@ -156,6 +157,17 @@ impl Snapshot<'_> {
         Ok(found)
     }
 
+    /// The same of all months, by their records alone: whoever writes rests on nothing that is kept beside them.
+    pub fn journal_records(&self, takes: &dyn Fn(&NoteRecord) -> bool) -> Result<JournalNotes> {
+        let mut found = JournalNotes::default();
+        for (place, ops) in self.journals()? {
+            let JournalNotes { notes, damaged } = self.read_records(&ops, &place)?;
+            found.notes.extend(notes.into_iter().filter(takes));
+            found.damaged.extend(damaged);
+        }
+        Ok(found)
+    }
+
     fn read_part(
         &self,
         name: &str,
@@ -248,21 +260,9 @@ impl Snapshot<'_> {
     }
 }
 
-/// What tells a torn file from a whole one.
-fn checksum(text: &str) -> String {
-    let mut crc = flate2::Crc::new();
-    crc.update(text.as_bytes());
-    format!("{:08x}", crc.sum())
-}
-
 /// The kept file, if it is whole and of this form.
 fn kept(text: &str) -> Option<(Head, Vec<Line<'_>>)> {
-    let (whole, sum) = text.strip_suffix('\n')?.rsplit_once('\n')?;
-    let end = whole.len() + 1;
-    if checksum(&text[..end]) != sum {
-        return None;
-    }
-    let mut lines = whole.lines();
+    let mut lines = whole_text(text)?.lines();
     let head: Head = serde_json::from_str(lines.next()?).ok()?;
     if head.format != FORMAT {
         return None;

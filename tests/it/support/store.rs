@@ -291,3 +291,12 @@ pub(crate) fn tamper_all(s: &Sandbox, edits: &[(String, Option<Vec<u8>>)]) {
         .line();
     s.git(&["update-ref", "refs/heads/loopx", &commit]).ok();
 }
+
+/// CRC-32 as in zip files.
+pub(crate) fn checksum(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            (sum >> 1) ^ (0xedb8_8320 * (sum & 1))
+        })
+    })
+}
