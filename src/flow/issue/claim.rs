@@ -404,8 +404,11 @@ pub(crate) fn release(
             }
             steps.push(Step {
                 id: issue.id.clone(),
+                body: IssueEvent::Released {
+                    claim: issue.claim.as_ref().map(|claim| claim.op.clone()),
+                }
+                .into(),
                 before: Some(issue),
-                body: IssueEvent::Released {}.into(),
                 reason: None,
             });
         }

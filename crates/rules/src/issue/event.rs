@@ -20,8 +20,11 @@ pub enum IssueEvent {
     Solution { changes: Vec<Change> },
     /// Somebody has it in hand now.
     Claimed { claim: Claim },
-    /// Whoever had it gives it back.
-    Released {},
+    /// The claim is given back. Older records name none.
+    Released {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claim: Option<OpId>,
+    },
 }
 
 /// A change of one field. Of a field with one value it names the new one; of a field that is a set, what comes or goes.
@@ -80,7 +83,7 @@ impl IssueEvent {
             IssueEvent::Created { changes }
             | IssueEvent::Changed { changes }
             | IssueEvent::Solution { changes } => changes,
-            IssueEvent::Claimed { .. } | IssueEvent::Released {} => &[],
+            IssueEvent::Claimed { .. } | IssueEvent::Released { .. } => &[],
         }
     }
 }
@@ -147,7 +150,7 @@ impl Topic for IssueEvent {
             IssueEvent::Changed { .. } => "changed",
             IssueEvent::Solution { .. } => "solution",
             IssueEvent::Claimed { .. } => "claimed",
-            IssueEvent::Released {} => "released",
+            IssueEvent::Released { .. } => "released",
         }
     }
 
@@ -157,7 +160,7 @@ impl Topic for IssueEvent {
             IssueEvent::Changed { .. } => "edit",
             IssueEvent::Solution { .. } => "solution",
             IssueEvent::Claimed { .. } => "take",
-            IssueEvent::Released {} => "release",
+            IssueEvent::Released { .. } => "release",
         }
     }
 
@@ -172,12 +175,12 @@ impl Topic for IssueEvent {
             | IssueEvent::Changed { .. }
             | IssueEvent::Solution { .. }
             | IssueEvent::Claimed { .. }
-            | IssueEvent::Released {} => Version::V0_6,
+            | IssueEvent::Released { .. } => Version::V0_6,
         }
     }
 
     fn is_bare(&self) -> bool {
-        matches!(self, IssueEvent::Released {})
+        matches!(self, IssueEvent::Released { claim: None })
     }
 
     fn trailers(&self) -> Vec<(&'static str, String)> {

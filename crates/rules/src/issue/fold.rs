@@ -252,12 +252,13 @@ impl Folding<'_> {
         }
         match event {
             IssueEvent::Claimed { claim } => self.claimed(at, claim),
-            IssueEvent::Released {} => {
+            IssueEvent::Released { claim } if self.gives_back(at, claim.as_ref()) => {
                 self.release(at);
                 self.write(at, Field::Status, Change::Status(self.given_back()));
             }
             IssueEvent::Created { .. }
             | IssueEvent::Changed { .. }
+            | IssueEvent::Released { .. }
             | IssueEvent::Solution { .. } => {}
         }
     }

@@ -415,6 +415,30 @@ fn e5_what_is_said_of_an_unknown_solution_changes_nothing() {
     let after = ada.read();
     assert_eq!((after.issue.bound, after.texts.failures.len()), (None, 0));
     ada.write(0, claim("ada", None));
-    ada.write(0, IssueEvent::Released {});
+    ada.write(0, IssueEvent::Released { claim: None });
     assert_eq!(ada.issue().status, before.status);
+}
+
+#[test]
+fn e5_a_release_gives_back_the_claim_that_it_names_and_else_ones_own() {
+    let mut ada = play(&[]).swap_remove(0);
+    ada.write(0, claim("ada", None));
+    let held = ada.issue().claim.map(|claim| claim.op);
+    let taken = ada.clone();
+    // By somebody else, of another claim, and of none: what plain git can push.
+    let older = ada.ops.first().map(|op| op.op.clone());
+    for of in [None, older] {
+        ada.write(1, IssueEvent::Released { claim: of });
+        let issue = ada.issue();
+        assert_eq!(holder(&issue), Some("ada"));
+        assert_eq!(issue.status, Status::InProgress);
+    }
+    // By whoever has it, as older records say it; and by anybody who names the claim, as `release` does once its lease
+    // is over.
+    for (who, of) in [(0, None), (1, held)] {
+        let mut given = taken.clone();
+        given.write(who, IssueEvent::Released { claim: of });
+        assert_eq!(holder(&given.issue()), None);
+        assert_eq!(given.issue().status, Status::Open);
+    }
 }

@@ -68,4 +68,20 @@ impl Folding<'_> {
                 .as_ref()
                 .is_some_and(|over| is_named(&over.owner))
     }
+
+    /// Whether a release gives back the claim that its writer knew. It names that one, as `release` does: whose lease is
+    /// over may be named by anybody. Older records name none, and then each person gives back their own.
+    pub(super) fn gives_back(&self, at: usize, named: Option<&OpId>) -> bool {
+        let known = self.claim.as_ref();
+        let Some((_, holder)) = known.filter(|(held, _)| self.cause.saw(at, *held)) else {
+            return true;
+        };
+        match named {
+            Some(named) => *named == holder.op,
+            None => {
+                let (by, of) = (&self.ops[at].by, &holder.signed.by);
+                by.email.eq_ignore_ascii_case(&of.email)
+            }
+        }
+    }
 }
