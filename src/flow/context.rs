@@ -13,7 +13,7 @@ use loopx_rules::next::Advised;
 use loopx_rules::policy::{FILE as POLICY_FILE, Policy, Trust};
 use loopx_rules::rebase::way_on;
 use loopx_rules::session::State;
-use loopx_rules::texts::Texts;
+use loopx_rules::texts::{SharedList, Texts};
 use loopx_store::Store;
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ pub struct Context {
     pub aside: TakenSession,
     policies: RefCell<HashMap<Oid, Policy>>,
     /// The list of tasks that was read last.
-    list: RefCell<Texts>,
+    list: RefCell<Option<SharedList>>,
     /// Where HEAD and the branches stood when a command that only reads looked at them first.
     seen: OnceCell<Seen>,
     /// The identity of whoever runs the command, as git gave it when the command asked first; else why git gave none.
@@ -134,8 +134,10 @@ impl Context {
     /// Has a list of tasks be read once, in however many texts a command meets it.
     pub fn share_list(&self, texts: &mut Texts) {
         let mut known = self.list.borrow_mut();
-        texts.learn(&known);
-        *known = texts.list_alone();
+        if texts.share(&mut known) {
+            // A command is a process: taking thousands of nodes apart at its end would only cost time.
+            std::mem::forget(known.clone());
+        }
     }
 
     /// Where HEAD points.

@@ -344,7 +344,7 @@ fn require_better(text: &str, before: &[Finding]) -> Result<()> {
 /// Refuses a change that makes no list of it, and names the arguments that do; before that, a task that would not stand
 /// in the domain that it names, where `placed` is one.
 fn require_list(text: String, before: &TaskFile, placed: Option<&TaskId>) -> Result<Text> {
-    let after = file::graph(&text);
+    let after = file::graph(text.as_str());
     if let Some(id) = placed {
         let anyway = after.is_err().then(|| file::read_anyway(&text));
         let file = after.as_ref().ok().or(anyway.as_ref());

@@ -14,34 +14,54 @@ use std::rc::Rc;
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     of: BTreeMap<Artifact, String>,
-    /// Shared by texts that have the same list.
-    list: Rc<OnceCell<Result<Vec<Node>, Blocker>>>,
+    /// The list of tasks among them, once somebody asks for its nodes.
+    list: OnceCell<SharedList>,
+}
+
+/// A list of tasks with its nodes, which are read once for all texts that have it.
+#[derive(Clone, Debug)]
+pub struct SharedList(Rc<List>);
+
+#[derive(Debug)]
+struct List {
+    text: Rc<str>,
+    nodes: OnceCell<Result<Vec<Node>, Blocker>>,
 }
 
 impl Texts {
     /// The nodes of the list of tasks, or what is wrong with it; nothing where there is no list.
     pub fn list(&self) -> Option<&Result<Vec<Node>, Blocker>> {
+        let SharedList(list) = self.shared()?;
+        Some(
+            list.nodes
+                .get_or_init(|| slices::nodes(Rc::clone(&list.text))),
+        )
+    }
+
+    fn shared(&self) -> Option<&SharedList> {
         let text = self.of.get(&Artifact::TaskList)?;
-        Some(self.list.get_or_init(|| slices::nodes(text)))
+        Some(self.list.get_or_init(|| {
+            SharedList(Rc::new(List {
+                text: text.as_str().into(),
+                nodes: OnceCell::new(),
+            }))
+        }))
     }
 
-    /// Takes over what was read of the same list before.
-    pub fn learn(&mut self, known: &Texts) {
-        if self.of.get(&Artifact::TaskList) == known.of.get(&Artifact::TaskList) {
-            self.list = Rc::clone(&known.list);
-        }
-    }
-
-    /// The list alone, with what is read of it from now on.
-    #[must_use]
-    pub fn list_alone(&self) -> Texts {
-        let list = self.of.get_key_value(&Artifact::TaskList);
-        Texts {
-            of: list
-                .map(|(at, text)| (*at, text.clone()))
-                .into_iter()
-                .collect(),
-            list: Rc::clone(&self.list),
+    /// Shares the list with those who asked before, where it is theirs, and else with those who ask from now on. Says
+    /// whether it is new.
+    pub fn share(&mut self, known: &mut Option<SharedList>) -> bool {
+        let text = self.of.get(&Artifact::TaskList);
+        match (text, &known) {
+            (None, _) => false,
+            (Some(text), Some(known)) if *known.0.text == **text => {
+                self.list = known.clone().into();
+                false
+            }
+            _ => {
+                *known = self.shared().cloned();
+                true
+            }
         }
     }
 }
@@ -57,7 +77,7 @@ impl Deref for Texts {
 /// Whoever changes a text has the list read again.
 impl DerefMut for Texts {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        self.list = Rc::default();
+        self.list = OnceCell::new();
         &mut self.of
     }
 }
@@ -72,7 +92,7 @@ impl From<BTreeMap<Artifact, String>> for Texts {
     fn from(of: BTreeMap<Artifact, String>) -> Self {
         Texts {
             of,
-            list: Rc::default(),
+            list: OnceCell::new(),
         }
     }
 }
@@ -122,9 +142,14 @@ mod tests {
         };
         let first = ids(&texts);
         assert_eq!(ids(&texts), first);
+        let mut known = None;
+        assert!(texts.share(&mut known));
         let mut same = Texts::from([(Artifact::TaskList, line("A"))]);
-        same.learn(&texts.list_alone());
+        assert!(!same.share(&mut known));
         assert_eq!(ids(&same), first);
+        let mut other = Texts::from([(Artifact::TaskList, line("C"))]);
+        assert!(other.share(&mut known));
+        assert_eq!(ids(&other).1, "C");
         texts.insert(Artifact::TaskList, line("B"));
         assert_eq!(ids(&texts).1, "B");
         texts.remove(&Artifact::TaskList);

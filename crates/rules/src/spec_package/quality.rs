@@ -97,7 +97,7 @@ fn gate() -> Option<Gate> {
         "id": GATE, "title": GATE, "kind": "decision", "depends_on": [],
         "gate": { "rubric": found.rubric.as_ref()? },
     });
-    let node = file::graph(&line.to_string()).ok()?.nodes.pop()?;
+    let node = file::graph(line.to_string()).ok()?.nodes.pop()?;
     let mut gate = *node.gate?;
     gate.at_cap = AtCap::Accept;
     gate.cap = 0;

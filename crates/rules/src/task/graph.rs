@@ -4,7 +4,7 @@
 //! A node waits for what it depends on, for its parts, for what the node waits for that it is a part of, and for each
 //! open decision and checkpoint anywhere before it.
 
-use super::node::{Key, Node, NodeKind, TaskId, thing};
+use super::node::{Edge, Key, Node, NodeKind, TaskId, thing};
 use super::status::Status;
 use super::world::{Open, World};
 use crate::stage::Stage;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use std::cell::OnceCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::ops::Index;
 
 /// Nodes with their edges looked up.
 #[derive(Debug)]
@@ -19,14 +20,14 @@ pub struct Graph<'n> {
     pub nodes: &'n [Node],
     places: HashMap<Key<'n>, usize>,
     /// What each node waits for.
-    edges: Vec<Vec<Way>>,
+    edges: Edges,
     /// Which nodes wait for each, once somebody asks.
     dependents: OnceCell<Vec<Vec<usize>>>,
-    /// The node that each is a part of, and the parts of each.
+    /// The node that each is a part of, and the parts of each that has some.
     parents: Vec<Option<usize>>,
-    parts: Vec<Vec<usize>>,
-    /// Ids that a node names and the plan does not have.
-    missing: Vec<Vec<TaskId>>,
+    parts: HashMap<usize, Vec<usize>>,
+    /// Ids that a node names and the plan does not have, where there are some.
+    missing: HashMap<usize, Vec<TaskId>>,
     /// Decisions and checkpoints: while one is open, nothing behind it goes on, however far what stands between is.
     gates: Vec<usize>,
     /// The gates before each node, a bit for each of `gates`, once somebody asks.
@@ -45,6 +46,34 @@ type Place = (bool, u32, usize);
 struct Way {
     to: usize,
     is_optional: bool,
+}
+
+/// The ways of all nodes, those of one behind those of the one before it: ten thousand nodes have no list each.
+#[derive(Debug, Default)]
+struct Edges {
+    ways: Vec<Way>,
+    /// Where those of each node end.
+    ends: Vec<usize>,
+}
+
+impl Edges {
+    fn push(&mut self, ways: &[Way]) {
+        self.ways.extend_from_slice(ways);
+        self.ends.push(self.ways.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[Way]> {
+        (0..self.ends.len()).map(|at| &self[at])
+    }
+}
+
+impl Index<usize> for Edges {
+    type Output = [Way];
+
+    fn index(&self, at: usize) -> &[Way] {
+        let from = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.ways[from..self.ends[at]]
+    }
 }
 
 /// How things stand: what a node waits for depends on it.
@@ -111,11 +140,11 @@ impl<'n> Graph<'n> {
             .collect();
         let mut graph = Graph {
             nodes,
-            edges: vec![Vec::new(); nodes.len()],
+            edges: Edges::default(),
             dependents: OnceCell::new(),
             parents: vec![None; nodes.len()],
-            parts: vec![Vec::new(); nodes.len()],
-            missing: vec![Vec::new(); nodes.len()],
+            parts: HashMap::new(),
+            missing: HashMap::new(),
             gates: gates(nodes),
             gates_before: OnceCell::new(),
             is_forest: true,
@@ -126,12 +155,14 @@ impl<'n> Graph<'n> {
         for (at, node) in nodes.iter().enumerate() {
             if let Some(parent) = node.parent.as_ref().and_then(|id| graph.find(id)) {
                 graph.parents[at] = Some(parent);
-                graph.parts[parent].push(at);
+                graph.parts.entry(parent).or_default().push(at);
             }
         }
-        graph.is_forest = is_forest(&graph.parents);
+        graph.is_forest = graph.parts.is_empty() || is_forest(&graph.parents);
+        let mut ways = Vec::new();
         for at in 0..nodes.len() {
-            graph.edges[at] = graph.ways(at);
+            graph.find_ways(at, &mut ways);
+            graph.edges.push(&ways);
         }
         graph
     }
@@ -154,20 +185,51 @@ impl<'n> Graph<'n> {
         line
     }
 
-    fn ways(&mut self, at: usize) -> Vec<Way> {
-        let mut ways: Vec<Way> = Vec::new();
-        let mut missing = Vec::new();
+    /// Looks up what a node waits for.
+    fn find_ways(&mut self, at: usize, ways: &mut Vec<Way>) {
+        ways.clear();
+        self.own_ways(at, ways);
+        if self.parents[at].is_some() {
+            self.ways_of_parents(at, ways);
+        }
+        let parts = self.parts.get(&at).into_iter().flatten();
+        ways.extend(parts.map(|to| Way {
+            to: *to,
+            is_optional: true,
+        }));
+        // What one of two edges asks for is asked for.
+        ways.sort_by_key(|way| (way.to, way.is_optional));
+        ways.dedup_by_key(|way| way.to);
+    }
+
+    fn own_ways(&mut self, at: usize, ways: &mut Vec<Way>) {
+        for edge in &self.nodes[at].depends_on {
+            match self.find(&edge.on) {
+                Some(to) => ways.push(Way {
+                    to,
+                    is_optional: edge.optional,
+                }),
+                None => self.misses(at, edge),
+            }
+        }
+    }
+
+    fn misses(&mut self, at: usize, edge: &Edge) {
+        self.missing.entry(at).or_default().push(edge.on.clone());
+    }
+
+    /// Adds what those wait for that a node is a part of. What waits for its own part says nothing of the other parts.
+    fn ways_of_parents(&mut self, at: usize, ways: &mut Vec<Way>) {
         // The line of what is waited for, looked up once for each.
         let mut lines: HashMap<usize, HashSet<usize>> = HashMap::new();
-        for holder in self.line(at) {
+        for holder in self.line(at).into_iter().skip(1) {
             for edge in &self.nodes[holder].depends_on {
                 let Some(to) = self.find(&edge.on) else {
-                    missing.push(edge.on.clone());
+                    self.misses(at, edge);
                     continue;
                 };
                 let line = || self.line(to).into_iter().collect();
-                // What waits for its own part says nothing of the other parts.
-                if holder == at || !lines.entry(to).or_insert_with(line).contains(&holder) {
+                if !lines.entry(to).or_insert_with(line).contains(&holder) {
                     ways.push(Way {
                         to,
                         is_optional: edge.optional,
@@ -175,20 +237,16 @@ impl<'n> Graph<'n> {
                 }
             }
         }
-        ways.extend(self.parts[at].iter().map(|to| Way {
-            to: *to,
-            is_optional: true,
-        }));
-        // What one of two edges asks for is asked for.
-        ways.sort_by_key(|way| (way.to, way.is_optional));
-        ways.dedup_by_key(|way| way.to);
-        self.missing[at] = missing;
-        ways
+    }
+
+    /// The ids that a node names and the plan does not have.
+    fn missing(&self, at: usize) -> &[TaskId] {
+        self.missing.get(&at).map_or(&[], Vec::as_slice)
     }
 
     /// The ids of a cycle, the first one repeated at its end.
     pub fn cycle(&self) -> Option<Vec<TaskId>> {
-        let mut left: Vec<usize> = self.edges.iter().map(Vec::len).collect();
+        let mut left: Vec<usize> = self.edges.iter().map(<[Way]>::len).collect();
         let mut free: VecDeque<usize> = (0..left.len()).filter(|at| left[*at] == 0).collect();
         while let Some(at) = free.pop_front() {
             for next in self.dependents(at) {
@@ -349,7 +407,7 @@ impl<'n> Graph<'n> {
             status: now.statuses[to],
         });
         let mut waits: Vec<Wait> = unmet.collect();
-        let missing = self.missing[at].iter();
+        let missing = self.missing(at).iter();
         waits.extend(missing.map(|task| Wait::Unknown { task: task.clone() }));
         if node.stage != now.stage {
             waits.push(Wait::Stage { stage: node.stage });
@@ -421,7 +479,7 @@ impl<'n> Graph<'n> {
             let chain = || self.chain(*at, statuses).last().copied();
             ends[*at].or_else(chain).is_some_and(|end| {
                 matches!(statuses[end], Status::Failed | Status::Skipped)
-                    || !self.missing[end].is_empty()
+                    || !self.missing(end).is_empty()
             })
         };
         let blocked = pending.into_iter().filter(is_blocked);
@@ -468,7 +526,7 @@ impl<'n> Graph<'n> {
         loop {
             let new = looked.into_iter().filter(|at| {
                 matches!(statuses[*at], Status::Pending | Status::Claimed)
-                    && self.missing[*at].is_empty()
+                    && self.missing(*at).is_empty()
                     && self.unmet(*at, &statuses).is_empty()
             });
             free.extend(new.map(|at| place(at, statuses[at])));
@@ -523,7 +581,7 @@ impl<'n> Graph<'n> {
 
     /// Everything in an order in which each node stands behind what it waits for. Empty where there is a cycle.
     pub fn order(&self) -> Vec<usize> {
-        let mut left: Vec<usize> = self.edges.iter().map(Vec::len).collect();
+        let mut left: Vec<usize> = self.edges.iter().map(<[Way]>::len).collect();
         let mut free: VecDeque<usize> = (0..left.len()).filter(|at| left[*at] == 0).collect();
         let mut order = Vec::new();
         while let Some(at) = free.pop_front() {

@@ -9,6 +9,7 @@ use loopx_base::hint::command;
 use loopx_base::id::SessionId;
 use loopx_spec::{Finding, Severity};
 use std::collections::HashSet;
+use std::rc::Rc;
 
 /// Reads the tasks as slices.
 pub fn slices(text: &str) -> Result<Vec<Slice>, Blocker> {
@@ -16,7 +17,7 @@ pub fn slices(text: &str) -> Result<Vec<Slice>, Blocker> {
 }
 
 /// Reads the tasks of a list. The blocker names each line that cannot be read, and what was expected there.
-pub fn nodes(text: &str) -> Result<Vec<Node>, Blocker> {
+pub fn nodes(text: impl Into<Rc<str>>) -> Result<Vec<Node>, Blocker> {
     let nodes = file::graph(text)
         .map_err(|findings| invalid(&findings))?
         .nodes;

@@ -356,7 +356,7 @@ fn files(value: Option<&Value>, row: &mut Row<'_>) -> Vec<NodeFile> {
 }
 
 /// The risk that a value says; what is no word of it is said by [`super::check`].
-pub(super) fn risk_of(value: &Value) -> Option<Risk> {
+fn risk_of(value: &Value) -> Option<Risk> {
     value.as_str()?.parse().ok()
 }
 

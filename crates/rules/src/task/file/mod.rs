@@ -7,6 +7,7 @@
 
 mod both;
 mod check;
+mod cursor;
 pub mod domain;
 pub mod domain_move;
 pub mod edit;
@@ -114,16 +115,19 @@ pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Reads a list. The findings are all that is wrong with it as a graph, in the order of lines.
 pub fn read(text: &str) -> Result<TaskFile, Vec<Finding>> {
-    scan(text, true)
+    scan(text, None)
 }
 
 /// Reads a list without its fields as they are written, and the details of a node once somebody asks for them: what a
 /// long list costs then is what its graph needs.
-pub fn graph(text: &str) -> Result<TaskFile, Vec<Finding>> {
-    scan(text, false)
+pub fn graph(text: impl Into<Rc<str>>) -> Result<TaskFile, Vec<Finding>> {
+    let text = text.into();
+    let lines = Lines::new(Rc::clone(&text), plain::details);
+    scan(&text, Some(&Rc::new(lines)))
 }
 
-fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
+/// Reads a list: with the fields as they are written, or with details that are read from these lines later.
+fn scan(text: &str, source: Option<&Rc<Lines>>) -> Result<TaskFile, Vec<Finding>> {
     let apart = apart(text);
     if !apart.is_empty() {
         return Err(apart);
@@ -132,9 +136,8 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
     let mut file = TaskFile::default();
     let most = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
     file.nodes.reserve_exact(most);
-    let source = (!keeps_fields).then(|| Rc::new(Lines::new(text, plain::details)));
     for (line, row) in lines(text) {
-        let plain = source.as_ref().and_then(|source| {
+        let plain = source.and_then(|source| {
             let from = row.as_ptr() as usize - text.as_ptr() as usize;
             let details = Kept::of_line(source, from, from + row.len())?;
             plain::node(row, line, details)
@@ -161,7 +164,7 @@ fn scan(text: &str, keeps_fields: bool) -> Result<TaskFile, Vec<Finding>> {
             continue;
         };
         file.nodes.push(node);
-        if keeps_fields {
+        if source.is_none() {
             file.fields.push(fields);
         }
     }

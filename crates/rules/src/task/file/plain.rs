@@ -2,374 +2,328 @@
 //! line that has more than stands here, or of which anything is to be said, is read again by that module, which owns
 //! the rules and says what is wrong. So this one may only be narrower, and a test holds the two together.
 
-use super::fields::{PRIORITIES, STAGES, risk_of};
+use super::cursor::Cursor;
+use super::fields::{PRIORITIES, STAGES};
 use crate::policy::is_inside;
 use crate::stage::Stage;
 use crate::task::node::{
     Details, Edge, Kept, Node, NodeFile, NodeKind, OnFailed, Risk, TaskId, Verification, is_thing,
 };
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use serde_json::Value;
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
-/// A text, borrowed where nothing in it is escaped.
-#[derive(serde::Deserialize)]
-#[serde(transparent)]
-struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
-
-impl Text<'_> {
-    fn is_blank(&self) -> bool {
-        self.0.trim().is_empty()
-    }
-}
-
-/// A field of an inner object: it may be missing, and may not be `null`.
-struct Said<T>(Option<T>);
-
-impl<T> Default for Said<T> {
-    fn default() -> Self {
-        Said(None)
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Said<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        T::deserialize(from).map(|value| Said(Some(value)))
-    }
-}
-
-/// An object and nothing else: fields alone would also be read from a list of values in their order.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Only<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
-            type Value = Object<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-            }
-        }
-        from.deserialize_map(Only(PhantomData))
-    }
-}
-
-/// The fields of a line as nearly every list has them. A field that stands twice is an error here.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line<'t> {
-    #[serde(borrow)]
-    id: Text<'t>,
-    #[serde(borrow)]
-    title: Text<'t>,
-    #[serde(borrow, default)]
-    description: Option<Text<'t>>,
-    #[serde(borrow, default)]
-    kind: Option<Text<'t>>,
-    #[serde(borrow, default, rename = "type")]
-    work: Option<Text<'t>>,
-    #[serde(default)]
-    priority: Option<Priority>,
-    #[serde(borrow, default)]
-    role: Option<Text<'t>>,
-    #[serde(borrow, default)]
-    stage: Option<Text<'t>>,
-    #[serde(borrow, default)]
-    depends_on: Option<Vec<Text<'t>>>,
-    #[serde(borrow, default)]
-    parent: Option<Text<'t>>,
-    #[serde(borrow, default)]
-    files: Option<Vec<File<'t>>>,
-    #[serde(borrow, default)]
-    scenarios: Option<Vec<Text<'t>>>,
-    #[serde(borrow, default)]
-    convergence: Option<Object<Convergence<'t>>>,
-    #[serde(borrow, default)]
-    reads: Option<Vec<Text<'t>>>,
-    #[serde(borrow, default)]
-    outputs: Option<Vec<Text<'t>>>,
-    #[serde(borrow, default)]
-    exclusive: Option<Vec<Text<'t>>>,
-    #[serde(default)]
-    parallel: Option<bool>,
-    #[serde(default)]
-    cap: Option<u64>,
-    #[serde(default)]
-    time_limit: Option<u64>,
-    #[serde(borrow, default)]
-    done_when: Option<Text<'t>>,
+/// The fields of a line as nearly every list has them, the usual ones first.
+const FIELDS: [&str; 27] = [
+    "id",
+    "title",
+    "depends_on",
+    "files",
+    "convergence",
+    "scenarios",
+    "priority",
+    "description",
+    "type",
+    "kind",
+    "role",
+    "stage",
+    "parent",
+    "reads",
+    "outputs",
+    "exclusive",
+    "parallel",
+    "cap",
+    "time_limit",
+    "done_when",
     // What follows means nothing here, and has to be JSON all the same.
-    #[serde(default, rename = "effort")]
-    _effort: Option<Value>,
-    #[serde(default, rename = "scope")]
-    _scope: Option<Value>,
-    #[serde(default, rename = "source")]
-    _source: Option<Value>,
-    #[serde(default, rename = "status")]
-    _status: Option<Value>,
-    #[serde(default, rename = "tags")]
-    _tags: Option<Value>,
-    #[serde(default, rename = "created_at")]
-    _created_at: Option<Value>,
-    #[serde(default, rename = "updated_at")]
-    _updated_at: Option<Value>,
+    "effort",
+    "scope",
+    "source",
+    "status",
+    "tags",
+    "created_at",
+    "updated_at",
+];
+const CONVERGENCE: [&str; 3] = ["criteria", "verification", "definition_of_done"];
+const CHECK: [&str; 2] = ["cmd", "manual"];
+const FILE: [&str; 7] = [
+    "path",
+    "action",
+    "changes",
+    "change",
+    "conflict_risk",
+    "target",
+    "description",
+];
+
+/// The node of a line with which nothing is wrong, if this is one. `details` are those of the line, to be read once
+/// somebody asks for them.
+pub(super) fn node(text: &str, line: usize, details: Kept) -> Option<Node> {
+    let mut read = Reading {
+        line,
+        ..Reading::default()
+    };
+    let mut cursor = Cursor::of(text);
+    cursor.object(&FIELDS, |at, name| read.field(at, name))?;
+    if !cursor.is_at_end() {
+        return None;
+    }
+    Some(Node {
+        id: read.id?,
+        title: read.title?,
+        kind: NodeKind::Work,
+        priority: read.priority.unwrap_or(Node::PRIORITY),
+        role: read.role,
+        stage: read.stage.unwrap_or(Stage::Build),
+        depends_on: read.depends_on.unwrap_or_default(),
+        waits: Vec::new(),
+        parent: read.parent,
+        shared: None,
+        scenarios: read.scenarios.unwrap_or_default(),
+        reads: read.reads.unwrap_or_default(),
+        deferred: Vec::new(),
+        skill: None,
+        outputs: read.outputs.unwrap_or_default(),
+        exclusive: read.exclusive.unwrap_or_default(),
+        parallel: read.parallel.unwrap_or(true),
+        cap: read.cap.unwrap_or(Node::CAP),
+        time_limit: read.time_limit,
+        turn: None,
+        on_failed: OnFailed::Hold,
+        part: None,
+        revision_of: None,
+        gate: None,
+        line: read.line,
+        details,
+    })
 }
 
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Convergence<'t> {
-    #[serde(borrow, default)]
-    criteria: Said<Vec<Text<'t>>>,
-    #[serde(borrow, default)]
-    verification: Option<Object<Check<'t>>>,
-    #[serde(borrow, default, rename = "definition_of_done")]
-    _done: Said<Text<'t>>,
+/// The fields of a line that its graph needs.
+#[derive(Default)]
+struct Reading {
+    id: Option<TaskId>,
+    title: Option<String>,
+    priority: Option<u32>,
+    role: Option<String>,
+    stage: Option<Stage>,
+    depends_on: Option<Vec<Edge>>,
+    parent: Option<TaskId>,
+    scenarios: Option<Vec<String>>,
+    reads: Option<Vec<String>>,
+    outputs: Option<Vec<String>>,
+    exclusive: Option<Vec<String>>,
+    parallel: Option<bool>,
+    cap: Option<u32>,
+    time_limit: Option<u64>,
+    line: usize,
 }
 
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Check<'t> {
-    #[serde(borrow, default)]
-    cmd: Said<Vec<Text<'t>>>,
-    #[serde(borrow, default)]
-    manual: Said<Text<'t>>,
+impl Reading {
+    fn field(&mut self, at: &mut Cursor<'_>, name: &str) -> Option<()> {
+        match name {
+            "id" => self.id = Some(id(at)?),
+            "title" => self.title = Some(title(at)?),
+            "depends_on" => self.depends_on = at.perhaps(|at| at.list(edge))?,
+            "scenarios" => self.scenarios = at.perhaps(texts)?,
+            "priority" => self.priority = at.perhaps(priority)?,
+            "role" => self.role = at.perhaps(text)?,
+            "stage" => self.stage = at.perhaps(stage)?,
+            "parent" => self.parent = at.perhaps(id)?,
+            "reads" => self.reads = at.perhaps(texts)?,
+            "outputs" => self.outputs = at.perhaps(|at| at.list(inside))?,
+            "exclusive" => self.exclusive = at.perhaps(|at| at.list(thing))?,
+            "parallel" => self.parallel = at.perhaps(Cursor::truth)?,
+            "cap" => {
+                let cap = at.perhaps(count)?;
+                self.cap = cap.map(|cap| u32::try_from(cap).unwrap_or(u32::MAX));
+            }
+            "time_limit" => self.time_limit = at.perhaps(count)?,
+            "kind" => drop(at.perhaps(work)?),
+            _ => detail(at, name, &mut |detail| match detail {
+                Detail::File(file) => is_inside(&file.path).then_some(()),
+                _ => Some(()),
+            })?,
+        }
+        Some(())
+    }
+}
+
+fn text(at: &mut Cursor<'_>) -> Option<String> {
+    at.text().map(Cow::into_owned)
+}
+
+fn texts(at: &mut Cursor<'_>) -> Option<Vec<String>> {
+    at.list(text)
+}
+
+fn id(at: &mut Cursor<'_>) -> Option<TaskId> {
+    TaskId::parse(&at.text()?)
+}
+
+fn title(at: &mut Cursor<'_>) -> Option<String> {
+    text(at).filter(|title| !title.trim().is_empty())
+}
+
+fn edge(at: &mut Cursor<'_>) -> Option<Edge> {
+    let optional = false;
+    id(at).map(|on| Edge { on, optional })
+}
+
+fn inside(at: &mut Cursor<'_>) -> Option<String> {
+    text(at).filter(|path| is_inside(path))
+}
+
+fn thing(at: &mut Cursor<'_>) -> Option<String> {
+    text(at).filter(|name| is_thing(name))
+}
+
+fn work(at: &mut Cursor<'_>) -> Option<()> {
+    (at.text()? == NodeKind::Work.as_str()).then_some(())
+}
+
+fn stage(at: &mut Cursor<'_>) -> Option<Stage> {
+    let word = at.text()?;
+    STAGES.contains(&&*word).then(|| word.parse().ok())?
 }
 
 /// A priority by number or word.
-struct Priority(u32);
-
-impl<'de> Deserialize<'de> for Priority {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Said;
-        impl Visitor<'_> for Said {
-            type Value = Priority;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a priority")
-            }
-            fn visit_u64<E: Error>(self, number: u64) -> Result<Priority, E> {
-                let known = u32::try_from(number).ok().filter(|number| *number <= 4);
-                known.map(Priority).ok_or_else(|| E::custom("a priority"))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Priority, E> {
-                let known = PRIORITIES.iter().find(|(word, _)| *word == text);
-                let known = known.map(|(_, number)| Priority(*number));
-                known.ok_or_else(|| E::custom("a priority"))
-            }
-        }
-        from.deserialize_any(Said)
+fn priority(at: &mut Cursor<'_>) -> Option<u32> {
+    if !at.is_at_text() {
+        let number = u32::try_from(at.number()?).ok()?;
+        return (number <= 4).then_some(number);
     }
+    let word = at.text()?;
+    let known = PRIORITIES.iter().find(|(known, _)| *known == word);
+    known.map(|(_, number)| *number)
 }
 
-/// A path, or an object that says more of it.
+/// A number that counts something that there has to be.
+fn count(at: &mut Cursor<'_>) -> Option<u64> {
+    at.number().filter(|count| *count > 0)
+}
+
+/// Something that a line says and the graph does not need.
+enum Detail<'t> {
+    Description(Cow<'t, str>),
+    Work(Cow<'t, str>),
+    DoneWhen(Cow<'t, str>),
+    File(File<'t>),
+    Criterion(Cow<'t, str>),
+    /// A word of the command that verifies it.
+    Word(Cow<'t, str>),
+    /// What a person looks at to verify it.
+    Look(Cow<'t, str>),
+}
+
+#[derive(Default)]
 struct File<'t> {
     path: Cow<'t, str>,
     action: Option<Cow<'t, str>>,
     risk: Option<Risk>,
 }
 
-impl<'t> File<'t> {
-    fn of(path: Cow<'t, str>) -> Self {
-        let (action, risk) = (None, None);
-        File { path, action, risk }
-    }
-}
+/// Whoever takes details one by one; `None` ends the reading.
+type Takes<'r, 't> = &'r mut dyn FnMut(Detail<'t>) -> Option<()>;
 
-/// The fields of such an object.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileFields<'t> {
-    #[serde(borrow)]
-    path: Text<'t>,
-    #[serde(borrow, default)]
-    action: Said<Text<'t>>,
-    #[serde(default, rename = "changes")]
-    _changes: Option<Value>,
-    #[serde(default, rename = "change")]
-    _change: Option<Value>,
-    #[serde(default)]
-    conflict_risk: Option<Value>,
-    #[serde(default, rename = "target")]
-    _target: Option<Value>,
-    #[serde(default, rename = "description")]
-    _description: Option<Value>,
-}
-
-impl<'de: 't, 't> Deserialize<'de> for File<'t> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Either<'t>(PhantomData<&'t str>);
-        impl<'de: 't, 't> Visitor<'de> for Either<'t> {
-            type Value = File<'t>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a path")
-            }
-            fn visit_borrowed_str<E: Error>(self, path: &'de str) -> Result<File<'t>, E> {
-                let path = Cow::Borrowed(path);
-                Ok(File::of(path))
-            }
-            fn visit_str<E: Error>(self, path: &str) -> Result<File<'t>, E> {
-                let path = Cow::Owned(path.to_owned());
-                Ok(File::of(path))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<File<'t>, A::Error> {
-                let from = MapAccessDeserializer::new(map);
-                let file = FileFields::deserialize(from)?;
-                Ok(File {
-                    path: file.path.0,
-                    action: file.action.0.map(|action| action.0),
-                    risk: file.conflict_risk.as_ref().and_then(risk_of),
-                })
-            }
+/// Reads a field of which the graph needs nothing.
+fn detail<'t>(at: &mut Cursor<'t>, name: &str, takes: Takes<'_, 't>) -> Option<()> {
+    match name {
+        "description" => said(at, |text| takes(Detail::Description(text))),
+        "type" => said(at, |text| takes(Detail::Work(text))),
+        "done_when" => said(at, |text| takes(Detail::DoneWhen(text))),
+        "files" => {
+            let files = at.perhaps(|at| at.each(|at| takes(Detail::File(file(at)?))));
+            files.map(drop)
         }
-        from.deserialize_any(Either(PhantomData))
+        "convergence" => at.perhaps(|at| convergence(at, takes)).map(drop),
+        _ => at.any(),
     }
 }
 
-/// The node of a line with which nothing is wrong, if this is one. `details` are those of the line, to be read once
-/// somebody asks for them.
-pub(super) fn node(text: &str, line: usize, details: Kept) -> Option<Node> {
-    let Object(said): Object<Line<'_>> = serde_json::from_str(text).ok()?;
-    let is_work = said
-        .kind
-        .as_ref()
-        .is_none_or(|kind| kind.0 == NodeKind::Work.as_str());
-    if !is_work || !said.has_details() {
-        return None;
+fn said<'t>(at: &mut Cursor<'t>, take: impl FnOnce(Cow<'t, str>) -> Option<()>) -> Option<()> {
+    match at.perhaps(Cursor::text)? {
+        Some(text) => take(text),
+        None => Some(()),
     }
-    let outputs = owned(said.outputs);
-    if !outputs.iter().all(|path| is_inside(path)) {
-        return None;
+}
+
+/// A path, or an object that says more of it.
+fn file<'t>(at: &mut Cursor<'t>) -> Option<File<'t>> {
+    let mut file = File::default();
+    if at.is_at_text() {
+        file.path = at.text()?;
+        return Some(file);
     }
-    Some(Node {
-        id: TaskId::parse(&said.id.0)?,
-        title: said.title.0.into_owned(),
-        kind: NodeKind::Work,
-        priority: said.priority.map_or(Node::PRIORITY, |priority| priority.0),
-        role: text_of(said.role),
-        stage: match said.stage {
-            Some(stage) => stage_of(&stage.0)?,
-            None => Stage::Build,
-        },
-        depends_on: edges(said.depends_on)?,
-        waits: Vec::new(),
-        parent: match said.parent {
-            Some(parent) => Some(TaskId::parse(&parent.0)?),
-            None => None,
-        },
-        shared: None,
-        scenarios: owned(said.scenarios),
-        reads: owned(said.reads),
-        deferred: Vec::new(),
-        skill: None,
-        outputs,
-        exclusive: exactly(said.exclusive, |name| {
-            is_thing(&name.0).then(|| name.0.into_owned())
-        })?,
-        parallel: said.parallel.unwrap_or(true),
-        cap: match said.cap {
-            Some(0) => return None,
-            Some(cap) => u32::try_from(cap).unwrap_or(u32::MAX),
-            None => Node::CAP,
-        },
-        time_limit: match said.time_limit {
-            Some(0) => return None,
-            limit => limit,
-        },
-        turn: None,
-        on_failed: OnFailed::Hold,
-        part: None,
-        revision_of: None,
-        gate: None,
-        line,
-        details,
+    let mut has_path = false;
+    at.object(&FILE, |at, name| {
+        match name {
+            "path" => {
+                file.path = at.text()?;
+                has_path = true;
+            }
+            "action" => file.action = Some(at.text()?),
+            "conflict_risk" if at.is_at_text() => file.risk = at.text()?.parse().ok(),
+            _ => at.any()?,
+        }
+        Some(())
+    })?;
+    has_path.then_some(file)
+}
+
+fn convergence<'t>(at: &mut Cursor<'t>, takes: Takes<'_, 't>) -> Option<()> {
+    at.object(&CONVERGENCE, |at, name| match name {
+        "criteria" => at.each(|at| takes(Detail::Criterion(at.text()?))),
+        "verification" => at.perhaps(|at| check(at, takes)).map(drop),
+        _ => at.text().map(drop),
     })
+}
+
+/// A command, or something that a person looks at, and not both.
+fn check<'t>(at: &mut Cursor<'t>, takes: Takes<'_, 't>) -> Option<()> {
+    let mut forms = 0;
+    at.object(&CHECK, |at, name| {
+        forms += 1;
+        match name {
+            "cmd" => at.each(|at| takes(Detail::Word(at.text()?))),
+            _ => takes(Detail::Look(at.text()?)),
+        }
+    })?;
+    (forms < 2).then_some(())
 }
 
 /// The details of a line of which [`node`] made one.
 pub(super) fn details(text: &str) -> Details {
-    let said = serde_json::from_str::<Object<Line<'_>>>(text).ok();
-    said.map(|Object(said)| said.details()).unwrap_or_default()
+    let mut found = Details::default();
+    let mut words = Vec::new();
+    let read = Cursor::of(text).object(&FIELDS, |at, name| {
+        detail(at, name, &mut |detail| {
+            match detail {
+                Detail::Description(text) => found.description = text.into_owned(),
+                Detail::Work(work) => found.work = Some(work.into_owned()),
+                Detail::DoneWhen(text) => found.done_when = Some(text.into_owned()),
+                Detail::File(file) => found.files.push(file.into()),
+                Detail::Criterion(text) => found.criteria.push(text.into_owned()),
+                Detail::Word(word) => words.push(word.into_owned()),
+                Detail::Look(text) if text.trim().is_empty() => {}
+                Detail::Look(text) => {
+                    found.verification = Some(Verification::Manual(text.into_owned()));
+                }
+            }
+            Some(())
+        })
+    });
+    if words.first().is_some_and(|word| !word.trim().is_empty()) {
+        found.verification = Some(Verification::Cmd(words));
+    }
+    read.map(|()| found).unwrap_or_default()
 }
 
-impl Line<'_> {
-    /// Whether nothing is to be said of its details.
-    fn has_details(&self) -> bool {
-        let mut files = self.files.iter().flatten();
-        let check = self.convergence.as_ref();
-        let check = check.and_then(|Object(said)| said.verification.as_ref());
-        let has_both =
-            |Object(check): &Object<Check<'_>>| check.cmd.0.is_some() && check.manual.0.is_some();
-        !self.title.is_blank()
-            && files.all(|file| is_inside(&file.path))
-            && !check.is_some_and(has_both)
-    }
-
-    fn details(self) -> Details {
-        let (criteria, verification) = match self.convergence {
-            Some(Object(said)) => (said.criteria.0, said.verification),
-            None => (None, None),
-        };
-        let file = |file: File<'_>| NodeFile {
+impl From<File<'_>> for NodeFile {
+    fn from(file: File<'_>) -> Self {
+        NodeFile {
             path: file.path.into_owned(),
             action: file.action.map(Cow::into_owned),
             risk: file.risk,
-        };
-        let files = self.files.into_iter().flatten();
-        Details {
-            description: text_of(self.description).unwrap_or_default(),
-            work: text_of(self.work),
-            files: files.map(file).collect(),
-            criteria: owned(criteria),
-            verification: verification.and_then(check),
-            done_when: text_of(self.done_when),
         }
     }
-}
-
-fn text_of(text: Option<Text<'_>>) -> Option<String> {
-    text.map(|text| text.0.into_owned())
-}
-
-fn owned(texts: Option<Vec<Text<'_>>>) -> Vec<String> {
-    exactly(texts, |text| Some(text.0.into_owned())).unwrap_or_default()
-}
-
-/// The values made of others, `None` where one cannot be. Most lists have one value, and ten thousand nodes keep no
-/// room for more.
-fn exactly<T, U>(values: Option<Vec<T>>, make: impl Fn(T) -> Option<U>) -> Option<Vec<U>> {
-    let values = values.unwrap_or_default();
-    let mut made = Vec::with_capacity(values.len());
-    for value in values {
-        made.push(make(value)?);
-    }
-    Some(made)
-}
-
-fn stage_of(word: &str) -> Option<Stage> {
-    STAGES.contains(&word).then(|| word.parse().ok())?
-}
-
-fn edges(ids: Option<Vec<Text<'_>>>) -> Option<Vec<Edge>> {
-    exactly(ids, |id| {
-        let on = TaskId::parse(&id.0)?;
-        let optional = false;
-        Some(Edge { on, optional })
-    })
-}
-
-/// How a line is verified; nothing where it says no words.
-fn check(Object(said): Object<Check<'_>>) -> Option<Verification> {
-    if let Some(cmd) = said.cmd.0 {
-        let is_said = cmd.first().is_some_and(|word| !word.is_blank());
-        return is_said.then(|| Verification::Cmd(owned(Some(cmd))));
-    }
-    let what = said.manual.0.filter(|what| !what.is_blank())?;
-    Some(Verification::Manual(what.0.into_owned()))
 }
 
 #[cfg(test)]
@@ -382,7 +336,7 @@ mod tests {
 
     /// The node of a line, with its details to be read from there.
     fn node(text: &str, line: usize) -> Option<Node> {
-        let lines = Rc::new(Lines::new(text, details));
+        let lines = Rc::new(Lines::new(text.into(), details));
         let kept = Kept::of_line(&lines, 0, text.len())?;
         super::node(text, line, kept)
     }

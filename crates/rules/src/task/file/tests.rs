@@ -691,7 +691,7 @@ fn what_is_ready_is_found_without_the_details_of_any_node() {
     };
     let lines = (0..1_000).map(|n| line(&format!("T-{n}"), on(n)));
     let text = lines.collect::<Vec<_>>().join("\n");
-    let nodes = graph(&text).expect("a list").nodes;
+    let nodes = graph(text.as_str()).expect("a list").nodes;
     let read_ones = || nodes.iter().filter(|node| node.details.is_read()).count();
     let found = Graph::of(&nodes);
     let statuses = vec![Status::Pending; nodes.len()];

@@ -481,7 +481,7 @@ proptest! {
                 statuses[at] = Status::Completed;
             }
         }
-        let is_whole = graph.cycle().is_none() && graph.missing.iter().all(Vec::is_empty);
+        let is_whole = graph.cycle().is_none() && graph.missing.is_empty();
         prop_assert_eq!(is_whole, statuses.iter().all(|one| *one == Status::Completed));
         prop_assert_eq!(graph.cycle().is_some(), graph.order().is_empty());
     }
@@ -499,7 +499,7 @@ proptest! {
         if is_done {
             prop_assert!(graph.critical_path(&statuses).is_empty());
         } else {
-            prop_assert!(graph.cycle().is_some() || graph.missing.iter().any(|one| !one.is_empty()));
+            prop_assert!(graph.cycle().is_some() || !graph.missing.is_empty());
         }
     }
 }
