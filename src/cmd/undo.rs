@@ -15,13 +15,13 @@ use serde_json::json;
 
 /// Take back what you did last, by a new commit
 ///
-/// What somebody else did is taken back by name, with a reason. Runs, notes and claims stay. History stays as it was: `git loopx log` shows what is undone, and `git loopx redo` brings it back. What
+/// What somebody else did is taken back by name, with a reason. Runs, notes and claims stay; right behind a run or a note a number says that the step before it is meant. History stays as it was: `git loopx log` shows what is undone, and `git loopx redo` brings it back. What
 /// an archive made of the specs is taken back by `git loopx archive --undo ID`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct UndoArgs {
-    /// How many commands
-    #[arg(value_name = "N", default_value = "1", conflicts_with_all = ["to", "only"], value_parser = clap::value_parser!(u32).range(1..))]
-    count: u32,
+    /// How many commands, past runs, notes and claims
+    #[arg(value_name = "N", conflicts_with_all = ["to", "only"], value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
     /// What this person did last: a part of the name or of the address
     #[arg(long, value_name = "PERSON", requires = "reason", conflicts_with_all = ["to", "only"])]
     of: Option<String>,
@@ -57,9 +57,12 @@ pub(crate) fn undo(args: UndoArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let back = match (args.to, args.only) {
         (Some(point), _) => Back::To(point),
         (None, Some(point)) => Back::Only(point),
-        (None, None) => Back::Last {
-            count: number(args.count),
-            of: args.of,
+        (None, None) => match (args.count, args.of) {
+            (None, None) => Back::Newest,
+            (count, of) => Back::Last {
+                count: number(count.unwrap_or(1)),
+                of,
+            },
         },
     };
     let told = flow::undo(ctx, &back, args.reason, args.sign.wanted(ctx))?;

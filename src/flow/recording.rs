@@ -41,6 +41,8 @@ pub(super) struct Recording {
     pub(super) body: Body,
     pub(super) reason: Option<String>,
     pub(super) writes: BTreeMap<Artifact, Write>,
+    /// Those of them that somebody wrote, and the command did not.
+    pub(super) words: Vec<Artifact>,
     /// Files of tasks.
     pub(super) others: BTreeMap<String, Write>,
     pub(super) bases: Vec<RequirementBase>,
@@ -51,7 +53,8 @@ pub(super) struct Recording {
 
 impl Recording {
     /// Its operations, at least one, and the state after them. Nobody takes back that a command ran; the edits that
-    /// were saved along with it, somebody may: those have an operation of their own.
+    /// were saved along with it, somebody may: those have an operation of their own. So have the words beside a step
+    /// that judges none: whoever takes it back keeps them.
     pub(super) fn operations(
         self,
         repo: &Repo,
@@ -62,6 +65,7 @@ impl Recording {
             body,
             reason,
             mut writes,
+            words,
             mut others,
             mut bases,
             claim,
@@ -81,15 +85,35 @@ impl Recording {
             };
             operations.push(applied(repo, &step, &mut state)?);
         }
-        if body.is_passed_over() && !(writes.is_empty() && others.is_empty()) {
+        let (saved, outputs) = if body.is_passed_over() {
+            (std::mem::take(&mut writes), std::mem::take(&mut others))
+        } else {
+            // What is closed here is opened by the step itself.
+            let is_word =
+                |artifact: &Artifact| words.contains(artifact) && state.is_open(*artifact);
+            let (saved, rest) = std::mem::take(&mut writes)
+                .into_iter()
+                .partition(|(artifact, _)| is_word(artifact));
+            writes = rest;
+            (saved, BTreeMap::new())
+        };
+        if !(saved.is_empty() && outputs.is_empty()) {
+            let has_delta = |writes: &BTreeMap<Artifact, Write>| {
+                let mut of_delta = [Artifact::SpecDelta, Artifact::Brief].iter();
+                of_delta.any(|one| writes.contains_key(one))
+            };
             let save = SessionBody {
                 event: Event::Saved,
-                bases: std::mem::take(&mut bases),
+                bases: if has_delta(&writes) {
+                    Vec::new()
+                } else {
+                    std::mem::take(&mut bases)
+                },
                 claim: None,
             };
             let save = Draft {
-                writes: std::mem::take(&mut writes),
-                others: std::mem::take(&mut others),
+                writes: saved,
+                others: outputs,
                 ..draft(identity, &state, Body::Session(save))
             };
             operations.push(applied(repo, &save, &mut state)?);

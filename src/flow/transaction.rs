@@ -634,6 +634,14 @@ fn recorded(
     let what = taken_over(session.state.build.claim.as_ref(), claim.as_ref(), what);
     let mut texts = facts.texts;
     let mut artifacts = facts.state.artifacts.clone();
+    let is_own = |artifact: &&Artifact| !writes.contains_key(artifact);
+    let words: Vec<Artifact> = facts.saved.iter().filter(is_own).copied().collect();
+    let has_words = match &body {
+        // A command that does nothing but save is an operation for the edits alone.
+        Body::Session(step) if step.event == Event::Saved => !writes.is_empty(),
+        Body::Session(step) => step.event.is_beside_words(),
+        _ => false,
+    };
     write_artifacts(repo, &facts.state, writes, (&mut artifacts, &mut texts))?;
     for artifact in &facts.saved {
         if let Some(text) = texts.get(artifact) {
@@ -667,6 +675,7 @@ fn recorded(
         body: placed_body(ctx, &session.state, body)?,
         reason,
         writes,
+        words: if has_words { words } else { Vec::new() },
         others,
         bases,
         claim,

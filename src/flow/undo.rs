@@ -16,7 +16,8 @@ use loopx_git::Identity;
 use loopx_rules::agent_identity as agent;
 use loopx_rules::op::{Body, Event, Operation, Write};
 use loopx_rules::replay::{
-    Redoable, WayBack, claims_beside, is_claim, redoable, undoable, unfit_claims, way_back,
+    Redoable, WayBack, claims_beside, is_claim, redoable, stands, undoable, undone, unfit_claims,
+    way_back,
 };
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::Transition;
@@ -36,8 +37,10 @@ const NAMED: usize = 3;
 /// How far to go back.
 #[derive(Clone, Debug)]
 pub(crate) enum Back {
-    /// What one person did last: so many commands. Nobody named is whoever asks.
+    /// What one person did last: so many commands, past all that stands. Nobody named is whoever asks.
     Last { count: usize, of: Option<String> },
+    /// What whoever asks did last, where that can be taken back.
+    Newest,
     /// Just this operation.
     Only(String),
     /// To the moment after this operation: its id, its number, or the commit that made it.
@@ -109,6 +112,11 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
             let id = &session.state.id;
             let undone: Vec<&Operation> = match back {
                 Back::Last { count, of } => last(id, operations, *count, of.as_deref(), &me)?,
+                Back::Newest => {
+                    let newest = last(id, operations, 1, None, &me)?;
+                    require_newest(id, operations, &newest, &me)?;
+                    newest
+                }
                 Back::Only(point) => {
                     let one = op_ref::find(snapshot, session, operations, point)?;
                     require_undoable(id, operations, one)?;
@@ -143,6 +151,37 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
             Ok((Word::Undone { undone: ids }, moved))
         },
     )
+}
+
+/// Refuses to take back a step before what whoever asks did last, where that was a run or a note.
+fn require_newest(
+    id: &SessionId,
+    operations: &[Operation],
+    newest: &[&Operation],
+    me: &Person,
+) -> Result<()> {
+    let (Some(stands), Some(before)) = (stands(operations, |op| is_by(op, me)), newest.first())
+    else {
+        return Ok(());
+    };
+    // A run that did not know of the end may stand behind it.
+    if matches!(before.event(), Some(Event::Abandoned)) {
+        return Ok(());
+    }
+    let (word, seq) = (before.word(), before.seq);
+    Err(Failure::nothing(
+        Code::NothingToUndo,
+        format!(
+            "`{}` (@{}) came last, and nobody takes back a run or a note; before it came `{word}` (@{seq})",
+            stands.word(),
+            stands.seq
+        ),
+    )
+    .help(
+        command!("undo 1")
+            .session(id)
+            .note(format!("(takes back `{word}`)")),
+    ))
 }
 
 /// Refuses to take back, with other things, that the session came to another stage.
@@ -367,7 +406,12 @@ fn last<'o>(
     let mut commands: Vec<Vec<&Operation>> = Vec::new();
     for op in theirs {
         match commands.last_mut() {
-            Some(one) if op.tx.is_some() && one.iter().all(|other| other.tx == op.tx) => {
+            // The edits that a command saved along are a step before it.
+            Some(one)
+                if op.tx.is_some()
+                    && one.iter().all(|other| other.tx == op.tx)
+                    && !matches!(op.event(), Some(Event::Saved)) =>
+            {
                 one.push(op);
             }
             _ => commands.push(vec![op]),
@@ -513,7 +557,10 @@ fn tell(
         let mut record = Record::from(&op);
         record.signature = signature.as_deref();
         edits.record(&ctx.repo, Some(&session), record, &state)?;
-        let message = store::message(&id, &subject(word, &moved), &op, &state);
+        let mut message = store::message(&id, &subject(word, &moved), &op, &state);
+        for other in telling.bound_beside(snapshot, &moved, &op, &mut edits)? {
+            message.push_str(&store::also(&other));
+        }
         Ok(Decision {
             edits,
             message,
@@ -666,6 +713,74 @@ impl Telling<'_> {
         let (op, state) = self.say(Word::Redone { redone })?;
         self.require_no_new_conflict(&op, &state, "redo")?;
         Ok((op, state, moved))
+    }
+
+    /// Tells the same in the sessions that a binding took a branch from: they have it again, and give it up once more where
+    /// the binding comes back. Gives their names.
+    fn bound_beside(
+        &self,
+        snapshot: &Snapshot<'_>,
+        moved: &[Moved],
+        by: &Operation,
+        edits: &mut store::Edits,
+    ) -> Result<Vec<SessionId>> {
+        let is_undo = matches!(by.said(), Some(Word::Undone { .. }));
+        let is_moved = |op: &&Operation| moved.iter().any(|one| one.op == op.op);
+        let mut told = Vec::new();
+        for op in self.operations.iter().filter(is_moved) {
+            let Some(Event::Bound { branch }) = op.event() else {
+                continue;
+            };
+            let mut bound = snapshot.bound_to(branch)?;
+            bound.retain(|id| *id != self.before.id);
+            let others = if !is_undo {
+                bound
+            } else if bound.is_empty() {
+                snapshot.active_ids()?
+            } else {
+                // Somebody else has it by now.
+                continue;
+            };
+            for id in others {
+                let Some(other) = snapshot.session(&id)? else {
+                    continue;
+                };
+                let state = &other.state;
+                let is_meant = if is_undo {
+                    state.branch.is_none()
+                } else {
+                    state.branch.as_ref() == Some(branch)
+                };
+                if id == self.before.id || !state.is_active() || !is_meant {
+                    continue;
+                }
+                let mut all = snapshot.operations(&other)?;
+                let let_go = all.iter().find(|one| {
+                    one.tx.is_some()
+                        && one.tx == op.tx
+                        && matches!(one.event(), Some(Event::Unbound))
+                        && undone(&all).contains(&one.op) != is_undo
+                });
+                let Some(let_go) = let_go.map(|one| vec![one.op.clone()]) else {
+                    continue;
+                };
+                let said = if is_undo {
+                    Word::Undone { undone: let_go }
+                } else {
+                    Word::Redone { redone: let_go }
+                };
+                let mut draft = draft(self.identity, state, said);
+                if let Some(tx) = &by.tx {
+                    draft.tx.clone_from(tx);
+                }
+                let word = seal(&self.ctx.repo, &draft)?;
+                all.push(word.clone());
+                let after = store::replay(&self.ctx.repo, &id, &all)?;
+                edits.record(&self.ctx.repo, Some(&other), &word, &after)?;
+                told.push(id);
+            }
+        }
+        Ok(told)
     }
 
     /// The operation that says it, and the state that follows.

@@ -69,7 +69,7 @@ fn t7_what_asks_no_gate_works_and_every_gate_says_what_leads_on() {
         &["note", "still here"],
         &["run", "--", "true"],
         &["export", ID],
-        &["undo"],
+        &["undo", "1"],
         &["redo"],
         &["checkout"],
     ] {

@@ -38,7 +38,7 @@ fn played(setting: &str, umask: &str) -> Sandbox {
     run(&[LOOPX, "hooks", "install"]).ok();
     run(&[LOOPX, "agent", "install", "claude"]).ok();
     run(&[LOOPX, "-s", ID, "run", "--", "true"]).ok();
-    run(&[LOOPX, "undo"]).ok();
+    run(&[LOOPX, "undo", "1"]).ok();
     run(&[LOOPX, "adr", "new", "Keep it"]).ok();
     run(&[LOOPX, "adr", "promote"]).ok();
     run(&[LOOPX, "list"]).ok();

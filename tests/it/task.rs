@@ -96,7 +96,7 @@ fn a_task_is_taken_once_completed_by_what_passed_and_its_word_goes_on() {
     let (ran, steps): (Vec<_>, Vec<_>) = steps.into_iter().partition(|one| one.starts_with("run"));
     assert_eq!(ran, ["run T-1", "run T-1", "run T-2"]);
     assert_eq!(steps, ["take T-1", "done T-1", "take T-3", "done T-3"]);
-    s.loopx(&["undo"]).ok();
+    s.loopx(&["undo", "1"]).ok();
     assert_eq!(statuses(&s)["T-3"], "claimed", "the claim stays");
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
 }

@@ -76,7 +76,7 @@ fn an_amendment_is_one_record_that_changes_the_list_and_can_be_undone() {
         !state.to_string().contains("plan_approval_stale"),
         "{state:#}"
     );
-    s.loopx(&["undo"]).ok();
+    s.loopx(&["undo", "1"]).ok();
     assert_eq!(s.loopx(&["cat", "tasks.jsonl"]).ok(), list_before);
     assert_eq!(statuses(&s).len(), 3);
     assert_eq!(

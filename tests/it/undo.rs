@@ -94,7 +94,7 @@ fn edits_that_a_run_saved_are_taken_back_and_the_run_stays() {
     d.does(&["run", "--", "true"]);
     assert_eq!(commits(&d), count + 1);
     assert_eq!(d.artifact("spec.md"), edited);
-    let told = d.does(&["undo"]);
+    let told = d.does(&["undo", "1"]);
     assert_eq!(told["undone"]["event"], "save");
     assert_eq!(d.artifact("spec.md"), SPEC);
     assert_eq!(d.state()["evidence"].as_array().map(Vec::len), Some(1));

@@ -517,3 +517,66 @@ fn a_gate_that_a_task_of_somebody_else_holds_does_not_lead_to_ending_it() {
             .says("git loopx take A --take-over --reason");
     }
 }
+
+#[test]
+fn an_undo_takes_back_a_step_and_not_the_words_that_it_saved() {
+    for step in ["abandon", "plan"] {
+        let s = planned();
+        s.loopx(&["checkout", "--force", "tasks.jsonl"]).ok();
+        s.loopx(&["save"]).ok();
+        let file = ".loopx/it/plan.md";
+        let written = format!("{}\nMore words.\n", s.read(file));
+        s.write(file, &written);
+        s.loopx(&[step]).ok();
+        s.loopx(&["-s", "it", "undo"]).ok();
+        assert_eq!(s.read(file), written, "{step}");
+        for back in ["redo", "undo"] {
+            s.loopx(&["-s", "it", back]).ok();
+        }
+        s.loopx(&["undo"]).says("took back `save`").ok();
+        assert!(!s.read(file).contains("More words."), "{step}");
+    }
+}
+
+#[test]
+fn an_undo_behind_a_run_names_the_step_before_it_and_takes_nothing_back() {
+    let s = with_a_delta();
+    for command in [&["note", "it is slow"][..], &["run", "--task", "A"]] {
+        s.loopx(command).ok();
+        s.loopx(&["undo"])
+            .fails_with(5)
+            .says("nobody takes back a run or a note; before it came `build`")
+            .says("git loopx -s it undo 1  (takes back `build`)");
+        s.loopx(&["status"]).says("code").ok();
+    }
+    s.loopx(&["undo", "1"]).says("now in stage plan").ok();
+}
+
+#[test]
+fn an_undo_of_a_binding_gives_the_branch_back_to_the_session_that_had_it() {
+    let s = on_branch();
+    s.git(&["switch", "--quiet", "-c", "other"]).ok();
+    s.loopx(&["start", "--quick", "second"]).ok();
+    let bound = |id: &str| {
+        let status = s.loopx(&["-s", id, "status", "--json"]).json();
+        status["branch"].as_str().map(str::to_owned)
+    };
+    let is_taken = |is_taken: bool| {
+        let (it, second) = if is_taken {
+            ("other", None)
+        } else {
+            ("work", Some("other".to_owned()))
+        };
+        assert_eq!(bound("it").as_deref(), Some(it));
+        assert_eq!(bound("second"), second);
+    };
+    s.loopx(&["use", "it"]).ok();
+    is_taken(true);
+    s.loopx(&["undo"]).ok();
+    is_taken(false);
+    s.loopx(&["-s", "it", "redo"]).ok();
+    is_taken(true);
+    s.loopx(&["-s", "it", "undo"]).ok();
+    is_taken(false);
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+}

@@ -415,6 +415,15 @@ impl Topic for Event {
 }
 
 impl Event {
+    /// Whether it moves or ends a session, and judges nothing that is written: the words that were saved along stand by
+    /// themselves.
+    pub fn is_beside_words(&self) -> bool {
+        matches!(
+            self,
+            Event::Entered { .. } | Event::Drafted | Event::Abandoned
+        )
+    }
+
     /// Whether it is what only a person may say: an agent neither says it nor brings it back or takes it away.
     pub fn is_persons_word(&self) -> bool {
         matches!(

@@ -391,6 +391,29 @@ fn is_undoable(op: &Operation) -> bool {
     !op.is_beginning() && !op.is_passed_over()
 }
 
+/// The newest operation that somebody did and that counts, where it is a run or a note: `undo` passes over those, and
+/// whoever types it means what they did last. What the tool notes by itself is nobody's step.
+pub fn stands(ops: &[Operation], is_own: impl Fn(&Operation) -> bool) -> Option<&Operation> {
+    let sorted = in_order(ops);
+    let void = void(&sorted);
+    // Whoever goes back step by step goes past what stands.
+    let is_word = |op: &Operation| matches!(op.body, Body::Log(_));
+    let is_step = |op: &&&Operation| {
+        let is_one = is_undoable(op) || is_typed_and_stands(op) || is_word(op);
+        is_one && is_own(op) && !void.contains(&op.op)
+    };
+    let newest = *sorted.iter().rfind(is_step)?;
+    is_typed_and_stands(newest).then_some(newest)
+}
+
+fn is_typed_and_stands(op: &Operation) -> bool {
+    match &op.body {
+        Body::Session(step) => matches!(step.event, Event::Ran { .. }),
+        Body::Note(_) => true,
+        Body::Task(_) | Body::Log(_) | Body::Issue(_) | Body::Unknown(_) => false,
+    }
+}
+
 /// The claims of tasks that do not fit any more once others are taken back, of what an undo did to `ops`. They say nothing
 /// without what they rest on, and go with it: a claim cannot be taken back on its own.
 pub fn unfit_claims<'o>(before: &State, after: &State, ops: &'o [Operation]) -> Vec<&'o Operation> {
