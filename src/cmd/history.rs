@@ -269,9 +269,24 @@ fn names(all: &[Logged], ids: &[OpId]) -> String {
 }
 
 fn what(op: &Operation, log: &Log) -> String {
-    let mut text = match &op.body {
+    let mut text = told(&op.body, |ids| names(&log.operations, ids));
+    if let Some(over) = op.claim().and_then(|claim| claim.over.as_ref()) {
+        let worktrees = &log.worktrees;
+        let whose = worktrees.whose(&over.owner, over.agent.as_deref(), &over.signed.by);
+        text.push_str(&format!("; the build was taken over from {whose}"));
+    }
+    let written: Vec<String> = op.files().map(|(path, _)| line(path)).collect();
+    if !written.is_empty() {
+        text.push_str(&format!("  [{}]", written.join(", ")));
+    }
+    text
+}
+
+/// What an operation says, for people; `names` gives those of other operations.
+pub(super) fn told(body: &Body, names: impl Fn(&[OpId]) -> String) -> String {
+    match body {
         Body::Session(step) => happened(&step.event),
-        Body::Log(word) => said(word, &log.operations),
+        Body::Log(word) => said(word, names),
         Body::Task(event) => format!("{} {}", event.word(), event.task()),
         Body::Issue(event) => event.word().to_owned(),
         Body::Note(Note::Noted(said)) => {
@@ -288,17 +303,7 @@ fn what(op: &Operation, log: &Log) -> String {
             "{} ({}), which needs git loopx {}",
             unknown.kind, unknown.topic, unknown.needs
         ),
-    };
-    if let Some(over) = op.claim().and_then(|claim| claim.over.as_ref()) {
-        let worktrees = &log.worktrees;
-        let whose = worktrees.whose(&over.owner, over.agent.as_deref(), &over.signed.by);
-        text.push_str(&format!("; the build was taken over from {whose}"));
     }
-    let written: Vec<String> = op.files().map(|(path, _)| line(path)).collect();
-    if !written.is_empty() {
-        text.push_str(&format!("  [{}]", written.join(", ")));
-    }
-    text
 }
 
 /// An event of the session, for people.
@@ -370,7 +375,7 @@ fn happened(event: &Event) -> String {
 }
 
 /// A word about other operations, for people.
-fn said(word: &Word, all: &[Logged]) -> String {
+fn said(word: &Word, names: impl Fn(&[OpId]) -> String) -> String {
     let each = |word: &str, ids: &[OpId]| -> String {
         ids.iter().map(|id| format!(" {word} {id}")).collect()
     };
@@ -378,8 +383,8 @@ fn said(word: &Word, all: &[Logged]) -> String {
         Word::Resolved { keep, drop } => {
             format!("resolve{}{}", each("keep", keep), each("drop", drop))
         }
-        Word::Undone { undone } => format!("undo {}", names(all, undone)),
-        Word::Redone { redone } => format!("redo {}", names(all, redone)),
+        Word::Undone { undone } => format!("undo {}", names(undone)),
+        Word::Redone { redone } => format!("redo {}", names(redone)),
         Word::Renamed { from, to } => format!("rename {from} to {to}"),
     }
 }

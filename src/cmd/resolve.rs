@@ -1,5 +1,6 @@
 //! `resolve`: arguments, and how conflicts read.
 
+use super::history;
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::resolve;
@@ -8,6 +9,7 @@ use crate::flow::task_files;
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::id::OpId;
 use loopx_base::shell_word;
 use loopx_rules::artifact::Artifact;
 use serde_json::json;
@@ -119,14 +121,19 @@ fn read(file: &str) -> Result<Vec<u8>> {
     std::fs::read(file).map_err(unreadable)
 }
 
-fn brief(one: &Brief) -> String {
+/// What somebody said or did, who and when; and the names by which it is settled.
+fn brief(one: &Brief, ui: &Ui) -> String {
+    let ids = |ids: &[OpId]| {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        ids.join(", ")
+    };
     format!(
-        "{} @{} {} by {} at {}",
-        one.op,
-        one.seq,
-        one.event,
+        "{} by {}, {}  (@{}, {})",
+        line(&history::told(&one.body, ids)),
         clean(&one.by.name),
-        clean(&one.at)
+        ui.when(&one.at),
+        one.seq,
+        one.op
     )
 }
 
@@ -140,11 +147,11 @@ fn text(ctx: &Context, found: &Conflicts, ui: &mut Ui) {
         ui.out(format!(
             "{}  {}",
             ui.paint(style::WARN, "does not count"),
-            brief(&one.operation)
+            brief(&one.operation, ui)
         ));
         ui.out(format!("    {}", clean(&one.why)));
         for other in &one.with {
-            ui.out(format!("    against  {}", brief(other)));
+            ui.out(format!("    stands   {}", brief(other, ui)));
         }
         if one.with.is_empty() {
             let drop = command!("resolve --drop {}", one.operation.op).session(id);
@@ -201,7 +208,7 @@ fn sides(sides: &[SideView], ui: &mut Ui) {
         ui.out(format!(
             "    side {}  {}",
             side.number,
-            brief(&side.operation)
+            brief(&side.operation, ui)
         ));
         ui.out(format!("            {}", clean(&place)));
     }

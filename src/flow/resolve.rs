@@ -14,7 +14,7 @@ use loopx_base::{counted, shell_word};
 use loopx_rules::agent_identity as agent;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
-use loopx_rules::op::{Operation, Write};
+use loopx_rules::op::{Body, Operation, Write};
 use loopx_rules::session::{Join, OpConflict, State};
 use loopx_rules::task::file;
 use loopx_rules::task::file::Renamed;
@@ -33,6 +33,8 @@ pub(crate) struct Brief {
     pub event: String,
     pub by: Person,
     pub at: String,
+    #[serde(skip)]
+    pub body: Body,
 }
 
 /// An operation that does not count, and what stands against it.
@@ -117,6 +119,7 @@ fn list(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Con
             event: op.word().to_owned(),
             by: op.by.clone(),
             at: op.at.clone(),
+            body: op.body.clone(),
         })
     };
     for conflict in &state.conflicts {

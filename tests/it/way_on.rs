@@ -358,6 +358,12 @@ fn an_archive_that_a_settled_conflict_left_on_a_branch_is_taken_out() {
     bobs(&s, &["-s", "it", "abandon"]).ok();
     sync(&s);
     let archive = s.git(&["rev-parse", "--short=10", "work"]).line();
+    // Who said what stands before the names by which it is settled.
+    let listed = s.loopx(&["-s", "it", "resolve"]).fails_with(3);
+    listed
+        .says("does not count  ")
+        .says("archive by Ada Author, ")
+        .says("abandon by Bob, ");
     let mut last = None;
     for _ in 0..9 {
         let found = s.loopx(&["-s", "it", "--json", "resolve"]).json();
