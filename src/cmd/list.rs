@@ -35,6 +35,12 @@ pub struct ListArgs {
     pub waiting: bool,
 }
 
+/// The column of what is next.
+const NEXT: usize = 4;
+
+/// Blanks before what is next on a line of its own.
+const NEXT_INDENT: usize = 4;
+
 /// Columns for a title, where there is room for one.
 const TITLE: usize = 24;
 
@@ -128,6 +134,8 @@ fn nothing(board: &Board, ui: &mut Ui) {
 /// One session as cells: marker, id, stage, its gate, who is waited for, what is next, age, title.
 struct Cells {
     texts: [String; 7],
+    /// What is next as it is typed, where it is a command.
+    next: Option<String>,
     current: bool,
     is_ready: bool,
     stage_role: Option<anstyle::Style>,
@@ -194,6 +202,7 @@ fn cells(one: &Listed, now: i64) -> Cells {
             since.map_or_else(String::new, |then| age(now, then)),
             title,
         ],
+        next: one.next_action.as_ref().map(|next| line(&next.to_string())),
         current: one.current,
         is_ready: one.missing == Some(0),
         stage_role,
@@ -217,7 +226,8 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
             texts.max().unwrap_or(0).max(layout::width(HEADS[at]))
         })
         .collect();
-    let widths = fitted(&natural, layout::columns());
+    let columns = layout::columns();
+    let widths = fitted(&natural, columns);
     let shown = |texts: &[String]| -> Vec<String> {
         texts
             .iter()
@@ -236,6 +246,14 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
     let mut board = String::new();
     for row in &rows {
         let mut cells = shown(&row.texts);
+        // Nobody types half of a command: what has no room in its column has a line of its own.
+        let next = row
+            .next
+            .as_ref()
+            .filter(|_| layout::width(&row.texts[NEXT]) > widths[NEXT]);
+        if next.is_some() {
+            cells[NEXT] = " ".repeat(widths[NEXT]);
+        }
         let name = if row.current {
             style::GOOD
         } else {
@@ -250,6 +268,12 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
         }
         let mark = if row.current { mark } else { " " };
         board.push_str(&format!("{mark} {}\n", join(cells)));
+        for text in next
+            .iter()
+            .flat_map(|next| layout::wrap(next, columns - NEXT_INDENT))
+        {
+            board.push_str(&format!("{:NEXT_INDENT$}{text}\n", ""));
+        }
     }
     // In one piece: ten thousand writes cost more than what is in them.
     ui.out(board.trim_end_matches('\n'));

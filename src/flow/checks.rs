@@ -7,7 +7,6 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::checks::{Check, checks_now};
 use loopx_rules::gate;
-use loopx_rules::stage::Transition;
 
 /// What is to be run.
 #[derive(Debug)]
@@ -49,13 +48,9 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
         .help(manual.help(&facts.policy)));
     }
     if checks.is_empty() {
-        let lead = match Transition::forward(facts.state.stage) {
-            Some(transition) => facts.policy.approve_command(transition),
-            None => command!("archive"),
-        };
-        return Err(
-            Failure::nothing(Code::ChecksFresh, "every check has passed on this tree").help(lead),
-        );
+        let fresh = Failure::nothing(Code::ChecksFresh, "every check has passed on this tree");
+        let lead = super::next::of_session(ctx, &facts.state.id)?.into_hint();
+        return Err(fresh.help(lead));
     }
     let is_meant = |check: &&Check| checks.contains(&check.id);
     let meant: Vec<Check> = all.iter().filter(is_meant).cloned().collect();

@@ -300,14 +300,20 @@ fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint
     let revert = request.revert.as_ref();
     let revert = revert.map_or_else(String::new, |commit| format!("--revert {commit} "));
     let issues = for_issues(request);
-    let words = format!("{how}{profile}{named}{revert}{}{issues}", shell_word(title));
+    let words = format!("{how}{profile}{named}{revert}{issues}{}", titled(title));
     command!("start {words}")
 }
 
-/// The issues of a request as words of a command, behind its title.
+/// The issues of a request as words of a command, before its title.
 fn for_issues(request: &StartRequest) -> String {
     let issues = request.issues.iter();
-    issues.map(|id| format!(" --issue {id}")).collect()
+    issues.map(|id| format!("--issue {id} ")).collect()
+}
+
+/// A title as the last word of a command: behind `--` where it would be read as an option.
+fn titled(title: &str) -> String {
+    let options_end = if title.starts_with('-') { "-- " } else { "" };
+    format!("{options_end}{}", shell_word(title))
 }
 
 /// The profile of a new session: what was asked for, else what `git config loopx.profile` says, else what policy says.
@@ -357,7 +363,7 @@ fn profile_of(
                 format!("policy does not take the profile {name}: {why}"),
             )
             .help(command!(
-                "start --profile {heavier} {what}{}",
+                "start --profile {heavier} {}{what}",
                 for_issues(request)
             )))
         }
@@ -370,7 +376,7 @@ fn title_of(ctx: &Context, request: &StartRequest) -> Result<String> {
         Some(name) => name.clone(),
         None => beginning::title(ctx)?,
     };
-    Ok(shell_word(&title))
+    Ok(titled(&title))
 }
 
 /// What a session begins with.

@@ -1,6 +1,7 @@
 //! Reading: status, list, show, log, diff. Nothing here writes.
 
 use super::context::Context;
+use super::journal;
 use super::landed::{self, Landed};
 use super::lease::{self, ClaimView};
 use super::next::{self, Look};
@@ -121,6 +122,9 @@ pub(crate) struct Status {
     /// Unmerged files in which a marker stands.
     #[serde(skip)]
     pub marked: Vec<Uncommitted>,
+    /// The current folder below the top of the worktree; none outside of it.
+    #[serde(skip)]
+    pub below: Option<String>,
     /// How far the code branch is behind its upstream, as that was last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
@@ -273,6 +277,7 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         warnings: {
             let mut warnings = facts.policy.warnings();
             warnings.extend(specs::worktree_fault(ctx));
+            warnings.extend(journal::unfinished_here(&ctx.repo));
             warnings
         },
         not_saved: match &peek.foreign {
@@ -304,6 +309,9 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
             .as_ref()
             .map_or_else(String::new, |worktree| worktree.here.clone()),
         sequence: worktree.as_ref().and_then(|worktree| worktree.sequence),
+        below: worktree
+            .as_ref()
+            .and_then(|worktree| worktree.below.clone()),
         marked: worktree.map_or_else(Vec::new, |worktree| worktree.marked),
         behind,
         remote,

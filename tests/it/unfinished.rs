@@ -68,6 +68,9 @@ fn t5_an_undo_whose_working_copy_cannot_follow_is_done_once_and_finished_by_the_
             .fails_with(1)
             .says("landings")
             .says("git loopx doctor --fix");
+        s.loopx(&["-s", ID, "status"])
+            .says("left: the working copy .loopx/auth-timeout")
+            .ok();
         s.loopx(next).ok();
         assert_eq!(s.read(COPY), "# First\n", "after {next:?}");
         settled(&s);

@@ -586,3 +586,41 @@ fn an_undo_of_a_binding_gives_the_branch_back_to_the_session_that_had_it() {
     is_taken(false);
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
 }
+
+#[test]
+fn a_title_that_looks_like_an_option_stands_behind_the_end_of_options_in_a_hint() {
+    let s = on_branch();
+    let refused = s.loopx(&["start", "--", "-x"]).fails_with(1);
+    refused.says("git loopx start --no-branch -- -x");
+    s.loopx(&["start", "--no-branch", "--", "-x"]).ok();
+}
+
+#[test]
+fn a_run_of_what_has_passed_names_the_step_that_next_names() {
+    let s = on_branch();
+    let next = s.loopx(&["next"]).line();
+    s.loopx(&["run"])
+        .fails_with(5)
+        .says(&format!("hint: {next}"));
+}
+
+#[test]
+fn status_names_files_from_the_folder_that_it_is_typed_in() {
+    let s = on_branch();
+    s.write("src/a", "three\n");
+    let below = s.loopx_in(s.path().join("src"), &["status"]);
+    below.says("1 file not committed: a\n").ok();
+    s.loopx(&["status"]).says("not committed: src/a\n").ok();
+}
+
+#[test]
+fn a_list_cuts_no_command_in_two() {
+    let s = on_branch();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.loopx(&["start", "--no-branch", "--quick", "Second"]).ok();
+    for columns in ["40", "60", "80"] {
+        let listed = s.call(LOOPX).args(&["list"]).env("COLUMNS", columns).run();
+        let listed = listed.says("git switch work").ok();
+        assert!(!listed.contains(".."), "{listed}");
+    }
+}

@@ -2,6 +2,7 @@
 //! begun there.
 
 use super::id::Oid;
+use super::path_from;
 use serde::Serialize;
 
 /// The code that the session is about, as it is now.
@@ -33,6 +34,17 @@ pub enum ReviewedCode {
 pub struct Uncommitted {
     pub path: String,
     pub state: FileState,
+}
+
+impl Uncommitted {
+    /// The same with the path as it is opened from a folder below the top.
+    #[must_use]
+    pub fn seen_from(&self, below: &str) -> Self {
+        Uncommitted {
+            path: path_from(below, &self.path),
+            state: self.state,
+        }
+    }
 }
 
 /// Paths for a person: the first three.

@@ -277,6 +277,13 @@ fn approval(status: &Status) -> Option<Row> {
     }
 }
 
+/// Paths as they are opened from the current folder: the first three.
+fn shown(status: &Status, files: &[&Uncommitted]) -> String {
+    let below = status.below.as_deref().unwrap_or_default();
+    let files: Vec<Uncommitted> = files.iter().map(|one| one.seen_from(below)).collect();
+    named(&files.iter().collect::<Vec<_>>())
+}
+
 fn code(status: &Status) -> Vec<Row> {
     if !matches!(status.stage, Stage::Build | Stage::Review) || status.ending.is_some() {
         return Vec::new();
@@ -295,7 +302,7 @@ fn code(status: &Status) -> Vec<Row> {
         said.push_str(&format!(
             "{} not committed: {}",
             counted(left.len(), "file"),
-            named(&left)
+            shown(status, &left)
         ));
     }
     if !said.is_empty() {
@@ -324,7 +331,7 @@ fn sequence(status: &Status) -> Option<Row> {
     let both = if both.is_empty() {
         String::new()
     } else {
-        format!("; both sides stand in {}", named(&both))
+        format!("; both sides stand in {}", shown(status, &both))
     };
     let word = sequence.word();
     Some(Row::new(word, format!("a {word} is under way{both}")).role(style::WARN))

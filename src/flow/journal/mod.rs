@@ -168,6 +168,26 @@ pub(crate) fn unfinished(repo: &Repo) -> Vec<String> {
     found
 }
 
+/// The same for whoever reads: what a command in this worktree brings to its end.
+pub(crate) fn unfinished_here(repo: &Repo) -> Vec<String> {
+    let mut found = Vec::new();
+    for (_, noted) in noted(repo) {
+        if let Noted::Entry(entry) = noted
+            && entry.landed(repo).unwrap_or(true)
+        {
+            let left = entry.steps.iter().filter(|step| step.is_here(repo));
+            let left: Vec<String> = left.map(Step::words).collect();
+            if !left.is_empty() {
+                let (done, left) = (entry.done(), left.join(", "));
+                found.push(format!(
+                    "{done}; left: {left}  (the next command that writes does it)"
+                ));
+            }
+        }
+    }
+    found
+}
+
 /// What came of the landings that were under way.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {

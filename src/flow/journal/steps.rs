@@ -137,6 +137,11 @@ impl Step {
         }
     }
 
+    /// Whether a command in this worktree can carry it out.
+    pub(super) fn is_here(&self, repo: &Repo) -> bool {
+        self.worktree().is_none_or(|at| *at == Worktree::here(repo))
+    }
+
     fn worktree(&self) -> Option<&Worktree> {
         match self {
             Step::Follow { .. } | Step::Close { .. } | Step::Unarchive { .. } => None,

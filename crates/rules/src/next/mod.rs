@@ -156,13 +156,8 @@ impl Worktree {
 
     /// Paths for a person, as they are opened from here: the first three.
     fn named(&self, files: &[&Uncommitted]) -> String {
-        let shown: Vec<Uncommitted> = files
-            .iter()
-            .map(|one| Uncommitted {
-                path: self.shown(&one.path),
-                state: one.state,
-            })
-            .collect();
+        let below = self.below.as_deref().unwrap_or_default();
+        let shown: Vec<Uncommitted> = files.iter().map(|one| one.seen_from(below)).collect();
         named(&shown.iter().collect::<Vec<_>>())
     }
 }
