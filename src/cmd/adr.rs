@@ -8,10 +8,12 @@ use crate::flow::adr::change::{FileChange, Renumber};
 use crate::flow::adr::promote;
 use crate::ui::{Ui, clean, diff, style};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_spec::Severity;
 use loopx_spec::adr::{Record, Status, overview};
 use serde_json::json;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 #[derive(Debug, clap::Subcommand)]
 pub enum AdrCommand {
@@ -306,7 +308,14 @@ fn edited(command: &str, verb: &str, changes: &[FileChange], ui: &mut Ui) {
     for change in changes {
         ui.status(format!("{verb} {}", clean(&change.path)));
     }
-    ui.hint("git diff, then: git commit");
+    let paths = changes.iter().map(|change| change.path.as_str());
+    let subject = match command {
+        "adr accept" => "Accept a decision",
+        "adr supersede" => "Supersede a decision",
+        "adr link" => "Link decisions",
+        _ => "List the decisions",
+    };
+    ui.hint(Hint::commit(paths, subject));
     ui.json(command, &json!({"changed": changes}));
 }
 
@@ -381,12 +390,25 @@ fn renumber(args: RenumberArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.status(format!("changed {}", clean(&change.path)));
         }
     }
-    let next = if dry_run {
-        "run it without --dry-run"
-    } else {
-        "git status, then: git add --all && git commit"
+    // A folder takes the old names out, too, where git has them.
+    let folder = |change: &FileChange| {
+        Path::new(&change.path)
+            .parent()?
+            .to_str()
+            .map(str::to_owned)
     };
-    ui.hint(next);
+    let moved = changes.iter().filter(|change| change.to.is_some());
+    let folders: BTreeSet<String> = moved.filter_map(folder).collect();
+    let beside = changes
+        .iter()
+        .filter(|change| folder(change).is_none_or(|own| !folders.contains(&own)));
+    let beside = beside.map(|change| change.path.as_str());
+    let paths: Vec<&str> = folders.iter().map(String::as_str).chain(beside).collect();
+    ui.hint(if dry_run {
+        "run it without --dry-run".into()
+    } else {
+        Hint::commit(paths, "Renumber decisions")
+    });
     ui.json(
         "adr renumber",
         &json!({"dry_run": dry_run, "moves": moves, "changed": changes}),

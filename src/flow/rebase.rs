@@ -110,7 +110,12 @@ const LOOKED_AT: usize = 1_000;
 /// the session began, or before its own commits.
 pub(crate) fn suggest(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Oid>> {
     let repo = &ctx.repo;
-    let Some(head) = head(ctx, state)? else {
+    // A branch that is gone is said elsewhere, by whoever asks for it.
+    let head = match &state.branch {
+        Some(branch) => upstream::tip_here(repo, branch)?,
+        None => repo.head()?.commit,
+    };
+    let Some(head) = head else {
         return Ok(None);
     };
     let target = upstream::target(ctx, state.branch.as_deref(), policy)?;

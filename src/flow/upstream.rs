@@ -279,18 +279,20 @@ pub(crate) fn bound_head(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     let Some(branch) = &state.branch else {
         return Ok(None);
     };
-    if let Some(head) = ctx.repo.find_ref(&format!("refs/heads/{branch}"))? {
+    let tip = tip_here(&ctx.repo, branch)?;
+    match &tip {
+        None => missing(ctx, state)?.map_or(Ok(None), Err),
+        Some(_) => Ok(tip),
+    }
+}
+
+/// The commit that a branch is at here, else where a remote had it last.
+pub(super) fn tip_here(repo: &Repo, branch: &str) -> Result<Option<Oid>> {
+    if let Some(head) = repo.find_ref(&format!("refs/heads/{branch}"))? {
         return Ok(Some(head));
     }
-    match missing(ctx, state)? {
-        Some(failure) => Err(failure),
-        None => Ok(ctx
-            .repo
-            .tracking_refs(branch)?
-            .into_iter()
-            .map(|(_, tip)| tip)
-            .next()),
-    }
+    let tracked = repo.tracking_refs(branch)?;
+    Ok(tracked.into_iter().map(|(_, tip)| tip).next())
 }
 
 /// The command that binds a session to another branch: to the one that is checked out, if one is.

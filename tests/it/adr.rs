@@ -1,5 +1,6 @@
 //! `git loopx adr`: decision records with real repositories.
 
+use crate::support::shell::typed;
 use crate::support::{Output, Sandbox};
 
 /// A record as adr-tools writes it.
@@ -215,6 +216,14 @@ fn the_number_is_that_of_the_target_branch() {
 }
 
 #[test]
+fn what_was_accepted_is_committed_by_what_is_said_from_whatever_folder() {
+    let s = with_records();
+    let said = adr(&s, &["accept", "1"]);
+    typed(&s, "docs", &said).ok();
+    assert_eq!(s.git(&["status", "--porcelain"]).line(), "");
+}
+
+#[test]
 fn an_accepted_body_is_frozen_and_its_status_is_not() {
     let s = with_records();
     let before = s.read("docs/adr/0001-use-mysql.md");
@@ -315,7 +324,9 @@ fn two_branches_that_gave_one_number_are_found_and_repaired() {
         .says("0003-ours.md -> 0004-ours.md")
         .ok();
     assert_eq!(s.snapshot("docs"), before);
-    adr(&s, &["renumber", "--fix", "--with", "main"]).ok();
+    let said = adr(&s, &["renumber", "--fix", "--with", "main"]);
+    typed(&s, "docs", &said).ok();
+    assert_eq!(s.git(&["status", "--porcelain"]).line(), "");
     assert_eq!(
         s.read("docs/guide.md"),
         "See [4. Ours](adr/0004-ours.md).\n"

@@ -46,6 +46,21 @@ fn leads_on(out: Output, onto: &str) {
 }
 
 #[test]
+fn t8_a_base_that_is_gone_with_its_branch_is_read_and_leads_on() {
+    let (s, _) = gone();
+    s.git(&["switch", "--quiet", "--orphan", "other"]).ok();
+    s.commit_file("other.txt", "other\n", "other").ok();
+    s.git(&["branch", "--quiet", "-D", "main"]).ok();
+    forget(&s);
+    s.loopx(&["-s", ID, "status"]).ok();
+    s.loopx(&["-s", ID, "next"])
+        .says(&format!("git loopx use {ID}"))
+        .ok();
+    let out = s.loopx(&["-s", ID, "approve", "--to", "plan"]);
+    out.fails_with(1).says("which is not in this repository");
+}
+
+#[test]
 fn t7_what_asks_no_gate_works_and_every_gate_says_what_leads_on() {
     let (s, onto) = gone();
     let rebase = format!("git loopx rebase --onto {onto} --reason 'the base has moved'");

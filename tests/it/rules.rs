@@ -1,6 +1,7 @@
 //! `rule`: documents of rules are read, added to, checked, taken over, and stand on cards with the ids of their contents.
 
 use crate::support::Sandbox;
+use crate::support::shell::typed;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -671,4 +672,15 @@ fn a_rule_with_a_word_that_the_glossary_says_to_avoid_is_found_at_its_line() {
         .collect();
     assert_eq!(found, [("rule_word_avoided", &json!(4))]);
     s.loopx(&["rule", "check", "--strict"]).fails_with(1);
+}
+
+#[test]
+fn a_rule_that_was_added_is_committed_by_what_is_said_from_whatever_folder() {
+    let s = shelved();
+    let out = s.loopx_in(
+        s.path().join("db"),
+        &["rule", "add", "No selects", "--to", "sub/new.md"],
+    );
+    typed(&s, "db", &out).ok();
+    assert_eq!(s.git(&["status", "--porcelain"]).line(), "");
 }

@@ -333,6 +333,14 @@ impl Hint {
         }
     }
 
+    /// Advice to commit files that were written: paths from the top of the working tree, which `:/` says from
+    /// whatever folder (gitglossary(7), pathspec).
+    pub fn commit<'p>(paths: impl IntoIterator<Item = &'p str>, subject: &str) -> Self {
+        let word = |path: &str| crate::shell_word(&format!(":/{path}"));
+        let words: Vec<String> = paths.into_iter().map(word).collect();
+        format!("git add {} && git commit -m \"{subject}\"", words.join(" ")).into()
+    }
+
     /// The command that the hint begins with, without what is said behind it.
     pub fn lead(&self) -> Option<Hint> {
         match self.parts.first() {

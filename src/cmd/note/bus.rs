@@ -9,7 +9,7 @@ use crate::flow::note::{Where, bus as flow, import as importing};
 use crate::ui::{Ui, clean, diff, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::note::Promotion;
 use loopx_rules::note::bus::Keyed;
 use serde_json::json;
@@ -129,12 +129,7 @@ pub(super) fn promote(command: NoteCommand, ctx: &Context, ui: &mut Ui) -> Resul
     let made = promote::promote(ctx, &place.place(), request)?;
     let next = match into {
         _ if dry_run => None,
-        Promotion::Rule => {
-            let top = loopx_base::shell_word(&format!(":/{}", made.path));
-            Some(hint![format!(
-                "git add {top} && git commit -m \"Add a rule\""
-            )])
-        }
+        Promotion::Rule => Some(Hint::commit([made.path.as_str()], "Add a rule")),
         Promotion::Adr => Some(hint![
             "edit it, then: ",
             command!("adr promote {}", made.path)

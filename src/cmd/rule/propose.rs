@@ -7,7 +7,7 @@ use crate::flow::note::propose::{Choice, Proposal, Proposed};
 use crate::ui::{Ui, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
-use loopx_base::hint::{Hint, command, hint};
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::SessionId;
 use loopx_base::shell_word;
 use serde_json::{Value, json};
@@ -89,18 +89,11 @@ fn next(proposed: &Proposed, args: &ProposeArgs) -> Option<Hint> {
         }
         return Some(command!("rule propose {words} --write"));
     }
-    let all: Vec<String> = paths
-        .iter()
-        .map(|path| shell_word(&format!(":/{path}")))
-        .collect();
     let what = match paths.len() {
         1 => format!("Add to {first}"),
         _ => "Add rules".to_owned(),
     };
-    Some(hint![format!(
-        "git add {} && git commit -m \"{what}\"",
-        all.join(" ")
-    )])
+    Some(Hint::commit(paths, &what))
 }
 
 /// Shows what is proposed: what it would be, where it would stand, and from which note.

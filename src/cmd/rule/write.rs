@@ -7,7 +7,7 @@ use crate::flow::rules::AddRequest;
 use crate::ui::{Ui, diff, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::rule::{Origin, RuleKind};
 use serde_json::json;
 use std::path::PathBuf;
@@ -109,7 +109,7 @@ pub(super) fn add(args: &AddArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let path = ui.paint(style::NAME, &line(&added.path));
         ui.status(format!("{path}:{}: {}", added.line, line(&added.rule)));
         match added.origin {
-            Origin::Project => ui.hint("git diff, then: git commit"),
+            Origin::Project => ui.hint(Hint::commit([added.path.as_str()], "Add a rule")),
             Origin::Personal => ui.hint(command!("rule list --personal")),
         }
     }
@@ -142,7 +142,15 @@ pub(super) fn import(args: &ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Ex
         ui.status(format!("{} has nothing new", line(path)));
     }
     if !args.dry_run {
-        ui.hint(hint![command!("rule check"), ", then: git commit"]);
+        let written = report.documents.iter().map(|page| page.path.as_str());
+        let commit = Hint::commit(written, "Import rules");
+        let is_new = !report.documents.is_empty();
+        let then = if is_new {
+            hint![", then: ", commit]
+        } else {
+            Hint::default()
+        };
+        ui.hint(hint![command!("rule check"), then]);
     }
     ui.json("rule import", &json!(report));
     Ok(Exit::Done)

@@ -56,6 +56,8 @@ pub(crate) fn at(stage: &str, scope: &str, policy: &str) -> Sandbox {
 
 /// Takes the session of the current branch from one stage to another.
 pub(crate) fn advance(s: &Sandbox, from: &str, to: &str, scope: &str) {
+    let id = s.loopx(&["status", "--json"]).json()["session"].clone();
+    let id = id.as_str().expect("a session");
     let index = |stage: &str| STAGES.iter().position(|s| *s == stage).expect("a stage");
     for stage in &STAGES[index(from)..index(to)] {
         match *stage {
@@ -70,19 +72,24 @@ pub(crate) fn advance(s: &Sandbox, from: &str, to: &str, scope: &str) {
                      verification_steps_resolved: true\n---\n# Plan\n\n## Approach\n\nx\n\n\
                      ## Acceptance criteria\n\n- x\n"
                 );
-                put(s, "plan.md", &plan);
-                put(s, "architecture.md", "# A\n\n## Structure\n\nx\n");
-                put(s, "development-plan.md", "# D\n\n## Steps\n\n- x\n");
-                put(s, "test-plan.md", "# T\n\n## Verification\n\n- x\n");
-                put(
-                    s,
-                    "change/proposal.md",
-                    "# P\n\n## Why\n\nx\n\n## What changes\n\n- x\n",
-                );
-                put(s, "change/spec-delta.md", DELTA);
-                put(s, "change/design.md", "# D\n\n## Decision\n\nx\n");
-                put(s, "change/tasks.md", "# T\n\n## Tasks\n\n- [ ] 1.1 x\n");
-                put(s, "change/slices.json", SLICES);
+                let files = [
+                    ("plan.md", plan.as_str()),
+                    ("architecture.md", "# A\n\n## Structure\n\nx\n"),
+                    ("development-plan.md", "# D\n\n## Steps\n\n- x\n"),
+                    ("test-plan.md", "# T\n\n## Verification\n\n- x\n"),
+                    (
+                        "change/proposal.md",
+                        "# P\n\n## Why\n\nx\n\n## What changes\n\n- x\n",
+                    ),
+                    ("change/spec-delta.md", DELTA),
+                    ("change/design.md", "# D\n\n## Decision\n\nx\n"),
+                    ("change/tasks.md", "# T\n\n## Tasks\n\n- [ ] 1.1 x\n"),
+                    ("change/slices.json", SLICES),
+                ];
+                for (artifact, text) in files {
+                    s.write(format!(".loopx/{id}/{artifact}"), text);
+                }
+                s.loopx(&["save"]).ok();
                 s.loopx(&["plan", "--architect", "approve"]).ok();
                 s.loopx(&["plan", "--critic", "approve"]).ok();
                 s.loopx(&["approve", "--to", "build"]).ok();

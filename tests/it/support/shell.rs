@@ -1,4 +1,6 @@
-//! Words as a shell takes them apart, without a shell.
+//! Words as a shell takes them apart, without a shell; and what a hint says, typed into a shell.
+
+use super::{Output, Sandbox};
 
 /// The words of a command: blanks end one, quotes keep one together.
 pub(crate) fn words(command: &str) -> Vec<String> {
@@ -21,4 +23,17 @@ pub(crate) fn words(command: &str) -> Vec<String> {
     }
     words.extend(word);
     words
+}
+
+/// Types what the `hint:` or `next:` of an output says into a shell, in a folder below the top.
+#[track_caller]
+pub(crate) fn typed(s: &Sandbox, folder: &str, said: &Output) -> Output {
+    let mut lines = said.stdout.lines().chain(said.stderr.lines());
+    let named = |line: &'_ str| -> Option<String> {
+        let command = line.strip_prefix("hint: ").or(line.strip_prefix("next: "));
+        command.map(str::to_owned)
+    };
+    let found = lines.find_map(named);
+    let line = found.unwrap_or_else(|| panic!("no command is named:\n{said}"));
+    s.call("sh").cwd(folder).args(&["-c", &line]).run()
 }
