@@ -282,7 +282,7 @@ fn what(op: &Operation, log: &Log) -> String {
     text
 }
 
-/// What an operation says, for people; `names` gives those of other operations.
+/// The words of an operation, for people; `names` gives those of other operations.
 pub(super) fn told(body: &Body, names: impl Fn(&[OpId]) -> String) -> String {
     match body {
         Body::Session(step) => happened(&step.event),

@@ -134,7 +134,7 @@ fn nothing(board: &Board, ui: &mut Ui) {
 /// One session as cells: marker, id, stage, its gate, who is waited for, what is next, age, title.
 struct Cells {
     texts: [String; 7],
-    /// What is next as it is typed, where it is a command.
+    /// The next command as it is typed, where it is a command.
     next: Option<String>,
     current: bool,
     is_ready: bool,

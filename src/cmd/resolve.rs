@@ -121,7 +121,7 @@ fn read(file: &str) -> Result<Vec<u8>> {
     std::fs::read(file).map_err(unreadable)
 }
 
-/// What somebody said or did, who and when; and the names by which it is settled.
+/// The word or act of somebody, who and when; and the names by which it is settled.
 fn brief(one: &Brief, ui: &Ui) -> String {
     let ids = |ids: &[OpId]| {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();

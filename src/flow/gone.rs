@@ -44,7 +44,7 @@ fn head_of(op: &Operation) -> Option<&Oid> {
     }
 }
 
-/// Whether a commit may be taken for the end of the branch: it has the newest of it that is known, or something that
+/// True of a commit that may be taken for the end of the branch: it has the newest of it that is known, or something that
 /// neither the target has nor the session began on.
 fn continues(ctx: &Context, state: &State, known: Option<&Oid>, tip: &Oid) -> Result<bool> {
     let is_within =

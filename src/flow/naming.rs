@@ -302,7 +302,7 @@ impl Context {
         ]))
     }
 
-    /// What leads back to a branch that is not here.
+    /// The way back to a branch that is not here.
     fn way_back(&self, id: &SessionId, branch: &str) -> Result<Hint> {
         let snapshot = self.store()?.snapshot()?;
         let state = load(&snapshot, id)?.state;

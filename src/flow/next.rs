@@ -807,7 +807,7 @@ fn unheld(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<O
     super::begin::free_branch(ctx, state.id.as_str()).map(Some)
 }
 
-/// What the target merges to have the result: the branch that has it, else the commit that records name, and what was
+/// The name that the target merges to have the result: the branch that has it, else the commit that records name, and what was
 /// lost then. Nothing where neither is here.
 fn source(
     ctx: &Context,

@@ -41,7 +41,7 @@ pub(super) struct Recording {
     pub(super) body: Body,
     pub(super) reason: Option<String>,
     pub(super) writes: BTreeMap<Artifact, Write>,
-    /// Those of them that somebody wrote, and the command did not.
+    /// Files that somebody wrote, and the command did not.
     pub(super) words: Vec<Artifact>,
     /// Files of tasks.
     pub(super) others: BTreeMap<String, Write>,

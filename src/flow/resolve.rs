@@ -184,7 +184,7 @@ fn made_twice(ctx: &Context, artifact: Artifact, join: &Join) -> Result<Vec<Task
     Ok(found)
 }
 
-/// What the sides of an artifact were made from, and each of them. One that is removed is empty.
+/// The text that the sides of an artifact were made from, and each side. One that is removed is empty.
 fn texts(ctx: &Context, join: &Join) -> Result<(String, Vec<String>)> {
     let text = |blob: Option<&Oid>| -> Result<String> {
         let bytes = blob.map(|blob| ctx.repo.read_blob(blob)).transpose()?;

@@ -37,7 +37,7 @@ const NAMED: usize = 3;
 /// How far to go back.
 #[derive(Clone, Debug)]
 pub(crate) enum Back {
-    /// What one person did last: so many commands, past all that stands. Nobody named is whoever asks.
+    /// Commands of one person, this many of the last, past all that stands. Nobody named is whoever asks.
     Last { count: usize, of: Option<String> },
     /// What whoever asks did last, where that can be taken back.
     Newest,

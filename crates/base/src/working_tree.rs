@@ -37,7 +37,7 @@ pub struct Uncommitted {
 }
 
 impl Uncommitted {
-    /// The same with the path as it is opened from a folder below the top.
+    /// A copy with the path as it is opened from a folder below the top.
     #[must_use]
     pub fn seen_from(&self, below: &str) -> Self {
         Uncommitted {

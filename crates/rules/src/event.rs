@@ -415,7 +415,7 @@ impl Topic for Event {
 }
 
 impl Event {
-    /// Whether it moves or ends a session, and judges nothing that is written: the words that were saved along stand by
+    /// True of an event that moves or ends a session, and judges nothing that is written: the words that were saved along stand by
     /// themselves.
     pub fn is_beside_words(&self) -> bool {
         matches!(

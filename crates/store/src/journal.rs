@@ -157,7 +157,7 @@ impl Snapshot<'_> {
         Ok(found)
     }
 
-    /// The same of all months, by their records alone: whoever writes rests on nothing that is kept beside them.
+    /// Notes of all months, by their records alone: whoever writes rests on nothing that is kept beside them.
     pub fn journal_records(&self, takes: &dyn Fn(&NoteRecord) -> bool) -> Result<JournalNotes> {
         let mut found = JournalNotes::default();
         for (place, ops) in self.journals()? {

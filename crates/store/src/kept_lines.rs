@@ -85,7 +85,7 @@ fn in_hex(sum: &Crc) -> String {
     format!("{:08x}", sum.sum())
 }
 
-/// What tells a torn text from a whole one.
+/// The sum that tells a torn text from a whole one.
 pub(super) fn checksum(text: &str) -> String {
     let mut sum = Crc::new();
     sum.update(text.as_bytes());

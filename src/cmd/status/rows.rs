@@ -321,7 +321,7 @@ fn code(status: &Status) -> Vec<Row> {
     rows
 }
 
-/// What git has begun here and not ended.
+/// The merge, rebase or the like that git has begun here and not ended.
 fn sequence(status: &Status) -> Option<Row> {
     let is_about_code = matches!(status.stage, Stage::Build | Stage::Review);
     let sequence = status

@@ -61,7 +61,7 @@ impl Asker {
 #[derive(Debug)]
 pub(crate) struct Rows {
     issues: Vec<Issue>,
-    /// What each of them waits for.
+    /// Causes for which each of them waits.
     waits: Vec<Vec<Wait>>,
     /// The places of those that are shown.
     order: Vec<usize>,

@@ -168,7 +168,7 @@ pub(crate) fn unfinished(repo: &Repo) -> Vec<String> {
     found
 }
 
-/// The same for whoever reads: what a command in this worktree brings to its end.
+/// Steps for whoever reads: what a command in this worktree brings to its end.
 pub(crate) fn unfinished_here(repo: &Repo) -> Vec<String> {
     let mut found = Vec::new();
     for (_, noted) in noted(repo) {

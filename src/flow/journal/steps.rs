@@ -137,7 +137,7 @@ impl Step {
         }
     }
 
-    /// Whether a command in this worktree can carry it out.
+    /// True where a command in this worktree can carry it out.
     pub(super) fn is_here(&self, repo: &Repo) -> bool {
         self.worktree().is_none_or(|at| *at == Worktree::here(repo))
     }

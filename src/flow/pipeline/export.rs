@@ -15,7 +15,7 @@ use std::path::Path;
 /// The file of the report.
 const REPORT: &str = "report.md";
 
-/// What was written.
+/// The files that were written.
 #[derive(Debug, Serialize)]
 pub(crate) struct Exported {
     pub folder: String,
@@ -24,7 +24,7 @@ pub(crate) struct Exported {
     pub report: Report,
 }
 
-/// What the pipelines came to, with nothing written.
+/// The results of the pipelines, with nothing written.
 pub(crate) fn report(ctx: &Context) -> Result<Report> {
     Ok(gathered(ctx)?.report)
 }
@@ -59,7 +59,7 @@ fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
     Ok(())
 }
 
-/// Whether the folder is not there yet. Refused where something else is, or where it is not empty and nobody says that
+/// True where the folder is not there yet. Refused where something else is, or where it is not empty and nobody says that
 /// files of it may be replaced.
 fn require_free(folder: &Path, force: bool) -> Result<bool> {
     if let Some(above) = folder.parent().filter(|above| !above.is_dir()) {

@@ -99,13 +99,13 @@ pub fn is_earned(node: &Node, state: &State) -> bool {
     facts.opened.is_none() && (is_by_run || !has_command())
 }
 
-/// Whether clones wrote the list apart, and nobody settled it yet.
+/// True where clones wrote the list apart, and nobody settled it yet.
 pub fn is_apart(state: &State) -> bool {
     let mut contested = state.contested();
     contested.any(|(artifact, _)| artifact == Artifact::TaskList)
 }
 
-/// What leads on where the list cannot be read: versions of clones are settled, and after plan->build it is amended.
+/// The way on where the list cannot be read: versions of clones are settled, and after plan->build it is amended.
 pub fn list_help(state: &State, policy: &Policy, help: Hint) -> Hint {
     if is_apart(state) {
         return command!("resolve");

@@ -130,7 +130,7 @@ pub struct Worktree {
     /// The branch that is checked out, or what stands for it, in words.
     pub here: String,
     pub sequence: Option<Sequence>,
-    /// What is not committed, as far as somebody looked.
+    /// Files that are not committed, as far as somebody looked.
     pub uncommitted: Vec<Uncommitted>,
     /// Another worktree has the session's branch checked out: where.
     pub elsewhere: Option<String>,
@@ -296,7 +296,7 @@ pub struct Unlanded {
     pub target: String,
     /// The branch that has the archive, or the commit where none has it.
     pub source: String,
-    /// What was lost where no branch has it.
+    /// The commit that no branch has any more.
     pub lost: Option<Hint>,
     /// The remote that the branch belongs to, where there is one: the landing may be asked for there.
     pub remote: Option<String>,

@@ -51,7 +51,7 @@ pub struct Param {
     pub values: Vec<String>,
     /// What stands where none is given; one has to be given where this is missing.
     pub default: Option<String>,
-    /// What stands there instead under a condition, whatever else it would follow from; the first that holds counts.
+    /// Values that stand there instead under a condition, whatever else it would follow from; the first that holds counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<Instead>,
     /// Its values are stages in their order: where none is given it is the one behind the last whose result is there.
@@ -74,7 +74,7 @@ pub struct Instead {
 }
 
 impl Instead {
-    /// Whether others have the values that it asks for.
+    /// True where others have the values that it asks for.
     pub fn holds<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> bool {
         let has = |(name, wanted): (&String, &Values)| {
             value(name).is_some_and(|value| wanted.all().iter().any(|one| one == value))

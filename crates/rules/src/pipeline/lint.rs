@@ -243,7 +243,7 @@ impl<'p> Linter<'p> {
         }
     }
 
-    /// What a parameter is under a condition: on parameters that are there, and a value that it can have.
+    /// The values of a parameter under a condition: on parameters that are there, and a value that it can have.
     fn instead(&mut self, top: &Place) {
         let params = &self.pipeline.whole.params;
         for (own, param) in params {

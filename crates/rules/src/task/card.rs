@@ -34,7 +34,7 @@ pub struct Card {
     pub files: Vec<String>,
     pub scenarios: Vec<String>,
     pub outputs: Vec<String>,
-    /// Those of them that are there before it is done, as an earlier attempt leaves them.
+    /// Outputs that are there before it is done, as an earlier attempt leaves them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub there: Vec<String>,
     /// What to read first, each with the id of its content where there is one.

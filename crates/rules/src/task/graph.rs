@@ -52,7 +52,7 @@ struct Way {
 #[derive(Debug, Default)]
 struct Edges {
     ways: Vec<Way>,
-    /// Where those of each node end.
+    /// The place where the edges of each node end.
     ends: Vec<usize>,
 }
 

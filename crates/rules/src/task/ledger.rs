@@ -69,7 +69,7 @@ pub struct Metrics {
     pub longest_seconds: Option<i64>,
 }
 
-/// How large the tasks of a sprint are together, as whoever planned them said.
+/// The size of the tasks of a sprint together, as whoever planned them said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StoryPoints {
     pub planned: u64,

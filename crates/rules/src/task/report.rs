@@ -7,7 +7,7 @@ use super::status::Status;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// What pipelines came to.
+/// The results of pipelines.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub session: String,
@@ -18,14 +18,14 @@ pub struct Report {
     pub seconds: Option<i64>,
     pub phases: Vec<Phase>,
     pub verdicts: Vec<Given>,
-    /// What was noted where views did not agree, or where something was accepted with warnings.
+    /// Notes where views did not agree, or where something was accepted with warnings.
     pub notes: Vec<String>,
-    /// What completed tasks left undone.
+    /// Work that completed tasks left undone.
     pub left: Vec<Debt>,
     pub learned: Vec<String>,
 }
 
-/// How many of the tasks that somebody does came to what.
+/// Counts of the tasks that somebody does, by what they came to.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Counts {
     pub total: usize,
@@ -64,7 +64,7 @@ pub struct Row {
 pub struct Left {
     pub path: String,
     pub present: bool,
-    /// Where it lies beside the report, where it is copied there.
+    /// The place beside the report, where it is copied there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy: Option<String>,
 }

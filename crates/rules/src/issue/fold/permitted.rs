@@ -69,7 +69,7 @@ impl Folding<'_> {
                 .is_some_and(|over| is_named(&over.owner))
     }
 
-    /// Whether a release gives back the claim that its writer knew. It names that one, as `release` does: whose lease is
+    /// True of a release that gives back the claim that its writer knew. It names that one, as `release` does: whose lease is
     /// over may be named by anybody. Older records name none, and then each person gives back their own.
     pub(super) fn gives_back(&self, at: usize, named: Option<&OpId>) -> bool {
         let known = self.claim.as_ref();

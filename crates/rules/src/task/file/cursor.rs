@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// A value that nobody looks at has at most so many brackets: a deep one is left to the rules and their limit.
 const BRACKETS: usize = 64;
 
-/// What is left of a line.
+/// The rest of a line.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'t> {
     text: &'t str,
@@ -29,7 +29,7 @@ impl<'t> Cursor<'t> {
         bytes.get(self.at).copied()
     }
 
-    /// Whether this byte comes next, which is then taken.
+    /// True where this byte comes next, which is then taken.
     fn takes(&mut self, wanted: u8) -> bool {
         let is_it = self.next() == Some(wanted);
         self.at += usize::from(is_it);
@@ -63,7 +63,7 @@ impl<'t> Cursor<'t> {
         value(self).map(Some)
     }
 
-    /// Whether a text comes next.
+    /// True where a text comes next.
     pub(super) fn is_at_text(&mut self) -> bool {
         self.next() == Some(b'"')
     }

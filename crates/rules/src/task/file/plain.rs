@@ -209,7 +209,7 @@ enum Detail<'t> {
     Criterion(Cow<'t, str>),
     /// A word of the command that verifies it.
     Word(Cow<'t, str>),
-    /// What a person looks at to verify it.
+    /// Words on what a person looks at to verify it.
     Look(Cow<'t, str>),
 }
 
