@@ -6,7 +6,7 @@
 
 use super::context::Context;
 use super::hook::Outcome;
-use super::{next, specs};
+use super::{hook_tasks, next, specs};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
@@ -183,17 +183,17 @@ fn judge(ctx: &Context, making: &Making, policy: &Policy) -> Result<Outcome> {
         None
     };
     let lead = lead.as_ref().and_then(|lead| lead.command());
-    Ok(
-        match commit_policy::refusal(&making.state, &offences, lead) {
-            Some(failure) => Outcome::Refused(failure),
-            None => Outcome::Passed(
-                offences
-                    .iter()
-                    .map(|offence| format!("session {}: {}", making.state.id, offence.sentence()))
-                    .collect(),
-            ),
-        },
-    )
+    if let Some(failure) = commit_policy::refusal(&making.state, &offences, lead) {
+        return Ok(Outcome::Refused(failure));
+    }
+    let mut outcome = hook_tasks::judge(ctx, &making.state, policy, &making.paths)?;
+    if let Outcome::Passed(warnings) = &mut outcome {
+        let said = offences.iter();
+        warnings.extend(
+            said.map(|offence| format!("session {}: {}", making.state.id, offence.sentence())),
+        );
+    }
+    Ok(outcome)
 }
 
 fn on_loopx_branch(store: &Store<'_>) -> Failure {

@@ -40,6 +40,7 @@ pub(crate) mod hook_commit;
 pub(crate) mod hook_once;
 pub(crate) mod hook_push;
 pub(crate) mod hook_receive;
+mod hook_tasks;
 pub(crate) mod hooks;
 pub(crate) mod import;
 pub(crate) mod intent;

@@ -72,6 +72,7 @@ mod hooks_managers;
 mod hooks_policy;
 mod hooks_roads;
 mod hooks_status;
+mod hooks_tasks;
 mod hostile;
 mod hostile_sync;
 mod import;

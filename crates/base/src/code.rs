@@ -1210,6 +1210,8 @@ codes! {
         "Every id of a domain of tasks is taken.";
     TaskDomainsMany "task_domains_many" [Refused]
         "The list has as many domains as it may have.";
+    TaskFileUndeclared "task_file_undeclared" [Refused]
+        "A commit changes a file that the task of whoever makes it does not name.";
     TaskHeld "task_held" [Waiting]
         "Somebody has the task.";
     TaskListEmpty "task_list_empty" [Refused]

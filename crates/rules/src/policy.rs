@@ -179,6 +179,8 @@ pub struct Gates {
     pub always_allow: Vec<String>,
     /// A path outside the declared scope of a build.
     pub out_of_scope: Strictness,
+    /// A path that no task names which whoever commits has.
+    pub task_files: Strictness,
     /// Branches that take a push only when the session is done and the approval covers the tree.
     pub protected: Vec<String>,
     /// The branch that results go to: what it has is no session's own. Found by itself where nothing is said.
@@ -193,6 +195,7 @@ impl Default for Gates {
                 .map(String::from)
                 .to_vec(),
             out_of_scope: Strictness::Warn,
+            task_files: Strictness::Allow,
             protected: Vec::new(),
             target: None,
         }

@@ -19,6 +19,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("gates.stages.review", STRICTNESS),
     ("gates.stages.done", STRICTNESS),
     ("gates.out_of_scope", STRICTNESS),
+    ("gates.task_files", STRICTNESS),
     ("approve.signed", TRANSITIONS),
     ("approve.touched", TRANSITIONS),
     ("approve.independent", TRANSITIONS),
@@ -92,6 +93,10 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "gates.out_of_scope",
         "A path outside the scope that the plan declares",
+    ),
+    (
+        "gates.task_files",
+        "A path that no task names which whoever commits has",
     ),
     (
         "gates.protected",

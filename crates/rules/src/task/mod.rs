@@ -6,6 +6,7 @@
 pub mod alike;
 pub mod amend;
 pub mod card;
+pub mod commit;
 pub mod conflict;
 pub mod debt;
 pub mod decide;
