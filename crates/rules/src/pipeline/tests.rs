@@ -84,6 +84,21 @@ fn the_linter_names_each_fault_with_its_line() {
             &[("pipeline_gate_waits", 7)],
         ),
         (
+            "what a parameter is instead",
+            "[params.p]\nvalues = [\"a\", \"b\"]\ndefault = \"a\"\ninstead = [{ when = { q = \"x\" }, value = \"c\" }]\n".to_owned()
+                + &task("A", "description = \"{p}\""),
+            &[
+                ("pipeline_param_unknown", 1),
+                ("pipeline_condition_never", 1),
+            ],
+        ),
+        (
+            "a parameter that is another one instead, and that one the first",
+            "[params.p]\ndefault = \"a\"\ninstead = [{ when = { q = \"x\" }, value = \"c\" }]\n[params.q]\ndefault = \"{p}\"\n".to_owned()
+                + &task("A", "description = \"{p}\""),
+            &[("pipeline_placeholder_unknown", 1)],
+        ),
+        (
             "a role",
             task("A", "role = \"x\""),
             &[("pipeline_role_unknown", 2)],
@@ -250,7 +265,7 @@ fn the_chain_has_the_stages_of_its_start_and_its_quality() {
                 ("coverage", "low"),
                 ("size", "small"),
             ],
-            "analyze-macro post-analyze-scope analyze plan execute verify post-verify business-test \
+            "analyze-macro post-analyze-scope plan execute verify post-verify business-test \
              post-business-test review post-review test-gen test post-test milestone-audit \
              milestone-complete post-milestone",
         ),
