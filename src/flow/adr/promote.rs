@@ -346,12 +346,11 @@ fn edited(
     Ok((repo.edit_tree(Some(before), &entries)?, touched))
 }
 
+/// A folder of decision records: its path, the records, and its files by name.
+type Folder = (String, Vec<Record>, Vec<(String, Oid)>);
+
 /// The folder of decision records with its records and files, as a tree has it.
-fn folder_at(
-    ctx: &Context,
-    tree: Option<&Oid>,
-    target: &str,
-) -> Result<(String, Vec<Record>, Vec<(String, Oid)>)> {
+fn folder_at(ctx: &Context, tree: Option<&Oid>, target: &str) -> Result<Folder> {
     let Some(tree) = tree else {
         return Ok((super::folder_path(ctx)?, Vec::new(), Vec::new()));
     };
