@@ -27,7 +27,7 @@ pub(crate) fn home(ctx: Result<Context>, ui: &mut Ui) -> Result<Exit> {
                 begin(&flow::begin::begin(&ctx)?, ui);
                 return Ok(Exit::Done);
             }
-            Code::NoActiveSession => flow::begin::begin(&ctx)?,
+            Code::NoActiveSession => flow::begin::lead(&ctx)?,
             Code::SessionAmbiguous if ctx.wanted().is_none() => choose(failure),
             _ => return Err(failure),
         },

@@ -26,6 +26,19 @@ pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
     Ok(next::begin(ground, unsigned, has_worktree, &title))
 }
 
+/// The same once nothing is left to bring back: what somebody put aside on the way comes before another change.
+pub(crate) fn lead(ctx: &Context) -> Result<Advised> {
+    if let Some((branch, pop)) = super::next::put_aside(ctx)
+        && ctx.repo.work_dir().is_some()
+        && ctx.repo.sequence().is_none()
+        && ctx.code_for(None)?.is_some_and(|code| !code.is_dirty)
+    {
+        let why = format!("edits that were put aside on {branch} wait in the stash");
+        return Ok(Advised::from(pop).advice(why));
+    }
+    begin(ctx)
+}
+
 /// The refusal of a branch that no session can be bound to, where its name is no UTF-8.
 pub(crate) fn odd(ctx: &Context) -> Result<Option<Failure>> {
     let head = ctx.head()?;

@@ -373,16 +373,18 @@ fn entered<T>(
 /// The command of git that leads to a commit of everything: none while sides are to be chosen between.
 fn commits(ctx: &Context, code: &CodeFacts) -> Hint {
     let has = |state: FileState| code.uncommitted.iter().any(|one| one.state == state);
-    let shown = |path: &str| files::shown(&ctx.repo, path);
     if has(FileState::Unmerged) || ctx.repo.sequence().is_some() {
-        Hint::git("status")
-    } else if let Some(inside) = next::in_submodule(&code.uncommitted, shown, "commit -a") {
-        inside.into_hint()
-    } else if has(FileState::Untracked) {
-        Hint::git("add --all")
-    } else {
-        Hint::git("commit --all")
+        return Hint::git("status");
     }
+    let top = ctx.repo.work_dir();
+    let secrets = top.map_or_else(Vec::new, |top| super::next::secrets(top, &code.uncommitted));
+    let worktree = next::Worktree {
+        uncommitted: code.uncommitted.clone(),
+        secrets,
+        below: top.and_then(files::below),
+        ..next::Worktree::default()
+    };
+    next::committing(&worktree).into_hint()
 }
 
 /// Whether nothing but another content than was approved holds a transition.

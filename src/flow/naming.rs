@@ -109,7 +109,10 @@ impl Context {
                 Ok((load(snapshot, &id)?, false))
             }
             Meant::Several(many) => Err(self.several(snapshot, &many)?),
-            Meant::Nothing => Err(self.nothing(snapshot)?),
+            Meant::Nothing => {
+                let lead = super::begin::lead(self)?.into_hint();
+                Err(self.nothing(snapshot)?.help(lead))
+            }
         }
     }
 

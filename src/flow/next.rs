@@ -15,6 +15,7 @@ use super::{
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::{Oid, Person, SessionId};
+use loopx_base::secrets::is_secret_file;
 use loopx_base::working_tree::{FileState, ReviewedCode, Uncommitted};
 use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
@@ -83,7 +84,7 @@ pub(crate) fn anywhere() -> Option<Advised> {
     match of(&ctx) {
         Ok(asked) => Some(asked.advised),
         Err(failure) if matches!(failure.code, Code::NotInitialised | Code::NoActiveSession) => {
-            super::begin::begin(&ctx).ok()
+            super::begin::lead(&ctx).ok()
         }
         Err(_) => None,
     }
@@ -100,7 +101,7 @@ pub(super) fn asked(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -
     let mut look = look(ctx, snapshot, session)?;
     let advised = &mut look.advised;
     if advised.next == Next::Nothing && advised.advice.is_empty() {
-        advised.advice = super::begin::way(ctx)?;
+        advised.advice = super::begin::lead(ctx)?.into_hint();
     }
     Ok(look)
 }
@@ -510,11 +511,70 @@ fn worktree(
             None => Vec::new(),
         },
         marked: marked(top, &uncommitted)?,
+        secrets: secrets(top, &uncommitted),
         uncommitted,
         here: head.words(),
         branch: head.branch,
         below: super::files::below(top),
     }))
+}
+
+/// So many names below untracked folders are looked at for those that hold credentials.
+const NAMES: usize = 10_000;
+
+/// The untracked files that hold credentials by their names, by path; a folder that has no others is one of them.
+pub(super) fn secrets(top: &Path, open: &[Uncommitted]) -> Vec<String> {
+    let untracked = open.iter().filter(|one| one.state == FileState::Untracked);
+    let (mut found, mut left) = (Vec::new(), NAMES);
+    for one in untracked {
+        let (inside, is_whole) = secrets_of(top, &one.path, &mut left);
+        if is_whole && !inside.is_empty() {
+            found.push(one.path.clone());
+        } else {
+            found.extend(inside);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Those at or below an untracked path, and whether nothing else is there.
+fn secrets_of(top: &Path, path: &str, left: &mut usize) -> (Vec<String>, bool) {
+    let (mut found, mut is_whole) = (Vec::new(), true);
+    let mut paths = vec![path.to_owned()];
+    while let Some(path) = paths.pop() {
+        if *left == 0 {
+            return (found, false);
+        }
+        *left -= 1;
+        let Some(folder) = path.strip_suffix('/') else {
+            let is_secret = is_secret_file(&path);
+            is_whole &= is_secret;
+            found.extend(is_secret.then_some(path));
+            continue;
+        };
+        let entries = std::fs::read_dir(top.join(folder)).into_iter().flatten();
+        for entry in entries.flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let end = if is_folder { "/" } else { "" };
+            let name = entry.file_name().to_string_lossy().into_owned();
+            paths.push(format!("{folder}/{name}{end}"));
+        }
+    }
+    (found, is_whole)
+}
+
+/// The stash that somebody was led to make last and that is still there: the branch that it was made on, and the command
+/// that brings it back.
+pub(super) fn put_aside(ctx: &Context) -> Option<(String, Hint)> {
+    let stashes = ctx.repo.stashes().into_iter();
+    let mut ours = stashes.filter(|(_, _, message)| message == next::ASIDE);
+    let (number, branch, _) = ours.next()?;
+    let pop = match number {
+        0 => Hint::git("stash pop"),
+        number => Hint::git(format!("stash pop {number}")),
+    };
+    Some((branch, pop))
 }
 
 /// The unmerged files in which a marker stands. What is no file, or is gone, has none.

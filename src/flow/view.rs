@@ -122,6 +122,9 @@ pub(crate) struct Status {
     /// Unmerged files in which a marker stands.
     #[serde(skip)]
     pub marked: Vec<Uncommitted>,
+    /// The branch of edits that somebody was led to put aside, and what brings them back.
+    #[serde(skip)]
+    pub aside: Option<(String, Hint)>,
     /// The current folder below the top of the worktree; none outside of it.
     #[serde(skip)]
     pub below: Option<String>,
@@ -309,6 +312,7 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
             .as_ref()
             .map_or_else(String::new, |worktree| worktree.here.clone()),
         sequence: worktree.as_ref().and_then(|worktree| worktree.sequence),
+        aside: next::put_aside(ctx),
         below: worktree
             .as_ref()
             .and_then(|worktree| worktree.below.clone()),

@@ -172,7 +172,10 @@ fn a_branch_behind_its_upstream_is_brought_up_to_date_before_its_code_is_judged(
     s.write("src/other", "mine\n");
     assert_eq!(next(&s).ok().trim(), "git merge --ff-only origin/work");
     s.write("src/a", "mine\n");
-    assert_eq!(next(&s).ok().trim(), "git stash push -- src/a");
+    assert_eq!(
+        next(&s).ok().trim(),
+        "git stash push -m 'put aside for git loopx' -- src/a"
+    );
     s.git(&["stash", "push", "--quiet", "--", "src/a"]).ok();
     std::fs::remove_file(s.path().join("src/other")).expect("a file");
     s.loopx(&["status"])

@@ -282,8 +282,63 @@ fn an_edit_that_a_switch_to_the_target_would_overwrite_is_put_aside_first() {
     s.write("src/other", "new\n");
     assert_eq!(s.loopx(&["next"]).line(), "git switch main");
     s.write("src/a", "three\n");
-    assert_eq!(follow(&s), "git stash push -- src/a");
+    assert_eq!(
+        follow(&s),
+        "git stash push -m 'put aside for git loopx' -- src/a"
+    );
     assert_eq!(follow(&s), "git switch main");
+    std::fs::remove_file(s.path().join("src/other")).expect("removed");
+    // It is named in the session, and brought back once that has landed.
+    s.git(&["stash", "push", "--quiet", "--include-untracked"])
+        .ok();
+    s.loopx(&["status"])
+        .says("edits that were put aside on work: git stash pop")
+        .ok();
+    assert_eq!(follow(&s), "git merge work");
+    let nothing: [&str; 0] = [];
+    s.loopx(&nothing)
+        .says("edits that were put aside on work wait in the stash")
+        .says("next: git stash pop")
+        .ok();
+    s.loopx(&["next"]).fails_with(4).says("git stash pop");
+    s.git(&["stash", "pop"]).ok();
+    s.git(&["checkout", "--quiet", "--", "src/a"]).ok();
+    s.loopx(&nothing).says("next: git loopx start").ok();
+}
+
+#[test]
+fn a_stash_that_somebody_made_by_themselves_is_not_spoken_of() {
+    let s = on_branch();
+    s.write("src/a", "three\n");
+    s.git(&["stash", "push", "--quiet", "-m", "mine"]).ok();
+    let status = s.loopx(&["status"]).ok();
+    assert!(!status.contains("stash"), "{status}");
+}
+
+#[test]
+fn no_file_that_is_secret_by_its_name_is_led_into_a_commit() {
+    let s = on_branch();
+    s.write(".env", "SECRET=1\n");
+    s.write("new/b", "b\n");
+    s.write("new/tls/server.key", "k\n");
+    let add = "git add -- new/ ':(top,exclude)new/tls/server.key'";
+    s.loopx(&["finish", "--yes"]).fails_with(1).says(add);
+    s.loopx(&["run", "--", "true"]).ok();
+    let status = s.loopx(&["status"]).ok();
+    let said: Vec<&str> = status.split_whitespace().collect();
+    let left_out = "left out, for the name says that it is secret: .env, new/tls/server.key";
+    assert!(said.join(" ").contains(left_out), "{status}");
+    assert_eq!(follow(&s), add);
+    assert_eq!(s.git(&["diff", "--cached", "--name-only"]).line(), "new/b");
+    s.git(&["commit", "--quiet", "-m", "b"]).ok();
+    let alone = "have git ignore .env, new/tls/, which is no part of the change";
+    for command in [&["finish", "--yes"][..], &["next"]] {
+        let held = s.loopx(command).says(alone);
+        assert!(!held.stderr.contains("git add"), "{held}");
+    }
+    s.write(".git/info/exclude", ".env\n*.key\n.loopx\n");
+    s.loopx(&["run", "--", "true"]).ok();
+    assert_eq!(s.loopx(&["next"]).line(), "git loopx finish --yes");
 }
 
 #[test]

@@ -217,11 +217,12 @@ fn edits_that_a_switch_would_overwrite_are_put_aside_before_the_switch_is_next()
     assert_eq!(next(), "git switch demo\n");
     s.write("src/one.txt", "of nobody\n");
     assert_ne!(s.git(&["switch", "demo"]).code, Some(0));
-    let words = "stash push --include-untracked -- src/one.txt";
+    let words = "stash push -m 'put aside for git loopx' --include-untracked -- src/one.txt";
     assert_eq!(next(), format!("git {words}\n"));
     let status = s.loopx(&["-s", "demo", "status"]).ok();
     assert!(status.contains("git stash pop"), "{status}");
-    s.git(&words.split(' ').collect::<Vec<_>>()).ok();
+    let command = format!("git {words}");
+    s.call("sh").args(&["-c", &command]).run().ok();
     assert_eq!(next(), "git switch demo\n");
     s.git(&["switch", "demo"]).ok();
     assert_eq!(s.read("src/one.txt"), "of demo\n");

@@ -32,6 +32,43 @@ impl fmt::Debug for Hit {
 
 const PRIVATE_KEY: &str = "private key";
 
+/// Names of files that hold credentials by convention.
+const FILES: [&str; 10] = [
+    ".env",
+    ".netrc",
+    ".pypirc",
+    ".htpasswd",
+    ".pgpass",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "credentials.json",
+];
+
+/// Ends of such names.
+const FILE_ENDS: [&str; 8] = [
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".jks",
+    ".keystore",
+    ".kdbx",
+    ".ppk",
+];
+
+/// Ends of names that show what such a file looks like, without what is secret.
+const SHOWN_ENDS: [&str; 5] = [".example", ".sample", ".template", ".dist", ".pub"];
+
+/// Whether a file holds credentials by its name: nobody is led to commit it.
+pub fn is_secret_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    let ends_so = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    let is_named = FILES.contains(&name.as_str()) || name.starts_with(".env.");
+    (is_named || ends_so(&FILE_ENDS)) && !ends_so(&SHOWN_ENDS)
+}
+
 /// Which characters follow a beginning.
 #[derive(Clone, Copy)]
 enum Set {
@@ -315,6 +352,28 @@ fn log2(number: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{SHARED, WINDOW, log2, scan};
+
+    #[test]
+    fn files_are_secret_by_their_names_and_examples_of_them_are_not() {
+        for path in [
+            ".env",
+            "app/.env.local",
+            "id_rsa",
+            "tls/server.KEY",
+            "ca.pem",
+        ] {
+            assert!(super::is_secret_file(path), "{path}");
+        }
+        for path in [
+            ".env.example",
+            "id_rsa.pub",
+            "src/env.rs",
+            "keys.md",
+            "monkey",
+        ] {
+            assert!(!super::is_secret_file(path), "{path}");
+        }
+    }
 
     #[test]
     fn logarithms_are_those_of_mathematics() {

@@ -87,6 +87,19 @@ impl Repo {
         Oid::parse(line.split(' ').next()?).ok()
     }
 
+    /// The stashes that have a message, as the end of git's own log of them says: the number by which git names each, the
+    /// branch that it was made on, and the message (git-stash(1)).
+    pub fn stashes(&self) -> Vec<(usize, String, String)> {
+        let text = end_of(&self.common_dir().join("logs/refs/stash")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let read = |(number, line): (usize, &str)| {
+            let (_, said) = line.split_once('\t')?;
+            let (branch, message) = said.strip_prefix("On ")?.split_once(": ")?;
+            Some((number, branch.to_owned(), message.to_owned()))
+        };
+        text.lines().rev().enumerate().filter_map(read).collect()
+    }
+
     /// Where git's own log says that a ref has been, newest first. Empty where there is none, or none that
     /// can be read.
     pub fn moves(&self, name: &str) -> Vec<Oid> {

@@ -45,6 +45,7 @@ pub(super) fn of(status: &Status, ui: &Ui) -> Vec<Row> {
     rows.extend(approval(status));
     rows.extend(code(status));
     rows.extend(sequence(status));
+    rows.extend(aside(status));
     rows.extend(behind(status));
     rows.extend(checks(status));
     rows.extend(review(status));
@@ -335,6 +336,14 @@ fn sequence(status: &Status) -> Option<Row> {
     };
     let word = sequence.word();
     Some(Row::new(word, format!("a {word} is under way{both}")).role(style::WARN))
+}
+
+fn aside(status: &Status) -> Option<Row> {
+    let (branch, pop) = status.aside.as_ref()?;
+    Some(Row::new(
+        "stash",
+        format!("edits that were put aside on {branch}: {pop}"),
+    ))
 }
 
 fn checks(status: &Status) -> Option<Row> {

@@ -139,9 +139,14 @@ pub struct Worktree {
     pub in_the_way: Vec<Uncommitted>,
     /// Unmerged files in which a line of a conflict marker stands.
     pub marked: Vec<Uncommitted>,
+    /// Untracked files that hold credentials by their names, also in folders that git does not know.
+    pub secrets: Vec<String>,
     /// The current folder below the top; none outside of it.
     pub below: Option<String>,
 }
+
+/// The message of a stash that somebody was led to make.
+pub const ASIDE: &str = "put aside for git loopx";
 
 impl Worktree {
     /// Whether the current folder is the top, so that paths may be typed as they are.
@@ -152,6 +157,38 @@ impl Worktree {
     /// A path as it is opened from the current folder.
     fn shown(&self, path: &str) -> String {
         path_from(self.below.as_deref().unwrap_or_default(), path)
+    }
+
+    /// What is not committed, without untracked files that hold credentials by their names.
+    fn plain(&self) -> Vec<&Uncommitted> {
+        let all = self.uncommitted.iter();
+        all.filter(|one| !self.secrets.contains(&one.path))
+            .collect()
+    }
+
+    /// Untracked files as `git add` takes them, without what is secret in a folder of them.
+    fn to_add(&self, untracked: &[&Uncommitted]) -> String {
+        let is_inside = |secret: &&String| {
+            let mut folders = untracked.iter().filter(|one| one.path.ends_with('/'));
+            folders.any(|folder| secret.starts_with(&folder.path))
+        };
+        let inside = self.secrets.iter().filter(is_inside);
+        let without =
+            inside.map(|path| format!(" {}", shell_word(&format!(":(top,exclude){path}"))));
+        format!("{}{}", words(untracked, self), without.collect::<String>())
+    }
+
+    fn secret_names(&self) -> String {
+        let secrets = self.secrets.iter().map(|path| self.shown(path));
+        secrets.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The word to whoever has nothing but secret files that git does not know.
+    fn ignored(&self) -> Advised {
+        Advised::write(format!(
+            "have git ignore {}, which is no part of the change and secret by its name: a line in .gitignore, or in .git/info/exclude",
+            self.secret_names()
+        ))
     }
 
     /// Paths for a person, as they are opened from here: the first three.
@@ -960,10 +997,15 @@ pub fn stash(worktree: &Worktree, what: &str) -> Advised {
         _ => ("have", "them"),
     };
     let paths = words(&files, worktree);
-    Advised::from(Hint::git(format!("stash push{untracked} -- {paths}"))).advice(format!(
+    Advised::from(put_aside(&format!("{untracked} -- {paths}"))).advice(format!(
         "{} {has} edits that {what} would overwrite: put {them} aside; `git stash pop` brings {them} back",
         worktree.named(&files)
     ))
+}
+
+/// The stash of some files, with a message by which it is known again.
+fn put_aside(what: &str) -> Hint {
+    Hint::git(format!("stash push -m {}{what}", shell_word(ASIDE)))
 }
 
 /// The command that commits, or puts aside, what a submodule has edited, where nothing else is left: no commit here takes
@@ -1022,19 +1064,31 @@ fn choose(worktree: &Worktree, why: &str) -> Option<Advised> {
 /// Commits what is not committed, file by file where there are few.
 fn commit(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let code = view.code.filter(|code| code.is_dirty)?;
+    Some(committing(&Worktree {
+        uncommitted: code.uncommitted.clone(),
+        ..here.worktree.clone().unwrap_or_default()
+    }))
+}
+
+/// The command that leads to a commit of what is not committed. What holds credentials by its name is left out, and said.
+pub fn committing(worktree: &Worktree) -> Advised {
+    let shown = |path: &str| worktree.shown(path);
+    if let Some(inside) = in_submodule(&worktree.uncommitted, shown, "commit -a") {
+        return inside;
+    }
+    let all = worktree.plain();
+    if all.is_empty() {
+        return worktree.ignored();
+    }
     let of = |state: FileState| -> Vec<&Uncommitted> {
-        let all = code.uncommitted.iter();
-        all.filter(|one| one.state == state).collect()
+        all.iter()
+            .filter(|one| one.state == state)
+            .copied()
+            .collect()
     };
     let untracked = of(FileState::Untracked);
-    let all: Vec<&Uncommitted> = code.uncommitted.iter().collect();
-    let worktree = here.worktree.clone().unwrap_or_default();
-    let shown = |path: &str| worktree.shown(path);
-    if let Some(inside) = in_submodule(&code.uncommitted, shown, "commit -a") {
-        return Some(inside);
-    }
     let command = if !untracked.is_empty() {
-        format!("add -- {}", words(&untracked, &worktree))
+        format!("add -- {}", worktree.to_add(&untracked))
     } else if of(FileState::Unstaged).is_empty() {
         "commit".to_owned()
     } else {
@@ -1044,9 +1098,18 @@ fn commit(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         1 => ("is", String::new()),
         n => ("are", format!("{} ", counted(n, "file"))),
     };
-    let advice = format!("{count}{is_or_are} not committed: {}", worktree.named(&all));
+    let left_out = if worktree.secrets.is_empty() {
+        String::new()
+    } else {
+        let names = worktree.secret_names();
+        format!("; left out, for the name says that it is secret: {names}")
+    };
+    let advice = format!(
+        "{count}{is_or_are} not committed: {}{left_out}",
+        worktree.named(&all)
+    );
     let advice = advice.trim_start_matches("is ").to_owned();
-    Some(Advised::from(Hint::git(command)).advice(advice))
+    Advised::from(Hint::git(command)).advice(advice)
 }
 
 /// Paths for git, typed where we are.

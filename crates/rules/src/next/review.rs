@@ -1,12 +1,12 @@
 //! The next step in a review, and after it.
 
 use super::{
-    Advised, Here, Unfetched, approver, build, by_blockers, forwarded, in_submodule, is_own,
-    leading, person, take_back, words,
+    Advised, Here, Unfetched, Worktree, approver, build, by_blockers, forwarded, in_submodule,
+    is_own, leading, person, take_back,
 };
 use crate::artifact::Artifact;
 use crate::gate;
-use crate::gate::{Proof, Uncommitted, View};
+use crate::gate::{Proof, View};
 use crate::review::scope_blockers;
 use crate::stage::{Stage, Transition};
 use loopx_base::failure::{Blocker, Code};
@@ -169,17 +169,23 @@ pub(super) fn send_back(view: View<'_>, here: &Here<'_>, target: &str, why: &str
 /// What is not committed is in nobody's review, and in review nothing can be committed.
 fn put_aside(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let code = view.code.filter(|code| code.is_dirty)?;
-    let worktree = here.worktree.clone().unwrap_or_default();
+    let worktree = Worktree {
+        uncommitted: code.uncommitted.clone(),
+        ..here.worktree.clone().unwrap_or_default()
+    };
     let shown = |path: &str| worktree.shown(path);
     if let Some(inside) = in_submodule(&code.uncommitted, shown, "stash push") {
         return Some(inside);
     }
-    let files: Vec<&Uncommitted> = code.uncommitted.iter().collect();
+    let files = worktree.plain();
+    if files.is_empty() {
+        return Some(worktree.ignored());
+    }
     let paths = match files.len() {
-        0 | 6.. => String::new(),
-        _ => format!(" -- {}", words(&files, &worktree)),
+        6.. if worktree.secrets.is_empty() => String::new(),
+        _ => format!(" -- {}", worktree.to_add(&files)),
     };
-    let stash = Hint::git(format!("stash push --include-untracked{paths}"));
+    let stash = super::put_aside(&format!(" --include-untracked{paths}"));
     Some(Advised::from(stash).advice(format!(
         "not committed, and no review covers it: {} (or remove it, or have git ignore it)",
         worktree.named(&files)
