@@ -507,6 +507,11 @@ fn finish_asks_why_where_no_code_differs() {
                 .says("git loopx finish --yes --reason ");
         }
         s.loopx(&["status"]).says("build").ok();
+        if ran {
+            let led = s.loopx(&["next"]).fails_with(6);
+            led.says("no file differs from where the review begins: write the code, and commit it")
+                .says("git loopx finish --yes --reason ");
+        }
     }
     let s = begun();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();

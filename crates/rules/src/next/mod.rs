@@ -713,10 +713,28 @@ fn enter(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     way.command().into()
 }
 
+/// The build in which no file differs: there is code to write, or a reason why there is none.
+fn codeless(view: View<'_>, here: &Here<'_>) -> Advised {
+    let review = Transition::BuildToReview;
+    let again = match (view.profile().is_light(), here.asks) {
+        (true, true) => command!("finish --reason WHY"),
+        (true, false) => command!("finish --yes --reason WHY"),
+        (false, _) if view.policy.asks_signature(review) => {
+            command!("approve --to review --reason WHY --sign")
+        }
+        (false, _) => command!("approve --to review --reason WHY"),
+    };
+    Advised::write(hint![
+        "no file differs from where the review begins: write the code, and commit it; where no code changes: ",
+        again
+    ])
+}
+
 /// Approves, or says who may.
 fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     match approver(view, here, way) {
         Some(who) => Advised::waits(who, format!("the approval of {way}")),
+        None if way == Transition::BuildToReview && here.is_empty => codeless(view, here),
         None if view.profile().is_light() && finishes_alone(view, here, way) => {
             // What the target would refuse is not taken to its end.
             let moved = here.moved.as_ref().filter(|moved| {
