@@ -95,9 +95,14 @@ fn after_the_end_all_three_tell_what_is_left_of_it() {
     s.git(&["push", "--quiet", "origin", "fix", "main"]).ok();
     assert_eq!(answer(&s, s.path(), &[]), "git loopx sync origin");
     s.loopx(&["sync", "origin"]).ok();
-    assert!(answer(&s, s.path(), &[]).starts_with("git loopx start "));
-    s.git(&["switch", "--quiet", "main"]).ok();
-    assert!(answer(&s, s.path(), &[]).starts_with("git loopx start "));
+    let nothing: [&str; 0] = [];
+    for branch in ["fix", "main"] {
+        s.git(&["switch", "--quiet", branch]).ok();
+        for args in [&["next"][..], &["status"], &nothing] {
+            s.loopx(args).says("open a pull request for fix on origin");
+        }
+        s.loopx(&["next"]).fails_with(5);
+    }
     // Landed.
     s.git(&["merge", "--quiet", "--ff-only", "fix"]).ok();
     s.git(&["switch", "--quiet", "fix"]).ok();
