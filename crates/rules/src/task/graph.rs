@@ -18,7 +18,8 @@ use std::ops::Index;
 #[derive(Debug)]
 pub struct Graph<'n> {
     pub nodes: &'n [Node],
-    places: HashMap<Key<'n>, usize>,
+    /// The places of nodes by their ids, made once somebody asks for one.
+    places: OnceCell<HashMap<Key<'n>, usize>>,
     /// What each node waits for.
     edges: Edges,
     /// Which nodes wait for each, once somebody asks.
@@ -132,12 +133,6 @@ impl Wait {
 
 impl<'n> Graph<'n> {
     pub fn of(nodes: &'n [Node]) -> Self {
-        let places: HashMap<Key<'_>, usize> = nodes
-            .iter()
-            .enumerate()
-            .rev()
-            .map(|(at, node)| (Key::of(&node.id), at))
-            .collect();
         let mut graph = Graph {
             nodes,
             edges: Edges::default(),
@@ -150,7 +145,7 @@ impl<'n> Graph<'n> {
             is_forest: true,
             #[cfg(test)]
             looks: std::cell::Cell::default(),
-            places,
+            places: OnceCell::new(),
         };
         for (at, node) in nodes.iter().enumerate() {
             if let Some(parent) = node.parent.as_ref().and_then(|id| graph.find(id)) {
@@ -169,7 +164,10 @@ impl<'n> Graph<'n> {
 
     /// The place of a node.
     pub fn find(&self, id: &TaskId) -> Option<usize> {
-        let places: &HashMap<Key<'_>, usize> = &self.places;
+        let places: &HashMap<Key<'_>, usize> = self.places.get_or_init(|| {
+            let nodes = self.nodes.iter().enumerate().rev();
+            nodes.map(|(at, node)| (Key::of(&node.id), at)).collect()
+        });
         places.get(&Key::of(id)).copied()
     }
 
@@ -203,8 +201,11 @@ impl<'n> Graph<'n> {
     }
 
     fn own_ways(&mut self, at: usize, ways: &mut Vec<Way>) {
+        let before = at.checked_sub(1);
         for edge in &self.nodes[at].depends_on {
-            match self.find(&edge.on) {
+            // Most wait for the one before them, which is found without looking it up.
+            let near = before.filter(|before| self.nodes[*before].id == edge.on);
+            match near.or_else(|| self.find(&edge.on)) {
                 Some(to) => ways.push(Way {
                     to,
                     is_optional: edge.optional,

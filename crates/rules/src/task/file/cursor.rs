@@ -5,6 +5,8 @@
 use serde_json::Value;
 use std::borrow::Cow;
 
+/// An object has at most so many fields.
+const FIELDS: usize = 32;
 /// A value that nobody looks at has at most so many brackets: a deep one is left to the rules and their limit.
 const BRACKETS: usize = 64;
 
@@ -71,26 +73,30 @@ impl<'t> Cursor<'t> {
     /// A text, borrowed where nothing in it is escaped.
     pub(super) fn text(&mut self) -> Option<Cow<'t, str>> {
         self.take(b'"')?;
+        let rest = self.text.get(self.at..)?;
+        let length = plain(rest.as_bytes());
+        if rest.as_bytes().get(length) == Some(&b'"') {
+            self.at += length + 1;
+            return Some(Cow::Borrowed(&rest[..length]));
+        }
+        self.escaped(length).map(Cow::Owned)
+    }
+
+    /// The text that began before here, with so many plain bytes before the first that is not.
+    fn escaped(&mut self, plain: usize) -> Option<String> {
         let bytes = self.text.as_bytes();
-        let from = self.at;
-        let mut is_escaped = false;
+        let from = self.at - 1;
+        self.at += plain;
         loop {
             match bytes.get(self.at)? {
                 b'"' => break,
-                b'\\' => {
-                    is_escaped = true;
-                    self.at += 2;
-                }
+                b'\\' => self.at += 2,
                 0..=0x1f => return None,
                 _ => self.at += 1,
             }
         }
         self.at += 1;
-        if is_escaped {
-            let whole = self.text.get(from - 1..self.at)?;
-            return serde_json::from_str(whole).ok().map(Cow::Owned);
-        }
-        self.text.get(from..self.at - 1).map(Cow::Borrowed)
+        serde_json::from_str(self.text.get(from..self.at)?).ok()
     }
 
     /// A whole number that is written by its digits alone.
@@ -144,32 +150,31 @@ impl<'t> Cursor<'t> {
         Some(found)
     }
 
-    /// An object with some of these fields, each at most once. `field` takes the value of one.
+    /// An object, no field of which stands there twice. `field` takes the value of one.
     pub(super) fn object(
         &mut self,
-        names: &[&'static str],
-        mut field: impl FnMut(&mut Self, &'static str) -> Option<()>,
+        mut field: impl FnMut(&mut Self, &str) -> Option<()>,
     ) -> Option<()> {
         self.take(b'{')?;
         if self.takes(b'}') {
             return Some(());
         }
-        let mut seen = 0_u64;
-        loop {
-            let name = self.text()?;
-            let place = names.iter().position(|known| *known == name)?;
-            let bit = 1_u64.checked_shl(u32::try_from(place).ok()?)?;
-            if seen & bit != 0 {
+        let mut seen = [""; FIELDS];
+        for place in 0..FIELDS {
+            let Cow::Borrowed(name) = self.text()? else {
+                return None;
+            };
+            if seen[..place].contains(&name) {
                 return None;
             }
-            seen |= bit;
+            seen[place] = name;
             self.take(b':')?;
-            field(self, names[place])?;
+            field(self, name)?;
             if !self.takes(b',') {
-                break;
+                return self.take(b'}');
             }
         }
-        self.take(b'}')
+        None
     }
 
     /// Any value, which nobody looks at.
@@ -185,6 +190,28 @@ impl<'t> Cursor<'t> {
         self.at += whole.len();
         (brackets.count() <= BRACKETS).then_some(())
     }
+}
+
+/// How many bytes come before the first that ends a text, escapes something or may not stand in one. Eight are looked
+/// at at once.
+fn plain(bytes: &[u8]) -> usize {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    // The high bit of each byte that is below `least`, and perhaps of some behind the first of those.
+    let below = |word: u64, least: u8| word.wrapping_sub(ONES * u64::from(least)) & !word & HIGH;
+    let is = |word: u64, byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    let mut words = bytes.chunks_exact(8);
+    let mut length = 0;
+    for word in &mut words {
+        let word = word.try_into().map_or(0, u64::from_le_bytes);
+        let found = is(word, b'"') | is(word, b'\\') | below(word, 0x20);
+        if found != 0 {
+            return length + found.trailing_zeros() as usize / 8;
+        }
+        length += 8;
+    }
+    let is_plain = |byte: &&u8| !matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    length + words.remainder().iter().take_while(is_plain).count()
 }
 
 #[cfg(test)]
@@ -216,6 +243,12 @@ mod tests {
             r#""open"#,
             r#""end\"#,
             "\"a\tb\"",
+            "\"12345678\u{1}90\"",
+            "\"12345678ü\u{20ac}\u{1f980}1234567\"",
+            "\"1234567\"",
+            "\"12345678\"",
+            "\"1234567\\n\"",
+            "\"!#[]\u{7f}\u{80}\u{a2}\u{dc}~~~~~~~\"",
             "x",
             "",
         ] {
@@ -267,25 +300,25 @@ mod tests {
     }
 
     #[test]
-    fn an_object_has_known_fields_each_once() {
+    fn an_object_has_each_field_once() {
         let ages = |line: &str| {
             let (mut cursor, mut found) = (Cursor::of(line), Vec::new());
-            cursor.object(&["a", "b"], |at, name| {
-                found.push((name, at.perhaps(Cursor::number)?));
+            cursor.object(|at, name| {
+                found.push((name.to_owned(), at.perhaps(Cursor::number)?));
                 Some(())
             })?;
             cursor.is_at_end().then_some(found)
         };
         assert_eq!(ages("{}"), Some(Vec::new()));
-        let both = Some(vec![("b", Some(1)), ("a", None)]);
-        assert_eq!(ages(" { \"b\" : 1 , \"\\u0061\" : null } "), both);
+        let both = Some(vec![("b".to_owned(), Some(1)), ("a".to_owned(), None)]);
+        assert_eq!(ages(" { \"b\" : 1 , \"a\" : null } "), both);
         for odd in [
             "",
             "[]",
             "{\"a\":1",
             "{\"a\":1,}",
             "{\"a\":1,\"a\":1}",
-            "{\"c\":1}",
+            "{\"\\u0061\":1}",
             "{\"a\" 1}",
             "{a:1}",
             "{\"a\":1}}",

@@ -128,14 +128,8 @@ pub fn graph(text: impl Into<Rc<str>>) -> Result<TaskFile, Vec<Finding>> {
 
 /// Reads a list: with the fields as they are written, or with details that are read from these lines later.
 fn scan(text: &str, source: Option<&Rc<Lines>>) -> Result<TaskFile, Vec<Finding>> {
-    let apart = apart(text);
-    if !apart.is_empty() {
-        return Err(apart);
-    }
     let mut findings = Vec::new();
     let mut file = TaskFile::default();
-    let most = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
-    file.nodes.reserve_exact(most);
     for (line, row) in lines(text) {
         let plain = source.and_then(|source| {
             let from = row.as_ptr() as usize - text.as_ptr() as usize;
@@ -174,7 +168,9 @@ fn scan(text: &str, source: Option<&Rc<Lines>>) -> Result<TaskFile, Vec<Finding>
     waits::wiring(&file, &mut findings);
     findings.sort_by_key(|finding| finding.line);
     if has_errors(&findings) {
-        return Err(findings);
+        // A marker is no task, and what stands between two of them is not judged.
+        let apart = apart(text);
+        return Err(if apart.is_empty() { findings } else { apart });
     }
     file.warnings = findings;
     Ok(file)
@@ -273,7 +269,13 @@ fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
         });
         let parent = node.parent.iter().map(|parent| ("is a part of", parent));
         for (how, other) in on.chain(parent) {
-            let place = places.get(&Key::of(other)).copied();
+            let before = at.checked_sub(1).map(|before| &file.nodes[before].id);
+            // Most wait for the one before them, which is found without looking it up.
+            let place = if before == Some(other) {
+                Some(at - 1)
+            } else {
+                places.get(&Key::of(other)).copied()
+            };
             is_downward &= place.is_none_or(|place| place < at);
             if place.is_none() {
                 let names = file.nodes.iter().map(|node| node.id.as_str());

@@ -11,49 +11,6 @@ use crate::task::node::{
 };
 use std::borrow::Cow;
 
-/// The fields of a line as nearly every list has them, the usual ones first.
-const FIELDS: [&str; 27] = [
-    "id",
-    "title",
-    "depends_on",
-    "files",
-    "convergence",
-    "scenarios",
-    "priority",
-    "description",
-    "type",
-    "kind",
-    "role",
-    "stage",
-    "parent",
-    "reads",
-    "outputs",
-    "exclusive",
-    "parallel",
-    "cap",
-    "time_limit",
-    "done_when",
-    // What follows means nothing here, and has to be JSON all the same.
-    "effort",
-    "scope",
-    "source",
-    "status",
-    "tags",
-    "created_at",
-    "updated_at",
-];
-const CONVERGENCE: [&str; 3] = ["criteria", "verification", "definition_of_done"];
-const CHECK: [&str; 2] = ["cmd", "manual"];
-const FILE: [&str; 7] = [
-    "path",
-    "action",
-    "changes",
-    "change",
-    "conflict_risk",
-    "target",
-    "description",
-];
-
 /// The node of a line with which nothing is wrong, if this is one. `details` are those of the line, to be read once
 /// somebody asks for them.
 pub(super) fn node(text: &str, line: usize, details: Kept) -> Option<Node> {
@@ -62,7 +19,7 @@ pub(super) fn node(text: &str, line: usize, details: Kept) -> Option<Node> {
         ..Reading::default()
     };
     let mut cursor = Cursor::of(text);
-    cursor.object(&FIELDS, |at, name| read.field(at, name))?;
+    cursor.object(|at, name| read.field(at, name))?;
     if !cursor.is_at_end() {
         return None;
     }
@@ -223,7 +180,7 @@ struct File<'t> {
 /// Whoever takes details one by one; `None` ends the reading.
 type Takes<'r, 't> = &'r mut dyn FnMut(Detail<'t>) -> Option<()>;
 
-/// Reads a field of which the graph needs nothing.
+/// Reads a field of which the graph needs nothing, if it is one that a plain line may have.
 fn detail<'t>(at: &mut Cursor<'t>, name: &str, takes: Takes<'_, 't>) -> Option<()> {
     match name {
         "description" => said(at, |text| takes(Detail::Description(text))),
@@ -234,7 +191,9 @@ fn detail<'t>(at: &mut Cursor<'t>, name: &str, takes: Takes<'_, 't>) -> Option<(
             files.map(drop)
         }
         "convergence" => at.perhaps(|at| convergence(at, takes)).map(drop),
-        _ => at.any(),
+        // They mean nothing here, and have to be JSON all the same.
+        "effort" | "scope" | "source" | "status" | "tags" | "created_at" | "updated_at" => at.any(),
+        _ => None,
     }
 }
 
@@ -253,7 +212,7 @@ fn file<'t>(at: &mut Cursor<'t>) -> Option<File<'t>> {
         return Some(file);
     }
     let mut has_path = false;
-    at.object(&FILE, |at, name| {
+    at.object(|at, name| {
         match name {
             "path" => {
                 file.path = at.text()?;
@@ -261,7 +220,8 @@ fn file<'t>(at: &mut Cursor<'t>) -> Option<File<'t>> {
             }
             "action" => file.action = Some(at.text()?),
             "conflict_risk" if at.is_at_text() => file.risk = at.text()?.parse().ok(),
-            _ => at.any()?,
+            "conflict_risk" | "changes" | "change" | "target" | "description" => at.any()?,
+            _ => return None,
         }
         Some(())
     })?;
@@ -269,21 +229,23 @@ fn file<'t>(at: &mut Cursor<'t>) -> Option<File<'t>> {
 }
 
 fn convergence<'t>(at: &mut Cursor<'t>, takes: Takes<'_, 't>) -> Option<()> {
-    at.object(&CONVERGENCE, |at, name| match name {
+    at.object(|at, name| match name {
         "criteria" => at.each(|at| takes(Detail::Criterion(at.text()?))),
         "verification" => at.perhaps(|at| check(at, takes)).map(drop),
-        _ => at.text().map(drop),
+        "definition_of_done" => at.text().map(drop),
+        _ => None,
     })
 }
 
 /// A command, or something that a person looks at, and not both.
 fn check<'t>(at: &mut Cursor<'t>, takes: Takes<'_, 't>) -> Option<()> {
     let mut forms = 0;
-    at.object(&CHECK, |at, name| {
+    at.object(|at, name| {
         forms += 1;
         match name {
             "cmd" => at.each(|at| takes(Detail::Word(at.text()?))),
-            _ => takes(Detail::Look(at.text()?)),
+            "manual" => takes(Detail::Look(at.text()?)),
+            _ => None,
         }
     })?;
     (forms < 2).then_some(())
@@ -293,7 +255,14 @@ fn check<'t>(at: &mut Cursor<'t>, takes: Takes<'_, 't>) -> Option<()> {
 pub(super) fn details(text: &str) -> Details {
     let mut found = Details::default();
     let mut words = Vec::new();
-    let read = Cursor::of(text).object(&FIELDS, |at, name| {
+    let read = Cursor::of(text).object(|at, name| {
+        let is_detail = matches!(
+            name,
+            "description" | "type" | "done_when" | "files" | "convergence"
+        );
+        if !is_detail {
+            return at.any();
+        }
         detail(at, name, &mut |detail| {
             match detail {
                 Detail::Description(text) => found.description = text.into_owned(),
