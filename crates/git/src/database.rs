@@ -92,6 +92,11 @@ impl Database {
         self.pending.add(self.format(), kind, bytes)
     }
 
+    /// The same of an object whose id is known.
+    pub(super) fn add_hashed(&self, id: &Oid, kind: git2::ObjectType, bytes: Vec<u8>) {
+        self.pending.add_hashed(id, kind, bytes);
+    }
+
     /// These are on the disk.
     pub(super) fn are_packed(&self, ids: &[Oid]) {
         self.pending.are_packed(ids);

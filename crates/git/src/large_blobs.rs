@@ -1,5 +1,6 @@
-//! The large blobs that were read last. A list of ten thousand tasks is two megabytes: a command asks for it in each of
-//! its steps, and compares it with the file of the worktree, and none of that should inflate or hash it again.
+//! The large blobs that were read last, and the one that was hashed last. A list of ten thousand tasks is two megabytes: a
+//! command asks for it in each of its steps, compares it with the file of the worktree, and writes it, and none of that
+//! should inflate or hash it again.
 
 use super::repo::Repo;
 use loopx_base::failure::Result;
@@ -17,13 +18,35 @@ const LARGEST: usize = 8 * 1024 * 1024;
 /// So many are kept; the oldest goes first.
 const KEPT: usize = 2;
 
-/// By their ids, so that none can be stale.
 #[derive(Default)]
-pub(super) struct LargeBlobs(RefCell<VecDeque<(Oid, Rc<Vec<u8>>)>>);
+pub(super) struct LargeBlobs {
+    /// By their ids, so that none can be stale.
+    read: RefCell<VecDeque<(Oid, Rc<Vec<u8>>)>>,
+    /// Bytes, and the id that was computed of them: nothing that was read, whose name nobody compared.
+    hashed: RefCell<Option<(Oid, Vec<u8>)>>,
+    /// How often large bytes were hashed.
+    #[cfg(test)]
+    hashes: std::cell::Cell<usize>,
+}
 
 impl LargeBlobs {
+    /// The id of these bytes, where they are the large ones that were hashed last.
+    pub(super) fn hashed(&self, bytes: &[u8]) -> Option<Oid> {
+        let hashed = self.hashed.borrow();
+        let (id, known) = hashed.as_ref()?;
+        (known == bytes).then(|| id.clone())
+    }
+
+    pub(super) fn was_hashed(&self, id: &Oid, bytes: &[u8]) {
+        if (LARGE..=LARGEST).contains(&bytes.len()) {
+            *self.hashed.borrow_mut() = Some((id.clone(), bytes.to_vec()));
+            #[cfg(test)]
+            self.hashes.set(self.hashes.get() + 1);
+        }
+    }
+
     fn get(&self, id: &Oid) -> Option<Rc<Vec<u8>>> {
-        let kept = self.0.borrow();
+        let kept = self.read.borrow();
         let found = kept.iter().find(|(known, _)| known == id);
         found.map(|(_, bytes)| Rc::clone(bytes))
     }
@@ -32,7 +55,7 @@ impl LargeBlobs {
         if !(LARGE..=LARGEST).contains(&bytes.len()) {
             return;
         }
-        let mut kept = self.0.borrow_mut();
+        let mut kept = self.read.borrow_mut();
         if kept.len() == KEPT {
             kept.pop_front();
         }
@@ -41,7 +64,7 @@ impl LargeBlobs {
 
     /// Forgets what was read before somebody began to compare objects with their names.
     pub(super) fn forget(&self) {
-        self.0.borrow_mut().clear();
+        self.read.borrow_mut().clear();
     }
 }
 
@@ -122,6 +145,22 @@ mod tests {
         assert_ne!(found, written);
     }
 
+    /// `task add` at ten thousand tasks hashed its list when it took it in, and again when it wrote it.
+    #[test]
+    fn large_bytes_that_were_hashed_are_not_hashed_again_to_be_written() {
+        let (_dir, repo) = bench();
+        let bytes: Vec<Vec<u8>> = (0..2).map(|n| vec![n; LARGE]).collect();
+        let hashed = repo.hash_blob(&bytes[0]).expect("an id");
+        assert_eq!(repo.write_blob(&bytes[0]).expect("a blob"), hashed);
+        assert_eq!(repo.hash_blob(&bytes[0]).expect("an id"), hashed);
+        assert_eq!(repo.large_blobs.hashes.get(), 1);
+        assert_eq!(repo.read_blob(&hashed).expect("readable"), bytes[0]);
+        // Others are, and the id is what git gives them.
+        assert_ne!(repo.write_blob(&bytes[1]).expect("a blob"), hashed);
+        let small = repo.hash_blob(b"small").expect("an id");
+        assert_eq!(repo.write_blob(b"small").expect("a blob"), small);
+    }
+
     #[test]
     fn few_large_blobs_are_kept_and_each_is_what_is_stored() {
         let (_dir, repo) = bench();
@@ -135,8 +174,8 @@ mod tests {
                 assert_eq!(&repo.read_blob(id).expect("readable"), blob);
             }
         }
-        assert_eq!(repo.large_blobs.0.borrow().len(), KEPT);
+        assert_eq!(repo.large_blobs.read.borrow().len(), KEPT);
         repo.compare_hashes();
-        assert!(repo.large_blobs.0.borrow().is_empty());
+        assert!(repo.large_blobs.read.borrow().is_empty());
     }
 }

@@ -96,16 +96,24 @@ impl Repo {
     }
 
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        self.write(git2::ObjectType::Blob, bytes.to_vec())
+        match self.large_blobs.hashed(bytes) {
+            Some(id) => Ok(self.write_hashed(id, git2::ObjectType::Blob, bytes.to_vec())),
+            None => self.write(git2::ObjectType::Blob, bytes.to_vec()),
+        }
     }
 
     /// The id that these bytes have as a blob here, without writing it.
     pub fn hash_blob(&self, bytes: &[u8]) -> Result<Oid> {
+        if let Some(id) = self.large_blobs.hashed(bytes) {
+            return Ok(id);
+        }
         let format = self.inner.format();
-        oid(
+        let id = oid(
             git2::Oid::hash_object_ext(git2::ObjectType::Blob, bytes, format)
                 .map_err(|error| failed(&error, "hash a blob"))?,
-        )
+        )?;
+        self.large_blobs.was_hashed(&id, bytes);
+        Ok(id)
     }
 
     /// The SHA-1 id of these bytes as a blob: one that is the same in every repository.

@@ -36,9 +36,14 @@ impl Pending {
     ) -> Result<Oid> {
         let hashed = git2::Oid::hash_object_ext(kind, &bytes, format);
         let id = oid(hashed.map_err(|error| failed(&error, format!("write a {kind}")))?)?;
+        self.add_hashed(&id, kind, bytes);
+        Ok(id)
+    }
+
+    /// Keeps an object under the id that follows from its bytes.
+    pub(super) fn add_hashed(&self, id: &Oid, kind: git2::ObjectType, bytes: Vec<u8>) {
         let mut new = self.new.borrow_mut();
         new.insert(id.clone(), Written { kind, bytes });
-        Ok(id)
     }
 
     /// An object that this process wrote.
