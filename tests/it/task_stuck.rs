@@ -1,7 +1,7 @@
 //! A check that fails in one and the same way, whatever is tried.
 
 use crate::support::Output;
-use crate::support::tasks::{planning_with, take, task};
+use crate::support::tasks::{building, planning_with, take, task};
 
 #[test]
 fn a_check_that_fails_in_one_way_three_times_asks_for_another_way() {
@@ -32,4 +32,14 @@ fn a_check_that_fails_in_one_way_three_times_asks_for_another_way() {
     s.loopx(&["task", "release"]).ok();
     assert_eq!(take(&s), "A");
     assert!(!repeats(&done()));
+}
+
+#[test]
+fn a_repository_without_a_commit_inside_of_the_worktree_stops_no_command() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    s.git(&["init", "--quiet", "its own [x]"]).ok();
+    for words in ["status", "next", "task list", "take A", "task done"] {
+        s.loopx(&words.split(' ').collect::<Vec<_>>()).ok();
+    }
+    s.loopx(&["run", "--", "true"]).ok();
 }

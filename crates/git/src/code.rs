@@ -186,18 +186,33 @@ impl Repo {
         // In a sparse checkout git leaves out what stands where nothing was checked out, unless told.
         let is_sparse = self.config("core.sparsecheckout").as_deref() == Some("true");
         let sparse = ["--sparse"].into_iter().filter(|_| is_sparse);
-        let paths = everything_but(except);
         let words = ["add", "--all"].into_iter().chain(sparse).chain(["--"]);
+        let words: Vec<&str> = words.collect();
         let through = |run: Run| {
             let run = run.env("GIT_INDEX_FILE", copy.path());
             let variables = variables.iter();
             variables.fold(run, |run, (name, value)| run.env(name, value))
         };
-        through(self.git_at(top, words.chain(paths.iter().map(String::as_str))))
-            .env("GIT_LITERAL_PATHSPECS", "0")
-            .capture()?
-            .ok()
-            .map_err(no_file)?;
+        let mut except: Vec<String> = except.iter().map(|path| (*path).to_owned()).collect();
+        loop {
+            let paths = everything_but(&except);
+            let words = words
+                .iter()
+                .copied()
+                .chain(paths.iter().map(String::as_str));
+            let added = through(self.git_at(top, words))
+                .env("GIT_LITERAL_PATHSPECS", "0")
+                .capture()?
+                .ok();
+            let Err(failure) = added else {
+                break;
+            };
+            // A repository without a commit is in no tree, whoever commits: the rest is read without it.
+            match without_commit(&failure.message) {
+                Some(path) if !except.contains(&path) => except.push(path),
+                _ => return Err(no_file(failure)),
+            }
+        }
         let tree = through(self.git_at(top, ["write-tree"]))
             .capture()?
             .line()?;
@@ -302,12 +317,12 @@ impl Repo {
 }
 
 /// Pathspecs of everything but these files.
-fn everything_but(except: &[&str]) -> Vec<String> {
-    let except = except.iter().map(|file| format!(":(top,exclude){file}"));
+fn everything_but<P: AsRef<str>>(except: &[P]) -> Vec<String> {
+    let except = except.iter();
+    let except = except.map(|path| format!(":(top,exclude,literal){}", path.as_ref()));
     [".".to_owned()].into_iter().chain(except).collect()
 }
 
-/// The paths of a status, and how each differs from HEAD, without these files.
 /// A file that git was told not to look at, and its id in the index, from a line like `S 100644 ID 0<tab>PATH`.
 fn marked(line: &str) -> Option<(HiddenEdit, String)> {
     let (head, path) = line.split_once('\t')?;
@@ -344,6 +359,13 @@ fn is_at_most(status: &[u8], files: &[&str]) -> bool {
             .map(|file| file.as_bytes())
             .any(|file| file == path || path.ends_with(b"/") && file.starts_with(path))
     })
+}
+
+/// The repository inside of the worktree that has no commit yet, where git says that it adds none of it.
+fn without_commit(said: &str) -> Option<String> {
+    let (before, _) = said.split_once("' does not have a commit checked out")?;
+    let (_, path) = before.rsplit_once("error: '")?;
+    Some(path.to_owned())
 }
 
 /// The refusal of a path that git can keep in no tree, like a pipe where a file was; other failures as they are.
