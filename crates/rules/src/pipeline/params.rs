@@ -55,7 +55,7 @@ pub fn values(pipeline: &Pipeline, given: &Given<'_>) -> Result<BTreeMap<String,
             instead.map(|one| &one.value).or(param.default.as_ref()),
         ) {
             (Some((_, value)), _) => value.clone(),
-            (None, Some(default)) => filled(default, &found),
+            (None, Some(default)) => of_default(name, default, &found)?,
             (None, None) => {
                 let about = if param.about.is_empty() {
                     String::new()
@@ -127,6 +127,22 @@ pub(super) fn check(value: &str) -> Option<serde_json::Value> {
     is_said.then(|| serde_json::json!({ "cmd": words }))
 }
 
+/// Bytes that a default has at most once it is filled in. Defaults name each other, so that each may repeat another ten
+/// times, and that one another.
+const MAX_DEFAULT: usize = 8 << 10;
+
+/// The default of a parameter, with what it names filled in.
+fn of_default(name: &str, text: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
+    let named = names(text).into_iter().filter_map(|one| values.get(one));
+    let bytes = text.len() + named.map(String::len).sum::<usize>();
+    if bytes > MAX_DEFAULT {
+        return Err(format!(
+            "expected at most {MAX_DEFAULT} bytes of `{name}`, found a default of about {bytes} once it is filled in"
+        ));
+    }
+    Ok(filled(text, values))
+}
+
 /// A text with its placeholders filled in. What is filled in is not read again, and a name that stands for nothing
 /// stays.
 pub(super) fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
@@ -171,7 +187,7 @@ pub(super) fn names(text: &str) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, filled, names};
+    use super::{BTreeMap, check, filled, names, of_default};
 
     #[test]
     fn a_placeholder_is_filled_in_once_and_other_braces_stay() {
@@ -191,6 +207,20 @@ mod tests {
             assert_eq!(filled(text, &values), wanted, "{text}");
         }
         assert_eq!(names("{a} and {gate}, { x }"), ["a", "gate"]);
+    }
+
+    #[test]
+    fn defaults_that_repeat_each_other_are_bounded() {
+        let mut values = BTreeMap::from([("a0".to_owned(), "x".to_owned())]);
+        let fill = |n: usize, values: &BTreeMap<String, String>| {
+            of_default("p", &format!("{{a{n}}}").repeat(10), values)
+        };
+        for n in 0..3 {
+            let value = fill(n, &values).expect("it is small");
+            values.insert(format!("a{}", n + 1), value);
+        }
+        let refused = fill(3, &values).expect_err("it is too large");
+        assert!(refused.contains("at most 8192 bytes of `p`"), "{refused}");
     }
 
     #[test]
