@@ -113,6 +113,32 @@ fn a_phase_that_is_no_name_of_a_folder_gives_way_to_its_place() {
 }
 
 #[test]
+fn results_go_into_no_folder_of_git_and_replace_no_file_that_is_not_named() {
+    let s = half_done();
+    let git = s.snapshot(".git/refs");
+    std::os::unix::fs::symlink(".git", s.path().join("link")).expect("a link");
+    for place in [".git", ".git/results", "link/results", ".loopx/results"] {
+        for more in ["", " --force"] {
+            words(&s, &format!("pipeline export {place}{more}"))
+                .fails_with(1)
+                .says("expected a folder for results");
+        }
+    }
+    assert!(!s.exists(".git/results") && !s.exists(".loopx/results"));
+    assert_eq!(s.snapshot(".git/refs"), git);
+    s.write(".loopx/demo/tasks/A/A.md", "who needs it, too\n");
+    words(&s, "pipeline export results")
+        .fails_with(1)
+        .says("git loopx save");
+    words(&s, "save").ok();
+    s.write("mine/report.md", "precious\n");
+    words(&s, "pipeline export mine")
+        .fails_with(1)
+        .says("mine-2  (another folder; --force replaces report.md there)");
+    assert_eq!(s.read("mine/report.md"), "precious\n");
+}
+
+#[test]
 fn a_list_without_a_pipeline_has_no_results_to_export() {
     let s = building(&[task("A", &[], Some(&["true"]))]);
     words(&s, "pipeline export results")

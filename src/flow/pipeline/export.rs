@@ -3,7 +3,8 @@
 
 use crate::flow::context::Context;
 use crate::flow::files;
-use crate::flow::task::{Gathered, gathered};
+use crate::flow::task::{Gathered, REPORT, gathered};
+use crate::flow::workcopy::FOLDER;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::setup::typed;
@@ -11,9 +12,6 @@ use loopx_rules::task::report::Report;
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
-
-/// The file of the report.
-const REPORT: &str = "report.md";
 
 /// The files that were written.
 #[derive(Debug, Serialize)]
@@ -34,11 +32,19 @@ pub(crate) fn export(ctx: &Context, folder: &Path, force: bool) -> Result<Export
     let Gathered { report, files } = gathered(ctx)?;
     let folder = std::path::absolute(folder)
         .map_err(|error| Failure::internal(Code::PathUnreadable, error.to_string()))?;
-    let is_new = require_free(&folder, force)?;
     let mut written = vec![(REPORT.to_owned(), report.markdown().into_bytes())];
     for (path, blob) in &files {
+        if !ctx.repo.contains(blob)? {
+            return Err(Failure::refused(
+                Code::UnsavedEdits,
+                format!("expected {path} saved, found edits of it in the working copy alone"),
+            )
+            .help(command!("save")));
+        }
         written.push((path.clone(), ctx.repo.read_blob(blob)?));
     }
+    require_outside(ctx, &folder)?;
+    let is_new = require_free(&folder, &written, force)?;
     let made = write_all(&folder, &written);
     if made.is_err() && is_new {
         // Nothing of it stays where not all of it could be written.
@@ -59,9 +65,31 @@ fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a folder of git's own, or of working copies, wherever links lead.
+fn require_outside(ctx: &Context, folder: &Path) -> Result<()> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let above = folder.parent().map(real).unwrap_or_default();
+    let is_own = |part: &std::ffi::OsStr| part == ".git" || part == FOLDER;
+    let is_named = folder.file_name().is_some_and(is_own) || above.iter().any(is_own);
+    let place = folder
+        .file_name()
+        .map_or(above.clone(), |name| above.join(name));
+    if !is_named && !place.starts_with(real(&ctx.repo.common_dir())) {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::FolderExpected,
+        format!(
+            "expected a folder for results, found {}, which is git's or holds working copies",
+            folder.display()
+        ),
+    )
+    .help(command!("pipeline export results")))
+}
+
 /// True where the folder is not there yet. Refused where something else is, or where it is not empty and nobody says that
 /// files of it may be replaced.
-fn require_free(folder: &Path, force: bool) -> Result<bool> {
+fn require_free(folder: &Path, files: &[(String, Vec<u8>)], force: bool) -> Result<bool> {
     if let Some(above) = folder.parent().filter(|above| !above.is_dir()) {
         return Err(Failure::not_found(
             Code::FolderMissing,
@@ -80,9 +108,16 @@ fn require_free(folder: &Path, force: bool) -> Result<bool> {
         Code::FileExists,
         format!("{} is there already", folder.display()),
     );
-    Err(if is_folder() {
-        failure.help(command!("pipeline export {there} --force"))
-    } else {
-        failure.help(command!("pipeline export results").note("(another folder)"))
+    let known = files.iter().map(|(path, _)| path.as_str());
+    let replaced: Vec<&str> = known.filter(|path| folder.join(path).exists()).collect();
+    Err(match replaced.as_slice() {
+        _ if !is_folder() => {
+            failure.help(command!("pipeline export results").note("(another folder)"))
+        }
+        [] => failure.help(command!("pipeline export {there} --force")),
+        some => failure.help(command!("pipeline export {there}-2").note(format!(
+            "(another folder; --force replaces {} there)",
+            some.join(", ")
+        ))),
     })
 }

@@ -24,7 +24,7 @@ pub(crate) use ledger::{left_undone, sprints};
 pub(crate) use moves::{Moved, fail, release, retry, skip};
 pub(crate) use outputs::left_by;
 pub(super) use renew::renew;
-pub(crate) use report::{Gathered, gathered};
+pub(crate) use report::{Gathered, REPORT, gathered};
 pub(crate) use take::{TakeRequest, peek, take};
 pub(crate) use touched::Touched;
 pub(crate) use view::{

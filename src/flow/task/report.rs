@@ -28,6 +28,9 @@ pub(crate) struct Gathered {
     pub files: BTreeMap<String, Oid>,
 }
 
+/// The file of the report, beside the folders of the phases.
+pub(crate) const REPORT: &str = "report.md";
+
 /// The report of the session that is meant, also of one that ended.
 pub(crate) fn gathered(ctx: &Context) -> Result<Gathered> {
     ctx.only_reads();
@@ -192,10 +195,11 @@ fn content(plan: &Plan<'_>, path: &str) -> Option<Oid> {
 
 /// The folder of a phase. A name that no folder can have gives way to its place.
 fn folder(phase: &str, place: usize) -> String {
+    let is_taken = [REPORT, Artifact::TaskList.path()].contains(&phase);
     match TaskId::parse(phase) {
-        Some(_) => phase.to_owned(),
+        Some(_) if !is_taken => phase.to_owned(),
         None if phase.is_empty() => FOLDER.to_owned(),
-        None => format!("phase-{}", place + 1),
+        _ => format!("phase-{}", place + 1),
     }
 }
 
