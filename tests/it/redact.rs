@@ -66,7 +66,8 @@ fn a_secret_goes_out_of_all_that_was_not_pushed_and_nothing_else_does() {
         .ok();
     all.loopx(0, &["note", "--journal", &format!("it is \"{token}\"")])
         .ok();
-    all.loopx(0, &["-s", ID, "undo", "--reason", &token]).ok();
+    all.loopx(0, &["-s", ID, "undo", "1", "--reason", &token])
+        .ok();
     all.loopx(0, &["-s", ID, "redo"]).ok();
     for text in ["one", "two", "three"] {
         all.put(0, "spec.md", &format!("{spec}\n{text}\n")).ok();

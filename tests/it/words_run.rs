@@ -47,7 +47,7 @@ fn u18_run_alone_runs_what_has_no_pass_and_says_each_in_a_line() {
     s.loopx(&["run"])
         .fails_with(5)
         .says("every check has passed on this tree")
-        .says("git loopx approve --to review");
+        .says("git loopx edit execution-record.md");
     // The audit prints names as they are (U8).
     s.write("src/x.rs", "Other\n");
     s.git(&["commit", "-qam", "z"]).ok();
