@@ -47,17 +47,15 @@ fn head_of(op: &Operation) -> Option<&Oid> {
 /// True of a commit that may be taken for the end of the branch: it has the newest of it that is known, or something that
 /// neither the target has nor the session began on.
 fn continues(ctx: &Context, state: &State, known: Option<&Oid>, tip: &Oid) -> Result<bool> {
-    let is_within =
-        |commit: &Oid, tip: &Oid| Ok(commit == tip || ctx.repo.is_ancestor(commit, tip)?);
     if let Some(known) = known
-        && is_within(known, tip)?
+        && ctx.repo.is_ancestor(known, tip)?
     {
         return Ok(true);
     }
     let (policy, _) = ctx.policy_if_there(state)?;
     let target = upstream::target(ctx, state.branch.as_deref(), &policy)?;
     for target in target.map(|target| target.tips).into_iter().flatten() {
-        if is_within(tip, &target)? {
+        if ctx.repo.is_ancestor(tip, &target)? {
             return Ok(false);
         }
     }
@@ -76,7 +74,7 @@ pub(super) fn way_back(ctx: &Context, state: &State, branch: &str) -> Result<Adv
     if let Some(here) = &head.branch {
         let is_known = known.as_ref().zip(head.commit.as_ref());
         let has_it = match is_known {
-            Some((known, tip)) => known == tip || ctx.repo.is_ancestor(known, tip)?,
+            Some((known, tip)) => ctx.repo.is_ancestor(known, tip)?,
             None => goes_on,
         };
         if has_it

@@ -80,7 +80,7 @@ fn of_code(repo: &Repo, state: &State, target: upstream::Target) -> Result<Optio
     let mut commit = None;
     for tip in &target.tips {
         if commit.is_none() {
-            commit = if is_within(repo, &code.head, tip)? {
+            commit = if repo.is_ancestor(&code.head, tip)? {
                 Some(code.head.clone())
             } else {
                 with_all(repo, (&code.head, tip), &entries)?
@@ -157,7 +157,7 @@ fn result(repo: &Repo, archive: &Oid, code: Option<&Reviewed>, tip: &Oid) -> Res
     let Some(code) = code else {
         return found(repo, archive, tip);
     };
-    if is_within(repo, archive, tip)? && is_within(repo, &code.head, tip)? {
+    if repo.is_ancestor(archive, tip)? && repo.is_ancestor(&code.head, tip)? {
         return Ok(Some(archive.clone()));
     }
     // What the archive changed as well stands as the archive left it.
@@ -170,15 +170,10 @@ fn result(repo: &Repo, archive: &Oid, code: Option<&Reviewed>, tip: &Oid) -> Res
     with_all(repo, (&code.head, tip), &all)
 }
 
-/// Whether a branch goes on from a commit.
-fn is_within(repo: &Repo, commit: &Oid, tip: &Oid) -> Result<bool> {
-    Ok(commit == tip || repo.is_ancestor(commit, tip)?)
-}
-
 /// The commit behind a tip that has what the commit of an archive changed: this commit itself, or the newest that has
 /// the same content in each of its files, as after a squash, a rebase or a cherry-pick.
 pub(super) fn found(repo: &Repo, archive: &Oid, tip: &Oid) -> Result<Option<Oid>> {
-    if is_within(repo, archive, tip)? {
+    if repo.is_ancestor(archive, tip)? {
         return Ok(Some(archive.clone()));
     }
     let entries = made_by(repo, archive)?;
@@ -264,7 +259,7 @@ pub(super) fn has_code(repo: &Repo, state: &State, tip: Option<&Oid>) -> Result<
     let Some(tip) = tip else {
         return Ok(Some(false));
     };
-    if is_within(repo, &code.head, tip)? {
+    if repo.is_ancestor(&code.head, tip)? {
         return Ok(Some(true));
     }
     let made = code.entries(repo)?;

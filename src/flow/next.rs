@@ -538,7 +538,7 @@ pub(super) fn secrets(top: &Path, open: &[Uncommitted]) -> Vec<String> {
     found
 }
 
-/// Those at or below an untracked path, and whether nothing else is there.
+/// The files that hold credentials at or below an untracked path, and whether no other file is there.
 fn secrets_of(top: &Path, path: &str, left: &mut usize) -> (Vec<String>, bool) {
     let (mut found, mut is_whole) = (Vec::new(), true);
     let mut paths = vec![path.to_owned()];
@@ -790,19 +790,17 @@ fn standpoint(
     (tip, there): (&Oid, &Oid),
     archive: Option<&Oid>,
 ) -> Result<Option<Standpoint>> {
-    let is_within = |commit: &Oid, tip: &Oid| -> Result<bool> {
-        Ok(commit == tip || ctx.repo.is_ancestor(commit, tip)?)
-    };
-    if tip != there && is_within(there, tip)? {
+    let repo = &ctx.repo;
+    if tip != there && repo.is_ancestor(there, tip)? {
         return Ok(Some(Standpoint::Behind));
     }
     let archive = match archive {
         Some(archive) if ctx.repo.contains(archive)? => archive,
         _ => return Ok(None),
     };
-    let is_ahead = is_within(tip, there)?;
+    let is_ahead = repo.is_ancestor(tip, there)?;
     // Somebody else archived, and ours has not got that.
-    if !is_within(archive, tip)? && is_within(archive, there)? {
+    if !repo.is_ancestor(archive, tip)? && repo.is_ancestor(archive, there)? {
         let landed = landed(ctx, &facts.state, &facts.policy)?;
         let is_open = landed.is_none_or(|landed| landed.is_open());
         return Ok(match (is_ahead, is_open) {

@@ -138,7 +138,7 @@ fn require_branch(ctx: &Context, state: &State) -> Result<()> {
         return Ok(());
     }
     let has_it = match &head.commit {
-        Some(head) => head == archive || ctx.repo.is_ancestor(archive, head)?,
+        Some(head) => ctx.repo.is_ancestor(archive, head)?,
         None => false,
     };
     let (name, at) = (shell_word(target), archive.short());

@@ -96,7 +96,7 @@ fn commit(repo: &Repo, branch: &str, contains: &str) -> Result<Seen> {
         return Ok(Seen::NoCommit);
     };
     Ok(Seen::Branch {
-        has: tip == wanted || repo.is_ancestor(&wanted, &tip)?,
+        has: repo.is_ancestor(&wanted, &tip)?,
         at: repo.commit_info(&tip)?.at,
     })
 }

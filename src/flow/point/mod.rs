@@ -292,7 +292,7 @@ fn point(ctx: &Context, head: Option<&Oid>, listed: Listed) -> Result<Option<Poi
     let (mut here, mut same) = (false, false);
     // Anybody can write a note: what it names may be no commit.
     if let (Some(head), Ok(then)) = (head, repo.commit_info(&commit)) {
-        here = *head == commit || repo.is_ancestor(&commit, head)?;
+        here = repo.is_ancestor(&commit, head)?;
         same = repo.commit_info(head)?.tree == then.tree;
     }
     Ok(Some(Point {

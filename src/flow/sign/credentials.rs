@@ -291,7 +291,7 @@ pub(crate) fn reviewed(repo: &Repo, state: &State, commits: &[Oid]) -> Result<Ve
     };
     let mut found = Vec::new();
     for commit in commits {
-        if commit == head || repo.is_ancestor(commit, head)? {
+        if repo.is_ancestor(commit, head)? {
             found.push(commit.clone());
         }
     }

@@ -219,7 +219,7 @@ fn set_back(ctx: &Context, had: Option<Oid>, has: Option<&Oid>) -> Result<Option
         return Ok(None);
     };
     if let Some(has) = has
-        && (*has == had || ctx.repo.is_ancestor(&had, has)?)
+        && ctx.repo.is_ancestor(&had, has)?
     {
         return Ok(None);
     }
