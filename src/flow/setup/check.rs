@@ -69,30 +69,30 @@ fn attempts(server: &Server, scratch: &Scratch) -> Result<(Vec<Attempt>, Vec<Str
     let replaced = tip.map_or(orphan.as_str(), Oid::as_str);
     let closed = Judge::Hook(&[Code::RefClosed]);
     let mut all = vec![
-        Attempt {
-            what: "an object replaced",
-            refspec: format!("{orphan}:refs/replace/{replaced}"),
-            judge: closed,
-        },
-        Attempt {
-            what: "what the server knows of sessions",
-            refspec: format!("{orphan}:refs/loopx/shadow/{NAME}"),
-            judge: closed,
-        },
-        Attempt {
-            what: "an object that git refuses",
-            refspec: format!("{malformed}:refs/heads/{NAME}"),
-            judge: Judge::Git("hasDotgit"),
-        },
+        Attempt::of(
+            "an object replaced",
+            format!("{orphan}:refs/replace/{replaced}"),
+            closed,
+        ),
+        Attempt::of(
+            "what the server knows of sessions",
+            format!("{orphan}:refs/loopx/shadow/{NAME}"),
+            closed,
+        ),
+        Attempt::of(
+            "an object that git refuses",
+            format!("{malformed}:refs/heads/{NAME}"),
+            Judge::Git("hasDotgit"),
+        ),
     ];
     match (tip, protected(server)?) {
         (Some(tip), Some((branch, protected))) => {
             let unreviewed = scratch.with_file(tip, NAME, b"nobody read this\n")?;
-            all.push(Attempt {
-                what: "code that nobody reviewed",
-                refspec: format!("{unreviewed}:refs/heads/{branch}"),
-                judge: UNREVIEWED,
-            });
+            all.push(Attempt::of(
+                "code that nobody reviewed",
+                format!("{unreviewed}:refs/heads/{branch}"),
+                UNREVIEWED,
+            ));
             if protected {
                 let lax = scratch.with_file(tip, "loopx.toml", b"[gates]\nprotected = []\n")?;
                 all.extend(on_protected(&branch, [&lax, &orphan, &malformed]));
@@ -115,11 +115,11 @@ fn attempts(server: &Server, scratch: &Scratch) -> Result<(Vec<Attempt>, Vec<Str
             notes.push("there is no branch of sessions yet: nothing is asked about it".to_owned())
         }
     }
-    all.push(Attempt {
-        what: "an honest push",
-        refspec: format!("{orphan}:{}", honest(server)?),
-        judge: Judge::Nobody,
-    });
+    all.push(Attempt::of(
+        "an honest push",
+        format!("{orphan}:{}", honest(server)?),
+        Judge::Nobody,
+    ));
     Ok((all, notes))
 }
 
@@ -128,26 +128,22 @@ fn on_protected(branch: &str, [lax, orphan, malformed]: [&str; 3]) -> [Attempt; 
     let to = format!("refs/heads/{branch}");
     let set_back = Judge::Hook(&[Code::ProtectedSetBack]);
     [
-        Attempt {
-            what: "a policy that protects nothing",
-            refspec: format!("{lax}:{to}"),
-            judge: UNREVIEWED,
-        },
-        Attempt {
-            what: "a protected branch replaced",
-            refspec: format!("+{orphan}:{to}"),
-            judge: set_back,
-        },
-        Attempt {
-            what: "a protected branch deleted",
-            refspec: format!(":{to}"),
-            judge: set_back,
-        },
-        Attempt {
-            what: "a tree with a .git in it",
-            refspec: format!("{malformed}:{to}"),
-            judge: Judge::Hook(&[Code::TreeNameInvalid]),
-        },
+        Attempt::of(
+            "a policy that protects nothing",
+            format!("{lax}:{to}"),
+            UNREVIEWED,
+        ),
+        Attempt::of(
+            "a protected branch replaced",
+            format!("+{orphan}:{to}"),
+            set_back,
+        ),
+        Attempt::of("a protected branch deleted", format!(":{to}"), set_back),
+        Attempt::of(
+            "a tree with a .git in it",
+            format!("{malformed}:{to}"),
+            Judge::Hook(&[Code::TreeNameInvalid]),
+        ),
     ]
 }
 
@@ -155,21 +151,17 @@ fn on_protected(branch: &str, [lax, orphan, malformed]: [&str; 3]) -> [Attempt; 
 fn on_sessions(to: &str, [orphan, forged]: [&str; 2]) -> [Attempt; 3] {
     let invalid = Judge::Hook(&[Code::SessionsInvalid]);
     [
-        Attempt {
-            what: "the sessions deleted",
-            refspec: format!(":{to}"),
-            judge: Judge::Hook(&[Code::SessionsDeleted]),
-        },
-        Attempt {
-            what: "the sessions replaced",
-            refspec: format!("+{orphan}:{to}"),
-            judge: invalid,
-        },
-        Attempt {
-            what: "a state without operations",
-            refspec: format!("{forged}:{to}"),
-            judge: invalid,
-        },
+        Attempt::of(
+            "the sessions deleted",
+            format!(":{to}"),
+            Judge::Hook(&[Code::SessionsDeleted]),
+        ),
+        Attempt::of("the sessions replaced", format!("+{orphan}:{to}"), invalid),
+        Attempt::of(
+            "a state without operations",
+            format!("{forged}:{to}"),
+            invalid,
+        ),
     ]
 }
 

@@ -25,6 +25,14 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    pub fn of(what: &'static str, refspec: String, judge: Judge) -> Self {
+        Attempt {
+            what,
+            refspec,
+            judge,
+        }
+    }
+
     /// The ref that is pushed to.
     pub fn target(&self) -> &str {
         self.refspec.rsplit(':').next().unwrap_or_default()
