@@ -26,7 +26,7 @@ pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
     Ok(next::begin(ground, unsigned, has_worktree, &title))
 }
 
-/// The same once nothing is left to bring back: what somebody put aside on the way comes before another change.
+/// The command that begins a change, once edits that somebody put aside on the way are brought back.
 pub(crate) fn lead(ctx: &Context) -> Result<Advised> {
     if let Some((branch, pop)) = super::next::put_aside(ctx)
         && ctx.repo.work_dir().is_some()

@@ -38,12 +38,12 @@ fn team_g5_j8_a_commit_holds_to_the_files_of_the_tasks_that_are_taken_here() {
     for (path, said, lead) in [
         (
             "src/b.rs",
-            "`src/b.rs` is a file of B, and A names it not",
+            "`src/b.rs` is a file of B, and A does not name it",
             "git loopx task show B",
         ),
         (
             "src/c.rs",
-            "`src/c.rs` is a file that A names not",
+            "A does not name `src/c.rs`",
             "git loopx amend --reason",
         ),
     ] {
@@ -71,7 +71,7 @@ fn policy_says_whether_files_of_no_task_are_refused_warned_of_or_nobodys_busines
     let s = building_under("warn");
     s.loopx(&["take", "A"]).ok();
     let out = commit(&s, "src/c.rs", "not its own");
-    let said = "`src/c.rs` is a file that A names not";
+    let said = "A does not name `src/c.rs`";
     assert_eq!(out.stderr.matches(said).count(), 1, "{out}");
     out.ok();
     let s = building_under("allow");

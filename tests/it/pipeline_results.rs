@@ -1,4 +1,4 @@
-//! What a pipeline came to: its results in a folder of their own, points, and the way its milestone is planned.
+//! The results of a pipeline: its files in a folder of their own, points, and the way its milestone is planned.
 
 use crate::support::tasks::{building, planning, task, text, with};
 use crate::support::{Output, Sandbox};

@@ -416,6 +416,8 @@ codes! {
         "A finding was given without a verdict.";
     FolderExpected "folder_expected" [Refused]
         "A file or a link stands where a folder is needed.";
+    FolderGuarded "folder_guarded" [Refused]
+        "The folder is git's own, or holds working copies.";
     FolderMissing "folder_missing" [NotFound]
         "There is no such folder to write into.";
     FolderUnreadable "folder_unreadable" [Internal]

@@ -92,7 +92,7 @@ impl Database {
         self.pending.add(self.format(), kind, bytes)
     }
 
-    /// The same of an object whose id is known.
+    /// Adds an object whose id is known.
     pub(super) fn add_hashed(&self, id: &Oid, kind: git2::ObjectType, bytes: Vec<u8>) {
         self.pending.add_hashed(id, kind, bytes);
     }

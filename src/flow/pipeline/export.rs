@@ -78,7 +78,7 @@ fn require_outside(ctx: &Context, folder: &Path) -> Result<()> {
         return Ok(());
     }
     Err(Failure::refused(
-        Code::FolderExpected,
+        Code::FolderGuarded,
         format!(
             "expected a folder for results, found {}, which is git's or holds working copies",
             folder.display()

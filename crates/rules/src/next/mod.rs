@@ -159,7 +159,7 @@ impl Worktree {
         path_from(self.below.as_deref().unwrap_or_default(), path)
     }
 
-    /// What is not committed, without untracked files that hold credentials by their names.
+    /// Files that are not committed, without untracked files that hold credentials by their names.
     fn plain(&self) -> Vec<&Uncommitted> {
         let all = self.uncommitted.iter();
         all.filter(|one| !self.secrets.contains(&one.path))

@@ -31,17 +31,17 @@ pub fn strays(nodes: &[Node], own: &[&Node], paths: &[String]) -> Vec<Stray> {
 }
 
 impl Stray {
-    /// What is wrong with it, for whoever has these tasks.
+    /// The sentence about it, for whoever has these tasks.
     pub fn words(&self, own: &[&Node]) -> String {
         let ids: Vec<&str> = own.iter().map(|node| node.id.as_str()).collect();
         let ids = ids.join(" and ");
-        let names = if own.len() > 1 { "name" } else { "names" };
+        let does = if own.len() > 1 { "do" } else { "does" };
         match &self.of {
             Some(other) => format!(
-                "`{}` is a file of {other}, and {ids} {names} it not",
+                "`{}` is a file of {other}, and {ids} {does} not name it",
                 self.path
             ),
-            None => format!("`{}` is a file that {ids} {names} not", self.path),
+            None => format!("{ids} {does} not name `{}`", self.path),
         }
     }
 }
@@ -66,11 +66,11 @@ mod tests {
         assert_eq!(
             said(&[0]),
             [
-                "`src/b.rs` is a file of B, and A names it not",
-                "`lib.rs` is a file that A names not"
+                "`src/b.rs` is a file of B, and A does not name it",
+                "A does not name `lib.rs`"
             ]
         );
-        assert_eq!(said(&[0, 1]), ["`lib.rs` is a file that A and B name not"]);
+        assert_eq!(said(&[0, 1]), ["A and B do not name `lib.rs`"]);
         assert!(said(&[]).is_empty(), "nobody has a task");
         assert!(said(&[0, 2]).is_empty(), "C says nothing of its files");
     }

@@ -177,7 +177,7 @@ struct File<'t> {
     risk: Option<Risk>,
 }
 
-/// Whoever takes details one by one; `None` ends the reading.
+/// The function that takes details one by one; `None` ends the reading.
 type Takes<'r, 't> = &'r mut dyn FnMut(Detail<'t>) -> Option<()>;
 
 /// Reads a field of which the graph needs nothing, if it is one that a plain line may have.
