@@ -30,7 +30,7 @@ pub struct ResolveArgs {
     #[arg(long, value_name = "N", requires = "artifact", group = "text")]
     pub side: Option<usize>,
     /// Keep the tasks of all sides of tasks.jsonl: where two gave one id to tasks of their own, the later one gets the
-    /// next free id
+    /// next free id; a domain that two say otherwise keeps the numbers of the first
     #[arg(long, requires = "artifact", group = "text")]
     pub both: bool,
     /// Take a file's content (`-` for stdin)
@@ -85,6 +85,10 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     for one in &done.renamed {
         ui.status(format!("{} of the later side is {} now", one.from, one.to));
     }
+    for one in &done.joined {
+        let name = line(&one.name);
+        ui.status(format!("the domain {name} has the numbers {}", one.range()));
+    }
     ui.status(format!(
         "{}: settled; {}",
         ui.paint(style::NAME, done.id.as_str()),
@@ -100,6 +104,7 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
         "stage": done.state.stage,
         "left": left,
         "renamed": done.renamed,
+        "domains": done.joined,
     });
     super::lead(ctx, &done.id, &mut body, ui);
     ui.json("resolve", &body);
@@ -137,6 +142,9 @@ fn brief(one: &Brief, ui: &Ui) -> String {
     )
 }
 
+/// The deed of `--both`.
+const KEEPS: &str = "keeps all: the later ones get the next free ids, and a domain has the numbers of the first side";
+
 fn text(ctx: &Context, found: &Conflicts, ui: &mut Ui) {
     let id = &found.session;
     if found.is_empty() {
@@ -169,16 +177,24 @@ fn text(ctx: &Context, found: &Conflicts, ui: &mut Ui) {
             one.artifact
         ));
         sides(&one.sides, ui);
-        if !one.made_twice.is_empty() {
-            let ids: Vec<&str> = one.made_twice.iter().map(|id| id.as_str()).collect();
-            let keep = command!("resolve {} --both", one.artifact).session(id);
-            ui.out(format!("    made on each side: {}", ids.join(", ")));
-            ui.out(format!(
-                "    {keep}   (keeps all, and gives the later ones the next free ids)"
-            ));
+        let twice = one.made_twice.iter().map(ToString::to_string);
+        let domains = one.domains_apart.iter();
+        let twice = twice.chain(domains.map(|name| format!("the domain {}", line(name))));
+        let twice: Vec<String> = twice.collect();
+        if !twice.is_empty() {
+            ui.out(format!("    made on each side: {}", twice.join(", ")));
         }
+        if one.keeps_all {
+            let keep = command!("resolve {} --both", one.artifact).session(id);
+            ui.out(format!("    {keep}   ({KEEPS})"));
+        }
+        let by_hand = if one.made_twice.is_empty() {
+            ""
+        } else {
+            resolve::ANOTHER_ID
+        };
         ui.out(format!(
-            "    edit {}/{}, then: {}   (or --side N, --file FILE)",
+            "    edit {}/{}{by_hand}, then: {}   (or --side N, --file FILE)",
             ctx.folder(id),
             one.artifact,
             command!("resolve {}", one.artifact).session(id)

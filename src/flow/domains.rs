@@ -7,6 +7,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::SessionId;
 use loopx_base::shell_word;
+use loopx_rules::gate;
 use loopx_rules::task::conflict::{Conflict, Kind, conflicts};
 use loopx_rules::task::file::domain::{Domain, Misplaced, clash};
 use loopx_rules::task::file::domain_move::{self, Barred, Moved};
@@ -207,7 +208,14 @@ pub(super) fn require_placed(file: &TaskFile, node: &Node) -> Result<()> {
 pub(crate) fn found(ctx: &Context) -> Result<(SessionId, Vec<Conflict>)> {
     ctx.only_reads();
     let (state, text) = task_list::text(ctx)?;
-    Ok((state.id, conflicts(&read_anyway(&text))))
+    let mut found = conflicts(&read_anyway(&text));
+    if gate::is_apart(&state) {
+        // No line of it changes before the sides are settled.
+        for one in &mut found {
+            one.help = command!("resolve");
+        }
+    }
+    Ok((state.id, found))
 }
 
 /// Records in the list that two tasks may change the files that they share.

@@ -7,8 +7,8 @@ use super::naming::unknown;
 use super::workcopy::{WorkCopy, marker_line};
 use super::write_scope::{Opening, draft, seal};
 use super::{files, undo};
-use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_base::{counted, shell_word};
 use loopx_rules::agent_identity as agent;
@@ -17,9 +17,11 @@ use loopx_rules::gate;
 use loopx_rules::op::{Body, Operation, Write};
 use loopx_rules::session::{Join, OpConflict, State};
 use loopx_rules::task::file;
-use loopx_rules::task::file::Renamed;
+use loopx_rules::task::file::domain::Domain;
+use loopx_rules::task::file::{KeptBoth, Renamed};
 use loopx_rules::task::node::TaskId;
 use loopx_rules::words::Word;
+use loopx_spec::Finding;
 use loopx_store as store;
 use loopx_store::{Decision, Session, Snapshot};
 use serde::Serialize;
@@ -55,6 +57,12 @@ pub(crate) struct Contested {
     /// Of a list of tasks: the ids that its sides gave to tasks of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub made_twice: Vec<TaskId>,
+    /// Of a list of tasks: the domains that its sides say otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub domains_apart: Vec<String>,
+    /// Of a list of tasks: whether all of its sides can stay.
+    #[serde(skip)]
+    pub keeps_all: bool,
 }
 
 /// A file of a task that several wrote apart.
@@ -143,11 +151,14 @@ fn list(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Con
                 blob: side.blob.clone(),
             })
         });
+        let lists = Lists::of(ctx, artifact, join)?;
         found.artifacts.push(Contested {
             artifact,
             base: join.base.clone(),
             sides: sides.collect(),
-            made_twice: made_twice(ctx, artifact, join)?,
+            made_twice: lists.made_twice,
+            domains_apart: lists.domains_apart,
+            keeps_all: lists.keeps_all,
         });
     }
     for (path, versions) in state.outputs_apart() {
@@ -167,21 +178,37 @@ fn list(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Con
     Ok(found)
 }
 
-/// The ids that several sides of a list of tasks gave to tasks of their own.
-fn made_twice(ctx: &Context, artifact: Artifact, join: &Join) -> Result<Vec<TaskId>> {
-    if artifact != Artifact::TaskList {
-        return Ok(Vec::new());
-    }
-    let (base, sides) = texts(ctx, join)?;
-    let mut found: Vec<TaskId> = Vec::new();
-    for (at, side) in sides.iter().enumerate() {
-        for before in &sides[..at] {
-            let ids = file::made_twice(&base, before, side).into_iter();
-            let ids: Vec<TaskId> = ids.filter(|id| !found.contains(id)).collect();
-            found.extend(ids);
+/// The words of several sides on one list of tasks.
+#[derive(Debug, Default)]
+struct Lists {
+    /// The ids that sides gave to tasks of their own.
+    made_twice: Vec<TaskId>,
+    domains_apart: Vec<String>,
+    keeps_all: bool,
+}
+
+impl Lists {
+    fn of(ctx: &Context, artifact: Artifact, join: &Join) -> Result<Self> {
+        let mut found = Lists::default();
+        if artifact != Artifact::TaskList {
+            return Ok(found);
         }
+        let (base, sides) = texts(ctx, join)?;
+        let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
+        for (at, side) in sides.iter().enumerate() {
+            for before in &sides[..at] {
+                let mut ids = file::made_twice(&base, before, side);
+                ids.retain(|id| !found.made_twice.contains(id));
+                found.made_twice.extend(ids);
+                let mut domains = file::domains_apart(&base, before, side);
+                domains.retain(|one| !found.domains_apart.contains(one));
+                found.domains_apart.extend(domains);
+            }
+        }
+        let is_asked = !found.made_twice.is_empty() || !found.domains_apart.is_empty();
+        found.keeps_all = is_asked && file::keep_both(&base, &sides).is_ok();
+        Ok(found)
     }
-    Ok(found)
 }
 
 /// The text that the sides of an artifact were made from, and each side. One that is removed is empty.
@@ -240,6 +267,8 @@ pub(crate) struct Resolved {
     pub left: usize,
     /// Tasks that got another id.
     pub renamed: Vec<Renamed>,
+    /// Domains that the sides said otherwise, as they are now.
+    pub joined: Vec<Domain>,
 }
 
 /// Settles conflicts by one operation.
@@ -262,10 +291,13 @@ pub(crate) fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         let dropped: Vec<&Operation> = dropped.collect();
         undo::require_own_refusals(ctx, snapshot, &session, &dropped, &identity.author)?;
         let mut writes = BTreeMap::new();
-        let mut renamed = Vec::new();
+        let (mut renamed, mut joined) = (Vec::new(), Vec::new());
         if let Some((artifact, text)) = &choices.artifact {
-            let (text, ids) = together(ctx, state, *artifact, text)?;
-            renamed = ids;
+            let mut text = text.clone();
+            if let Some(kept) = together(ctx, state, *artifact, text.as_ref())? {
+                text = Some(Text::Given(kept.text.into_bytes()));
+                (renamed, joined) = (kept.renamed, kept.joined);
+            }
             let to = chosen(
                 ctx,
                 copy.as_ref(),
@@ -301,20 +333,21 @@ pub(crate) fn resolve(ctx: &Context, choices: &Choices) -> Result<Resolved> {
         Ok(Decision {
             edits,
             message,
-            value: (after, renamed),
+            value: (after, renamed, joined),
         })
     };
     let publish = Step::publish(&ctx.repo, &id, &BTreeMap::new());
     let follows = |_: &_| publish.clone().into_iter().collect();
     let scope = opening.scope(ctx);
     let committed = scope.commit(decide, follows)?;
-    let (state, renamed) = committed.value;
+    let (state, renamed, joined) = committed.value;
     Ok(Resolved {
         id,
         commit: committed.commit,
         left: state.open_conflicts(),
         state,
         renamed,
+        joined,
     })
 }
 
@@ -389,32 +422,70 @@ fn require_list(choices: &Choices) -> Result<()> {
     Err(Failure::usage(Code::ChoiceContradicts, message).help(command!("resolve {name} --side 1")))
 }
 
-/// The text that somebody chose, where it is that of all sides: the list with the tasks of each.
+/// The list with the tasks of all sides, where somebody chose that.
 fn together(
     ctx: &Context,
     state: &State,
     artifact: Artifact,
-    text: &Option<Text>,
-) -> Result<(Option<Text>, Vec<Renamed>)> {
-    if text.as_ref() != Some(&Text::Both) {
-        return Ok((text.clone(), Vec::new()));
-    }
-    let Some(join) = state.joins.get(&artifact).filter(|join| !join.clean) else {
-        // Refused with what there is to resolve.
-        return Ok((None, Vec::new()));
+    text: Option<&Text>,
+) -> Result<Option<KeptBoth>> {
+    let join = state.joins.get(&artifact).filter(|join| !join.clean);
+    // Without a conflict it is refused with what there is to resolve.
+    let (Some(Text::Both), Some(join)) = (text, join) else {
+        return Ok(None);
     };
     let (base, sides) = texts(ctx, join)?;
     let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
-    let (text, renamed) = file::keep_both(&base, &sides).map_err(|why| {
+    let kept = file::keep_both(&base, &sides).map_err(|why| {
+        let twice = Lists::of(ctx, artifact, join).is_ok_and(|lists| !lists.made_twice.is_empty());
         let message = format!("{artifact}: not all of it can stay: {why}");
-        let by_hand = format!(
-            "choose between the marked sides in {}/{artifact}, then: ",
-            ctx.folder(&state.id)
-        );
-        let settle = command!("resolve {artifact}").session(&state.id);
-        Failure::conflict(Code::ArtifactConflict, message).help(hint![by_hand, settle])
+        let by_hand = by_hand(ctx, state, artifact, twice);
+        Failure::conflict(Code::ArtifactConflict, message).help(by_hand)
     })?;
-    Ok((Some(Text::Given(text.into_bytes())), renamed))
+    Ok(Some(kept))
+}
+
+/// The way to settle an artifact by hand.
+fn by_hand(ctx: &Context, state: &State, artifact: Artifact, is_twice: bool) -> Hint {
+    let more = if is_twice { ANOTHER_ID } else { "" };
+    hint![
+        format!(
+            "choose between the marked sides in {}/{artifact}{more}, then: ",
+            ctx.folder(&state.id)
+        ),
+        command!("resolve {artifact}").session(&state.id)
+    ]
+}
+
+/// Where both tasks of one id are to stay.
+pub(crate) const ANOTHER_ID: &str =
+    " (of two tasks with one id that are both to stay, give one of the two another id)";
+
+/// Refuses a list that has one id twice: no command reads it then, and nothing would be left to resolve.
+fn require_ids(ctx: &Context, state: &State, join: &Join, text: &str) -> Result<()> {
+    let blocker = |one: Finding| {
+        let at = format!("{}:{}: {}", one.file, one.line, one.message);
+        Blocker::new(Code::Finding(one.id), at, one.fix)
+    };
+    let repeated: Vec<Blocker> = file::repeated(text).into_iter().map(blocker).collect();
+    let Some(first) = repeated.first() else {
+        return Ok(());
+    };
+    let path = Artifact::TaskList.path();
+    let settle = command!("resolve {path}").session(&state.id);
+    let by_hand = format!(
+        "give one of the two another id in {}/{path}, then: ",
+        ctx.folder(&state.id)
+    );
+    let lists = Lists::of(ctx, Artifact::TaskList, join)?;
+    let help = if lists.keeps_all {
+        let both = command!("resolve {path} --both").session(&state.id);
+        hint![by_hand, settle, "  or: ", both]
+    } else {
+        hint![by_hand, settle]
+    };
+    let failure = Failure::refused(Code::TaskListInvalid, first.message.clone());
+    Err(failure.help(help).blockers(repeated))
 }
 
 /// The blob that a person chose for an artifact.
@@ -498,13 +569,10 @@ fn chosen(
             Code::ArtifactConflict,
             format!("{artifact}:{line}: conflict markers are still there"),
         )
-        .help(hint![
-            format!(
-                "choose between the marked sides in {}/{artifact}, then: ",
-                ctx.folder(&state.id)
-            ),
-            command!("resolve {artifact}").session(&state.id)
-        ]));
+        .help(by_hand(ctx, state, artifact, false)));
+    }
+    if artifact == Artifact::TaskList {
+        require_ids(ctx, state, join, &text)?;
     }
     let faults = gate::faults(artifact, &text);
     if let Some(first) = faults.first() {

@@ -108,6 +108,7 @@ mod led_ends;
 mod led_profiles;
 mod led_team;
 mod led_whole;
+mod lists_apart;
 mod lite_plan;
 mod long_session;
 mod manual;

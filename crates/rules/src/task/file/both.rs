@@ -1,10 +1,11 @@
 //! `resolve --both`: lists that clones wrote apart, with every task of all of them. Where two gave one id to tasks of
-//! their own, the task of the later list gets the next free one, and what that list says of it follows. This module
-//! says which ids those are; the merge itself is as ever.
+//! their own, the task of the later list gets the next free one, and what that list says of it follows. A domain that
+//! two lists say otherwise keeps the numbers of the first. This module says which those are; the merge itself is as
+//! ever.
 
-use super::domain::number;
-use super::domain_move::{Renamed, readdressed};
-use super::edit::set;
+use super::domain::{Domain, number};
+use super::domain_move::{Renamed, joined, readdressed};
+use super::edit::{set, set_line};
 use super::{Merged, Names, TaskFile, lines, merge, read_anyway};
 use crate::task::node::{Node, TaskId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,26 +23,94 @@ pub fn made_twice(base: &str, one: &str, other: &str) -> Vec<TaskId> {
     nodes.map(|node| node.id.clone()).collect()
 }
 
-/// The lists as one, and which tasks got another id; else what they say differently of one task or domain.
-pub fn keep_both(base: &str, sides: &[&str]) -> Result<(String, Vec<Renamed>), String> {
+/// The domains that two lists say otherwise, and both otherwise than what they were made from.
+pub fn domains_apart(base: &str, one: &str, other: &str) -> Vec<String> {
+    let [base, one, other] = [base, one, other].map(read_anyway);
+    let all = apart(&base, &one, &other).into_iter();
+    all.map(|(domain, _)| domain.name.clone()).collect()
+}
+
+/// The pairs of domains that differ, the one of the first list first.
+fn apart<'f>(
+    base: &TaskFile,
+    ours: &'f TaskFile,
+    theirs: &'f TaskFile,
+) -> Vec<(&'f Domain, &'f Domain)> {
+    fn differ<T: PartialEq>(
+        domains: (&Domain, &Domain),
+        base: Option<&Domain>,
+        value: impl Fn(&Domain) -> T,
+    ) -> bool {
+        let (here, there) = (value(domains.0), value(domains.1));
+        let before = base.map(&value);
+        here != there && before.as_ref() != Some(&here) && before.as_ref() != Some(&there)
+    }
+    let pairs = theirs.domains.iter();
+    let pairs = pairs.filter_map(|domain| Some((ours.domain(&domain.name)?, domain)));
+    pairs
+        .filter(|pair| {
+            let before = base.domain(&pair.1.name);
+            differ(*pair, before, |one| (one.from, one.to))
+                || differ(*pair, before, |one| one.name.clone())
+                || differ(*pair, before, |one| one.owner.clone())
+                || differ(*pair, before, |one| one.was.clone())
+        })
+        .collect()
+}
+
+/// The lists as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptBoth {
+    pub text: String,
+    /// Tasks that got another id, each with the one that it had.
+    pub renamed: Vec<Renamed>,
+    /// Domains that the lists said otherwise, as they are now.
+    pub joined: Vec<Domain>,
+}
+
+/// The lists as one; else what they say differently of one task or domain.
+pub fn keep_both(base: &str, sides: &[&str]) -> Result<KeptBoth, String> {
     let names = Names {
         base: "",
         ours: "",
         theirs: "",
     };
     let mut renamed = Vec::new();
+    let mut joined: Vec<Domain> = Vec::new();
     let mut text = String::new();
     for (at, side) in sides.iter().enumerate() {
         if at == 0 {
             (*side).clone_into(&mut text);
             continue;
         }
-        let (own, mut ids) = renumbered(base, &text, side)?;
+        let (ours, theirs, domains) = agreed(base, &text, side)?;
+        joined.retain(|one| !domains.iter().any(|other| other.is_called(&one.name)));
+        joined.extend(domains);
+        let (own, mut ids) = renumbered(base, &ours, &theirs)?;
         renamed.append(&mut ids);
-        let merged = merge(base, &text, &own, names).ok_or("a line of them is no task")?;
+        let merged = merge(base, &ours, &own, names).ok_or("a line of them is no task")?;
         text = whole(merged)?;
     }
-    Ok((text, renamed))
+    Ok(KeptBoth {
+        text,
+        renamed,
+        joined,
+    })
+}
+
+/// Two lists with one line in both for each domain that they say otherwise, and those domains.
+fn agreed(base: &str, ours: &str, theirs: &str) -> Result<(String, String, Vec<Domain>), String> {
+    let [before, here, there] = [base, ours, theirs].map(read_anyway);
+    let (mut ours, mut theirs) = (ours.to_owned(), theirs.to_owned());
+    let mut found = Vec::new();
+    for (domain, other) in apart(&before, &here, &there) {
+        let nodes = here.nodes.iter().chain(&there.nodes);
+        let (domain, changes) = joined(domain, &[other], nodes);
+        ours = set_line(&ours, domain.line, &changes)?;
+        theirs = set_line(&theirs, other.line, &changes)?;
+        found.push(domain);
+    }
+    Ok((ours, theirs, found))
 }
 
 fn whole(merged: Merged) -> Result<String, String> {
@@ -120,7 +189,7 @@ fn rows(text: &str) -> HashMap<String, &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{keep_both, made_twice};
+    use super::{domains_apart, keep_both, made_twice};
 
     fn task(id: &str, title: &str, more: &str) -> String {
         format!("{{\"id\":\"{id}\",\"title\":\"{title}\"{more}}}\n")
@@ -151,8 +220,10 @@ mod tests {
         let ours = format!("{ours}{}", task("REVIEW", "Same", ""));
         let twice = made_twice(&base, &ours, &theirs);
         assert_eq!(twice.len(), 1);
-        let (text, renamed) = keep_both(&base, &[&ours, &theirs]).expect("both");
-        let said: Vec<String> = renamed
+        let kept = keep_both(&base, &[&ours, &theirs]).expect("both");
+        let text = kept.text;
+        let said: Vec<String> = kept
+            .renamed
             .iter()
             .map(|one| format!("{} {}", one.from, one.to))
             .collect();
@@ -185,7 +256,8 @@ mod tests {
                 task("REVIEW", title, "")
             )
         };
-        let (text, _) = keep_both(base, &[&own("A"), &own("B"), &own("C")]).expect("all");
+        let kept = keep_both(base, &[&own("A"), &own("B"), &own("C")]).expect("all");
+        let text = kept.text;
         let named = |title: &str| -> Vec<String> {
             let all = ids(&text).into_iter().filter(|(_, one)| one == title);
             let mut all: Vec<String> = all.map(|(id, _)| id).collect();
@@ -195,6 +267,37 @@ mod tests {
         assert_eq!(named("A"), ["REVIEW", "TASK-001", "TASK-101"]);
         assert_eq!(named("B"), ["REVIEW-2", "TASK-002", "TASK-102"]);
         assert_eq!(named("C"), ["REVIEW-3", "TASK-003", "TASK-103"]);
+    }
+
+    #[test]
+    fn a_domain_that_lists_say_otherwise_keeps_the_numbers_of_the_first() {
+        let own = |name: &str, from: u32, more: &str| {
+            let id = format!("TASK-{from:03}");
+            let to = from + 49;
+            let line = format!("{{\"domain\":\"{name}\",\"from\":{from},\"to\":{to}{more}}}\n");
+            format!("{line}{}", task(&id, name, ",\"domain\":\"login\""))
+        };
+        let sides = [
+            own("login", 101, ""),
+            own("LOGIN", 201, ",\"owner\":\"Bo\""),
+            own("Login", 301, ""),
+        ];
+        let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
+        assert_eq!(domains_apart("", sides[0], sides[1]), ["login"]);
+        let kept = keep_both("", &sides).expect("all");
+        let line = "{\"domain\":\"login\",\"from\":101,\"to\":150,\"owner\":\"Bo\",\"was\":[[201,250],[301,350]]}";
+        assert!(kept.text.contains(line), "{}", kept.text);
+        assert_eq!(ids(&kept.text).len(), 3);
+        let file = crate::task::file::read(&kept.text).expect("a list");
+        assert!(file.nodes.iter().all(|node| file.misplaced(node).is_none()));
+        assert_eq!(kept.joined.len(), 1);
+        // One side that changes a domain is no other word on it.
+        let owned = sides[0].replace("150", "150,\"owner\":\"Bo\"");
+        assert!(domains_apart(sides[0], &owned, sides[0]).is_empty());
+        // Both moved it.
+        let moved = |to: u32| sides[0].replace("150", &to.to_string());
+        let kept = keep_both(sides[0], &[&moved(160), &moved(170)]).expect("both");
+        assert!(kept.text.contains("\"to\":160"), "{}", kept.text);
     }
 
     #[test]

@@ -92,6 +92,30 @@ pub fn relocate(
     Ok((text, moved))
 }
 
+/// Several lines of one domain as one, which has the numbers of the first and remembers those of the others that tasks
+/// have; and what of a line says so.
+pub(super) fn joined<'n>(
+    stood: &Domain,
+    twins: &[&Domain],
+    nodes: impl Iterator<Item = &'n Node>,
+) -> (Domain, Vec<Change>) {
+    let own = nodes.filter(|node| is_of(node, stood));
+    let kept: Vec<TaskId> = own.map(|node| node.id.clone()).collect();
+    let owners = std::iter::once(stood).chain(twins.iter().copied());
+    let domain = Domain {
+        owner: owners.filter_map(|one| one.owner.clone()).next(),
+        was: former((stood, twins), stood, &kept),
+        ..stood.clone()
+    };
+    let name = Change {
+        field: "domain",
+        value: Some(json!(domain.name)),
+    };
+    let changes = std::iter::once(name).chain(of_domain(&domain));
+    let changes = changes.collect();
+    (domain, changes)
+}
+
 fn is_of(node: &Node, domain: &Domain) -> bool {
     node.domain().is_some_and(|name| domain.is_called(name))
 }

@@ -20,7 +20,7 @@ mod row;
 mod show;
 mod waits;
 
-pub use both::{keep_both, made_twice};
+pub use both::{KeptBoth, domains_apart, keep_both, made_twice};
 pub use check::{EFFORTS, TYPES, Vague, check, vague};
 pub use domain_move::Renamed;
 pub use fields::{STAGES, priorities, said};
@@ -202,6 +202,13 @@ fn apart(text: &str) -> Vec<Finding> {
         found("task_versions_apart", first, message)
     });
     places.collect()
+}
+
+/// The ids that stand in a list twice, each where it stands again.
+pub fn repeated(text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    places(&read_anyway(text), &mut findings);
+    findings
 }
 
 /// The lines that are no JSON object: nobody can go on with those, however unfinished a list is.
