@@ -175,15 +175,134 @@ fn an_edit_of_what_is_closed_is_kept_aside_whoever_wrote_it_and_whatever_it_is_c
 }
 
 #[test]
-fn a_skip_without_a_reason_does_not_count() {
-    let all = world();
-    send(
-        &all,
-        &forged(&all, json!({"kind": "skipped", "body": {"task": "A"}}), &[]),
-    );
-    all.sync(0).fails_with(3);
-    assert_eq!(status_of(&all, "A"), "pending");
-    loopx(&all, &["status"]).says("nobody says why A is skipped");
+fn a_word_without_a_reason_does_not_count() {
+    let mut waiting = task("W", &[], None);
+    waiting["waits"] = json!([{"person": "any"}]);
+    for (word, id) in [("skipped", "A"), ("opened", "C"), ("allowed", "W")] {
+        let all = world_of(&[
+            task("A", &[], None),
+            with("C", &["A"], json!({"kind": "checkpoint"})),
+            with("W", &[], waiting.clone()),
+        ]);
+        let record = json!({"kind": word, "body": {"task": id}});
+        send(&all, &forged(&all, record, &[]));
+        all.sync(0).fails_with(3);
+        assert_eq!(status_of(&all, id), "pending");
+        loopx(&all, &["status"])
+            .says("nobody says why")
+            .says(&format!("of {id} asks for it"));
+    }
+}
+
+/// Two tasks of which the second waits for a person's look at the first.
+fn checkpoint() -> Clones {
+    world_of(&[
+        task("A", &[], Some(&["true"])),
+        with("C", &["A"], json!({"kind": "checkpoint"})),
+        task("B", &["C"], Some(&["true"])),
+    ])
+}
+
+fn do_and_show(all: &Clones, id: &str) {
+    loopx(all, &["take", id]).ok();
+    loopx(all, &["task", "done", id]).ok();
+}
+
+#[test]
+fn a_checkpoint_that_was_opened_before_there_was_something_to_see_is_not_open() {
+    for judged in [json!({}), json!({"A": "1".repeat(40)})] {
+        let all = checkpoint();
+        let opened =
+            json!({"kind": "opened", "reason": "x", "body": {"task": "C", "judged": judged}});
+        send(&all, &forged(&all, opened, &[]));
+        all.sync(0).ok();
+        do_and_show(&all, "A");
+        assert_eq!(status_of(&all, "C"), "pending", "{judged}");
+        loopx(&all, &["take", "B"]).fails_with(1).says("C");
+        // It leads on.
+        loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
+        do_and_show(&all, "B");
+    }
+}
+
+#[test]
+fn a_person_is_asked_again_where_what_they_let_pass_is_done_anew() {
+    let all = checkpoint();
+    do_and_show(&all, "A");
+    loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
+    assert_eq!(status_of(&all, "C"), "completed");
+    loopx(&all, &["task", "retry", "A"]).ok();
+    assert_eq!(status_of(&all, "C"), "pending");
+    do_and_show(&all, "A");
+    assert_eq!(status_of(&all, "C"), "pending");
+    loopx(&all, &["task", "list"]).says("what they looked at was done anew since");
+    loopx(&all, &["take", "B"]).fails_with(1);
+    loopx(&all, &["task", "open", "C", "--reason", "seen again"]).ok();
+    do_and_show(&all, "B");
+    // Who takes the retry back has the word of before.
+    let all = checkpoint();
+    do_and_show(&all, "A");
+    loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
+    loopx(&all, &["task", "retry", "A"]).ok();
+    loopx(&all, &["undo"]).ok();
+    assert_eq!(status_of(&all, "C"), "completed");
+}
+
+#[test]
+fn a_word_opens_no_gate_that_nobody_judged() {
+    for kind in ["decision", "goal"] {
+        let all = world_of(&[
+            task("A", &[], Some(&["true"])),
+            with("G", &["A"], json!({"kind": kind})),
+            task("B", &["G"], None),
+        ]);
+        do_and_show(&all, "A");
+        loopx(&all, &["task", "open", "G", "--reason", "x"]).fails_with(1);
+        all.settle();
+        let (_, done) = newest(&all);
+        let opened =
+            json!({"kind": "opened", "reason": "x", "body": {"task": "G", "judged": {"A": done}}});
+        send(&all, &forged(&all, opened, &[]));
+        all.sync(0).ok();
+        assert_eq!(status_of(&all, "G"), "pending", "{kind}");
+        assert_eq!(status_of(&all, "B"), "pending", "{kind}");
+        let decide = [
+            "task",
+            "decide",
+            "G",
+            "--verdict",
+            "escalate",
+            "--reason",
+            "x",
+        ];
+        loopx(&all, &decide).ok();
+        loopx(&all, &["task", "open", "G", "--reason", "seen"]).ok();
+        assert_eq!(status_of(&all, "G"), "completed", "{kind}");
+    }
+}
+
+#[test]
+fn a_rating_that_is_none_does_not_count() {
+    let all = world_of(&[
+        task("A", &[], Some(&["true"])),
+        with(
+            "V",
+            &["A"],
+            json!({"kind": "decision", "gate": {"views": ["risk"]}}),
+        ),
+    ]);
+    do_and_show(&all, "A");
+    all.settle();
+    for rating in [0, 6, 255] {
+        let (_, done) = newest(&all);
+        let decision =
+            json!({"ratings": [{"view": "risk", "rating": rating}], "judged": {"A": done}});
+        let decided =
+            json!({"kind": "decided", "reason": "x", "body": {"task": "V", "decision": decision}});
+        send(&all, &forged(&all, decided, &[]));
+        all.sync(0).ok();
+        assert_ne!(status_of(&all, "V"), "completed", "{rating}");
+    }
 }
 
 #[test]

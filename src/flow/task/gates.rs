@@ -9,12 +9,12 @@ use loopx_rules::op::{Body, Operation};
 use loopx_rules::session::Stamped;
 use loopx_rules::task::decide::{
     Decision, Judged, Points, Severity, Standing, Verdict, counts, is_close, outweighed, standing,
-    wanted,
+    status, wanted,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::Graph;
-use loopx_rules::task::node::{Node, TaskId};
-use loopx_rules::task::status::Step;
+use loopx_rules::task::node::{Node, NodeKind, TaskId};
+use loopx_rules::task::status::{Status, Step};
 use serde::Serialize;
 
 /// How a gate is judged, and how it stands.
@@ -133,6 +133,12 @@ pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
 
 /// The steps that lead on from where a gate is.
 pub(super) fn steps(plan: &Plan<'_>, node: &Node) -> Option<Vec<Step>> {
+    if node.kind == NodeKind::Checkpoint {
+        return Some(match status(node, plan.state)? {
+            Status::Pending => vec![Step::Open, Step::Skip],
+            other => other.steps().collect(),
+        });
+    }
     Some(match standing(node, plan.state)? {
         Standing::Open => vec![Step::Decide, Step::Skip],
         Standing::Escalated(_) => vec![Step::Open, Step::Skip],

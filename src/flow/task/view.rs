@@ -18,7 +18,7 @@ use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait};
-use loopx_rules::task::node::{Node, OnComplete, Risk, TaskId, thing};
+use loopx_rules::task::node::{Node, NodeKind, OnComplete, Risk, TaskId, thing};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::{Aside, Status, Step, TaskFacts};
 use serde::Serialize;
@@ -59,6 +59,9 @@ pub(crate) struct Row {
     /// A record completes it that no command writes: it does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unearned: bool,
+    /// A person let it pass, and what they looked at was done anew since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reopened: bool,
     pub ready: bool,
     pub waits: Vec<Wait>,
     pub depends_on: Vec<TaskId>,
@@ -303,7 +306,11 @@ pub(crate) fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
                 row(ctx, plan, at, waits)
             },
             card: plan.card(ctx, graph, at),
-            completion: facts.and_then(|facts| facts.completion.clone()),
+            completion: facts
+                .filter(|_| {
+                    plan.nodes[at].kind == NodeKind::Work || plan.statuses[at].is_terminal()
+                })
+                .and_then(|facts| facts.completion.clone()),
             outputs: {
                 let done = facts.and_then(|facts| facts.completion.as_ref());
                 outputs::outputs(ctx, all, &plan.nodes[at], done.map(|done| &done.value))?
@@ -443,6 +450,8 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
             && status == Status::Completed
             && status != plan.state.task_status(&node.id),
         unearned: status == Status::Failed && !is_earned(node, plan.state),
+        reopened: status == Status::Pending
+            && facts.is_some_and(|facts| facts.status == Status::Completed),
         ready: status == Status::Pending && waits.is_empty() && plan.state.is_active(),
         status,
         waits,

@@ -8,7 +8,7 @@
 
 use super::super::session::State;
 use super::super::stage::{Stage, Transition};
-use super::super::task::decide::{Standing, standing};
+use super::super::task::decide::{Standing, standing, status};
 use super::super::task::graph::Graph;
 use super::super::task::node::{Node, NodeKind, OnFailed, Verification};
 use super::super::task::plan;
@@ -28,11 +28,7 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         .filter(|item| item.is_check() && item.is_proven())
         .map(|item| item.id.as_str())
         .collect();
-    let status = |node: &Node| match view.state.task_status(&node.id) {
-        _ if node.gate.is_some() => {
-            let standing = standing(node, view.state).unwrap_or(Standing::Open);
-            standing.status(node, view.state)
-        }
+    let by_records = |node: &Node| match view.state.task_status(&node.id) {
         Status::Pending if is_by_run(node) && proven.contains(node.id.as_str()) => {
             Status::Completed
         }
@@ -45,6 +41,7 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         }
         status => status,
     };
+    let status = |node: &Node| status(node, view.state).unwrap_or_else(|| by_records(node));
     let mut statuses: Vec<Status> = nodes.iter().map(status).collect();
     let fallen = fallen(nodes, &statuses, view.state);
     for (status, cause) in statuses.iter_mut().zip(fallen) {

@@ -94,6 +94,13 @@ impl Status {
     }
 }
 
+impl Step {
+    /// Whether it lets pass what nothing proves, so that somebody has to stand for it.
+    pub fn asks_why(self) -> bool {
+        matches!(self, Step::Skip | Step::Open)
+    }
+}
+
 /// Everything that is true of one node, folded from its records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFacts {
@@ -448,8 +455,9 @@ impl State {
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
         let id = event.task();
-        if matches!(event, TaskEvent::Skipped { .. }) && op.reason.is_none() {
-            return Err(format!("nobody says why {id} is skipped"));
+        if op.reason.is_none() && event.step().asks_why() {
+            let step = event.step();
+            return Err(format!("nobody says why, and `{step}` of {id} asks for it"));
         }
         let known = self.tasks.get(&id.key());
         let missed_last = known.is_some_and(|facts| !beside.saw(&facts.last.op));

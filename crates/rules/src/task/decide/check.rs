@@ -97,6 +97,12 @@ fn views(gate: &Gate, given: &Decision) -> Option<String> {
                 rating.view
             ));
         }
+        if !(1..=BEST_RATING).contains(&u32::from(rating.rating)) {
+            return Some(format!(
+                "expected ratings from 1 to {BEST_RATING}, found {} of `{}`",
+                rating.rating, rating.view
+            ));
+        }
         if given.ratings[..at]
             .iter()
             .any(|one| one.view == rating.view)

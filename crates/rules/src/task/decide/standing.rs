@@ -5,7 +5,7 @@ use super::judge::Judged;
 use super::values::{Decision, Verdict};
 use crate::session::{Stamped, State};
 use crate::task::node::{Node, NodeKind, TaskId};
-use crate::task::status::Status;
+use crate::task::status::{Status, TaskFacts};
 use loopx_base::id::OpId;
 use std::collections::BTreeMap;
 
@@ -44,26 +44,66 @@ pub fn standing(node: &Node, state: &State) -> Option<Standing> {
         return Some(Standing::Superseded(next.clone()));
     }
     let facts = state.task(&node.id);
-    let opened = facts.and_then(|facts| facts.opened.as_ref());
-    let is_now = |judged: &BTreeMap<TaskId, OpId>| is_now(&gate.judges, judged, state);
-    if opened.is_some_and(|opened| is_now(&opened.value.judged)) {
-        return Some(Standing::Opened);
-    }
-    // A goal that a person completed stays so.
-    if node.kind == NodeKind::Goal && state.task_status(&node.id) == Status::Completed {
+    // A goal that a person completed, as work is completed, stays so.
+    if node.kind == NodeKind::Goal && facts.is_some_and(is_done_by_hand) {
         return Some(Standing::Opened);
     }
     let Some((decision, judged)) = counting(node, state) else {
         return Some(Standing::Open);
     };
+    // A goal that was met is not asked for again.
+    let is_now = |judged: &BTreeMap<TaskId, OpId>| {
+        node.kind == NodeKind::Goal || is_now(&gate.judges, judged, state)
+    };
+    // A word opens what waits for one: no gate that nobody judged.
+    let opened = facts.and_then(|facts| facts.opened.as_ref());
+    let opened = opened.filter(|opened| opened.seq > decision.seq);
     Some(match judged.verdict {
-        Verdict::Escalate => Standing::Escalated(judged),
-        // A goal that was met is not asked for again.
-        Verdict::Proceed if node.kind == NodeKind::Goal || is_now(&decision.value.judged) => {
-            Standing::Proceeds(judged)
+        Verdict::Escalate if opened.is_some_and(|opened| is_now(&opened.value.judged)) => {
+            Standing::Opened
         }
+        Verdict::Escalate => Standing::Escalated(judged),
+        Verdict::Proceed if is_now(&decision.value.judged) => Standing::Proceeds(judged),
         // The gate behind a fix was made from it.
         Verdict::Proceed | Verdict::Fix => Standing::Open,
+    })
+}
+
+/// Whether a person completed a node under a claim, and said why.
+fn is_done_by_hand(facts: &TaskFacts) -> bool {
+    let done = facts.completion.as_ref();
+    let done = done.filter(|_| facts.status == Status::Completed && facts.opened.is_none());
+    done.is_some_and(|done| done.value.manual && done.reason.is_some())
+}
+
+/// Whether a person let a checkpoint pass, and what they looked at was not done anew since.
+fn is_passed(checkpoint: &Node, state: &State) -> bool {
+    let facts = state.task(&checkpoint.id);
+    let facts = facts.filter(|facts| facts.status == Status::Completed);
+    let Some(facts) = facts else {
+        return false;
+    };
+    let before: Vec<TaskId> = looked_at(checkpoint).cloned().collect();
+    let opened = facts.opened.as_ref().map(|opened| &opened.value.judged);
+    match opened.filter(|judged| !judged.is_empty()) {
+        Some(judged) => is_now(&before, judged, state),
+        None if opened.is_none() && !is_done_by_hand(facts) => false,
+        // Such a word names no results: what was looked at had its own before it.
+        None => before
+            .iter()
+            .filter_map(|id| result(state, id))
+            .all(|(_, seq)| seq < facts.last.seq),
+    }
+}
+
+/// How far a node is that a verdict or a person's word completes, and nothing else; nothing for other nodes.
+pub fn status(node: &Node, state: &State) -> Option<Status> {
+    if node.kind != NodeKind::Checkpoint {
+        return Some(standing(node, state)?.status(node, state));
+    }
+    Some(match state.task_status(&node.id) {
+        Status::Completed if !is_passed(node, state) => Status::Pending,
+        status => status,
     })
 }
 
@@ -71,26 +111,37 @@ pub fn standing(node: &Node, state: &State) -> Option<Standing> {
 fn is_now(judges: &[TaskId], judged: &BTreeMap<TaskId, OpId>, state: &State) -> bool {
     judges.iter().all(|id| {
         let is_redone = matches!(state.task_status(id), Status::Claimed | Status::Failed);
-        !is_redone && result(state, id) == judged.get(id)
+        !is_redone && result(state, id).map(|(op, _)| op) == judged.get(id)
     })
 }
 
-/// The results of what a gate judges, as they are now.
-pub fn results(node: &Node, state: &State) -> BTreeMap<TaskId, OpId> {
-    let judges = node.gate.as_ref().map_or(&[][..], |gate| &gate.judges);
-    let result = |id: &TaskId| Some((id.clone(), result(state, id)?.clone()));
-    judges.iter().filter_map(result).collect()
+/// The nodes whose results a verdict, or the word of a person, is about.
+fn looked_at(node: &Node) -> impl Iterator<Item = &TaskId> {
+    let judged = node.gate.iter().flat_map(|gate| &gate.judges);
+    let before = node.depends_on.iter().map(|edge| &edge.on);
+    judged.chain(before.filter(|_| node.gate.is_none()))
 }
 
-/// The record that gave a node its result: of a gate the newest decision about it.
-fn result<'s>(state: &'s State, id: &TaskId) -> Option<&'s OpId> {
+/// The results that a verdict, or the word of a person, is about, as they are now.
+pub fn results(node: &Node, state: &State) -> BTreeMap<TaskId, OpId> {
+    let result = |id: &TaskId| Some((id.clone(), result(state, id)?.0.clone()));
+    looked_at(node).filter_map(result).collect()
+}
+
+/// The record that gave a node its result, and its number: of a gate the newest decision about it.
+fn result<'s>(state: &'s State, id: &TaskId) -> Option<(&'s OpId, u64)> {
+    fn of<T>(one: &Stamped<T>) -> (&OpId, u64) {
+        (&one.op, one.seq)
+    }
     let facts = state.task(id)?;
-    let opened = facts.opened.as_ref().map(|opened| &opened.op);
-    let decided = facts.decisions.last().map(|decision| &decision.op);
     match facts.status {
-        Status::Skipped => Some(&facts.last.op),
-        Status::Completed => facts.completion.as_ref().map(|done| &done.op).or(opened),
-        _ => decided,
+        Status::Skipped => Some(of(&facts.last)),
+        Status::Completed => facts
+            .completion
+            .as_ref()
+            .map(of)
+            .or(facts.opened.as_ref().map(of)),
+        _ => facts.decisions.last().map(of),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Random walks: whatever is decided, done, failed and retried, the plan stays a graph, nothing is repaired more often
 //! than its cap, the measure of design 5 falls, and taking the last step back gives what was before.
 
-use super::{Decision, Rating, Standing, Verdict, expand, results, standing};
+use super::{Decision, Rating, Standing, Verdict, expand, results, standing, status};
 use crate::op::Operation;
 use crate::replay::fold;
 use crate::replay_props::{id, op_id, operation, started};
@@ -31,10 +31,7 @@ const MOST: usize = 5 + 2 * (3 + 2) + 2 * 2;
 fn now(ops: &[Operation]) -> (State, Vec<Node>, Vec<Status>) {
     let state = fold(&id(), ops).expect("a state");
     let nodes = expand(read(PLAN).expect("a plan").nodes, &state);
-    let status = |node: &Node| match standing(node, &state) {
-        Some(standing) => standing.status(node, &state),
-        None => state.task_status(&node.id),
-    };
+    let status = |node: &Node| status(node, &state).unwrap_or_else(|| state.task_status(&node.id));
     let statuses = nodes.iter().map(status).collect();
     (state, nodes.into_owned(), statuses)
 }
@@ -110,6 +107,8 @@ fn recorded(ops: &[Operation], body: impl Into<crate::op::Body>) -> Operation {
     let at = ops.len();
     let mut op = operation(at, at as u64 + 1, body, None);
     op.after = vec![ops[at - 1].op.clone()];
+    // A word without a reason does not count.
+    op.reason = Some("for a reason".to_owned());
     op
 }
 
