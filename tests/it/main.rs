@@ -202,6 +202,7 @@ mod task_locks;
 mod task_outputs;
 mod task_races;
 mod task_remote;
+mod task_roles;
 mod task_scenarios;
 mod task_stuck;
 mod task_waits;

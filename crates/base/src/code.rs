@@ -1226,6 +1226,8 @@ codes! {
         "A command is about one task, and it is not clear which.";
     TaskNotReady "task_not_ready" [Refused]
         "A task waits for something, and cannot be taken yet.";
+    TaskOfRole "task_of_role" [Waiting]
+        "What is ready is for another role than the one that asks.";
     TaskOutputMissing "task_output_missing" [Refused]
         "A task did not leave a file that the plan says it leaves.";
     TaskStepInvalid "task_step_invalid" [Refused]

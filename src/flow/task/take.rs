@@ -9,6 +9,7 @@ use crate::flow::{lease, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::OpId;
+use loopx_base::shell_word;
 use loopx_rules::checks::checks_now;
 use loopx_rules::gate;
 use loopx_rules::lease::{Owner, recorded_name};
@@ -17,7 +18,7 @@ use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait};
-use loopx_rules::task::node::TaskId;
+use loopx_rules::task::node::{Node, TaskId};
 use loopx_rules::task::status::{Status, Step, TaskFacts};
 use loopx_rules::task::world::{ANYBODY, Condition, Open};
 use std::cell::RefCell;
@@ -166,15 +167,13 @@ fn claimed_there(
         return Ok(None);
     }
     let is_it = |at: &usize| {
-        let node = &plan.nodes[*at];
-        let role = match (&node.role, &request.role) {
-            (Some(own), Some(role)) => own.eq_ignore_ascii_case(role),
-            _ => true,
-        };
         let holder = plan.facts(*at).and_then(TaskFacts::holder);
-        role && holder.is_some_and(|claim| {
-            claim.value.is_of(owner) && unheard.contains(&claim.op) && plan.until(claim) > moment
-        })
+        is_for(&plan.nodes[*at], request.role.as_deref())
+            && holder.is_some_and(|claim| {
+                claim.value.is_of(owner)
+                    && unheard.contains(&claim.op)
+                    && plan.until(claim) > moment
+            })
     };
     Ok(match &request.task {
         Some(name) => Some(plan.find(graph, name)?).filter(is_it),
@@ -316,7 +315,7 @@ fn choose<'p>(
             (asks.1, asks.2),
             request.role.as_deref(),
         )
-        .map_err(|failure| own_first(plan, asks.0, failure)),
+        .map_err(|failure| own_first(plan, asks.0, failure, request.role.as_deref())),
     }
 }
 
@@ -505,7 +504,7 @@ fn outside(facts: &Facts<'_>, open: &Open) -> Hint {
 }
 
 /// Where nothing is free because of whoever asks: the task that they have.
-fn own_first(plan: &Plan<'_>, owner: &Owner, failure: Failure) -> Failure {
+fn own_first(plan: &Plan<'_>, owner: &Owner, failure: Failure, role: Option<&str>) -> Failure {
     if failure.code != Code::TaskHeld {
         return failure;
     }
@@ -517,7 +516,8 @@ fn own_first(plan: &Plan<'_>, owner: &Owner, failure: Failure) -> Failure {
         return failure;
     };
     let id = &plan.nodes[at].id;
-    let message = format!("{id} is taken here already, and no other task is free");
+    let whose = role.map_or(String::new(), |role| format!(" for {role}"));
+    let message = format!("{id} is taken here already, and no other task is free{whose}");
     Failure::waiting(Code::TaskHeld, message).help(hint![
         command!("task done {id}"),
         "  or: ",
@@ -533,10 +533,7 @@ fn any<'p>(
     (moment, skills): (i64, &Skills<'_>),
     role: Option<&str>,
 ) -> Result<Choice<'p>> {
-    let fits = |at: &usize| match (&plan.nodes[*at].role, role) {
-        (Some(own), Some(role)) => own.eq_ignore_ascii_case(role),
-        _ => true,
-    };
+    let fits = |at: &usize| is_for(&plan.nodes[*at], role);
     let ready = graph.ready(plan.now());
     // What nobody can do on this machine is left to others.
     let mut lacking = None;
@@ -553,15 +550,15 @@ fn any<'p>(
     if let Some(at) = work.find(|at| can(**at)) {
         return Ok((*at, None));
     }
-    let claimed = (0..plan.nodes.len()).filter(|at| fits(at));
-    let mut held: Vec<(usize, &Stamped<Claim>)> = claimed
+    let mut held: Vec<(usize, &Stamped<Claim>)> = (0..plan.nodes.len())
         .filter_map(|at| Some((at, plan.facts(at)?.holder()?)))
         .collect();
     let is_over = |(at, claim): &(usize, &Stamped<Claim>)| {
         plan.until(claim) <= moment && !is_last(plan, *at, claim, moment)
     };
     let is_free = |one: &&(usize, &Stamped<Claim>)| {
-        is_over(one) && !graph.is_persons(one.0) && before(plan, graph, one.0).is_empty()
+        let is_given = fits(&one.0) && !graph.is_persons(one.0);
+        is_given && is_over(one) && before(plan, graph, one.0).is_empty()
     };
     let mut free = held.iter().filter(is_free);
     if let Some((at, claim)) = free.find(|(at, _)| can(*at)) {
@@ -575,8 +572,16 @@ fn any<'p>(
     let persons = held.iter().filter(|one| is_over(one)).map(|(at, _)| *at);
     ready.extend(persons.filter(|at| graph.is_persons(*at) && before(plan, graph, *at).is_empty()));
     held.retain(|one| !is_over(one));
-    held.sort_by_key(|(_, claim)| plan.until(claim));
-    Err(nothing(facts, plan, graph, &ready, &held))
+    held.sort_by_key(|(at, claim)| (!fits(at), plan.until(claim)));
+    Err(nothing(facts, plan, graph, (&ready, &held), role))
+}
+
+/// Whether a role may do a task: where the task names none anybody does it.
+fn is_for(node: &Node, role: Option<&str>) -> bool {
+    match (&node.role, role) {
+        (Some(own), Some(role)) => own.eq_ignore_ascii_case(role),
+        _ => true,
+    }
 }
 
 /// The place of what `take` gives whoever names no task.
@@ -596,8 +601,8 @@ fn nothing(
     facts: &Facts<'_>,
     plan: &Plan<'_>,
     graph: &Graph<'_>,
-    ready: &[usize],
-    held: &[(usize, &Stamped<Claim>)],
+    (ready, held): (&[usize], &[(usize, &Stamped<Claim>)]),
+    role: Option<&str>,
 ) -> Failure {
     let id = |at: usize| &plan.nodes[at].id;
     let is_decided = |at: &&usize| {
@@ -625,6 +630,32 @@ fn nothing(
             plan.state,
         ));
     }
+    if plan.statuses.iter().all(|status| status.is_terminal()) {
+        return Failure::nothing(Code::TasksDone, "every task is done")
+            .help(gate::next_action(facts.view()));
+    }
+    let is_own = |at: usize| is_for(&plan.nodes[at], role);
+    if let Some(role) = role.filter(|_| !held.iter().any(|(at, _)| is_own(*at))) {
+        // A gate that is not decided may make more tasks for every role.
+        let is_left = |at: &usize| {
+            let may_come = is_own(*at) || plan.nodes[*at].gate.is_some();
+            may_come && !plan.statuses[*at].is_terminal()
+        };
+        if !(0..plan.nodes.len()).any(|at| is_left(&at)) {
+            let message = format!("no task is left for {role}");
+            return Failure::nothing(Code::TasksDone, message).help(command!("task list"));
+        }
+        let others = ready.first().map(|at| &plan.nodes[*at]);
+        if let Some((node, other)) = others.and_then(|node| Some((node, node.role.as_deref()?))) {
+            let message = format!(
+                "no task is ready for {role}; {} is ready for {other}",
+                node.id
+            );
+            let other = shell_word(other);
+            return Failure::waiting(Code::TaskOfRole, message)
+                .help(command!("take --role {other}"));
+        }
+    }
     if let Some((at, _)) = held.first() {
         let all = held.iter().map(|(at, claim)| {
             let (who, until) = (plan.watched.whose(claim), plan.lasting(claim));
@@ -636,14 +667,6 @@ fn nothing(
             format!("no task is free: {}", all.join("; ")),
         )
         .help(command!("task show {}", id(*at)));
-    }
-    if plan.statuses.iter().all(|status| status.is_terminal()) {
-        return Failure::nothing(Code::TasksDone, "every task is done")
-            .help(gate::next_action(facts.view()));
-    }
-    if !ready.is_empty() {
-        return Failure::nothing(Code::TasksDone, "no task is ready for this role")
-            .help(command!("task list"));
     }
     let stalled: Vec<Blocker> = (0..plan.nodes.len())
         .filter(|at| !plan.statuses[*at].is_terminal())
