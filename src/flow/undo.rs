@@ -12,6 +12,7 @@ use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
+use loopx_base::shell_word;
 use loopx_git::Identity;
 use loopx_rules::agent_identity as agent;
 use loopx_rules::op::{Body, Event, Operation, Write};
@@ -107,7 +108,7 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
     tell(
         ctx,
         (reason, sign),
-        "undo",
+        ("undo", &after_save(back)),
         |snapshot, session, operations| {
             let id = &session.state.id;
             let undone: Vec<&Operation> = match back {
@@ -200,8 +201,30 @@ fn require_one_stage(point: &str, undone: &[&Operation]) -> Result<()> {
 /// Refuses edits of this worktree that no record has yet.
 pub(super) fn require_saved_here(ctx: &Context, state: &State) -> Result<()> {
     let mut copy = WorkCopy::open(&ctx.repo, &state.id)?.filter(WorkCopy::exists);
-    require_saved(ctx, copy.as_mut(), state, "undo")
-        .map_err(|failure| failure.help(command!("save")))
+    require_saved(ctx, copy.as_mut(), state, ("save", &command!("save")))
+}
+
+/// The command that puts the stored files into the working copy.
+pub(super) fn overwriting() -> Hint {
+    command!("checkout --force")
+}
+
+/// What leads back where edits are saved first.
+fn after_save(back: &Back) -> Hint {
+    let then = match back {
+        Back::Newest | Back::Last { count: 1, of: None } => {
+            let more = "  (and then undo twice), or: ";
+            return hint![command!("save"), more, overwriting()];
+        }
+        Back::Last { count, of: None } => command!("undo {}", count + 1),
+        Back::Last {
+            count,
+            of: Some(of),
+        } => command!("undo {count} --of {} --reason WHY", shell_word(of)),
+        Back::Only(point) => command!("undo --only {}", shell_word(point)),
+        Back::To(point) | Back::Within(point) => command!("undo --to {}", shell_word(point)),
+    };
+    hint![command!("save"), ", then: ", then, "  or: ", overwriting()]
 }
 
 /// Refuses to an agent what undoes or brings back what only a person may say.
@@ -227,7 +250,9 @@ pub(crate) fn redo(
     reason: Option<String>,
     sign: bool,
 ) -> Result<Told> {
-    tell(ctx, (reason, sign), "redo", |_, session, operations| {
+    let overwritten = overwriting().note("(puts the stored text there; what was there is kept)");
+    let word = ("redo", &overwritten);
+    tell(ctx, (reason, sign), word, |_, session, operations| {
         let id = &session.state.id;
         let Redoable {
             operations: mut redone,
@@ -503,7 +528,7 @@ fn again(id: &SessionId) -> Hint {
 fn tell(
     ctx: &Context,
     (reason, sign): (Option<String>, bool),
-    word: &str,
+    (word, after_save): (&str, &Hint),
     mut decide: impl FnMut(&Snapshot<'_>, &Session, &[Operation]) -> Result<(Word, Vec<Moved>)>,
 ) -> Result<Told> {
     let opening = Opening::of(ctx)?;
@@ -532,7 +557,7 @@ fn tell(
         }
         let is_abandoned = matches!(session.state.ending, Some(Ending::Abandoned { .. }));
         if !is_abandoned {
-            require_saved(ctx, copy.as_mut(), &session.state, word)?;
+            require_saved(ctx, copy.as_mut(), &session.state, (word, after_save))?;
         }
         let operations = snapshot.operations(&session)?;
         let (said, moved) = decide(snapshot, &session, &operations)?;
@@ -546,7 +571,7 @@ fn tell(
         let (op, state, moved) = telling.with_claims(said, moved)?;
         // Nobody can save on a session that was abandoned: edits stay where no file of it changes.
         if is_abandoned && op.files().next().is_some() {
-            require_saved(ctx, copy.as_mut(), &session.state, word)?;
+            require_saved(ctx, copy.as_mut(), &session.state, (word, after_save))?;
         }
         let mut edits = store::Edits::default();
         let signature = if sign {
@@ -590,7 +615,7 @@ fn require_saved(
     ctx: &Context,
     copy: Option<&mut WorkCopy<'_>>,
     state: &State,
-    word: &str,
+    (word, after_save): (&str, &Hint),
 ) -> Result<()> {
     let Some(copy) = copy else {
         return Ok(());
@@ -610,13 +635,7 @@ fn require_saved(
         ("undo", Some(_)) => command!("undo")
             .session(&state.id)
             .note("(takes the abandoning back alone; then save)"),
-        ("undo", None) => hint![
-            command!("save"),
-            "  (and then undo twice), or: ",
-            command!("checkout --force")
-        ],
-        _ => command!("checkout --force")
-            .note("(puts the stored text there; what was there is kept)"),
+        _ => after_save.clone(),
     }))
 }
 

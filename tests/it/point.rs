@@ -68,6 +68,27 @@ fn s37_a_point_leads_back_to_code_and_state_and_loses_neither() {
 }
 
 #[test]
+fn n17_an_edit_that_is_not_saved_leads_to_a_save_and_then_to_the_same_step() {
+    let s = gone_on();
+    let state = text(&s.loopx(&["point", "list", "--json"]).json()["points"][0]["op"]);
+    s.write(".loopx/demo/execution-record.md", "## Changes\n\nnotes\n");
+    let to = format!("undo --to {state}");
+    for (line, again) in [
+        ("point back before", "point back before"),
+        (to.as_str(), to.as_str()),
+        ("undo 2", "undo 3"),
+    ] {
+        let args: Vec<&str> = line.split(' ').collect();
+        let said = refuses(&s, 1, "unsaved_edits", &args)["help"].to_string();
+        let lead = format!("git loopx save, then: git loopx {again}  or: ");
+        assert!(said.contains(&lead), "{said}");
+    }
+    s.loopx(&["save"]).ok();
+    s.loopx(&["point", "back", "before"]).ok();
+    assert_eq!(s.read("code.txt"), "one\n");
+}
+
+#[test]
 fn s37_each_point_leads_to_its_own_state_whatever_was_recorded_last() {
     let s = building(&[
         task("A", &[], Some(&["true"])),

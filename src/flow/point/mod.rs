@@ -142,6 +142,11 @@ pub(crate) fn back(
     let [from, to] = [&head, &point.commit].map(|commit| ctx.repo.commit_info(commit));
     let (from, to) = (from?.tree, to?.tree);
     tree::require_free(ctx, (&from, &to))?;
+    undo::require_saved_here(ctx, &state).map_err(|failure| {
+        let again = command!("point back {name}");
+        let over = undo::overwriting();
+        failure.help(hint![command!("save"), ", then: ", again, "  or: ", over])
+    })?;
     let back = Back::Within(point.op.to_string());
     let told = match undo::undo(ctx, &back, reason, sign) {
         Ok(told) => told.moved,
