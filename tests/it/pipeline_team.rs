@@ -74,8 +74,11 @@ fn a_pipeline_that_is_done_leaves_the_choice_to_a_person() {
         (&json!(true), &json!("interactive"))
     );
     let said = s.loopx(&["pipeline", "status"]);
-    let said = said.says("agent park --reason").ok();
+    let said = said.says("pipeline export DIR").ok();
     assert!(said.contains("complete interactive"), "{said}");
+    // To keep a session nothing has to be typed, and a pause of this worktree's agents keeps nothing.
+    assert!(!said.contains("agent park"), "{said}");
+    assert!(!s.loopx(&["next"]).to_string().contains("agent park"));
 }
 
 #[test]

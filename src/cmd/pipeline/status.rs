@@ -77,9 +77,7 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         match view.on_complete {
             OnComplete::Interactive => ui.hint(hint![
                 next,
-                "  or keep it: ",
-                command!("agent park --reason WHY").because("the pipeline is done"),
-                "  or take its results out: ",
+                "  (the session stays as it is until then), or take its results out: ",
                 command!("pipeline export DIR")
             ]),
             OnComplete::Archive | OnComplete::Keep => ui.hint(next),

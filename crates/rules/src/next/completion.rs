@@ -68,8 +68,8 @@ pub(super) fn led(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
             if found.advice.is_empty() =>
         {
             found.advice(hint![
-                format!("{names} is done; to keep the session as it is: "),
-                command!("agent park --reason WHY").because("the pipeline is done")
+                format!("{names} is done, and the session stays as it is until then; its results leave it by: "),
+                command!("pipeline export DIR")
             ])
         }
         (OnComplete::Archive, Some(Verb::Approve | Verb::Archive)) => {
