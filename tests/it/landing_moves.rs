@@ -315,6 +315,69 @@ fn what_is_outside_of_the_scope_lands_as_one_commit_no_more_than_as_it_was_made(
     is_refused(&s, "work", &["out_of_scope", "`other`"]);
 }
 
+/// A reviewed session on `work`, about `src`, and one of such a scope on top of it on `above`, which changes a file; the
+/// target refuses what lies outside of a plan.
+fn stacked(scope: &str, file: &str) -> Sandbox {
+    let s = Sandbox::new();
+    s.write("src/timeout", "30\n");
+    s.write("other", "1\n");
+    let policy = format!("{}out_of_scope = \"refuse\"\n", landing::PROTECTED);
+    s.write("loopx.toml", policy);
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "first"]).ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    built(&s);
+    done(&s);
+    s.git(&["switch", "--quiet", "-c", "above"]).ok();
+    s.loopx(&["start", "--profile", "lite", "--id", "top", "Other"])
+        .ok();
+    s.write(".loopx/top/plan.md", PLAN.replace("src/**", scope));
+    s.write(
+        ".loopx/top/change/spec-delta.md",
+        "---\nbehaviour: unchanged\nreason: only a number\n---\n",
+    );
+    s.write(".loopx/top/tasks.jsonl", TASK);
+    s.loopx(&["approve", "--enter"]).ok();
+    s.write(file, "2\n");
+    s.git(&["commit", "--quiet", "--no-verify", "-am", "Two"])
+        .ok();
+    s.loopx(&["run"]).ok();
+    done(&s);
+    serve(&s);
+    // Their own names would be judged as the branches of these sessions.
+    landing::offer(&s, &["work:refs/heads/one", "above:refs/heads/two"]);
+    s
+}
+
+#[test]
+fn a_session_that_stands_on_another_one_lands_each_commit_in_the_scope_of_its_own_plan() {
+    let s = stacked("other", "other");
+    // Both at once, whatever the message says.
+    landing::would_land(&s, "above");
+    let pull = landing::merge(&s, "main", "above", "Both (#2)");
+    landing::would_land(&s, &pull);
+    for message in ["Both (#2)", "Other\n\nLoopx-Session: top"] {
+        let both = landing::squash(&s, "main", "above", message);
+        landing::would_land(&s, &both);
+    }
+    // One after the other.
+    let below = landing::squash(&s, "main", "work", "Shorter (#1)");
+    landing::lands(&s, &below);
+    let above = landing::squash(&s, &below, "above", "Other (#2)");
+    landing::lands(&s, &above);
+}
+
+#[test]
+fn a_session_lends_its_scope_to_nothing_of_the_one_that_stands_on_it() {
+    for (scope, file) in [("src/**", "other"), ("other", "src/timeout")] {
+        let s = stacked(scope, file);
+        let both = landing::squash(&s, "main", "above", "Both (#2)");
+        landing::refused(&s, &both, "out_of_scope");
+        landing::refused(&s, "above", "out_of_scope");
+    }
+}
+
 /// Goes from the build to done without `finish`, and to the archive.
 fn reviewed(s: &Sandbox) {
     done(s);

@@ -11,7 +11,7 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::Repo;
 use loopx_rules::account::{
-    Account, Candidate, Entry, Landing, PathWhy, Reviewed, Rules, Why, account,
+    Account, Candidate, Entry, Landing, PathWhy, PutDown, Reviewed, Rules, Why, account,
 };
 use loopx_rules::commit_policy::some;
 use loopx_rules::next;
@@ -47,40 +47,50 @@ impl Judged {
     }
 }
 
-/// Accounts for what a span brings to its protected branch. `named` are the sessions that its commits name;
-/// others are looked at where these do not explain all of it.
+/// Accounts for what a span brings to its protected branch. `named` are the sessions that its commits name; the others
+/// that are done are looked at where these do not explain all of it, and where a commit is put down to the lowest: a
+/// message is no proof of what lands.
 pub(super) fn judge(
     ctx: &Context,
     sessions: &Sessions<'_>,
     (span, named): (&Span, &[Rc<State>]),
     policy: &Policy,
-    merger: &Merger<'_>,
+    (merger, put_down): (&Merger<'_>, PutDown),
 ) -> Result<Option<Judged>> {
     let Some(target) = span.branch.clone().filter(|_| span.protected) else {
         return Ok(None);
     };
-    let repo = &ctx.repo;
-    let landing = landing(repo, span, target.clone(), policy)?;
+    let landing = Landing {
+        put_down,
+        ..landing(&ctx.repo, span, target.clone(), policy)?
+    };
     let facts = Facts::new(ctx, sessions, merger, policy);
     let rules = Rules::new(policy)?;
     let mut states: BTreeMap<SessionId, Rc<State>> = BTreeMap::new();
     for state in named {
         states.insert(state.id.clone(), Rc::clone(state));
     }
-    let candidates = |states: &BTreeMap<SessionId, Rc<State>>| -> Vec<Candidate> {
-        let landing = states.values().filter(|state| !is_abandoned(state));
-        landing.map(|state| candidate(state)).collect()
+    let judged = |states: &BTreeMap<SessionId, Rc<State>>| {
+        let lands = states.values().filter(|state| !is_abandoned(state));
+        let candidates: Vec<Candidate> = lands.map(|state| candidate(state)).collect();
+        account(&landing, &rules, &candidates, &facts)
     };
-    let mut found = account(&landing, &rules, &candidates(&states), &facts)?;
-    if !found.is_covered() {
-        for state in sessions.finished()? {
-            states.entry(state.id.clone()).or_insert(state);
+    let first = match put_down {
+        PutDown::Highest => Some(judged(&states)?).filter(Account::is_covered),
+        PutDown::Lowest => None,
+    };
+    let account = match first {
+        Some(account) => account,
+        None => {
+            for state in sessions.finished()? {
+                states.entry(state.id.clone()).or_insert(state);
+            }
+            judged(&states)?
         }
-        found = account(&landing, &rules, &candidates(&states), &facts)?;
-    }
+    };
     Ok(Some(Judged {
         target,
-        account: found,
+        account,
         without: landing.old.into_iter().chain(landing.tip).collect(),
         states,
     }))
@@ -124,6 +134,7 @@ fn landing(repo: &Repo, span: &Span, target: String, policy: &Policy) -> Result<
         new: span.head.clone(),
         target,
         backports,
+        put_down: PutDown::default(),
     })
 }
 

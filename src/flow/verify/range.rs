@@ -9,9 +9,9 @@ use crate::flow::context::Context;
 use crate::flow::{hooks, signers, upstream};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_base::id::Oid;
+use loopx_base::id::{Oid, SessionId};
 use loopx_git::{CommitInfo, Repo, Strays};
-use loopx_rules::account::Step;
+use loopx_rules::account::{PutDown, Step};
 use loopx_rules::policy::Policy;
 use loopx_rules::range_rules;
 use loopx_rules::range_rules::history::{Moment, Standing};
@@ -51,55 +51,101 @@ pub(crate) fn judge(
         }
     }
     let infos = infos(repo, &ids)?;
-    let merger = Merger::new(repo);
-    let claims = claims(repo, sessions, &span, &infos)?;
-    let asked = (&span, claims.named.as_slice());
-    let landing = if infos.is_empty() {
-        None
-    } else {
-        account::judge(ctx, sessions, asked, policy, &merger)?
-    };
-    let known = (infos.as_slice(), &claims, landing.as_ref());
-    let commits = read(repo, sessions, &span, known, &merger, policy)?;
-    let head = match landing {
-        Some(_) => None,
-        None => head(repo, &span, &infos, &claims, &merger)?,
-    };
-    let range = Range {
+    let asked = Asked {
+        ctx,
+        sessions,
         policy,
-        bound: span.bound.as_deref(),
-        own: span.own,
-        lands: landing.is_some(),
-        hooked: hooks::is_installed(repo),
-        commits: &commits,
-        head: head.as_ref(),
+        claims: claims(repo, sessions, &span, &infos)?,
+        merger: Merger::new(repo),
+        span,
+        session,
+        infos,
     };
-    let mut findings = range_rules::judge(&range)?;
-    let mut people = Vec::new();
-    let landed = landing.as_ref().map(Judged::sessions).unwrap_or_default();
-    if !commits.is_empty() {
-        for state in judged_sessions(span.bound.as_ref(), &claims.named, &landed) {
-            let own = own(repo, &span, state, landing.as_ref())?;
-            let tips = &span.hidden;
-            let (found, who) =
-                approvals::judge((ctx, policy), sessions, &state.id, &own, &commits, tips)?;
-            findings.extend(found);
-            people.extend(who);
+    let report = asked.report(PutDown::Highest)?;
+    // Of sessions that stand on one another the plan and the stages of the lower one say what its commits may.
+    let is_of_plan =
+        |one: &Finding| matches!(one.code, Code::OutOfScope | Code::CommitWithoutState);
+    if report.account.is_some() && report.errors().any(is_of_plan) {
+        let other = asked.report(PutDown::Lowest)?;
+        if other.errors().next().is_none() {
+            return Ok(other);
         }
     }
-    findings.extend(issues::unknown(sessions, &infos)?);
-    let commits = infos.iter().filter(|info| info.parents.len() < 2).count();
-    let result = head.as_ref().map(Landing::of);
-    let mut report = Report {
-        result,
-        people,
-        findings,
-        ..Report::empty(span, session, commits)
-    };
-    if let Some(landing) = &landing {
-        of_landing(ctx, &mut report, policy, landing, (&infos, &merger))?;
-    }
     Ok(report)
+}
+
+/// A range in hand, with everything that it is judged by.
+struct Asked<'a, 'r> {
+    ctx: &'a Context,
+    sessions: &'a Sessions<'r>,
+    policy: &'a Policy,
+    span: Span,
+    session: Option<SessionId>,
+    infos: Vec<CommitInfo>,
+    claims: Claims,
+    merger: Merger<'a>,
+}
+
+impl Asked<'_, '_> {
+    fn report(&self, put_down: PutDown) -> Result<Report> {
+        let Asked {
+            ctx,
+            sessions,
+            policy,
+            span,
+            infos,
+            claims,
+            merger,
+            ..
+        } = self;
+        let repo = &ctx.repo;
+        let landing = if infos.is_empty() {
+            None
+        } else {
+            let asked = (span, claims.named.as_slice());
+            account::judge(ctx, sessions, asked, policy, (merger, put_down))?
+        };
+        let known = (infos.as_slice(), claims, landing.as_ref());
+        let commits = read(repo, sessions, span, known, merger, policy)?;
+        let head = match landing {
+            Some(_) => None,
+            None => head(repo, span, infos, claims, merger)?,
+        };
+        let range = Range {
+            policy,
+            bound: span.bound.as_deref(),
+            own: span.own,
+            lands: landing.is_some(),
+            hooked: hooks::is_installed(repo),
+            commits: &commits,
+            head: head.as_ref(),
+        };
+        let mut findings = range_rules::judge(&range)?;
+        let mut people = Vec::new();
+        let landed = landing.as_ref().map(Judged::sessions).unwrap_or_default();
+        if !commits.is_empty() {
+            for state in judged_sessions(span.bound.as_ref(), &claims.named, &landed) {
+                let own = own(repo, span, state, landing.as_ref())?;
+                let tips = &span.hidden;
+                let (found, who) =
+                    approvals::judge((ctx, policy), sessions, &state.id, &own, &commits, tips)?;
+                findings.extend(found);
+                people.extend(who);
+            }
+        }
+        findings.extend(issues::unknown(sessions, infos)?);
+        let commits = infos.iter().filter(|info| info.parents.len() < 2).count();
+        let mut report = Report {
+            result: head.as_ref().map(Landing::of),
+            people,
+            findings,
+            ..Report::empty(span.clone(), self.session.clone(), commits)
+        };
+        if let Some(landing) = &landing {
+            of_landing(ctx, &mut report, policy, landing, (infos, merger))?;
+        }
+        Ok(report)
+    }
 }
 
 /// Adds what is found of a landing as a whole.

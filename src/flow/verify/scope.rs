@@ -3,7 +3,7 @@
 //! of the landing changes.
 
 use super::account::Judged;
-use super::landing::{self, Merger};
+use super::landing::Merger;
 use super::range::changed;
 use loopx_base::failure::{Code, Result};
 use loopx_base::hint::command;
@@ -33,21 +33,17 @@ pub(super) fn outside(
     let scopes = Scopes {
         policy,
         lands: judged.sessions(),
-        landed: landed(repo, judged, newest)?,
+        landed: landed(repo, infos)?,
     };
     let mut found = Vec::new();
     for state in &scopes.lands {
-        let head = landing::approving(state).and_then(|verdict| verdict.head.as_ref());
-        let reviewed = match head {
-            Some(head) if repo.contains(head)? => repo.range(head, &judged.without, usize::MAX)?,
-            _ => Vec::new(),
-        };
         let strays = judged.account.strays(&state.id).cloned().collect();
         let mut paths = scopes.beyond(state, strays)?;
         // A commit that comes as it was made is judged by what it names.
-        for id in reviewed
-            .iter()
-            .filter(|id| infos.iter().all(|info| info.id != **id))
+        let origins = judged.account.origins();
+        for (id, _) in origins
+            .filter(|(_, session)| **session == state.id)
+            .filter(|(id, _)| infos.iter().all(|info| info.id != **id))
         {
             let info = repo.commit_info(id)?;
             let changed = changed(repo, merger, &info)?;
@@ -74,14 +70,17 @@ pub(super) fn outside(
     Ok(found)
 }
 
-/// The paths that a landing changes on its branch.
-fn landed(repo: &Repo, judged: &Judged, newest: &CommitInfo) -> Result<HashSet<String>> {
-    let before = match judged.without.first() {
-        Some(old) => Some(repo.commit_info(old)?.tree),
-        None => None,
-    };
-    let paths = repo.changed_paths(before.as_ref(), &newest.tree)?;
-    Ok(paths.into_iter().collect())
+/// The paths that the commits of a landing change.
+fn landed(repo: &Repo, infos: &[CommitInfo]) -> Result<HashSet<String>> {
+    let mut found = HashSet::new();
+    for info in infos {
+        let before = match info.parents.first() {
+            Some(parent) => Some(repo.commit_info(parent)?.tree),
+            None => None,
+        };
+        found.extend(repo.changed_paths(before.as_ref(), &info.tree)?);
+    }
+    Ok(found)
 }
 
 /// The scopes of the plans that a landing is held against.
@@ -99,7 +98,8 @@ impl Scopes<'_> {
     }
 
     /// The paths of a reviewed commit that are outside of the scope of the session that it names, where that one lands
-    /// too, or of the one whose review has shown it.
+    /// too, or of the one that it is put down to. What a session below brought when it landed before is no change of this
+    /// landing.
     fn outside_of(
         &self,
         session: &State,
@@ -110,14 +110,8 @@ impl Scopes<'_> {
             [name] => SessionId::parse(name).ok(),
             _ => None,
         };
-        let Some(name) = name.filter(|name| *name != session.id) else {
-            return self.beyond(session, changed);
-        };
-        if let Some(named) = self.lands.iter().find(|state| state.id == name) {
-            return self.beyond(named, changed);
-        }
-        // A session below may have landed before: what it did is not changed by this landing.
+        let named = name.and_then(|name| self.lands.iter().find(|state| state.id == name));
         changed.retain(|path| self.landed.contains(path));
-        self.beyond(session, changed)
+        self.beyond(named.map_or(session, |named| named), changed)
     }
 }

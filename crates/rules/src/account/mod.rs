@@ -43,6 +43,18 @@ pub struct Landing {
     pub tip: Option<Oid>,
     /// Protected branches whose commits may come over, and where they are.
     pub backports: Vec<(String, Oid)>,
+    pub put_down: PutDown,
+}
+
+/// The session that a commit is put down to which the reviews of several ones have shown: of sessions that stand on one
+/// another, each shows what is below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PutDown {
+    /// The one that lands it.
+    #[default]
+    Highest,
+    /// The one that brought it.
+    Lowest,
 }
 
 /// A session whose result may be what lands.
@@ -218,6 +230,7 @@ pub struct Line {
 pub struct Account {
     pub entries: Vec<Entry>,
     sessions: Vec<SessionId>,
+    origins: BTreeMap<Oid, SessionId>,
     strays: BTreeMap<SessionId, BTreeSet<String>>,
 }
 
@@ -235,6 +248,12 @@ impl Account {
     /// commit of another session.
     pub fn sessions(&self) -> &[SessionId] {
         &self.sessions
+    }
+
+    /// The reviewed commits that it rests on, also where they land in another shape, each with the session that it is put
+    /// down to.
+    pub fn origins(&self) -> impl Iterator<Item = (&Oid, &SessionId)> {
+        self.origins.iter()
     }
 
     /// The paths that a session's landing changes on the target though no commit behind it does.

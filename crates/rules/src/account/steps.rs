@@ -2,10 +2,10 @@
 //! next few, of its own line.
 
 use super::word::{Ready, Word};
-use super::{Change, Depth, Landing, Merge, Node, Objects, Rules, Step, Why};
+use super::{Change, Depth, Landing, Merge, Node, Objects, PutDown, Rules, Step, Why};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What everything here is judged by.
 pub(super) struct Span<'a> {
@@ -55,16 +55,37 @@ impl<'a> Span<'a> {
         self.objects.between(end, &without)
     }
 
-    /// The session whose review showed a commit, that has not landed on `x`, and all of which is behind `end`: a
-    /// part of what was reviewed was reviewed by nobody.
-    fn owner(&self, commit: &Oid, x: &Oid, end: &Oid) -> Result<Option<&SessionId>> {
+    /// The sessions all of which is behind the end of `commits`, parents first, and that have not landed on `x`: a part of
+    /// what was reviewed was reviewed by nobody. The lowest comes first.
+    fn owners(&self, commits: &[Oid], x: &Oid) -> Result<Vec<Ready<'_, 'a>>> {
+        let at: HashMap<&Oid, usize> = commits.iter().zip(0..).collect();
+        let mut found = Vec::new();
         for word in self.words {
             if let Some(ready) = word.ready(self)?
-                && ready.owns(self, commit)?
-                && self.objects.reaches(end, ready.head)?
+                && let Some(place) = at.get(ready.head)
                 && !ready.has_landed(self, x)?
             {
-                return Ok(Some(&word.candidate.session));
+                found.push((*place, ready));
+            }
+        }
+        found.sort_by_key(|(place, _)| *place);
+        Ok(found.into_iter().map(|(_, ready)| ready).collect())
+    }
+
+    /// The session that a commit is put down to: one whose review showed it.
+    fn owner<'r>(
+        &self,
+        commit: &Oid,
+        lands: Option<&'r Ready<'_, 'a>>,
+        others: &'r [Ready<'_, 'a>],
+    ) -> Result<Option<SessionId>> {
+        let (first, last) = match self.landing.put_down {
+            PutDown::Highest => (lands, None),
+            PutDown::Lowest => (None, lands),
+        };
+        for ready in first.into_iter().chain(others).chain(last) {
+            if ready.owns(self, commit)? {
+                return Ok(Some(ready.word.candidate.session.clone()));
             }
         }
         Ok(None)
@@ -82,8 +103,10 @@ impl<'a> Span<'a> {
 
     /// Whether everything that a commit brings to `x` is covered by some review.
     pub(super) fn is_shown(&self, end: &Oid, x: &Oid) -> Result<bool> {
-        for commit in self.beyond(end, x)? {
-            if self.owner(&commit, x, end)?.is_none() && self.lender(&commit)?.is_none() {
+        let commits = self.beyond(end, x)?;
+        let owners = self.owners(&commits, x)?;
+        for commit in commits {
+            if self.owner(&commit, None, &owners)?.is_none() && self.lender(&commit)?.is_none() {
                 return Ok(false);
             }
         }
@@ -93,23 +116,23 @@ impl<'a> Span<'a> {
     /// The steps of a reviewed branch's commits up to `end`; `None` where one of them was never shown.
     pub(super) fn shown(
         &self,
-        ready: &Ready<'_, '_>,
+        ready: &Ready<'_, 'a>,
         end: &Oid,
         (x, onto): (&Oid, &Oid),
         tail: &[(Oid, Step)],
     ) -> Result<Option<Vec<(Oid, Step)>>> {
         let mut steps = Vec::new();
-        for commit in self.beyond(end, x)? {
+        let commits = self.beyond(end, x)?;
+        let owners = self.owners(&commits, onto)?;
+        for commit in commits {
             // The side of a merge may have taken in what the target has.
             if x != onto && self.has(&commit, onto)? {
                 continue;
             }
             let step = if let Some((_, step)) = tail.iter().find(|(known, _)| *known == commit) {
                 step.clone()
-            } else if ready.owns(self, &commit)? {
-                Step::Forward(ready.word.candidate.session.clone())
-            } else if let Some(session) = self.owner(&commit, onto, end)? {
-                Step::Forward(session.clone())
+            } else if let Some(session) = self.owner(&commit, Some(ready), &owners)? {
+                Step::Forward(session)
             } else if let Some(branch) = self.lender(&commit)? {
                 Step::Backport(branch.to_owned())
             } else {
@@ -220,7 +243,7 @@ impl<'a> Span<'a> {
     /// land as they are: all of it was shown, and it has not landed.
     fn origins(
         &self,
-        ready: &Ready<'_, '_>,
+        ready: &Ready<'_, 'a>,
         end: &Oid,
         (x, onto): (&Oid, &Oid),
     ) -> Result<Option<Vec<(Oid, Step)>>> {

@@ -29,6 +29,7 @@ pub fn account(
         children: children(objects, &all)?,
         entries: HashMap::new(),
         sessions: Vec::new(),
+        origins: BTreeMap::new(),
         strays: BTreeMap::new(),
         span,
     };
@@ -36,6 +37,7 @@ pub fn account(
     let mut account = Account {
         entries: Vec::new(),
         sessions: std::mem::take(&mut walk.sessions),
+        origins: std::mem::take(&mut walk.origins),
         strays: std::mem::take(&mut walk.strays),
     };
     for commit in all {
@@ -55,6 +57,8 @@ struct Walk<'a> {
     children: HashMap<Oid, Vec<Oid>>,
     entries: HashMap<Oid, Entry>,
     sessions: Vec<SessionId>,
+    /// Reviewed commits, each with its session.
+    origins: BTreeMap<Oid, SessionId>,
     strays: BTreeMap<SessionId, BTreeSet<String>>,
 }
 
@@ -108,6 +112,11 @@ impl<'a> Walk<'a> {
                 span.put_down(&mut entry, &strays, why.as_ref());
             }
             self.entries.insert(commit.clone(), entry);
+        }
+        for (commit, step) in &taken.origins {
+            if let Step::Forward(session) = step {
+                self.origins.insert(commit.clone(), session.clone());
+            }
         }
         let mut judged = HashSet::new();
         for session in taken.origins.iter().filter_map(|(_, step)| step.session()) {

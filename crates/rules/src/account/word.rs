@@ -6,8 +6,8 @@ use super::{Candidate, Change, Depth, Merge, Objects, Reviewed, Step, Why};
 use crate::stage::Stage;
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
-use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
 
 /// How far a branch is followed behind its reviewed commit.
 const MOST_FOLLOWING: usize = 100;
@@ -17,6 +17,7 @@ pub(super) struct Word<'a> {
     pub candidate: &'a Candidate,
     ready: OnceCell<Option<Why>>,
     own: OnceCell<HashSet<Oid>>,
+    landed: RefCell<HashMap<Oid, bool>>,
 }
 
 /// A verdict that may be used.
@@ -33,6 +34,7 @@ impl<'a> Word<'a> {
             candidate,
             ready: OnceCell::new(),
             own: OnceCell::new(),
+            landed: RefCell::default(),
         }
     }
 
@@ -120,7 +122,13 @@ impl<'w, 'a> Ready<'w, 'a> {
     pub(super) fn has_landed(&self, span: &Span<'_>, at: &Oid) -> Result<bool> {
         let tips = std::iter::once(at).chain(&span.landing.tip);
         for tip in tips {
-            if lands_in(span.objects, self.head, tip)? {
+            let known = self.word.landed.borrow().get(tip).copied();
+            let lands = match known {
+                Some(known) => known,
+                None => lands_in(span.objects, self.head, tip)?,
+            };
+            self.word.landed.borrow_mut().insert(tip.clone(), lands);
+            if lands {
                 return Ok(true);
             }
         }

@@ -3,7 +3,7 @@
 
 use super::histories::{Counts, File, Ground, History, How, Review};
 use super::world::{World, number, resolved, session, three_ways};
-use crate::account::{Candidate, Landing, Reviewed, Rules, account};
+use crate::account::{Candidate, Landing, PutDown, Reviewed, Rules, account};
 use crate::policy::Policy;
 use crate::stage::Stage;
 use loopx_base::id::Oid;
@@ -230,10 +230,19 @@ impl Ground for Memory {
                 0 => Vec::new(),
                 _ => vec![("main".into(), self.tips[0].clone())],
             },
+            put_down: PutDown::Highest,
         };
-        let account =
-            account(&landing, &self.rules, &self.candidates, &self.world).expect("an account");
-        let is_covered = account.is_covered();
+        let covers = |put_down: PutDown| {
+            let landing = Landing {
+                put_down,
+                ..landing.clone()
+            };
+            let account = account(&landing, &self.rules, &self.candidates, &self.world);
+            account.expect("an account").is_covered()
+        };
+        let is_covered = covers(PutDown::Highest);
+        // Whose a commit is says nothing about whether it lands.
+        assert_eq!(is_covered, covers(PutDown::Lowest));
         if is_covered {
             self.tips[branch] = Self::id(new);
         }

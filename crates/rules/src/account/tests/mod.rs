@@ -9,7 +9,7 @@ mod rules;
 mod sessions;
 mod world;
 
-use super::{Account, Candidate, Landing, Reviewed, Rules, account};
+use super::{Account, Candidate, Landing, PutDown, Reviewed, Rules, Step, account};
 use crate::policy::Policy;
 use crate::stage::Stage;
 use loopx_base::id::Oid;
@@ -57,6 +57,15 @@ fn start() -> Start {
 }
 
 fn judge(world: &World, old: &Oid, new: &Oid, candidates: &[Candidate]) -> Account {
+    judged(world, (old, new), candidates, PutDown::Highest)
+}
+
+fn judged(
+    world: &World,
+    (old, new): (&Oid, &Oid),
+    candidates: &[Candidate],
+    put_down: PutDown,
+) -> Account {
     let policy = "[gates]\nprotected = [\"main\", \"release\"]\n[landing]\nbackport = [\"release\"]\n\
          [[landing.exception]]\npaths = [\"lock\"]\nkey = \"ssh-ed25519 AAAA\"\n";
     let policy = Policy::parse(policy, "loopx.toml").expect("a policy");
@@ -67,6 +76,7 @@ fn judge(world: &World, old: &Oid, new: &Oid, candidates: &[Candidate]) -> Accou
         new: new.clone(),
         tip: None,
         backports: Vec::new(),
+        put_down,
     };
     account(&landing, &rules, candidates, world).expect("an account")
 }
@@ -131,9 +141,9 @@ fn several_sessions_land_in_one_push() {
     let Start {
         mut world,
         main,
+        one,
         two,
         demo,
-        ..
     } = start();
     let other = world.add(&[&main], &[("src/b", "1")]);
     let other = [demo, reviewed(&world, "other", &main, &other)];
@@ -153,7 +163,13 @@ fn several_sessions_land_in_one_push() {
     // Stacked: the second was reviewed on top of the first, and shows both.
     let top = world.add(&[&two], &[("src/b", "1")]);
     let stacked = [other[0].clone(), reviewed(&world, "top", &main, &top)];
-    assert_eq!(letters(&judge(&world, &main, &top, &stacked)), "FFF");
+    let account = judge(&world, &main, &top, &stacked);
+    assert_eq!(letters(&account), "FFF");
+    assert_eq!(account.sessions(), [session("top")]);
+    let account = judged(&world, (&main, &top), &stacked, PutDown::Lowest);
+    assert_eq!(letters(&account), "FFF");
+    assert_eq!(account.step(&one), Some(&Step::Forward(session("demo"))));
+    assert_eq!(account.sessions(), [session("demo"), session("top")]);
 }
 
 /// Each commit of the part was shown, but by a verdict about the whole.
@@ -434,6 +450,7 @@ fn a_protected_branch_lends_its_commits_where_policy_says_so() {
                 .then(|| ("release".to_owned(), fix.clone()))
                 .into_iter()
                 .collect(),
+            put_down: PutDown::Highest,
         };
         letters(&account(&landing, &rules, &[], world).expect("an account"))
     };
@@ -572,6 +589,7 @@ fn a_revert_comes_over_as_what_it_reverts_did() {
         new: again,
         tip: None,
         backports: vec![("release".into(), back)],
+        put_down: PutDown::Highest,
     };
     let account = account(&landing, &rules, &[], &world).expect("an account");
     assert_eq!(letters(&account), "RR-");
