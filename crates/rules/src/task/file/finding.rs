@@ -163,6 +163,12 @@ pub const FINDINGS: &[Known] = &[
         "write one object a line",
     ),
     Known::new(
+        "task_parts_deep",
+        Known::ERROR,
+        "more than fifty tasks stand above one, each a part of the next",
+        "make it a part of a task further up",
+    ),
+    Known::new(
         "task_path_outside",
         Known::ERROR,
         "a path of a task leads out of the repository, or into git's own folder",

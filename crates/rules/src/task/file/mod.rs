@@ -15,6 +15,7 @@ mod fields;
 mod finding;
 mod gate;
 mod merge;
+mod parts;
 mod plain;
 mod row;
 mod show;
@@ -83,6 +84,11 @@ impl TaskFile {
     pub fn before(&self, at: usize) -> impl Iterator<Item = usize> {
         let edges = self.nodes.get(at).map_or(&[][..], |node| &node.depends_on);
         edges.iter().filter_map(|edge| self.place(&edge.on))
+    }
+
+    /// The place of the node that this one is a part of.
+    fn parent(&self, at: usize) -> Option<usize> {
+        self.place(self.nodes.get(at)?.parent.as_ref()?)
     }
 
     /// The places of every node that comes before this one.
@@ -293,27 +299,28 @@ fn edges(file: &TaskFile, findings: &mut Vec<Finding>) {
             }
         }
     }
-    if is_downward {
-        return;
-    }
-    let is_part = |at: usize| {
-        let parent = file.nodes.get(at).and_then(|node| node.parent.as_ref());
-        parent
-            .and_then(|parent| file.place(parent))
-            .into_iter()
-            .collect()
-    };
-    let all: [(&str, Vec<Vec<usize>>); 2] = [
-        ("depend on", file.cycles()),
-        ("are parts of", cycles(file.nodes.len(), is_part)),
-    ];
-    for (how, cycles) in all {
-        for cycle in cycles {
-            let ids: Vec<&str> = cycle.iter().map(|at| file.nodes[*at].id.as_str()).collect();
-            let message = format!("tasks {how} each other: {}", ids.join(" -> "));
-            findings.push(found("task_cycle", file.nodes[cycle[0]].line, message));
+    if !is_downward {
+        let own = |at: usize| file.parent(at).into_iter().collect();
+        let parts = cycles(file.nodes.len(), own);
+        let mut is_free = true;
+        for (how, cycles) in [("depend on", file.cycles()), ("are parts of", parts)] {
+            is_free &= cycles.is_empty();
+            findings.extend(cycles.iter().map(|ring| rings(file, how, ring)));
+        }
+        if !is_free {
+            return;
         }
     }
+    if file.nodes.iter().any(|node| node.parent.is_some()) {
+        parts::check(file, findings);
+    }
+}
+
+/// The finding about tasks that wait for each other.
+fn rings(file: &TaskFile, how: &str, ring: &[usize]) -> Finding {
+    let ids: Vec<&str> = ring.iter().map(|at| file.nodes[*at].id.as_str()).collect();
+    let message = format!("tasks {how} each other: {}", ids.join(" -> "));
+    found("task_cycle", file.nodes[ring[0]].line, message)
 }
 
 /// A cycle of each knot of a graph, its first one repeated at the end. The stack is explicit: a long chain must not

@@ -69,18 +69,19 @@ fn a_field_that_is_misspelt_is_an_error_and_the_list_stays_readable() {
 #[test]
 fn a_line_is_a_node_with_every_field() {
     let first = line("TASK-001", json!({}));
+    let whole = line("TASK-000", json!({}));
     let full = line(
         "task.2",
         json!({
             "description": "D", "kind": "checkpoint", "type": "fix", "priority": "high", "role": "writer",
-            "stage": "plan", "depends_on": [{"id": "task-001", "optional": true}], "parent": "TASK-001",
+            "stage": "plan", "depends_on": [{"id": "task-001", "optional": true}], "parent": "TASK-000",
             "files": ["a.rs", {"path": "b.rs", "action": "create", "changes": ["x"], "conflict_risk": "low"}],
             "scenarios": ["a/R/S"], "reads": {"required": ["spec.md"], "deferred": ["x"]},
             "outputs": ["report.md"], "exclusive": ["db"], "parallel": false, "cap": 5, "time_limit": 60,
             "skill": "s", "args": {"a": 1}, "source": {"tool": "x"}, "_execution": {"status": "failed"},
         }),
     );
-    let file = read(&format!("\u{feff}{first}\r\n\n{full}")).expect("a list");
+    let file = read(&format!("\u{feff}{first}\r\n\n{full}\n{whole}")).expect("a list");
     assert_eq!(file.warnings, []);
     let node = file
         .node(&TaskId::parse("TASK.2").expect("an id"))
@@ -100,6 +101,24 @@ fn a_line_is_a_node_with_every_field() {
     assert_eq!(node.reads, ["spec.md"]);
     assert_eq!(node.outputs, ["report.md"]);
     assert_eq!(file.nodes[0].priority, 2);
+}
+
+/// A list that somebody pushed costs no more than its lines, however deep it is.
+#[test]
+fn parts_stand_in_a_bounded_depth() {
+    for (count, expected) in [
+        (51, vec![]),
+        (52, vec!["52:task_parts_deep"]),
+        (20_000, vec!["52:task_parts_deep"]),
+    ] {
+        let line_of = |at: usize| match at {
+            0 => line("T0", json!({})),
+            at => line(&format!("T{at}"), json!({"parent": format!("T{}", at - 1)})),
+        };
+        let lines: Vec<String> = (0..count).map(line_of).collect();
+        let found = read(&lines.join("\n")).err().unwrap_or_default();
+        assert_eq!(ids(&found), expected, "{count}");
+    }
 }
 
 #[test]
@@ -150,6 +169,30 @@ fn i2_i3_i6_each_fault_is_named_with_its_line() {
         (
             vec![line("A", json!({"parent": "A"}))],
             vec!["1:task_cycle"],
+        ),
+        // A whole waits for its parts, and a part for what its whole waits for.
+        (
+            vec![
+                line("A", json!({})),
+                line("B", json!({"parent": "A", "depends_on": ["A"]})),
+            ],
+            vec!["1:task_cycle"],
+        ),
+        (
+            vec![
+                line("A", json!({})),
+                line("B", json!({"depends_on": ["A"]})),
+                line("C", json!({"parent": "A", "depends_on": ["B"]})),
+            ],
+            vec!["1:task_cycle"],
+        ),
+        (
+            vec![
+                line("A", json!({"depends_on": ["B"]})),
+                line("B", json!({"parent": "A"})),
+                line("C", json!({"parent": "A", "depends_on": ["B"]})),
+            ],
+            vec![],
         ),
         // I6
         (
