@@ -80,7 +80,7 @@ fn of_kind(kind: Kind, ctx: &Context) -> Result<Vec<Value>> {
         return Ok(specs::domains(ctx)?.into_iter().map(plain).collect());
     }
     if kind == Kind::Pipeline {
-        let all = super::pipeline::list(ctx)?.into_iter();
+        let all = super::pipeline::list(ctx)?.0.into_iter();
         let value = |one: super::pipeline::Listed| Value {
             text: one.name,
             about: one.title,

@@ -95,7 +95,21 @@ impl Context {
         load(snapshot, &self.session_id(snapshot)?)
     }
 
-    /// The same for a command that changes the session.
+    /// The session that is meant, unless it is the only one and another branch is its own; none where several could be.
+    pub(super) fn session_here(&self, snapshot: &Snapshot<'_>) -> Result<Option<Session>> {
+        if let Some(id) = self.called(snapshot)? {
+            return load(snapshot, &id).map(Some);
+        }
+        let Ok(id) = self.only(snapshot) else {
+            return Ok(None);
+        };
+        let session = load(snapshot, &id)?;
+        let branch = session.state.branch.as_ref();
+        let is_elsewhere = branch.is_some() && branch != self.head()?.branch.as_ref();
+        Ok(Some(session).filter(|_| !is_elsewhere))
+    }
+
+    /// The session that is meant by a command that changes it.
     pub fn session_to_change(&self, snapshot: &Snapshot<'_>) -> Result<Session> {
         load(snapshot, &self.session_id_to_change(snapshot)?)
     }

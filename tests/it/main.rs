@@ -124,6 +124,7 @@ mod one_answer;
 mod output;
 mod pager;
 mod pipeline;
+mod pipeline_here;
 mod pipeline_play;
 mod pipeline_results;
 mod pipeline_team;

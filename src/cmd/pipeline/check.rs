@@ -1,6 +1,6 @@
 //! `pipeline check`.
 
-use super::say;
+use super::{say, say_newer};
 use crate::cli::Exit;
 use crate::flow::{Context, pipeline as flow};
 use crate::ui::Ui;
@@ -32,6 +32,9 @@ pub(crate) fn run(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         counted(errors, "error"),
         counted(warnings, "warning")
     ));
+    if let Some(newer) = &checked.newer {
+        say_newer(newer, ui);
+    }
     ui.json("pipeline check", &json!(checked));
     Ok(if errors > 0 || args.strict && warnings > 0 {
         Exit::Blocked

@@ -1,5 +1,6 @@
 //! `pipeline list`.
 
+use super::say_newer;
 use crate::cli::Exit;
 use crate::flow::{Context, pipeline as flow};
 use crate::ui::{Ui, line, style};
@@ -12,7 +13,7 @@ use serde_json::json;
 pub struct ListArgs {}
 
 pub(crate) fn run(_: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let all = flow::list(ctx)?;
+    let (all, newer) = flow::list(ctx)?;
     let wide = all.iter().map(|one| one.name.len()).max().unwrap_or(0);
     for one in &all {
         let name = ui.paint(style::NAME, &format!("{:<wide$}", one.name));
@@ -26,6 +27,11 @@ pub(crate) fn run(_: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.warn(format!("{}: {errors}, so it does not start", one.name));
         }
     }
-    ui.json("pipeline list", &json!({ "pipelines": all }));
+    let mut body = json!({ "pipelines": all });
+    if let Some(newer) = newer {
+        say_newer(&newer, ui);
+        body["newer"] = json!(newer);
+    }
+    ui.json("pipeline list", &body);
     Ok(Exit::Done)
 }

@@ -10,8 +10,11 @@ pub(crate) mod status;
 
 use crate::cli::Exit;
 use crate::flow::Context;
+use crate::flow::pipeline::Newer;
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
+use loopx_base::hint::command;
+use loopx_base::shell_word;
 use loopx_spec::{Finding, Severity};
 
 #[derive(Debug, clap::Subcommand)]
@@ -37,6 +40,23 @@ pub(crate) fn run(command: PipelineCommand, ctx: &Context, ui: &mut Ui) -> Resul
         PipelineCommand::Ledger(args) => ledger::ledger(args, ctx, ui),
         PipelineCommand::Retro(args) => ledger::retro(args, ctx, ui),
         PipelineCommand::Export(args) => export::run(&args, ctx, ui),
+    }
+}
+
+/// Pipelines of the code that is checked out that no session reads yet.
+pub(super) fn say_newer(newer: &Newer, ui: &mut Ui) {
+    let Newer {
+        session,
+        base,
+        files,
+    } = newer;
+    let names = line(&files.join(", "));
+    let base = base.short();
+    ui.status(format!(
+        "{names}: newer than session {session}; pipelines are read from the commit that it starts from, {base}"
+    ));
+    if let Some(first) = files.first() {
+        ui.hint(command!("pipeline check {}", shell_word(first)));
     }
 }
 

@@ -19,7 +19,7 @@ pub struct ShowArgs {
 }
 
 pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let pipeline = flow::find(ctx, &args.name)?;
+    let pipeline = flow::find_here(ctx, &args.name)?;
     let lines = flow::sample(&pipeline);
     if args.graph {
         graph(&lines, ui);

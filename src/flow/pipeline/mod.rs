@@ -35,6 +35,7 @@ use loopx_rules::task::node::{Node, NodeKind, OnComplete, TaskId, Verification};
 use loopx_rules::task::plan as task_plan;
 use loopx_rules::task::status::Status;
 use loopx_spec::{Finding, Severity, has_errors};
+use loopx_store::Session;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,8 +82,23 @@ impl Source {
 
 /// The commit that the session that is meant starts from; else the one that is checked out.
 pub(in crate::flow) fn source(ctx: &Context) -> Result<Source> {
-    let meant = ctx.store()?.read()?.and_then(|snapshot| {
-        let session = ctx.session(&snapshot).ok()?;
+    let store = ctx.store()?;
+    let meant = store.read()?;
+    source_of(ctx, meant.and_then(|snapshot| ctx.session(&snapshot).ok()))
+}
+
+/// The same for whoever asks about no session: one of another branch says nothing of the code here.
+pub(in crate::flow) fn source_here(ctx: &Context) -> Result<Source> {
+    let store = ctx.store()?;
+    let here = store.read()?;
+    source_of(
+        ctx,
+        here.and_then(|snapshot| ctx.session_here(&snapshot).ok().flatten()),
+    )
+}
+
+fn source_of(ctx: &Context, session: Option<Session>) -> Result<Source> {
+    let meant = session.and_then(|session| {
         let (policy, missing) = ctx.policy_if_there(&session.state).ok()?;
         let base = session.state.base.clone().filter(|_| missing.is_none())?;
         Some((base, policy, session.state))
@@ -117,9 +133,44 @@ fn own(ctx: &Context, code: &Source) -> Result<Vec<(String, String, Vec<u8>)>> {
     Ok(found)
 }
 
-/// All pipelines: those of the program, then the repository's own.
-pub(crate) fn list(ctx: &Context) -> Result<Vec<Listed>> {
-    let code = source(ctx)?;
+/// Files of the code that is checked out that nobody reads yet: a session starts from an older commit.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Newer {
+    pub session: SessionId,
+    /// The commit that the session starts from.
+    pub base: Oid,
+    pub files: Vec<String>,
+}
+
+/// The pipelines of the commit that is checked out which that of the session has not, or otherwise.
+fn passed_over(ctx: &Context, code: &Source) -> Result<Option<Newer>> {
+    let (Some(state), Some(head)) = (&code.session, ctx.repo.head()?.commit) else {
+        return Ok(None);
+    };
+    let here = Source {
+        tree: Some(ctx.repo.commit_info(&head)?.tree),
+        session: None,
+        paths: code.paths.clone(),
+    };
+    let folder = &code.paths.pipelines;
+    let known = code.files(ctx, folder)?;
+    let is_newer = |one: &(String, Entry)| {
+        let mut same = known.iter();
+        one.0.ends_with(ENDING) && !same.any(|(name, entry)| *name == one.0 && entry.id == one.1.id)
+    };
+    let newer = here.files(ctx, folder)?.into_iter().filter(is_newer);
+    let files: Vec<String> = newer.map(|(name, _)| format!("{folder}/{name}")).collect();
+    let base = state.base.clone().filter(|_| !files.is_empty());
+    Ok(base.map(|base| Newer {
+        session: state.id.clone(),
+        base,
+        files,
+    }))
+}
+
+/// All pipelines: those of the program, then the repository's own; and those that are passed over.
+pub(crate) fn list(ctx: &Context) -> Result<(Vec<Listed>, Option<Newer>)> {
+    let code = source_here(ctx)?;
     let own = own(ctx, &code)?;
     let is_own = |name: &&str| own.iter().any(|(known, ..)| known == name);
     let mut all = Vec::new();
@@ -131,7 +182,7 @@ pub(crate) fn list(ctx: &Context) -> Result<Vec<Listed>> {
         let read = Pipeline::of_bytes(name, bytes, path).map_err(|findings| findings.0);
         all.push(listed(name, Some(path), read));
     }
-    Ok(all)
+    Ok((all, passed_over(ctx, &code)?))
 }
 
 fn listed(name: &str, path: Option<&str>, read: Read<Pipeline>) -> Listed {
@@ -159,9 +210,8 @@ fn listed(name: &str, path: Option<&str>, read: Read<Pipeline>) -> Listed {
 type Read<T> = std::result::Result<T, Vec<Finding>>;
 
 /// A pipeline by its name, the repository's own before the program's. What is wrong with it is nobody's business yet.
-fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
-    let code = source(ctx)?;
-    let mut own = own(ctx, &code)?;
+fn read(ctx: &Context, code: &Source, name: &str) -> Result<Read<Pipeline>> {
+    let mut own = own(ctx, code)?;
     if let Some(at) = own.iter().position(|(known, ..)| known == name) {
         let (name, path, bytes) = own.swap_remove(at);
         let read = Pipeline::of_bytes(&name, &bytes, &path);
@@ -170,7 +220,7 @@ fn read(ctx: &Context, name: &str) -> Result<Read<Pipeline>> {
     if let Some(read) = Pipeline::built_in(name) {
         return Ok(read.map_err(|findings| findings.0));
     }
-    if let Some(newer) = newer(ctx, &code, name)? {
+    if let Some(newer) = newer(ctx, code, name)? {
         return Err(newer);
     }
     let names = own.iter().map(|(name, ..)| name.as_str());
@@ -234,9 +284,14 @@ fn newer(ctx: &Context, code: &Source, name: &str) -> Result<Option<Failure>> {
     }))
 }
 
-/// A pipeline by its name; refused where it cannot be read.
-pub(crate) fn find(ctx: &Context, name: &str) -> Result<Pipeline> {
-    read(ctx, name)?.map_err(|findings| invalid(name, &findings))
+/// A pipeline by its name, as the session that is meant has it; refused where it cannot be read.
+fn find(ctx: &Context, name: &str) -> Result<Pipeline> {
+    read(ctx, &source(ctx)?, name)?.map_err(|findings| invalid(name, &findings))
+}
+
+/// The same for whoever asks about no session.
+pub(crate) fn find_here(ctx: &Context, name: &str) -> Result<Pipeline> {
+    read(ctx, &source_here(ctx)?, name)?.map_err(|findings| invalid(name, &findings))
 }
 
 fn invalid(name: &str, findings: &[Finding]) -> Failure {
@@ -259,6 +314,8 @@ fn invalid(name: &str, findings: &[Finding]) -> Failure {
 pub(crate) struct Checked {
     pub pipelines: Vec<String>,
     pub findings: Vec<Finding>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newer: Option<Newer>,
 }
 
 /// Judges one pipeline, a file of the worktree, or all of the repository's own.
@@ -285,18 +342,22 @@ pub(crate) fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
             Ok(Checked {
                 pipelines: vec![stem],
                 findings: judge(read.map_err(|findings| findings.0)),
+                newer: None,
             })
         }
         Some(name) => Ok(Checked {
             pipelines: vec![name.to_owned()],
-            findings: judge(read(ctx, name)?),
+            findings: judge(read(ctx, &source_here(ctx)?, name)?),
+            newer: None,
         }),
         None => {
+            let code = source_here(ctx)?;
             let mut checked = Checked {
                 pipelines: Vec::new(),
                 findings: Vec::new(),
+                newer: passed_over(ctx, &code)?,
             };
-            for (name, path, bytes) in own(ctx, &source(ctx)?)? {
+            for (name, path, bytes) in own(ctx, &code)? {
                 let read = Pipeline::of_bytes(&name, &bytes, &path);
                 checked
                     .findings
