@@ -11,6 +11,8 @@ pub(crate) mod layout;
 pub(crate) mod report;
 mod rows;
 
+pub(crate) use loopx_base::clean;
+
 use loopx_base::age::{left, relative};
 use loopx_base::failure::{Code, Failure, Kind};
 use loopx_base::hint::{Hint, Piece, Place, print_hints};
@@ -557,28 +559,6 @@ pub(crate) mod style {
             text.to_owned()
         }
     }
-}
-
-/// `text` with every control character but newline and tab made visible (`^[`), so that a name or an
-/// artifact cannot drive the reader's terminal.
-pub(crate) fn clean(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => out.push(c),
-            '\r' => {}
-            c if c.is_ascii_control() => {
-                out.push('^');
-                out.push(char::from((c as u8) ^ 0x40));
-            }
-            // C1 controls, and the bidirectional overrides that make text read as what it is not.
-            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                out.push_str(&format!("<U+{:04X}>", c as u32));
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// [`clean`] for what belongs on one line: a name with a line end in it cannot write a line of ours.

@@ -1,6 +1,6 @@
 //! The results of a pipeline: its files in a folder of their own, points, and the way its milestone is planned.
 
-use crate::support::tasks::{building, planning, task, text, with};
+use crate::support::tasks::{building, clones_building, planning, task, text, with};
 use crate::support::{Output, Sandbox};
 use serde_json::{Value, json};
 
@@ -136,6 +136,89 @@ fn results_go_into_no_folder_of_git_and_replace_no_file_that_is_not_named() {
         .fails_with(1)
         .says("mine-2  (another folder; --force replaces report.md there)");
     assert_eq!(s.read("mine/report.md"), "precious\n");
+}
+
+#[test]
+fn n17_an_export_is_whole_or_not_there_and_what_a_killed_one_left_is_taken_up() {
+    let s = half_done();
+    // The third file of it cannot be written.
+    s.call("git-loopx")
+        .args(&["pipeline", "export", "results"])
+        .env("LOOPX_FAILPOINT", "error:file-written:3+")
+        .run()
+        .fails_with(1);
+    assert!(!s.exists("results"), "half of it stays");
+    assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
+    words(&s, "pipeline export results").ok();
+    let whole = s.snapshot("results");
+    // In a folder that was there, and empty, a kill leaves a part.
+    std::fs::remove_file(s.path().join("results/tasks.jsonl")).expect("a file");
+    s.write("results/.loopx-x1", "torn");
+    words(&s, "pipeline export results").ok();
+    std::fs::remove_file(s.path().join("results/.loopx-x1")).expect("a file");
+    assert_eq!(s.snapshot("results"), whole);
+    s.write("results/spec/mine.md", "mine\n");
+    words(&s, "pipeline export results").fails_with(1);
+    assert_eq!(s.mode("results"), s.mode("results/spec"));
+}
+
+/// A gate of a pipeline about `A`.
+fn judged(gate: Value) -> [Value; 2] {
+    let part = |id: &str, more: Value| {
+        let mut line = with(id, &[], json!({ "pipeline": "patch", "phase": "one" }));
+        let more = more.as_object().expect("fields").clone();
+        line.as_object_mut().expect("a line").extend(more);
+        line
+    };
+    let check = json!({ "criteria": ["It is there"], "verification": { "cmd": ["true"] } });
+    [
+        part("A", json!({ "convergence": check })),
+        part(
+            "GATE",
+            json!({ "kind": "decision", "depends_on": ["A"], "gate": gate }),
+        ),
+    ]
+}
+
+#[test]
+fn n17_an_opened_gate_has_the_reason_of_who_opened_it() {
+    let s = building(&judged(json!({ "judges": ["A"] })));
+    words(&s, "take A").ok();
+    words(&s, "task done").ok();
+    words(&s, "task decide GATE --verdict escalate --reason unsure").ok();
+    words(&s, "pipeline export -")
+        .says("- GATE (Do GATE): escalate: unsure")
+        .ok();
+    words(&s, "task open GATE --reason fine").ok();
+    let report = words(&s, "pipeline export -").ok();
+    assert!(
+        report.contains("- GATE (Do GATE): opened: fine"),
+        "{report}"
+    );
+    assert!(!report.contains("unsure"), "{report}");
+}
+
+#[test]
+fn n17_of_two_verdicts_made_apart_results_and_ledger_have_the_one_that_counts() {
+    let rubric = json!({ "dimensions": [{ "name": "rate", "weight": 100 }], "pass": 95 });
+    let all = clones_building(2, &judged(json!({ "judges": ["A"], "rubric": rubric })));
+    let of = |at: usize, line: &str| {
+        let words: Vec<&str> = ["-s", "demo"].into_iter().chain(line.split(' ')).collect();
+        all.loopx(at, &words)
+    };
+    of(0, "take A").ok();
+    of(0, "task done A").ok();
+    all.settle();
+    of(1, "task decide GATE --scores rate=20 --reason Q").ok();
+    of(0, "task decide GATE --scores rate=99 --reason P").ok();
+    all.settle();
+    for at in 0..2 {
+        of(at, "pipeline export -")
+            .says("escalate, score 20: Q")
+            .ok();
+        let ledger = of(at, "pipeline ledger").ok();
+        assert!(ledger.contains("20") && !ledger.contains("99"), "{ledger}");
+    }
 }
 
 #[test]

@@ -31,6 +31,28 @@ pub mod working_tree;
 
 use std::fmt::Display;
 
+/// `text` with every control character but newline and tab made visible (`^[`), so that a name or an
+/// artifact cannot drive the reader's terminal.
+pub fn clean(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' => {}
+            c if c.is_ascii_control() => {
+                out.push('^');
+                out.push(char::from((c as u8) ^ 0x40));
+            }
+            // C1 controls, and the bidirectional overrides that make text read as what it is not.
+            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                out.push_str(&format!("<U+{:04X}>", c as u32));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// So many of something whose plural ends in `s`: `1 spec`, `2 specs`.
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let ending = if count == N::from(1) { "" } else { "s" };

@@ -27,7 +27,7 @@ pub struct ExportArgs {
 pub(crate) fn run(args: &ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if args.folder == Path::new("-") {
         let report = report(ctx)?;
-        ui.raw_text(&clean(&report.markdown()));
+        ui.raw_text(&report.markdown());
         missing(&report, ui);
         ui.json("pipeline export", &json!({ "report": report }));
         return Ok(Exit::Done);

@@ -7,6 +7,7 @@ use crate::flow::task::{Gathered, REPORT, gathered};
 use crate::flow::workcopy::FOLDER;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_git::TEMPORARY;
 use loopx_rules::setup::typed;
 use loopx_rules::task::report::Report;
 use serde::Serialize;
@@ -44,18 +45,54 @@ pub(crate) fn export(ctx: &Context, folder: &Path, force: bool) -> Result<Export
         written.push((path.clone(), ctx.repo.read_blob(blob)?));
     }
     require_outside(ctx, &folder)?;
-    let is_new = require_free(&folder, &written, force)?;
-    let made = write_all(&folder, &written);
-    if made.is_err() && is_new {
-        // Nothing of it stays where not all of it could be written.
-        let _ = fs::remove_dir_all(&folder);
+    if require_free(&folder, &written, force)? {
+        write_new(ctx, &folder, &written)?;
+    } else {
+        write_all(&folder, &written)?;
     }
-    made?;
     Ok(Exported {
         folder: folder.display().to_string(),
         files: written.into_iter().map(|(path, _)| path).collect(),
         report,
     })
+}
+
+/// Writes a folder that is not there: it is whole, or it is not there still.
+fn write_new(ctx: &Context, folder: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
+    let beside = ctx.repo.common_dir().join("loopx").join("exports");
+    let failed = |error: std::io::Error| loopx_git::unwritable(&beside, &error);
+    sweep(ctx, &beside);
+    ctx.repo.make_folder(&beside).map_err(failed)?;
+    let made = tempfile::Builder::new()
+        .tempdir_in(&beside)
+        .map_err(failed)?;
+    // What is moved has the mode that the umask gives it.
+    let whole = made.path().join("whole");
+    write_all(&whole, files)?;
+    match fs::rename(&whole, folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => {
+            let made = write_all(folder, files);
+            if made.is_err() {
+                let _ = fs::remove_dir_all(folder);
+            }
+            made
+        }
+        moved => moved.map_err(|error| loopx_git::unwritable(folder, &error)),
+    }
+}
+
+/// Removes what killed commands left: what is older than a day is nobody's work.
+fn sweep(ctx: &Context, beside: &Path) {
+    const DAY: i64 = 86_400;
+    let entries = fs::read_dir(beside).into_iter().flatten().flatten();
+    for entry in entries {
+        let made = entry.metadata().and_then(|meta| meta.modified()).ok();
+        let made = made.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        let made = made.and_then(|at| i64::try_from(at.as_secs()).ok());
+        if made.is_some_and(|at| at + DAY < ctx.now()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
@@ -87,8 +124,40 @@ fn require_outside(ctx: &Context, folder: &Path) -> Result<()> {
     .help(command!("pipeline export results")))
 }
 
-/// True where the folder is not there yet. Refused where something else is, or where it is not empty and nobody says that
-/// files of it may be replaced.
+/// Whether nothing stands in a folder but files as they would be written: what a killed export left of the same.
+fn is_part(folder: &Path, files: &[(String, Vec<u8>)]) -> bool {
+    let mut open = vec![folder.to_owned()];
+    while let Some(dir) = open.pop() {
+        let Ok(entries) = fs::read_dir(&dir) else {
+            return false;
+        };
+        for entry in entries {
+            let Ok(entry) = entry else { return false };
+            let (path, kind) = (entry.path(), entry.file_type());
+            let below = path.strip_prefix(folder).unwrap_or(&path);
+            let own = || files.iter().find(|(name, _)| Path::new(name) == below);
+            match kind {
+                Ok(kind) if kind.is_dir() => open.push(path),
+                Ok(kind) if kind.is_file() => {
+                    let is_left = entry.file_name().to_string_lossy().starts_with(TEMPORARY);
+                    let is_same = || {
+                        own().is_some_and(|(_, bytes)| {
+                            fs::read(&path).is_ok_and(|found| found == *bytes)
+                        })
+                    };
+                    if !is_left && !is_same() {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+    true
+}
+
+/// True where the folder is not there yet. Refused where something else is, or where other files stand in it and nobody
+/// says that they may be replaced.
 fn require_free(folder: &Path, files: &[(String, Vec<u8>)], force: bool) -> Result<bool> {
     if let Some(above) = folder.parent().filter(|above| !above.is_dir()) {
         return Err(Failure::not_found(
@@ -98,9 +167,8 @@ fn require_free(folder: &Path, files: &[(String, Vec<u8>)], force: bool) -> Resu
         .help(command!("pipeline export results").note("(writes it here)")));
     }
     let is_there = fs::symlink_metadata(folder).is_ok();
-    let is_empty = || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
     let is_folder = || fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir());
-    if !is_there || is_empty() || force && is_folder() {
+    if !is_there || is_part(folder, files) || force && is_folder() {
         return Ok(!is_there);
     }
     let there = typed(&folder.display().to_string());

@@ -5,14 +5,16 @@ use crate::flow::context::Context;
 use crate::flow::transaction::{Needs, gather_here};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_base::id::SessionId;
+use loopx_base::id::{OpId, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::issue::IssueId;
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::replay::undone;
 use loopx_rules::task::debt::{Debt, debt};
+use loopx_rules::task::decide::outweighed;
 use loopx_rules::task::file::read_anyway;
 use loopx_rules::task::ledger::{Record, Sprint, ledger};
+use std::collections::BTreeSet;
 
 /// The sprints of a session. Refused where no pipeline made a task of it.
 pub(crate) fn sprints(ctx: &Context) -> Result<(SessionId, Vec<Sprint>)> {
@@ -23,10 +25,18 @@ pub(crate) fn sprints(ctx: &Context) -> Result<(SessionId, Vec<Sprint>)> {
     let (session, _) = ctx.asked(&snapshot)?;
     let operations = snapshot.operations(&session)?;
     let undone = undone(&operations);
-    let counting = operations.iter().filter(|op| !undone.contains(&op.op));
-    let records: Vec<Record<'_>> = counting.filter_map(record).collect();
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
     let plan = Plan::of(&facts)?;
+    // Of several verdicts that were given apart one counts.
+    let beside = plan
+        .nodes
+        .iter()
+        .flat_map(|node| outweighed(node, plan.state));
+    let beside: BTreeSet<&OpId> = beside.map(|one| &one.op).collect();
+    let counting = operations
+        .iter()
+        .filter(|op| !undone.contains(&op.op) && !beside.contains(&op.op));
+    let records: Vec<Record<'_>> = counting.filter_map(record).collect();
     let list = facts.texts.get(&Artifact::TaskList);
     let points = list.map(|text| read_anyway(text).points());
     let points = points.unwrap_or_default();

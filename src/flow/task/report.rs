@@ -207,17 +207,25 @@ fn verdicts(facts: &Facts<'_>, plan: &Plan<'_>, own: &[usize]) -> Vec<Given> {
     let given = own.iter().filter_map(|at| {
         let node = &plan.nodes[*at];
         let view = gates::gate(plan, node).filter(|view| view.standing != "open")?;
-        let last = gates::decided(facts, plan, node);
-        let last = last.into_iter().rfind(|row| row.task == node.id);
+        let rows = gates::decided(facts, plan, node).into_iter();
+        // Of several that were made apart one counts, whichever came last.
+        let mut own = rows.filter(|row| {
+            let mut beside = view.beside.iter();
+            row.task == node.id && !beside.any(|one| one.op == row.op)
+        });
+        let counts = own.next();
+        let opened = plan.facts(*at).and_then(|facts| facts.opened.as_ref());
+        let opened = opened.filter(|_| view.standing == "opened");
+        let score = counts.as_ref().and_then(|row| row.score);
         Some(Given {
             gate: node.id.clone(),
             title: node.title.clone(),
             standing: view.standing.to_owned(),
-            score: last
-                .as_ref()
-                .and_then(|row| row.score)
-                .map(|one| one.to_string()),
-            reason: last.and_then(|row| row.reason),
+            score: score.map(|one| one.to_string()),
+            reason: match opened {
+                Some(opened) => opened.reason.clone(),
+                None => counts.and_then(|row| row.reason),
+            },
         })
     });
     given.collect()

@@ -4,6 +4,7 @@
 use super::debt::Debt;
 use super::node::TaskId;
 use super::status::Status;
+use loopx_base::clean;
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -127,7 +128,8 @@ impl Report {
             of_phase(phase, &mut out);
         }
         self.rest(&mut out);
-        out
+        // Whoever prints the file to a terminal is driven by no title in it.
+        clean(&out)
     }
 
     fn rest(&self, out: &mut String) {
@@ -217,7 +219,7 @@ mod tests {
         };
         let report = Report {
             session: "notes".to_owned(),
-            title: "A note\n# app <b>".to_owned(),
+            title: "A note\n# app <b>\u{1b}]0;x\u{7}".to_owned(),
             pipelines: vec!["spec-only".to_owned()],
             counts: Counts {
                 total: 2,
@@ -254,7 +256,7 @@ mod tests {
             left: Vec::new(),
             learned: Vec::new(),
         };
-        let wanted = "# A note # app 'b>\n\n- Session: notes\n- Pipelines: spec-only\n- Tasks: 1 of 2 completed (50%)\n- 1 failed\n- Time: 90 s from the first claim to the last completion\n\n## spec\n\n- DRAFT-001: Brief (completed, writer)\n  - two lines\n  - [tasks/DRAFT-001/b.md](<spec/DRAFT-001/b.md>)\n  - src/x\n  - tasks/DRAFT-001/gone.md: missing\n\n## Verdicts\n\n- DISCUSS-002 (Discuss): proceed: they agree\n\n## Notes\n\n- DISCUSS-002: medium\n";
+        let wanted = "# A note # app 'b>^[]0;x^G\n\n- Session: notes\n- Pipelines: spec-only\n- Tasks: 1 of 2 completed (50%)\n- 1 failed\n- Time: 90 s from the first claim to the last completion\n\n## spec\n\n- DRAFT-001: Brief (completed, writer)\n  - two lines\n  - [tasks/DRAFT-001/b.md](<spec/DRAFT-001/b.md>)\n  - src/x\n  - tasks/DRAFT-001/gone.md: missing\n\n## Verdicts\n\n- DISCUSS-002 (Discuss): proceed: they agree\n\n## Notes\n\n- DISCUSS-002: medium\n";
         assert_eq!(report.markdown(), wanted);
         let missing: Vec<&str> = report.missing().map(|(_, path)| path).collect();
         assert_eq!(missing, ["tasks/DRAFT-001/gone.md"]);
