@@ -185,7 +185,7 @@ fn put_aside(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         6.. if worktree.secrets.is_empty() => String::new(),
         _ => format!(" -- {}", worktree.to_add(&files)),
     };
-    let stash = super::put_aside(&format!(" --include-untracked{paths}"));
+    let stash = super::worktree::put_aside(&format!(" --include-untracked{paths}"));
     Some(Advised::from(stash).advice(format!(
         "not committed, and no review covers it: {} (or remove it, or have git ignore it)",
         worktree.named(&files)

@@ -1,0 +1,96 @@
+//! The answer to the question what comes next: a command, a person that is waited for, or a text to write.
+
+use loopx_base::hint::Hint;
+use serde::Serialize;
+
+/// What is next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// One command, ours or git's.
+    Command(Hint),
+    /// Something that a person writes: the advice says what.
+    Write,
+    /// Only somebody else can go on.
+    Waits(Waits),
+    /// Nothing is left to do.
+    Nothing,
+}
+
+/// Who is waited for, and for what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Waits {
+    pub who: String,
+    #[serde(rename = "for")]
+    pub what: String,
+}
+
+/// What is next, and what to know before it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advised {
+    pub next: Next,
+    pub advice: Hint,
+}
+
+impl Advised {
+    pub(super) fn new(next: Next) -> Self {
+        Advised {
+            next,
+            advice: Hint::default(),
+        }
+    }
+
+    /// Somebody has to write this.
+    pub fn write(advice: impl Into<Hint>) -> Self {
+        Advised::new(Next::Write).advice(advice)
+    }
+
+    pub fn waits(who: impl Into<String>, what: impl Into<String>) -> Self {
+        Advised::new(Next::Waits(Waits {
+            who: who.into(),
+            what: what.into(),
+        }))
+    }
+
+    /// Nothing is left to do.
+    pub fn nothing() -> Self {
+        Advised::new(Next::Nothing)
+    }
+
+    #[must_use]
+    pub fn advice(mut self, advice: impl Into<Hint>) -> Self {
+        self.advice = advice.into();
+        self
+    }
+
+    /// The command, where one is next.
+    pub fn command(&self) -> Option<&Hint> {
+        match &self.next {
+            Next::Command(command) => Some(command),
+            _ => None,
+        }
+    }
+
+    /// Who is waited for, where somebody is.
+    pub fn waiting(&self) -> Option<&Waits> {
+        match &self.next {
+            Next::Waits(waits) => Some(waits),
+            _ => None,
+        }
+    }
+
+    /// As a hint of a refusal: the command, else the advice.
+    pub fn into_hint(self) -> Hint {
+        match self.next {
+            Next::Command(command) => command,
+            Next::Waits(Waits { who, what }) => format!("wait for {who}: {what}").into(),
+            Next::Write | Next::Nothing => self.advice,
+        }
+    }
+}
+
+/// The bare command.
+impl From<Hint> for Advised {
+    fn from(command: Hint) -> Self {
+        Advised::new(Next::Command(command))
+    }
+}

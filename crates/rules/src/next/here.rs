@@ -1,0 +1,189 @@
+//! The place from which somebody asks: their worktree, the remote, and what of the session is not landed or pushed.
+
+use super::advised::Advised;
+use super::worktree::Worktree;
+use crate::gate::Uncommitted;
+use crate::lease::Worktrees;
+use crate::policy::Policy;
+use crate::task::node::TaskId;
+use crate::task::world::World;
+use loopx_base::failure::Blocker;
+use loopx_base::hint::{Hint, hint};
+use loopx_base::id::{Oid, Person};
+use loopx_base::{counted, shell_word};
+use serde::Serialize;
+
+/// How far the branch of the sessions is from what was last seen of a remote's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Distance {
+    pub remote: String,
+    pub branch: String,
+    /// Commits that only this clone has.
+    pub ahead: usize,
+    /// Commits that only the remote had.
+    pub behind: usize,
+    /// Whether the remote's branch was ever seen.
+    #[serde(skip)]
+    pub is_known: bool,
+}
+
+/// A code branch that lacks commits which its upstream had when that was last seen, and has none of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Behind {
+    pub branch: String,
+    pub upstream: String,
+    pub commits: usize,
+    /// Where the upstream is.
+    #[serde(skip)]
+    pub tip: Oid,
+}
+
+impl Behind {
+    /// `work is 1 commit behind origin/work`.
+    pub fn words(&self) -> String {
+        let commits = counted(self.commits, "commit");
+        format!("{} is {commits} behind {}", self.branch, self.upstream)
+    }
+}
+
+/// Who asks, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Here<'a> {
+    pub who: Option<&'a Person>,
+    /// What leads on where git cannot put a name and a time under a record of whoever asks.
+    pub unsigned: Option<Advised>,
+    pub worktree: Option<Worktree>,
+    pub behind: Option<Behind>,
+    /// The agent that asks, where one does: its word is no person's.
+    pub agent: Option<String>,
+    /// What goes before every stage: a conflict, a base or a branch that is gone.
+    pub first: Option<Advised>,
+    /// The worktrees of this clone, and the second at which this one asks: a build may be another's.
+    pub worktrees: Worktrees,
+    pub now: i64,
+    /// What the archive is held by, as far as review and done know it.
+    pub archive: Vec<Blocker>,
+    /// The branch that an archive has to name, where neither the session nor this worktree has one.
+    pub onto: Option<String>,
+    /// No file differs from where the review begins.
+    pub is_empty: bool,
+    /// Somebody sits at a terminal, and can be asked.
+    pub asks: bool,
+    pub remote: Option<Distance>,
+    /// What tasks wait for outside of their list; nothing of it holds where nobody looked.
+    pub world: Option<&'a World>,
+    /// Tasks whose files are not all there: what they leave, and is missing.
+    pub missing: Vec<(TaskId, Vec<String>)>,
+    /// Tasks that nobody can take here, and why.
+    pub unfit: Vec<(TaskId, Unfit)>,
+    /// The policy of the target, where it is another than the session's, and what takes it.
+    pub moved: Option<Moved>,
+    /// The branch that a remote has not got the newest of.
+    pub unpushed: Option<Unpushed>,
+    /// The remote that the code under review, or an archive, is fetched from where it is not here.
+    pub unfetched: Option<Unfetched>,
+    /// The target that has not got what was archived.
+    pub unlanded: Option<Unlanded>,
+    /// Who gave the last verdict, where it asked for changes.
+    pub sent_back: Option<Person>,
+    /// The archive of a session that was settled as abandoned, and the branch that still has it.
+    pub leftover: Option<(String, Oid)>,
+    /// A free name for a branch, where none holds the commits that are checked out.
+    pub unheld: Option<String>,
+}
+
+/// A branch that a remote has not got the newest of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unpushed {
+    pub remote: String,
+    pub branch: String,
+    pub standing: Standpoint,
+}
+
+/// Where the branch of a remote, as it was last seen, stands beside ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standpoint {
+    /// Nobody saw one.
+    Unseen,
+    /// It lacks commits of ours.
+    Behind,
+    /// Both have commits of their own: git takes no push.
+    Apart,
+    /// It has the archive, and ours has nothing that it lacks.
+    Ahead,
+}
+
+impl Unpushed {
+    pub(super) fn push(&self) -> Hint {
+        let branch = shell_word(&self.branch);
+        Hint::git(format!("push {} {branch}", self.remote))
+    }
+
+    /// The push, with what to do where the remote has moved since it was last seen.
+    pub(super) fn pushed(&self) -> Advised {
+        let push = Advised::from(self.push());
+        match self.standing {
+            Standpoint::Behind => push.advice(hint![
+                "where git refuses it: ",
+                Hint::git(format!("fetch {}", self.remote)),
+                ", and ask again"
+            ]),
+            Standpoint::Unseen | Standpoint::Apart | Standpoint::Ahead => push,
+        }
+    }
+}
+
+/// A remote that may have the code under review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfetched {
+    pub remote: String,
+    /// The last word on it was given by whoever asks.
+    pub is_own: bool,
+}
+
+/// A target that is one merge away from what was archived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlanded {
+    pub target: String,
+    /// The branch that has the archive, or the commit where none has it.
+    pub source: String,
+    /// The commit that no branch has any more.
+    pub lost: Option<Hint>,
+    /// The remote that the branch belongs to, where there is one: the landing may be asked for there.
+    pub remote: Option<String>,
+    /// The command that goes to the target; nothing where it is checked out here.
+    pub way: Option<Hint>,
+    /// Files with edits that this command would overwrite.
+    pub in_the_way: Vec<Uncommitted>,
+}
+
+/// Why nobody can take a task here: the skill by which it is done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfit {
+    pub why: String,
+    /// What makes it fit.
+    pub help: Hint,
+}
+
+/// A policy of the target that has moved since the session began: it judges what lands.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    pub policy: Policy,
+    /// The next step that makes it the session's.
+    pub lead: Hint,
+    pub why: String,
+}
+
+impl Here<'_> {
+    /// What a task leaves and is not there.
+    pub(super) fn missing_of(&self, task: &str) -> Option<&[String]> {
+        let mut all = self.missing.iter();
+        let found = all.find(|(id, _)| id.as_str() == task);
+        found.map(|(_, paths)| paths.as_slice())
+    }
+
+    pub(super) fn unfit_of(&self, task: &TaskId) -> Option<&Unfit> {
+        let mut all = self.unfit.iter();
+        all.find(|(id, _)| id == task).map(|(_, unfit)| unfit)
+    }
+}
