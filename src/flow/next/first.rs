@@ -1,0 +1,125 @@
+//! The steps that go before every stage: a branch or a base that is gone, a working copy that nothing can take in.
+
+use crate::flow::context::Context;
+use crate::flow::transaction::Facts;
+use crate::flow::workcopy::{FileStatus, Peek};
+use crate::flow::{archive, gone, rebase};
+use loopx_base::failure::{Code, Result};
+use loopx_base::hint::{Hint, command, hint};
+use loopx_rules::next;
+use loopx_rules::next::{Advised, Worktree};
+use loopx_rules::session::State;
+use loopx_rules::stage::Stage;
+
+/// What goes before every stage.
+pub(super) fn first(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    peek: &Peek,
+    (worktree, branch_missing): (Option<&Worktree>, bool),
+) -> Result<Option<Advised>> {
+    let state = &facts.state;
+    let id = &state.id;
+    if peek.foreign.is_some() {
+        return Ok(Some(command!("checkout").session(id).into()));
+    }
+    if let Some(waiting) = archive::waiting(ctx, state)? {
+        return Ok(Some(waiting));
+    }
+    if !state.is_active() {
+        return Ok(None);
+    }
+    // git switches no branch while something is under way.
+    if branch_missing && ctx.repo.sequence().is_none() {
+        return branchless(ctx, state, worktree).map(Some);
+    }
+    let is_about_code = matches!(state.stage, Stage::Build | Stage::Review | Stage::Done);
+    if is_about_code
+        && state.branch.is_none()
+        && let Some(odd) = crate::flow::begin::odd(ctx)?
+    {
+        return Ok(Some(
+            Advised::from(odd.help.unwrap_or_default()).advice(odd.message),
+        ));
+    }
+    if facts.base_missing.is_some() {
+        return baseless(ctx, facts).map(Some);
+    }
+    let mut statuses = peek.statuses.iter();
+    if let Some((artifact, _)) = statuses.find(|(_, s)| **s == FileStatus::Conflicted) {
+        if !state.is_open(*artifact) {
+            let told = format!(
+                "{artifact} is closed in stage {}, and both sides stand in your file, which is kept as a blob and named",
+                state.stage
+            );
+            return Ok(Some(
+                Advised::from(command!("checkout --force {artifact}")).advice(told),
+            ));
+        }
+        return Ok(Some(
+            Advised::from(command!("edit {artifact}")).advice("choose between its marked sides"),
+        ));
+    }
+    Ok(peek.refused.first().map(|(artifact, failure)| {
+        match (failure.code, failure.help.as_ref().and_then(Hint::lead)) {
+            (Code::ArtifactLocked, Some(lead)) => Advised::from(lead).advice(format!(
+                "{}; your text is kept as a blob and named",
+                failure.message
+            )),
+            _ => match artifact {
+                Some(artifact) => command!("edit {artifact}").into(),
+                None => match failure.help.as_ref().and_then(Hint::lead) {
+                    Some(lead) => Advised::from(lead),
+                    None => Advised::write(failure.message.clone()),
+                },
+            },
+        }
+    }))
+}
+
+/// The way on where the bound branch is not here: what somebody else did last may not be pushed yet.
+fn branchless(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Advised> {
+    let bound = state.branch.as_deref().unwrap_or_default();
+    let me = ctx.reader().map(|reader| &reader.author);
+    let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
+    let is_elsewhere = ctx.repo.config(&format!("branch.{bound}.remote")).is_none();
+    if somebody_else && is_elsewhere && gone::last_commit(ctx, state)?.is_none() {
+        let author = state.touched.by.to_string();
+        return Ok(Advised::waits(author, format!("the push of {bound}")).advice(format!(
+            "the branch {bound} is not here: not pushed yet, renamed or deleted; where a remote has it: git fetch, then git switch {bound}"
+        )));
+    }
+    let way = gone::way_back(ctx, state, bound)?;
+    match worktree.filter(|worktree| !worktree.in_the_way.is_empty()) {
+        Some(worktree) => Ok(next::stash(worktree, &format!("the switch to {bound}"))),
+        None => Ok(way),
+    }
+}
+
+/// The way on where the commit that the session starts from is not here. What somebody else began may not be pushed yet:
+/// another base is for whoever began it.
+fn baseless(ctx: &Context, facts: &Facts<'_>) -> Result<Advised> {
+    let state = &facts.state;
+    let why = "the commit that it started from is gone";
+    let onto = rebase::suggest(ctx, state, &facts.policy)?;
+    let rebase =
+        onto.map(|onto| command!("rebase --onto {} --reason WHY", onto.short()).because(why));
+    let author = &state.started.by;
+    let me = ctx.reader().map(|reader| &reader.author);
+    let remote = ctx.repo.default_remote(state.branch.as_deref())?;
+    if let (Some(remote), false) = (remote, me.is_some_and(|me| me.is_same(author))) {
+        let fetch = Hint::git(format!("fetch {remote}"));
+        let advice = match rebase {
+            Some(rebase) => hint![
+                format!("{remote} may have it: "),
+                fetch,
+                "; where it is gone for good: ",
+                rebase
+            ],
+            None => hint![format!("{remote} may have it: "), fetch],
+        };
+        let what = "the push of the commit that it started from";
+        return Ok(Advised::waits(author.to_string(), what).advice(advice));
+    }
+    Ok(Advised::from(rebase.unwrap_or_else(|| command!("doctor"))).advice(why))
+}

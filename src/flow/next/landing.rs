@@ -1,0 +1,217 @@
+//! The code of an archived session on its way to the target: where it comes from, and what is left to land.
+
+use super::worktree::in_the_way;
+use crate::flow::context::Context;
+use crate::flow::landed::{self, Landed, found, landed};
+use crate::flow::transaction::Facts;
+use crate::flow::trust;
+use loopx_base::failure::{Code, Result};
+use loopx_base::hint::{Hint, Verb, command, hint};
+use loopx_base::id::Oid;
+use loopx_rules::checks::{Source, checks_now};
+use loopx_rules::next::{Advised, Unlanded, Worktree};
+use loopx_rules::op::{Body, Event};
+use loopx_rules::policy::FILE as POLICY;
+use loopx_rules::session::{Ending, State};
+use loopx_store::{Session, Snapshot};
+
+/// The archive that an abandoned session left on a branch: one that a settled conflict left out.
+pub(super) fn leftover(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+) -> Result<Option<(String, Oid)>> {
+    if !matches!(session.state.ending, Some(Ending::Abandoned { .. })) {
+        return Ok(None);
+    }
+    for op in snapshot.operations(session)?.into_iter().rev() {
+        let Body::Session(body) = op.body else {
+            continue;
+        };
+        let Event::Archived {
+            commit: Some(commit),
+            target,
+            ..
+        } = body.event
+        else {
+            continue;
+        };
+        let Some(tip) = ctx.repo.find_ref(&format!("refs/heads/{target}"))? else {
+            continue;
+        };
+        if ctx.repo.contains(&commit)?
+            && ctx.repo.is_ancestor(&commit, &tip)?
+            && !landed::is_reverted(&ctx.repo, &commit, &tip)?
+        {
+            return Ok(Some((target, commit)));
+        }
+    }
+    Ok(None)
+}
+
+/// The name that the target merges to have the result: the branch that has it, else the commit that records name, and what was
+/// lost then. Nothing where neither is here.
+fn source(
+    ctx: &Context,
+    state: &State,
+    branch: &str,
+    lacks_code: bool,
+) -> Result<Option<(String, Option<Hint>)>> {
+    let Some(Ending::Archived { commit, .. }) = &state.ending else {
+        return Ok(None);
+    };
+    let head = state
+        .verdict
+        .as_ref()
+        .and_then(|verdict| verdict.value.head.as_ref());
+    let archive = commit.as_ref().filter(|_| !lacks_code);
+    let branch = match (&state.branch, archive) {
+        (Some(bound), None) => Some(bound.as_str()),
+        (None, None) => None,
+        (_, Some(_)) => Some(branch),
+    };
+    let tip = match branch {
+        Some(branch) => ctx.repo.find_ref(&format!("refs/heads/{branch}"))?,
+        None => None,
+    };
+    let has_it = match (&tip, archive) {
+        (None, _) => false,
+        (Some(tip), Some(archive)) => found(&ctx.repo, archive, tip)?.is_some(),
+        (Some(tip), None) => landed::has_code(&ctx.repo, state, Some(tip))?.unwrap_or(true),
+    };
+    if let (Some(branch), None) = (branch, &tip) {
+        for (name, tip) in ctx.repo.tracking_refs(branch)? {
+            let has_it = match archive {
+                Some(archive) => found(&ctx.repo, archive, &tip)?.is_some(),
+                None => landed::has_code(&ctx.repo, state, Some(&tip))?.unwrap_or(false),
+            };
+            if has_it {
+                let name = name.strip_prefix("refs/remotes/").unwrap_or(&name);
+                return Ok(Some((name.to_owned(), None)));
+            }
+        }
+    }
+    let (Some(branch), false) = (branch, has_it) else {
+        let commit = head.map(|head| head.as_str().to_owned());
+        return Ok(branch
+            .map(str::to_owned)
+            .or(commit)
+            .map(|source| (source, None)));
+    };
+    let Some(commit) = archive.or(head) else {
+        return Ok(None);
+    };
+    if !ctx.repo.contains(commit)? {
+        return Ok(None);
+    }
+    let short = commit.short();
+    let lost = match tip {
+        Some(_) => format!("{branch} has it no more; it is in {short}").into(),
+        None => hint![
+            format!("the branch {branch} is not here; to have it again: "),
+            Hint::git(format!("branch {} {short}", loopx_base::shell_word(branch)))
+        ],
+    };
+    Ok(Some((short.to_owned(), Some(lost))))
+}
+
+/// The target that lacks what was archived.
+pub(super) fn unlanded(
+    ctx: &Context,
+    facts: &Facts<'_>,
+    worktree: Option<&Worktree>,
+) -> Result<Option<Unlanded>> {
+    let state = &facts.state;
+    let Some(Ending::Archived {
+        target: branch,
+        taken_back: None,
+        ..
+    }) = &state.ending
+    else {
+        return Ok(None);
+    };
+    let Some(worktree) = worktree else {
+        return Ok(None);
+    };
+    let remote = ctx.repo.default_remote(Some(branch))?;
+    let landed = landed(ctx, state, &facts.policy)?;
+    let landed = landed.filter(Landed::is_open);
+    let Some(Landed {
+        target, lacks_code, ..
+    }) = landed
+    else {
+        return Ok(None);
+    };
+    let Some((source, lost)) = source(ctx, state, branch, lacks_code)? else {
+        return Ok(None);
+    };
+    let name = format!("refs/heads/{target}");
+    let Some(tip) = ctx.repo.find_ref(&name)? else {
+        return Ok(None);
+    };
+    let way = if worktree.branch.as_ref() == Some(&target) {
+        None
+    } else {
+        let word = loopx_base::shell_word(&target);
+        match ctx.repo.checked_out_in(&name)?.filter(|dir| dir.is_dir()) {
+            // The merge belongs where the target is checked out.
+            Some(_) => return Ok(None),
+            None => Some(Hint::git(format!("switch {word}"))),
+        }
+    };
+    // An archive has looked at the files that it changes, and does not pay for a look at all others: whoever asks does.
+    let in_the_way = if way.is_some() && ctx.is_reading() {
+        in_the_way(ctx, ctx.code_for(None)?.as_ref(), &tip)?
+    } else {
+        Vec::new()
+    };
+    Ok(Some(Unlanded {
+        target,
+        source,
+        lost,
+        remote,
+        way,
+        in_the_way,
+    }))
+}
+
+/// Whether the check that is next may run here: the words of somebody else are read first.
+pub(super) fn trusted(
+    ctx: &Context,
+    at: (&Snapshot<'_>, &Session),
+    facts: &Facts<'_>,
+    advised: Advised,
+) -> Result<Advised> {
+    let lead = advised.command().and_then(Hint::command);
+    let args = lead.filter(|lead| lead.verb() == Verb::Run);
+    let mut words = args.map_or("", |lead| lead.args()).split(' ');
+    let Some(task) = words.find(|word| *word == "--task").and(words.next()) else {
+        return Ok(advised);
+    };
+    let checks = checks_now(&facts.texts, &facts.state, &facts.policy.all_checks());
+    let Some(check) = checks.into_iter().find(|check| check.id == task) else {
+        return Ok(advised);
+    };
+    let again = command!("run --task {task} --trust");
+    let asked = std::slice::from_ref(&check);
+    match trust::require(ctx, at, &facts.policy, asked, (false, again.clone())) {
+        Err(failure) if failure.code == Code::CheckNotTrusted => {
+            let told = format!("nobody here agreed to run {task}");
+            Ok(Advised::write(match check.source {
+                Source::Artifact(artifact) => hint![
+                    format!("told; to read it: "),
+                    command!("cat {artifact}"),
+                    "; where you agree: ",
+                    again
+                ],
+                Source::Policy => {
+                    hint![
+                        format!("{told}, which {POLICY} has; where you agree: "),
+                        again
+                    ]
+                }
+            }))
+        }
+        _ => Ok(advised),
+    }
+}
