@@ -243,7 +243,7 @@ fn unfit(ctx: &Context, facts: &Facts<'_>) -> Vec<(TaskId, Unfit)> {
     let skills = Skills::of(&ctx.repo);
     let nodes = nodes_with(facts, "\"skill\"").into_iter();
     let unfit = nodes.filter_map(|node| {
-        let failure = skills.require(&node).err()?;
+        let failure = skills.require(facts, &node).err()?;
         let help = failure.help.unwrap_or_default();
         let why = failure.message;
         Some((node.id, Unfit { why, help }))

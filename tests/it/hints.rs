@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// What may stand where a template has a place.
 /// The empty one stands for words that may be left out.
-const VALUES: [&str; 11] = [
+const VALUES: [&str; 12] = [
     "",
     "spec.md",
     "1",
@@ -23,6 +23,7 @@ const VALUES: [&str; 11] = [
     "--continue",
     "accepted",
     "refs",
+    "proceed",
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {

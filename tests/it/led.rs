@@ -210,7 +210,7 @@ fn a_gate_names_the_values_that_it_asks_for() {
     let error = refuses(&s, 6, "decision_open", &["take"]);
     assert_eq!(
         error["help"],
-        "git loopx task decide G --verdict proceed --evidence REF"
+        "git loopx task decide G --verdict VERDICT --evidence REF  (proceed, fix or escalate)"
     );
     let proceed = ["task", "decide", "G", "--verdict", "proceed"];
     refuses(&s, 2, "decision_values", &proceed);

@@ -53,6 +53,7 @@ mod forged;
 mod fork;
 mod fsck;
 mod future;
+mod gate_words;
 mod gates_read;
 mod gc;
 mod golden;

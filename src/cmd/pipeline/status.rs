@@ -21,7 +21,13 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         percent,
         ..
     } = &view;
-    ui.out(format!("Progress: {done}/{total} ({percent}%)"));
+    let counts = &view.counts;
+    let of_them = [(counts.partial, "in part"), (counts.skipped, "skipped")];
+    let of_them = of_them.into_iter().filter(|(count, _)| *count > 0);
+    let of_them: String = of_them
+        .map(|(count, how)| format!(", {count} of them {how}"))
+        .collect();
+    ui.out(format!("Progress: {done}/{total} ({percent}%){of_them}"));
     let wide = view
         .phases
         .iter()
@@ -71,6 +77,9 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     if view.stalled {
         ui.warn("stalled: no task is ready, nobody works on one, and some are left");
+        if let Some(next) = &view.next_action {
+            ui.hint(next);
+        }
     }
     if let Some(next) = view.next_action.as_ref().filter(|_| view.complete) {
         ui.out(format!("complete {}", view.on_complete));

@@ -11,7 +11,9 @@ use crate::ui::{Ui, line, style};
 use loopx_base::code::Code;
 use loopx_base::failure::{Failure, Result};
 use loopx_base::hint::command;
-use loopx_rules::task::decide::{Confidence, Decision, Points, Rating, Said, Verdict, read_blocks};
+use loopx_rules::task::decide::{
+    Confidence, Decision, Flag, Points, Rating, Said, Verdict, read_blocks,
+};
 use loopx_rules::task::status::Status;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -189,8 +191,9 @@ fn request(args: DecideArgs, figures: BTreeMap<String, Points>) -> Result<Decide
     for one in &args.rating {
         let rating = rating(one);
         decision.ratings.push(rating.ok_or_else(|| {
+            let flags = Flag::WORDS.join(", ");
             wrong(format!(
-                "expected VIEW=N with N from 1 to 5, and flags behind a colon, found `{one}`"
+                "expected VIEW=N with N from 1 to 5, and behind a colon flags of {flags}, found `{one}`"
             ))
         })?);
     }

@@ -135,7 +135,14 @@ fn gate_words(gate: &GateView) -> Vec<String> {
     let mut said = Vec::new();
     match (gate.standing, &gate.next) {
         ("fix", Some(next)) => said.push(format!("{next} is decided in its place")),
-        ("escalate", _) => said.push(format!("waits for a person: {}", gate.why.join("; "))),
+        ("escalate", _) => {
+            let why = gate.why.iter().chain(&gate.reason);
+            let why: Vec<&str> = why.map(String::as_str).collect();
+            said.push(match why.as_slice() {
+                [] => "waits for a person".to_owned(),
+                why => format!("waits for a person: {}", why.join("; ")),
+            });
+        }
         ("open", _) if gate.attempt > 0 => {
             said.push(format!("repaired {} of {} times", gate.attempt, gate.cap));
         }

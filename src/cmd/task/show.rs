@@ -9,6 +9,7 @@ use crate::flow::task as flow;
 use crate::flow::task::{DecisionRow, GateView, TaskView};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
+use loopx_rules::task::decide::Flag;
 use loopx_rules::task::prompt::CardForm;
 use serde_json::json;
 
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.out(format!("  {}", line(&said)));
         }
     }
-    let next = legal(&view.row.task, &view.steps);
+    let next = legal(&view.card, &view.steps);
     let mut body = json!(view);
     body["next"] = next;
     ui.json("task show", &body);
@@ -69,13 +70,25 @@ fn standing(view: &TaskView, ui: &mut Ui) {
     }
 }
 
+/// The values by which a gate lets the work go on.
+fn passes(gate: &GateView) -> String {
+    if !gate.dimensions.is_empty() {
+        return format!("from {} of {}", gate.pass, gate.scale);
+    }
+    if gate.views.is_empty() {
+        return "by a verdict to proceed".to_owned();
+    }
+    let flags = Flag::WORDS.join(", ");
+    format!("with a mean from 2.5, and no flag ({flags})")
+}
+
 /// What a gate is judged by, and what was decided.
 fn gate_rows(gate: &GateView, decisions: &[DecisionRow]) -> Vec<String> {
     let judges: Vec<&str> = gate.judges.iter().map(|id| id.as_str()).collect();
     let mut rows = vec![
         format!("judges  | {}", judges.join(", ")),
         format!("asks    | {}", gate.wanted),
-        format!("passes  | from {} of {}", gate.pass, gate.scale),
+        format!("passes  | {}", passes(gate)),
     ];
     rows.extend(gate.dimensions.iter().map(|one| {
         let least = one

@@ -6,10 +6,9 @@ use crate::flow::task as flow;
 use crate::flow::task::TakeRequest;
 use crate::ui::{Ui, clean, style};
 use loopx_base::failure::Result;
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::lease::clock;
 use loopx_rules::task::card::Card;
-use loopx_rules::task::node::{NodeKind, TaskId};
 use loopx_rules::task::prompt;
 use loopx_rules::task::prompt::CardForm;
 use loopx_rules::task::status::Step;
@@ -92,11 +91,10 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             clean(&at)
         ));
     }
-    let is_decision = taken.card.kind == NodeKind::Decision.as_str();
     let next = if !taken.card.is_manual() {
         command!("task done {task}")
-    } else if is_decision {
-        command!("task decide {task} --verdict proceed")
+    } else if let Some(lead) = &taken.card.lead {
+        lead.clone()
     } else {
         command!("task done {task} --manual --reason WHY")
     };
@@ -126,13 +124,14 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "next_action": next,
     });
     let steps: Vec<Step> = taken.card.status.steps().collect();
-    body["next"] = legal(task, &steps);
+    body["next"] = legal(&taken.card, &steps);
     ui.json("take", &body);
     Ok(Exit::Done)
 }
 
 /// The commands that are legal from here.
-pub(super) fn legal(task: &TaskId, steps: &[Step]) -> Value {
+pub(super) fn legal(card: &Card, steps: &[Step]) -> Value {
+    let task = &card.task;
     let words = |step| match step {
         Step::Take => command!("take {task}"),
         Step::Done => command!("task done {task}"),
@@ -141,7 +140,8 @@ pub(super) fn legal(task: &TaskId, steps: &[Step]) -> Value {
         Step::Retry => command!("task retry {task}"),
         Step::Skip => command!("task skip {task} --reason WHY"),
         Step::Decide => {
-            command!("task decide {task} --verdict proceed")
+            let lead = card.lead.as_ref().and_then(Hint::lead);
+            lead.unwrap_or_else(|| command!("task show {task}"))
         }
         Step::Open => command!("task open {task} --reason WHY"),
     };

@@ -44,7 +44,7 @@ pub(crate) struct StatusView {
     pub complete: bool,
     /// What becomes of the session then.
     pub on_complete: OnComplete,
-    /// What leads on once it is complete.
+    /// What leads on once it is complete, or where nothing can go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_action: Option<Hint>,
     /// What was noted where views did not agree, or where something was accepted with warnings.
@@ -115,7 +115,7 @@ pub(crate) fn status(ctx: &Context) -> Result<StatusView> {
         return Err(failure.help(command!("task list")));
     }
     let mut status = of(&view, &rows);
-    if status.complete {
+    if status.complete || status.stalled {
         let asked = crate::flow::next::of(ctx)?;
         status.next_action = Some(asked.advised.into_hint());
     }
@@ -186,7 +186,7 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
         percent: done * 100 / work.len().max(1),
         counts: Counts {
             completed: is(Status::Completed),
-            partial: work.iter().filter(|row| row.partial.is_some()).count(),
+            partial: work.iter().filter(|row| is_partial(row)).count(),
             failed: is(Status::Failed),
             skipped: is(Status::Skipped),
             inserted: work.iter().filter(|row| row.inserted).count(),
@@ -222,6 +222,11 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
         on_complete: completion.map_or(wanted, |done| done.on_complete),
         next_action: None,
     }
+}
+
+/// Whether a completed task left something undone.
+fn is_partial(row: &Row) -> bool {
+    row.status == Status::Completed && row.partial.is_some()
 }
 
 /// The tasks by phase, in groups by how many tasks stand before each.

@@ -2,9 +2,11 @@
 
 use super::{Skill, all, displaced, find, look};
 use crate::flow::pipeline::intent;
+use crate::flow::transaction::Facts;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_git::Repo;
+use loopx_rules::gate;
 use loopx_rules::session::State;
 use loopx_rules::skill::{Folder, Ground, Looked, fill};
 use loopx_rules::task::card::{Read, SkillRow};
@@ -56,7 +58,7 @@ impl<'r> Skills<'r> {
     }
 
     /// Refused where nobody can follow the skill of a task.
-    pub(in crate::flow) fn require(&self, node: &Node) -> Result<()> {
+    pub(in crate::flow) fn require(&self, facts: &Facts<'_>, node: &Node) -> Result<()> {
         let Some(skill) = &node.skill else {
             return Ok(());
         };
@@ -81,8 +83,8 @@ impl<'r> Skills<'r> {
                 command!("take {id}"),
                 "  or look what is there: ",
                 command!("agent skills"),
-                "  or name another skill in tasks.jsonl, then: ",
-                command!("amend --reason WHY")
+                "  or name another skill: ",
+                gate::list_help(&facts.state, &facts.policy, command!("edit tasks.jsonl"))
             ]),
         )
     }

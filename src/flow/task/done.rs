@@ -256,10 +256,7 @@ fn require_no_decision(plan: &Plan<'_>, at: usize) -> Result<()> {
             Code::TaskStepInvalid,
             format!("{} is a goal: evidence ends it, and no word does", node.id),
         )
-        .help(command!(
-            "task decide {} --verdict proceed --evidence EVIDENCE",
-            node.id
-        ))),
+        .help(gate::lead_of(node, plan.statuses[at], plan.state))),
         NodeKind::Decision => Err(Failure::refused(
             Code::TaskStepInvalid,
             format!("{} is a decision: values end it, and no word does", node.id),

@@ -8,8 +8,8 @@ use loopx_base::id::{OpId, SessionId};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::session::Stamped;
 use loopx_rules::task::decide::{
-    Decision, Judged, Points, Severity, Standing, Verdict, counts, is_close, outweighed, standing,
-    status, wanted,
+    Decision, Judged, Points, Severity, Standing, Verdict, counting, counts, is_close, outweighed,
+    standing, status, wanted,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::Graph;
@@ -39,6 +39,9 @@ pub(crate) struct GateView {
     pub next: Option<TaskId>,
     /// Why it stands so.
     pub why: Vec<String>,
+    /// The words of who gave the verdict that counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     pub notes: Vec<String>,
     /// The values that it asks for, in words.
     pub wanted: String,
@@ -119,6 +122,7 @@ pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
         is_final: gate.is_final,
         next,
         why,
+        reason: counting(node, plan.state).and_then(|(given, _)| given.reason.clone()),
         notes,
         wanted: wanted(gate),
         beside: beside

@@ -37,7 +37,7 @@ use super::rules::Applying;
 use super::skills::Skills;
 use super::transaction::{Act, Done, Facts, Needs, act_beside};
 use super::watched::Watched;
-use super::{lease, publish, workcopy};
+use super::{files, lease, publish, workcopy};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
@@ -275,6 +275,9 @@ impl<'f> Plan<'f> {
         }
         card.skill = Skills::of(repo).row(graph, at, (state, &self.statuses));
         card.rules = Applying::here(ctx).reads(&own_paths(&self.nodes[at]));
+        let node = &self.nodes[at];
+        card.lead = (node.gate.is_some()).then(|| gate::lead_of(node, Status::Pending, state));
+        card.below = (repo.work_dir().and_then(files::below)).unwrap_or_default();
         card
     }
 }

@@ -305,7 +305,7 @@ fn choose<'p>(
         Some(name) => {
             let who = (asks.0, asks.1);
             let choice = named(facts, plan, graph, who, (name, request.take_over))?;
-            asks.2.require(&plan.nodes[choice.0])?;
+            asks.2.require(facts, &plan.nodes[choice.0])?;
             Ok(choice)
         }
         None => any(
@@ -537,7 +537,7 @@ fn any<'p>(
     let ready = graph.ready(plan.now());
     // What nobody can do on this machine is left to others.
     let mut lacking = None;
-    let mut can = |at: usize| match skills.require(&plan.nodes[at]) {
+    let mut can = |at: usize| match skills.require(facts, &plan.nodes[at]) {
         Ok(()) => true,
         Err(failure) => {
             lacking.get_or_insert(failure);

@@ -46,7 +46,9 @@ pub use rejudged::{asking_nothing, lacking};
 pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
-pub use tasks::{fallen, is_apart, is_earned, lead_of, list_help, task_statuses};
+pub use tasks::{
+    BehindSkipped, behind_skipped, fallen, is_apart, is_earned, lead_of, list_help, task_statuses,
+};
 
 use super::artifact::Artifact;
 use super::change_pack::{self, Slice};

@@ -10,7 +10,7 @@ use super::super::session::State;
 use super::super::stage::{Stage, Transition};
 use super::super::task::decide::{Standing, standing, status};
 use super::super::task::graph::Graph;
-use super::super::task::node::{Node, NodeKind, OnFailed, Verification};
+use super::super::task::node::{Node, NodeKind, OnFailed, TaskId, Verification};
 use super::super::task::plan;
 use super::super::task::status::Status;
 use super::{AuditItem, View, known};
@@ -132,7 +132,7 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let statuses = task_statuses(view, &nodes, &known(view));
     let open: Vec<(&Node, Status)> = nodes
         .iter()
-        .zip(statuses)
+        .zip(statuses.iter().copied())
         .filter(|(node, status)| own(node) && is_open(is_audited(node), *status))
         .collect();
     let Some((first, status)) = open.first() else {
@@ -152,8 +152,56 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
                 command!("take {} --take-over --reason WHY", first.id)
             ],
         ),
-        None => Blocker::new(Code::TasksOpen, words, lead_of(first, *status, view.state)),
+        None => {
+            let graph = Graph::of(&nodes);
+            let behind = behind_skipped(&graph, &statuses, |at| graph.nodes[at].id == first.id);
+            let lead = behind.map(|behind| behind.lead());
+            let lead = lead.unwrap_or_else(|| lead_of(first, *status, view.state));
+            Blocker::new(Code::TasksOpen, words, lead)
+        }
     }]
+}
+
+/// A task that goes nowhere by itself: along its chain stands one that was skipped.
+#[derive(Clone, Debug)]
+pub struct BehindSkipped<'n> {
+    /// What waits for the skipped one.
+    pub waits: &'n TaskId,
+    pub skipped: &'n TaskId,
+}
+
+impl BehindSkipped<'_> {
+    /// The skipped one is done after all.
+    pub fn retry(&self) -> Hint {
+        command!("task retry {}", self.skipped)
+    }
+
+    /// What waits for it falls, too.
+    pub fn skip(&self) -> Hint {
+        command!("task skip {} --reason WHY", self.waits).because("a person decides")
+    }
+
+    fn lead(&self) -> Hint {
+        hint![self.retry(), "  or: ", self.skip()]
+    }
+}
+
+/// The first of some tasks that goes nowhere because of one that was skipped.
+pub fn behind_skipped<'n>(
+    graph: &Graph<'n>,
+    statuses: &[Status],
+    is_asked: impl Fn(usize) -> bool,
+) -> Option<BehindSkipped<'n>> {
+    let blocked = graph.blocked(statuses).into_iter();
+    let mut blocked = blocked.filter(|chain| chain.first().is_some_and(|at| is_asked(*at)));
+    let (waits, end) = blocked.find_map(|chain| {
+        let (waits, end) = (*chain.iter().rev().nth(1)?, *chain.last()?);
+        (statuses[end] == Status::Skipped).then_some((waits, end))
+    })?;
+    Some(BehindSkipped {
+        waits: &graph.nodes[waits].id,
+        skipped: &graph.nodes[end].id,
+    })
 }
 
 /// Who has a task in another worktree than the one that asks.
@@ -216,9 +264,13 @@ fn decide(node: &Node) -> Hint {
             command!("task decide {id} --rating {ratings}")
         };
     }
-    if is_goal {
-        command!("task decide {id} --verdict proceed --evidence REF")
+    let decide = if is_goal {
+        command!("task decide {id} --verdict {VERDICT} --evidence REF")
     } else {
-        command!("task decide {id} --verdict proceed")
-    }
+        command!("task decide {id} --verdict {VERDICT}")
+    };
+    decide.note("(proceed, fix or escalate)")
 }
+
+/// The place of a verdict in a command: whoever judges says which, and no hint does.
+const VERDICT: &str = "VERDICT";

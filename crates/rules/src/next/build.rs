@@ -10,6 +10,7 @@ use crate::session::{Stamped, State};
 use crate::stage::{Stage, Transition};
 use crate::task::graph::{Graph, Now, Wait};
 use crate::task::node::{Node, NodeKind, Verification};
+use crate::task::outputs;
 use crate::task::plan;
 use crate::task::status::{Status, TaskFacts};
 use crate::task::world::{ANYBODY, Condition, UNSEEN};
@@ -140,15 +141,10 @@ fn is_told_anew(state: &State) -> bool {
 /// What waits for a task that was skipped goes nowhere by itself: either that one is done after all, or this one falls
 /// too.
 fn behind_skipped(graph: &Graph<'_>, statuses: &[Status]) -> Option<Advised> {
-    let blocked = graph.blocked(statuses).into_iter();
-    let mut ends = blocked.filter_map(|chain| Some((*chain.iter().rev().nth(1)?, *chain.last()?)));
-    let (waits, end) = ends.find(|(_, end)| statuses[*end] == Status::Skipped)?;
-    let (waits, end) = (&graph.nodes[waits].id, &graph.nodes[end].id);
-    let or = command!("task skip {waits} --reason WHY").because("a person decides");
-    Some(
-        Advised::from(hint![command!("task retry {end}"), "  or: ", or])
-            .advice(format!("{waits} waits for {end}, which was skipped")),
-    )
+    let behind = gate::behind_skipped(graph, statuses, |_| true)?;
+    let (waits, end) = (behind.waits, behind.skipped);
+    let told = format!("{waits} waits for {end}, which was skipped; to let it fall, too: ");
+    Some(Advised::from(behind.retry()).advice(hint![told, behind.skip()]))
 }
 
 /// The next step among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
@@ -308,11 +304,25 @@ fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
     })
 }
 
+/// A file that a task leaves, from the top of the worktree.
+fn opened(state: &State, path: &str) -> String {
+    match outputs::task_of(path) {
+        Some(_) => format!(".loopx/{}/{path}", state.id),
+        None => path.to_owned(),
+    }
+}
+
 /// The task that is taken here.
 fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
     let id = &node.id;
     if let Some(paths) = here.missing_of(id.as_str()) {
-        let told = format!("write {}, which {id} leaves, then: ", paths.join(", "));
+        let shown = paths.iter().map(|path| {
+            let path = opened(view.state, path);
+            let here = here.worktree.as_ref();
+            here.map_or_else(|| path.clone(), |worktree| worktree.shown(&path))
+        });
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let told = format!("write {shown}, which {id} leaves, then: ");
         return Advised::write(hint![told, command!("task done {id}")]);
     }
     let Some(Verification::Cmd(_)) = &node.verification else {

@@ -351,6 +351,23 @@ impl NodeDef {
     }
 }
 
+impl NodeDef {
+    /// Takes out the gate or the checkpoint of this name that stands behind the task; false where there is none.
+    pub fn take_out(&mut self, name: &str) -> bool {
+        let gates = self.gates.as_mut();
+        let place = gates.and_then(|gates| {
+            let at = gates.iter().position(|gate| gate.id() == name)?;
+            Some((gates, at))
+        });
+        if let Some((gates, at)) = place {
+            gates.remove(at);
+            return true;
+        }
+        let checkpoint = self.checkpoint.take_if(|one| one.id.get_ref() == name);
+        checkpoint.is_some()
+    }
+}
+
 impl GateDef {
     pub fn id(&self) -> &str {
         self.id.get_ref()

@@ -159,7 +159,8 @@ fn lay(whole: &mut Definition, over: Definition) {
 /// Takes out what has this name. What waited for a task waits for what that one waited for.
 fn take_out(whole: &mut Definition, name: &str) -> bool {
     let Some(at) = whole.nodes.iter().position(|node| node.id() == name) else {
-        return whole.params.remove(name).is_some()
+        return whole.nodes.iter_mut().any(|node| node.take_out(name))
+            || whole.params.remove(name).is_some()
             || whole.templates.remove(name).is_some()
             || whole.roles.remove(name).is_some();
     };

@@ -6,8 +6,9 @@ use super::node::{Node, TaskId, Verification};
 use super::outputs::task_of;
 use super::status::{Status, TaskFacts};
 use crate::skill::Filled;
+use loopx_base::hint::Hint;
 use loopx_base::id::SessionId;
-use loopx_base::shell_word;
+use loopx_base::{path_from, shell_word};
 use serde::Serialize;
 
 /// The most bytes of a card that nobody asked to see whole.
@@ -55,6 +56,12 @@ pub struct Card {
     pub waits: Vec<String>,
     /// Why it failed the last time.
     pub failed: Option<String>,
+    /// What ends a gate, as it stands.
+    #[serde(skip)]
+    pub lead: Option<Hint>,
+    /// The current folder of who reads it, below the top of the worktree.
+    #[serde(skip)]
+    pub below: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -219,6 +226,8 @@ impl Card {
             failed: own
                 .and_then(|own| own.failure.as_ref())
                 .map(|failure| failure.reason.clone().unwrap_or_default()),
+            lead: None,
+            below: String::new(),
         }
     }
 
@@ -299,11 +308,13 @@ impl Card {
                 None => Vec::new(),
             },
         );
-        row("files", &all(&self.files));
+        let from_here = |path: &String| path_from(&self.below, path);
+        let files = self.files.iter().map(from_here);
+        row("files", &all(&files.collect::<Vec<String>>()));
         row("proves", &all(&self.scenarios));
         let shown = |path: &String| match task_of(path) {
-            Some(_) => format!(".loopx/{}/{path}", self.session),
-            None => path.clone(),
+            Some(_) => from_here(&format!(".loopx/{}/{path}", self.session)),
+            None => from_here(path),
         };
         let outputs = self.outputs.iter().map(shown);
         row("outputs", &all(&outputs.collect::<Vec<String>>()));
@@ -317,11 +328,16 @@ impl Card {
             &all(&skill.map(SkillRow::lines).unwrap_or_default()),
         );
         let of_skill = skill.map_or(&[][..], |skill| &skill.required);
-        let named = |read: &Read| match &read.blob {
-            Some(blob) => format!("{} ({})", read.path, clip_id(blob)),
-            None => format!("{} (not there)", read.path),
+        let known = |path: String, read: &Read| match &read.blob {
+            Some(blob) => format!("{path} ({})", clip_id(blob)),
+            None => format!("{path} (not there)"),
         };
-        let reads = self.reads.iter().chain(of_skill).map(named);
+        let named = |read: &Read| known(read.path.clone(), read);
+        let reads = self.reads.iter().map(|read| match task_of(&read.path) {
+            Some(_) => known(shown(&read.path), read),
+            None => named(read),
+        });
+        let reads = reads.chain(of_skill.iter().map(named));
         row("read", &all(&reads.collect::<Vec<_>>()));
         let rules = self.rules.iter().map(named);
         row("rules", &all(&rules.collect::<Vec<_>>()));
@@ -406,6 +422,8 @@ pub(super) mod tests {
             ],
             waits: vec![text.to_owned(); rows],
             failed: Some(text.to_owned()),
+            lead: None,
+            below: String::new(),
         }
     }
 

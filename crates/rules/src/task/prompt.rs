@@ -27,7 +27,11 @@ pub fn commands(card: &Card) -> Vec<Hint> {
         Step::Release => Some(command!("task release {task}")),
         Step::Retry => Some(command!("task retry {task}")),
         Step::Take | Step::Done | Step::Skip | Step::Open => None,
-        Step::Decide => Some(command!("task decide {task} --verdict proceed")),
+        // A gate that waits for a person leads to no verdict.
+        Step::Decide => card.lead.as_ref().and_then(Hint::lead).filter(|lead| {
+            let lead = lead.command();
+            lead.is_some_and(|lead| lead.words().starts_with("task decide"))
+        }),
     };
     let mut steps: Vec<Step> = card.status.steps().collect();
     let is_decision = card.kind == NodeKind::Decision.as_str();
