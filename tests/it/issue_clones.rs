@@ -240,3 +240,103 @@ fn a_backlog_that_is_spread_on_one_side_merges_with_one_that_is_not() {
         all.loopx(at, &["fsck"]).ok();
     }
 }
+
+/// Whoever takes an issue back knows nothing of what is done with it elsewhere: nobody's work goes with it.
+#[test]
+fn an_issue_that_is_taken_back_in_one_clone_stays_where_another_used_it() {
+    let all = clones(2);
+    let used: [&[&str]; 3] = [
+        &["issue", "edit", "ID", "-p", "0"],
+        &["issue", "comment", "ID", "words"],
+        &["start", "--quick", "--issue", "ID"],
+    ];
+    for (at, args) in used.into_iter().enumerate() {
+        let id = create(&all, 0, &[&format!("Keep {at}")]);
+        everybody(&all, 2);
+        let branch = format!("use-{at}");
+        all.git(1, &["switch", "--quiet", "-c", &branch]).ok();
+        let args: Vec<&str> = args
+            .iter()
+            .map(|arg| if *arg == "ID" { &*id } else { *arg })
+            .collect();
+        all.loopx(1, &args).ok();
+        all.loopx(0, &["issue", "undo", &id]).ok();
+        for _ in 0..2 {
+            everybody(&all, 2);
+        }
+        all.assert_agreed();
+        for clone in 0..2 {
+            assert_eq!(show(&all, clone, &id)["title"], format!("Keep {at}"));
+        }
+        let said = all.loopx(0, &["issue", "log", &id]).ok();
+        assert!(
+            said.contains("undone") || said.contains("taken back"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn two_parents_and_a_status_that_were_written_apart_are_listed_and_settled() {
+    let all = clones(2);
+    let ids: Vec<String> = ["K", "P", "Q", "Done"]
+        .map(|title| create(&all, 0, &[title]))
+        .into();
+    let [k, p, q, done] = [&ids[0], &ids[1], &ids[2], &ids[3]];
+    everybody(&all, 2);
+    all.loopx(0, &["issue", "link", k, "parent", p]).ok();
+    all.loopx(1, &["issue", "link", k, "parent", q]).ok();
+    all.loopx(0, &["issue", "resolve", done, "--reason", "it was done"])
+        .ok();
+    all.loopx(1, &["issue", "close", done, "--reason", "not wanted"])
+        .ok();
+    for _ in 0..2 {
+        everybody(&all, 2);
+    }
+    let apart = all.loopx(0, &["--json", "issue", "list", "--apart"]).json();
+    let apart: BTreeSet<&str> = apart["issues"]
+        .as_array()
+        .expect("issues")
+        .iter()
+        .filter_map(|one| one["id"].as_str())
+        .collect();
+    assert_eq!(apart, BTreeSet::from([k.as_str(), done.as_str()]));
+    // One of the two waits for it, and the other ends.
+    let waits = |id: &str| show(&all, 0, id)["waits"].as_array().map_or(0, Vec::len);
+    assert_eq!(waits(p) + waits(q), 1);
+    all.loopx(0, &["issue", "link", k, "parent", q]).ok();
+    all.loopx(0, &["issue", "resolve", p, "--reason", "it has no part"])
+        .ok();
+    assert!(
+        show(&all, 0, k)["apart"]
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    );
+}
+
+/// Two sessions of one name for one issue: each is shown by the name that it has now.
+#[test]
+fn sessions_that_clones_began_for_one_issue_are_shown_by_their_names() {
+    let all = clones(2);
+    let id = create(&all, 0, &["Both"]);
+    everybody(&all, 2);
+    for at in 0..2 {
+        all.git(at, &["switch", "--quiet", "-c", &format!("both-{at}")])
+            .ok();
+        all.loopx(at, &["start", "--quick", "--issue", &id]).ok();
+    }
+    for _ in 0..2 {
+        everybody(&all, 2);
+    }
+    let issue = show(&all, 0, &id);
+    let sessions = issue["sessions"].as_array().expect("sessions").iter();
+    let names: BTreeSet<&str> = sessions.filter_map(|one| one["session"].as_str()).collect();
+    assert_eq!(names.len(), 2, "{issue:#}");
+    let listed = all.loopx(0, &["--json", "list"]).json();
+    for name in names {
+        assert!(
+            listed.to_string().contains(&format!("\"{name}\"")),
+            "{name}: {listed}"
+        );
+    }
+}

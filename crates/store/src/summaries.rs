@@ -18,11 +18,13 @@ use std::path::{Path, PathBuf};
 const WORTH_KEEPING: usize = 500;
 
 /// Raised when what is kept changes: an older file is passed over.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// One line of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
+    /// What tells it from other sessions of its name.
+    pub uid: String,
     pub title: String,
     pub stage: Stage,
     pub ending: Option<Ending>,
@@ -39,6 +41,7 @@ pub struct Summary {
 impl From<State> for Summary {
     fn from(state: State) -> Self {
         Summary {
+            uid: state.uid,
             title: state.title,
             stage: state.stage,
             ending: state.ending,

@@ -26,7 +26,7 @@ pub(crate) struct Ask {
 
 impl Ask {
     /// The words of links, and those of their other direction.
-    pub(crate) const WORDS: [&'static str; 9] = [
+    pub(crate) const WORDS: [&'static str; 13] = [
         "blocked-by",
         "blocks",
         "if-failed",
@@ -36,23 +36,26 @@ impl Ask {
         "discovered-from",
         "duplicate-of",
         "related",
+        "fallback",
+        "led-to",
+        "duplicate",
+        "holds",
     ];
 
     pub(crate) fn of(word: &str, other: &str) -> Result<Self> {
-        let (kind, reversed) = match word {
-            "blocks" => (LinkKind::BlockedBy, true),
-            "part" => (LinkKind::Parent, true),
-            word => match word.parse() {
-                Ok(kind) => (kind, false),
-                Err(_) => {
-                    return Err(Failure::usage(
-                        Code::IssueLinkInvalid,
-                        format!("expected one of {}, found `{word}`", Self::WORDS.join(", ")),
-                    )
-                    .help(command!("help issue link")));
-                }
-            },
+        let other_way = || {
+            let mut kinds = LinkKind::WORDS.iter().filter_map(|word| word.parse().ok());
+            kinds.find(|kind: &LinkKind| kind.inverse() == word)
         };
+        let kind = word.parse().map(|kind| (kind, false)).ok();
+        let kind = kind.or_else(|| Some((other_way()?, true)));
+        let (kind, reversed) = kind.ok_or_else(|| {
+            Failure::usage(
+                Code::IssueLinkInvalid,
+                format!("expected one of {}, found `{word}`", Self::WORDS.join(", ")),
+            )
+            .help(command!("help issue link"))
+        })?;
         Ok(Ask {
             kind,
             reversed,
@@ -182,17 +185,7 @@ fn link(
     let link = Link { kind: ask.kind, to };
     match (comes, issue.links.contains(&link)) {
         (true, false) => {
-            // An issue is a part of one other: the new one takes the place of the old one.
-            if link.kind == LinkKind::Parent {
-                let old: Vec<Link> = issue
-                    .links
-                    .iter()
-                    .filter(|one| one.kind == link.kind)
-                    .cloned()
-                    .collect();
-                changes.extend(old.into_iter().map(Change::Unlink));
-                issue.links.retain(|one| one.kind != LinkKind::Parent);
-            }
+            leave_parents(issue, changes, &link)?;
             issue.links.push(link.clone());
             changes.push(Change::Link(link));
         }
@@ -200,16 +193,61 @@ fn link(
             issue.links.retain(|one| *one != link);
             changes.push(Change::Unlink(link));
         }
-        (true, true) => {}
+        // Of several that clones gave it apart this parent stays.
+        (true, true) => leave_parents(issue, changes, &link)?,
+        // Of those that are related either may hold the link.
+        (false, false) if link.kind == LinkKind::Related => {
+            let back = Link {
+                kind: link.kind,
+                to: holder.clone(),
+            };
+            let other = require_understood(snapshot, link.to.as_str())?;
+            if !other.links.contains(&back) {
+                return Err(no_link(&holder, &link));
+            }
+            let at = place(changed, other);
+            let (issue, changes) = &mut changed[at];
+            issue.links.retain(|one| *one != back);
+            changes.push(Change::Unlink(back));
+        }
         (false, false) => {
-            return Err(Failure::not_found(
-                Code::IssueLinkUnknown,
-                format!("{} has no link {} {}", holder, link.kind, link.to),
-            )
-            .help(command!("issue show {holder}")));
+            return Err(no_link(&holder, &link));
         }
     }
     Ok(())
+}
+
+fn no_link(holder: &IssueId, link: &Link) -> Failure {
+    Failure::not_found(
+        Code::IssueLinkUnknown,
+        format!("{holder} has no link {} {}", link.kind, link.to),
+    )
+    .help(command!("issue show {holder}"))
+}
+
+/// Takes away the parents that an issue has beside this one: it is a part of one other. Two at once are none.
+fn leave_parents(issue: &mut Issue, changes: &mut Vec<Change>, link: &Link) -> Result<()> {
+    if link.kind != LinkKind::Parent {
+        return Ok(());
+    }
+    let given = |change: &Change| matches!(change, Change::Link(one) if one.kind == link.kind && one != link);
+    if let Some(Change::Link(first)) = changes.iter().find(|change| given(change)) {
+        return Err(two_parents(issue.id.as_str(), [&first.to, &link.to]));
+    }
+    let is_old = |one: &Link| one.kind == LinkKind::Parent && one != link;
+    let old = issue.links.iter().filter(|one| is_old(one)).cloned();
+    changes.extend(old.map(Change::Unlink));
+    issue.links.retain(|one| !is_old(one));
+    Ok(())
+}
+
+/// An issue is a part of one other.
+pub(super) fn two_parents(name: &str, [first, second]: [&IssueId; 2]) -> Failure {
+    Failure::usage(
+        Code::IssueLinkInvalid,
+        format!("{name} can be a part of one issue, found two: {first} and {second}"),
+    )
+    .help(command!("help issue link"))
 }
 
 /// No issue is linked to itself.

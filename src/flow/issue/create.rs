@@ -1,6 +1,6 @@
 //! New issues, one or many in one commit, with links among them.
 
-use super::change::{Ask, check, require_no_cycle, shortened, to_itself};
+use super::change::{Ask, check, require_no_cycle, shortened, to_itself, two_parents};
 use super::{Plan, Step, Written, names, write};
 use crate::flow::context::Context;
 use crate::flow::write_scope::new_uid;
@@ -9,7 +9,7 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Person;
 use loopx_base::shell_word;
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::{Issue, IssueId, Link, PRIORITY, Status};
+use loopx_rules::issue::{Issue, IssueId, Link, LinkKind, PRIORITY, Status};
 use loopx_rules::session::Signed;
 use loopx_store::Snapshot;
 use std::collections::HashMap;
@@ -154,6 +154,12 @@ pub(super) fn plan(
                 _ if !ask.reversed => &mut issues[at],
                 _ => known(snapshot, &mut old, &holder)?,
             };
+            if link.kind == LinkKind::Parent
+                && let Some(first) = issue.links.iter().find(|one| one.kind == link.kind)
+                && *first != link
+            {
+                return Err(one.placed(two_parents(issue.id.as_str(), [&first.to, &link.to])));
+            }
             if !issue.links.contains(&link) {
                 issue.links.push(link.clone());
                 changes.push(Change::Link(link));

@@ -34,16 +34,17 @@ pub(super) fn settle(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()
     Ok(())
 }
 
-type Endings = HashMap<SessionId, Option<Ending>>;
+/// What became of sessions, by their uids, with the names that they have now: of two that began apart under one name one
+/// has another since.
+type Endings = HashMap<String, (SessionId, Option<Ending>)>;
 
 fn endings(snapshot: &Snapshot<'_>) -> Result<Endings> {
     let mut endings = Endings::new();
     for (id, summary) in snapshot.summaries(true)? {
         if let Ok(summary) = summary {
-            // An active session comes first, and hides an archived one of its name.
             let ending = summary.ending;
             let ending = ending.map(|ending| confirmed(snapshot.repo(), ending));
-            endings.entry(id).or_insert(ending);
+            endings.insert(summary.uid, (id, ending));
         }
     }
     Ok(endings)
@@ -55,39 +56,38 @@ pub(super) fn require_no_archive(snapshot: &Snapshot<'_>, issue: &Issue) -> Resu
         return Ok(());
     }
     let endings = endings(snapshot)?;
-    let is_archived = |one: &&ForIt| {
-        matches!(
-            endings.get(&one.session),
-            Some(Some(ending)) if ending.is_result()
-        )
-    };
-    match issue.sessions.iter().find(is_archived) {
+    let of = |one: &ForIt| endings.get(&one.uid);
+    let mut known = issue.sessions.iter().filter_map(of);
+    let is_archived = |ending: &Option<Ending>| ending.as_ref().is_some_and(Ending::is_result);
+    match known.find(|(_, ending)| is_archived(ending)) {
         None => Ok(()),
-        Some(one) => Err(Failure::refused(
+        Some((session, _)) => Err(Failure::refused(
             Code::IssueEnded,
             format!(
-                "{} is resolved as long as session {} is archived",
-                issue.id, one.session
+                "{} would be resolved, not open: session {session}, which was for it, is archived",
+                issue.id
             ),
         )
-        .help(command!("reopen --reason WHY").session(&one.session))),
+        .help(command!("reopen --reason WHY").session(session))),
     }
 }
 
 fn settle_one(issue: &mut Issue, endings: &Endings) {
-    let known: Vec<(&ForIt, &Option<Ending>)> = issue
-        .sessions
-        .iter()
-        .filter_map(|one| Some((one, endings.get(&one.session)?)))
-        .collect();
+    let mut known: Vec<&(SessionId, Option<Ending>)> = Vec::new();
+    for one in &mut issue.sessions {
+        if let Some(found) = endings.get(&one.uid) {
+            one.session.clone_from(&found.0);
+            known.push(found);
+        }
+    }
     let running = known.iter().find(|(_, ending)| ending.is_none());
-    issue.running = running.map(|(one, _)| one.session.clone());
-    let archived = known.iter().find_map(|(one, ending)| match ending {
+    issue.running = running.map(|(session, _)| session.clone());
+    let archived = known.iter().find_map(|(session, ending)| match ending {
         Some(Ending::Archived {
             target,
             taken_back: None,
             ..
-        }) => Some((one.session.clone(), target.clone())),
+        }) => Some((session.clone(), target.clone())),
         _ => None,
     });
     if let Some((session, target)) = archived {

@@ -49,7 +49,8 @@ impl Causality {
     /// whatever comes before it: that is how it was before operations named others.
     pub(super) fn of(ops: &[&Operation]) -> Self {
         let is_line = ops.iter().enumerate().all(|(at, op)| {
-            op.after.is_empty() || at > 0 && op.after.as_slice() == [ops[at - 1].op.clone()]
+            let goes_on = || at > 0 && op.after.as_slice() == [ops[at - 1].op.clone()];
+            at == 0 || goes_on() || op.after.is_empty() && !is_beginning(op)
         });
         if is_line {
             return Causality { graph: None };
@@ -74,6 +75,7 @@ impl Causality {
             let named = named.filter(|named| !named.is_empty());
             let past = match &named {
                 Some(named) => graph.joined(named),
+                None if is_beginning(op) => Past::nothing(),
                 None => Past {
                     floor: at,
                     end: at,
@@ -81,7 +83,8 @@ impl Causality {
                 },
             };
             // The one before ends its line, whatever that is.
-            let before = at.checked_sub(1).filter(|_| named.is_none());
+            let before = at.checked_sub(1);
+            let before = before.filter(|_| named.is_none() && !is_beginning(op));
             let mut before = named.iter().flatten().rev().copied().chain(before);
             let line = before.find_map(|place| {
                 let line = graph.lines[place];
@@ -135,6 +138,12 @@ impl Causality {
         };
         places.iter().copied().filter(is_newest).collect()
     }
+}
+
+/// Whether it is the first record that its writer knew. Two clones that take one issue over from elsewhere begin it
+/// each. Records of format 1 name nothing before them, whatever they knew.
+fn is_beginning(op: &Operation) -> bool {
+    op.after.is_empty() && op.seq == 1 && op.format > 1
 }
 
 impl Graph {

@@ -17,7 +17,8 @@ impl Causality {
     pub(crate) fn of(ops: &[&Operation]) -> Self {
         let count = ops.len();
         let is_line = ops.iter().enumerate().all(|(at, op)| {
-            op.after.is_empty() || at > 0 && op.after.as_slice() == [ops[at - 1].op.clone()]
+            let goes_on = || at > 0 && op.after.as_slice() == [ops[at - 1].op.clone()];
+            at == 0 || goes_on() || op.after.is_empty() && !super::is_beginning(op)
         });
         if is_line {
             return Causality { count, past: None };
@@ -45,6 +46,7 @@ impl Causality {
                         set(&mut row, place);
                     }
                 }
+                None if super::is_beginning(op) => {}
                 None => (0..at).for_each(|place| set(&mut row, place)),
             }
             past.push(row);

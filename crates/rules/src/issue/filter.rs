@@ -76,7 +76,8 @@ impl Filter {
         };
         let contains =
             |value: &str, part: &str| value.to_lowercase().contains(&part.to_lowercase());
-        let is_open = self.all || !self.statuses.is_empty() || !issue.status.is_final();
+        let is_open =
+            self.all || self.apart || !self.statuses.is_empty() || !issue.status.is_final();
         is_open
             && (self.statuses.is_empty() || self.statuses.contains(&issue.status))
             && either(&self.kinds, &issue.kind)

@@ -12,11 +12,12 @@ use super::event::{Change, IssueEvent};
 use super::limits::can_be;
 use super::solution::{Failed, Proposal, Solution};
 use super::{
-    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, PRIORITY, Said, Status, Texts, Version,
-    text,
+    Apart, Comment, Criterion, ForIt, Issue, IssueId, Link, LinkKind, PRIORITY, Said, Status,
+    Texts, Version, text,
 };
 use crate::causality::Causality;
 use crate::lease::Claim;
+use crate::note::Note;
 use crate::op::{Body, Operation};
 use crate::session::{Signed, Stamped, recorded, signed};
 use crate::words::Word;
@@ -165,10 +166,10 @@ pub fn persons_word(id: &IssueId, ops: &[Operation], word: &Word) -> Option<&'st
 fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> {
     let mut sorted: Vec<&Operation> = ops.iter().collect();
     sorted.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
-    let words = sorted.iter().filter_map(|op| op.said()).chain(word);
-    let off = taken_back(words);
+    let cause = Causality::of(&sorted);
+    let off = taken_back(&sorted, &cause, word);
     let mut folding = Folding {
-        cause: Causality::of(&sorted),
+        cause,
         ops: sorted,
         fields: BTreeMap::new(),
         members: BTreeMap::new(),
@@ -194,6 +195,10 @@ fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> 
                 }
                 folding.event(id, at, event);
             }
+            // The word stays in the log, and what it takes back is not shown.
+            Body::Note(Note::Withdrawn { note, .. }) => {
+                folding.comments.retain(|comment| comment.op != *note);
+            }
             Body::Note(note) => folding.comments.push(Comment {
                 op: op.op.clone(),
                 seq: op.seq,
@@ -210,12 +215,26 @@ fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> 
     Some(folding.finish(id, created?))
 }
 
-/// The records that somebody took back and nobody brought back since.
-fn taken_back<'o>(words: impl Iterator<Item = &'o Word>) -> BTreeSet<&'o OpId> {
+/// The records that somebody took back and nobody brought back since. Records stand in replay order; a word behind them
+/// is that of somebody who knows them all.
+fn taken_back<'o>(
+    ops: &[&'o Operation],
+    cause: &Causality,
+    word: Option<&'o Word>,
+) -> BTreeSet<&'o OpId> {
+    let said = ops.iter().enumerate();
+    let said = said.filter_map(|(at, op)| Some((Some(at), op.said()?)));
     let mut off = BTreeSet::new();
-    for word in words {
+    for (at, word) in said.chain(word.map(|word| (None, word))) {
         match word {
-            Word::Undone { undone } => off.extend(undone),
+            Word::Undone { undone } => {
+                let stays = at.is_some_and(|at| is_used_apart(ops, cause, at));
+                off.extend(
+                    undone
+                        .iter()
+                        .filter(|one| !stays || !is_beginning(ops, one)),
+                );
+            }
             Word::Redone { redone } => {
                 for op in redone {
                     off.remove(op);
@@ -225,6 +244,21 @@ fn taken_back<'o>(words: impl Iterator<Item = &'o Word>) -> BTreeSet<&'o OpId> {
         }
     }
     off
+}
+
+/// Whether somebody who knew nothing of the word at this place did something with the issue: whoever takes the beginning
+/// of an issue back does not take that away from them.
+fn is_used_apart(ops: &[&Operation], cause: &Causality, at: usize) -> bool {
+    let mut others = ops.iter().enumerate();
+    others.any(|(other, op)| {
+        other != at && op.said().is_none() && !cause.saw(at, other) && !cause.saw(other, at)
+    })
+}
+
+fn is_beginning(ops: &[&Operation], id: &OpId) -> bool {
+    let mut ops = ops.iter();
+    let op = ops.find(|op| op.op == *id);
+    op.is_some_and(|op| matches!(op.body, Body::Issue(IssueEvent::Created { .. })))
 }
 
 impl Folding<'_> {
@@ -503,6 +537,7 @@ impl Folding<'_> {
                 values: values.collect(),
             });
         }
+        found.extend(self.parents_apart());
         if let (Some((held, _)), false) = (&self.claim, self.beside.is_empty()) {
             let all = [*held]
                 .into_iter()
@@ -515,6 +550,22 @@ impl Folding<'_> {
             });
         }
         found
+    }
+
+    /// The issues of which clones made it a part, each without knowing of the other: it is a part of one.
+    fn parents_apart(&self) -> Option<Apart> {
+        let parents = self.there(|member| match member {
+            Member::Link(link) if link.kind == LinkKind::Parent => Some(link.clone()),
+            _ => None,
+        });
+        let version = |link: &Link| {
+            let put = self.members.get(&Member::Link(link.clone()))?;
+            Some(self.version(*put.iter().min()?, link.to.to_string()))
+        };
+        (parents.len() > 1).then(|| Apart {
+            field: "parent".to_owned(),
+            values: parents.iter().filter_map(version).collect(),
+        })
     }
 
     fn version(&self, at: usize, value: String) -> Version {

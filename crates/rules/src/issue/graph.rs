@@ -76,10 +76,8 @@ impl Backlog {
             .enumerate()
             .map(|(at, issue)| (issue.id.clone(), at))
             .collect();
-        let parts = parts(&issues);
-        let nodes = issues
-            .iter()
-            .map(|issue| node(issue, &issues, &places, &parts));
+        let parts = parts(&issues, &places);
+        let nodes = issues.iter().map(|issue| node(issue, &places, &parts));
         let nodes = nodes.collect();
         let status = |issue: &Issue| {
             if issue.status.is_final() {
@@ -225,7 +223,7 @@ impl Backlog {
     pub fn parts(&self) -> BTreeMap<&IssueId, Vec<&Issue>> {
         let mut found: BTreeMap<&IssueId, Vec<&Issue>> = BTreeMap::new();
         for issue in &self.issues {
-            for parent in issue.linked(LinkKind::Parent) {
+            if let Some(parent) = issue.parent(|id| self.places.contains_key(id)) {
                 found.entry(parent).or_default().push(issue);
             }
         }
@@ -243,11 +241,11 @@ impl Backlog {
     }
 }
 
-/// The parts of each issue, by place.
-fn parts(issues: &[Issue]) -> HashMap<IssueId, Vec<IssueId>> {
+/// The parts of each issue.
+fn parts(issues: &[Issue], places: &HashMap<IssueId, usize>) -> HashMap<IssueId, Vec<IssueId>> {
     let mut parts: HashMap<IssueId, Vec<IssueId>> = HashMap::new();
     for issue in issues {
-        for parent in issue.linked(LinkKind::Parent) {
+        if let Some(parent) = issue.parent(|id| places.contains_key(id)) {
             parts
                 .entry(parent.clone())
                 .or_default()
@@ -276,7 +274,6 @@ fn whole(id: &IssueId, parts: &HashMap<IssueId, Vec<IssueId>>) -> Vec<IssueId> {
 /// What the engine is given of an issue.
 fn node(
     issue: &Issue,
-    issues: &[Issue],
     places: &HashMap<IssueId, usize>,
     parts: &HashMap<IssueId, Vec<IssueId>>,
 ) -> Node {
@@ -293,10 +290,7 @@ fn node(
         optional: false,
     });
     // A parent that is not here holds nothing: it is a place in a list, not work.
-    let parent = issue
-        .linked(LinkKind::Parent)
-        .find(|id| places.contains_key(*id));
-    let parent = parent.filter(|id| places.get(*id).is_some_and(|at| issues[*at].id != issue.id));
+    let parent = issue.parent(|id| places.contains_key(id));
     Node {
         id: TaskId::of_issue(&issue.id),
         title: String::new(),

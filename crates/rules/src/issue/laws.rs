@@ -262,6 +262,75 @@ fn the_beginning_of_an_issue_can_be_taken_back() {
     assert_eq!(ada.issue().title, "a");
 }
 
+/// Whoever takes the beginning back knows nothing of what somebody else does with the issue meanwhile: it is there.
+#[test]
+fn a_beginning_is_taken_back_from_nobody_who_used_the_issue_apart() {
+    use crate::words::Word;
+    let mut ada = play(&[]).swap_remove(0);
+    let mut bob = ada.clone();
+    let undone = vec![ada.ops[0].op.clone()];
+    ada.write(0, Word::Undone { undone });
+    bob.write(1, change(Change::Priority(0)));
+    ada.hear(&bob);
+    bob.hear(&ada);
+    assert_eq!(ada.issue(), bob.issue());
+    assert_eq!(ada.issue().priority, 0);
+    // Whoever knows of that takes it back.
+    let undone = vec![ada.ops[0].op.clone()];
+    ada.write(0, Word::Undone { undone });
+    assert_eq!(fold(&id(), &ada.ops), None);
+}
+
+/// Clones that take one issue over from elsewhere begin it each, and know nothing of each other.
+#[test]
+fn what_two_clones_took_over_with_other_values_stands_apart() {
+    let taken_over = |priority| IssueEvent::Created {
+        changes: vec![Change::Title("a".to_owned()), Change::Priority(priority)],
+    };
+    let (mut ada, mut bob) = (Knows::default(), Knows::default());
+    ada.write(0, taken_over(3));
+    bob.write(1, taken_over(4));
+    ada.hear(&bob);
+    let issue = ada.issue();
+    let apart = issue.apart_in("priority").map_or(0, |one| one.values.len());
+    assert_eq!(apart, 2);
+    assert!(issue.apart_in("title").is_none());
+}
+
+#[test]
+fn a_comment_that_was_withdrawn_is_not_shown() {
+    use crate::note::{Note, NoteKind, Said};
+    let mut ada = play(&[]).swap_remove(0);
+    ada.write(0, Note::Noted(Box::new(Said::new(NoteKind::Learning, "x"))));
+    let note = ada.newest().swap_remove(0);
+    assert_eq!(ada.issue().comments, 1);
+    let text = "oops".to_owned();
+    ada.write(0, Note::Withdrawn { note, text });
+    assert_eq!(ada.issue().comments, 0);
+    assert_eq!(ada.read().texts.comments, []);
+}
+
+#[test]
+fn two_parents_of_clones_stand_apart() {
+    use super::{Link, LinkKind};
+    let link = |to: &str| {
+        change(Change::Link(Link {
+            kind: LinkKind::Parent,
+            to: super::IssueId::parse(to).expect("an id"),
+        }))
+    };
+    let mut ada = play(&[]).swap_remove(0);
+    let mut bob = ada.clone();
+    ada.write(0, link("lx-7k2m000001"));
+    assert!(ada.issue().apart_in("parent").is_none());
+    bob.write(1, link("lx-7k2m000002"));
+    ada.hear(&bob);
+    let issue = ada.issue();
+    let apart = issue.apart_in("parent").expect("two");
+    let values: Vec<&str> = apart.values.iter().map(|one| one.value.as_str()).collect();
+    assert_eq!(values, ["lx-7k2m000001", "lx-7k2m000002"]);
+}
+
 #[test]
 fn what_no_command_could_have_written_changes_nothing() {
     use super::solution::{Action, Scores, Touched};

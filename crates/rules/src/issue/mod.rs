@@ -38,7 +38,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.
-pub const FOLD: u32 = 5;
+pub const FOLD: u32 = 6;
 
 vocabulary!(
     /// How far an issue is.
@@ -279,6 +279,12 @@ impl Issue {
         self.labels
             .iter()
             .any(|label| label == crate::roadmap::LABEL)
+    }
+
+    /// The issue that it is a part of. Of several that clones gave it the first that `is_here`.
+    pub fn parent(&self, is_here: impl Fn(&IssueId) -> bool) -> Option<&IssueId> {
+        self.linked(LinkKind::Parent)
+            .find(|id| **id != self.id && is_here(id))
     }
 
     /// Whether somebody can begin it, with what it waits for.
