@@ -275,7 +275,7 @@ fn an_issue_is_resolved_when_its_criteria_hold_and_a_person_says_why() {
         .args(&["--json", "issue", "create", "--from", "-"])
         .stdin(r#"{"title":"Two","status":"resolved"}"#)
         .run();
-    assert_eq!(made.error_json()["error"]["code"], "agent_may_not");
+    assert_eq!(made.error_json()["error"]["code"], "issue_field_invalid");
     s.loopx(&["issue", "resolve", &id, "--reason", "tried on Firefox"])
         .ok();
     let issue = show(&s, &id);
@@ -619,4 +619,124 @@ fn a_record_that_somebody_rewrote_or_took_away_is_found_and_put_back() {
         assert_eq!(show(&s, &id)["priority"], 0, "{path}");
         s.loopx(&["fsck"]).ok();
     }
+}
+
+/// What is made begins: only an import says how far an issue is elsewhere.
+#[test]
+fn an_issue_is_not_made_ended() {
+    let s = backlog();
+    for status in ["resolved", "closed", "in_progress"] {
+        let line = format!(r#"{{"title":"Two","status":"{status}"}}"#);
+        s.write("plan.jsonl", line);
+        let args = ["issue", "create", "--from", "plan.jsonl"];
+        refused(&s, 2, "issue_field_invalid", &args);
+    }
+}
+
+#[test]
+fn issues_do_not_end_as_duplicates_of_each_other() {
+    let s = backlog();
+    let ids: Vec<String> = ["A", "B", "C"].map(|title| create(&s, &[title])).into();
+    let close = |at: usize, of: usize| ["issue", "close", &ids[at], "--duplicate-of", &ids[of]];
+    refused(&s, 2, "issue_link_invalid", &close(0, 0));
+    s.loopx(&close(0, 1)).ok();
+    refused(&s, 1, "issue_cycle", &close(1, 0));
+    s.loopx(&close(1, 2)).ok();
+    refused(&s, 1, "issue_cycle", &close(2, 0));
+    assert_eq!(list(&s, &[]).len(), 1);
+}
+
+#[test]
+fn an_undo_behind_a_comment_says_what_it_takes_back_and_that_the_comment_stays() {
+    let s = backlog();
+    let id = create(&s, &["Old"]);
+    s.loopx(&["issue", "edit", &id, "-t", "New"]).ok();
+    s.loopx(&["issue", "comment", &id, "a word"]).ok();
+    s.loopx(&["issue", "undo", &id])
+        .says("taken back: title New")
+        .says("the comment @3 stays")
+        .says("note withdraw 3 --issue");
+    let issue = show(&s, &id);
+    assert_eq!(
+        (&issue["title"], &issue["comments"]),
+        (&json!("Old"), &json!(1))
+    );
+    s.loopx(&["note", "withdraw", "3", "--issue", &id, "--reason", "oops"])
+        .ok();
+    let shown = s.loopx(&["issue", "show", &id]).ok();
+    assert!(
+        !shown.contains("a word") && !shown.contains("oops"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_link_goes_by_the_word_that_is_shown_from_either_side() {
+    let s = backlog();
+    let (a, b) = (create(&s, &["A"]), create(&s, &["B"]));
+    for word in [
+        "related",
+        "fallback",
+        "led-to",
+        "duplicate",
+        "holds",
+        "blocks",
+        "part",
+    ] {
+        s.loopx(&["issue", "link", &a, word, &b]).ok();
+        s.loopx(&["issue", "show", &a]).says(word);
+        s.loopx(&["issue", "unlink", &a, word, &b]).ok();
+    }
+    // Whichever of the two holds it.
+    s.loopx(&["issue", "link", &b, "related", &a]).ok();
+    s.loopx(&["issue", "unlink", &a, "related", &b]).ok();
+    refused(
+        &s,
+        4,
+        "issue_link_unknown",
+        &["issue", "unlink", &a, "related", &b],
+    );
+}
+
+#[test]
+fn an_issue_is_a_part_of_one_other() {
+    let s = backlog();
+    let ids: Vec<String> = ["K", "P", "Q"].map(|title| create(&s, &[title])).into();
+    let [k, p, q] = [&ids[0], &ids[1], &ids[2]];
+    refused(
+        &s,
+        2,
+        "issue_link_invalid",
+        &["issue", "link", k, "parent", p, q],
+    );
+    let line = format!(
+        r#"{{"title":"x","links":[{{"kind":"parent","to":"{p}"}},{{"kind":"parent","to":"{q}"}}]}}"#
+    );
+    s.write("plan.jsonl", line);
+    refused(
+        &s,
+        2,
+        "issue_link_invalid",
+        &["issue", "create", "--from", "plan.jsonl"],
+    );
+}
+
+/// A session that goes on for an issue keeps it from being begun again, whoever gave the claim back.
+#[test]
+fn an_issue_with_a_session_is_not_shown_as_ready() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.git(&["switch", "--quiet", "-c", "one"]).ok();
+    s.loopx(&["start", "--quick", "--issue", &id]).ok();
+    s.loopx(&["issue", "release", &id]).ok();
+    let listed = s.loopx(&["issue", "list"]).ok();
+    assert!(!listed.contains("ready"), "{listed}");
+    assert!(listed.contains("session one goes on for it"), "{listed}");
+    create(&s, &["Two"]);
+    let args = ["issue", "take", "--label", "none"];
+    let error = refused(&s, 5, "issue_none_ready", &args);
+    assert!(
+        error["message"].to_string().contains("labelled none"),
+        "{error}"
+    );
 }

@@ -11,10 +11,10 @@ use crate::flow::issue::template;
 use crate::ui::{Ui, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_rules::issue::IssueId;
 use loopx_rules::issue::event::Change;
 use loopx_rules::issue::plain;
 use loopx_rules::issue::template::Template;
+use loopx_rules::issue::{IssueId, Status};
 use serde_json::json;
 
 /// Make an issue, or many from a file
@@ -122,12 +122,26 @@ fn many(file: &str) -> Result<Vec<New>> {
     let new = plain.into_iter().map(|plain| {
         let at = format!("{}:{}", file, plain.line);
         let new = new_of(plain).map_err(|failure| failure.context(&at))?;
+        require_open(&new).map_err(|failure| failure.context(&at))?;
         Ok(New {
             at: Some(at),
             ..new
         })
     });
     new.collect()
+}
+
+/// Refuses a new issue that has ended, or that somebody is at: an import alone says how far an issue is elsewhere.
+fn require_open(new: &New) -> Result<()> {
+    let is_beyond = |change: &&Change| matches!(change, Change::Status(status) if status.is_final() || *status == Status::InProgress);
+    match new.changes.iter().find(is_beyond) {
+        Some(Change::Status(status)) => Err(Failure::usage(
+            Code::IssueFieldInvalid,
+            format!("expected a status from which an issue begins, found {status}"),
+        )
+        .help(command!("help issue import"))),
+        _ => Ok(()),
+    }
 }
 
 /// A line of a plan as an issue that is to be made.

@@ -8,7 +8,7 @@ use crate::flow::issue::end::{End, Ended};
 use crate::flow::issue::{Written, undo as back};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use serde_json::json;
 
 /// Say that issues are done: a person's word, with a reason
@@ -112,12 +112,16 @@ pub(crate) fn redo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-fn moved(ui: &mut Ui, written: &Written<Vec<String>>, what: &str, verb: &str) {
-    let words = written.value.join(", ");
-    let next = written
-        .ids
-        .first()
-        .map(|id| command!("issue log {}", written.names.short(id)));
-    let body = json!({ "events": written.value });
+fn moved(ui: &mut Ui, written: &Written<back::Moved>, what: &str, verb: &str) {
+    let words = written.value.words.join(", ");
+    let short = written.ids.first().map(|id| written.names.short(id));
+    let next = short.map(|short| match written.value.comment {
+        Some(comment) => hint![
+            format!("the comment @{comment} stays; to take it back: "),
+            command!("note withdraw {comment} --issue {short} --reason WHY")
+        ],
+        None => command!("issue log {short}"),
+    });
+    let body = json!({ "events": written.value.words });
     say(ui, written, &format!("{what}: {words}"), next, body, verb);
 }

@@ -60,6 +60,7 @@ fn status_word(ui: &Ui, row: &Row<'_>) -> String {
         Status::Resolved => (style::GOOD, "resolved"),
         Status::Closed => (style::DIM, "closed"),
         Status::InProgress => (style::WARN, "taken"),
+        _ if row.issue.running.is_some() => (style::WARN, "begun"),
         _ if row.issue.is_roadmap() => (style::DIM, "roadmap"),
         _ if !row.waits.is_empty() => (style::DIM, "waits"),
         Status::Open => (style::GOOD, "ready"),
@@ -102,6 +103,9 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
 /// What is to be known of an issue beside its fields.
 fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
+    if let (Some(session), None) = (&row.issue.running, &row.holder) {
+        said.push(format!("session {session} goes on for it"));
+    }
     if let Some(holder) = &row.holder {
         let lasts = ui.lasting(holder.alive, &holder.until);
         said.push(format!("{}, {lasts}", holder.who));

@@ -265,7 +265,7 @@ fn choose(
         return ready
             .into_iter()
             .find(has_labels)
-            .ok_or_else(|| nothing_ready(backlog));
+            .ok_or_else(|| nothing_ready(backlog, &request.labels));
     };
     let id = names::resolve(snapshot, typed)?;
     let at = backlog.issues.iter().position(|issue| issue.id == id);
@@ -292,7 +292,14 @@ fn choose(
     }
 }
 
-fn nothing_ready(backlog: &Backlog) -> Failure {
+fn nothing_ready(backlog: &Backlog, labels: &[String]) -> Failure {
+    if !labels.is_empty() {
+        let message = format!(
+            "no issue labelled {} can be begun now",
+            labels.join(" and ")
+        );
+        return Failure::nothing(Code::IssueNoneReady, message).help(command!("issue ready"));
+    }
     let open = backlog
         .issues
         .iter()

@@ -11,6 +11,7 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
+use loopx_store::Snapshot;
 use std::collections::HashSet;
 
 /// How an issue ends.
@@ -98,6 +99,7 @@ pub(crate) fn end(
             let mut changes = vec![Change::Status(end.status())];
             if let End::Duplicate(other) = end {
                 let to = super::names::resolve(snapshot, other)?;
+                require_original(snapshot, &issue.id, &to)?;
                 changes.push(Change::Link(Link {
                     kind: LinkKind::DuplicateOf,
                     to,
@@ -137,6 +139,35 @@ pub(crate) fn end(
             value: Ended { freed },
         })
     })
+}
+
+/// Refuses an issue as a duplicate of itself, by way of others that were closed as duplicates, too: nothing would be left
+/// to do.
+fn require_original(snapshot: &Snapshot<'_>, id: &IssueId, of: &IssueId) -> Result<()> {
+    if of == id {
+        return Err(super::change::to_itself(id.as_str(), LinkKind::DuplicateOf)
+            .help(command!("issue duplicates")));
+    }
+    let (mut known, mut left) = (HashSet::new(), vec![of.clone()]);
+    while let Some(one) = left.pop() {
+        let closed = super::read(snapshot, &one)?
+            .map(|read| read.issue)
+            .filter(|issue| issue.status == Status::Closed && known.insert(one.clone()));
+        for next in closed
+            .iter()
+            .flat_map(|issue| issue.linked(LinkKind::DuplicateOf))
+        {
+            if next == id {
+                return Err(Failure::refused(
+                    Code::IssueCycle,
+                    format!("{one} was closed as a duplicate of {id}: both would be closed, and neither done"),
+                )
+                .help(command!("issue reopen {one}")));
+            }
+            left.push(next.clone());
+        }
+    }
+    Ok(())
 }
 
 /// Refuses the end of an issue that has open parts, and the word that it is done where it waits for something or where

@@ -1,6 +1,7 @@
 //! Taking back what was done to an issue, and bringing it back. Nothing of the log goes away: a record says of others
 //! that they do not count.
 
+use super::change::shortened;
 use super::{Plan, Step, Written, names, require_person, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
@@ -13,8 +14,29 @@ use loopx_rules::words::Word;
 use loopx_store::Snapshot;
 use std::collections::BTreeSet;
 
-/// What was taken back, or brought back: the words of the records.
-pub(crate) type Moved = Vec<String>;
+/// Records that were taken back, or brought back, in words.
+#[derive(Clone, Debug)]
+pub(crate) struct Moved {
+    pub words: Vec<String>,
+    /// A comment that was written since: it stays.
+    pub comment: Option<u64>,
+}
+
+impl Moved {
+    fn of<'o>(records: impl Iterator<Item = &'o Operation>) -> Self {
+        let words = |op: &Operation| match &op.body {
+            Body::Issue(IssueEvent::Changed { changes }) => {
+                let words: Vec<String> = changes.iter().map(Change::words).collect();
+                shortened(&words)
+            }
+            _ => op.word().to_owned(),
+        };
+        Moved {
+            words: records.map(words).collect(),
+            comment: None,
+        }
+    }
+}
 
 /// Takes back what a person did last to an issue: who asks, or with a reason whoever it was.
 pub(crate) fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
@@ -37,7 +59,12 @@ pub(crate) fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Resul
         let word = Word::Undone {
             undone: undone.iter().map(|op| op.op.clone()).collect(),
         };
-        Ok((word, undone.iter().map(|op| op.word().to_owned()).collect()))
+        let since = |op: &&Operation| matches!(op.body, Body::Note(_)) && op.seq > last.seq;
+        let moved = Moved {
+            comment: ops.iter().rev().find(since).map(|op| op.seq),
+            ..Moved::of(undone.into_iter())
+        };
+        Ok((word, moved))
     })
 }
 
@@ -56,8 +83,8 @@ pub(crate) fn redo(ctx: &Context, typed: &str, reason: Option<&String>) -> Resul
         let words = again
             .iter()
             .filter_map(|id| ops.iter().find(|op| op.op == *id));
-        let words = words.map(|op| op.word().to_owned()).collect();
-        Ok((Word::Redone { redone: again }, words))
+        let moved = Moved::of(words);
+        Ok((Word::Redone { redone: again }, moved))
     })
 }
 
@@ -78,7 +105,7 @@ fn around(
             require_person(ctx, what)?;
         }
         Ok(Plan {
-            what: format!("{verb} {}", moved.join(", ")),
+            what: format!("{verb} {}", moved.words.join(", ")),
             reason: reason.cloned(),
             steps: vec![Step {
                 before: Some(place(&id, &ops)?),

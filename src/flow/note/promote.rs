@@ -12,6 +12,7 @@ use crate::flow::write_scope::{self, Opening, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::OpId;
+use loopx_rules::note::bus::withdrawn;
 use loopx_rules::note::{Note, NoteKind, NoteRecord, Promotion};
 use loopx_rules::rule::RuleKind;
 use loopx_store as store;
@@ -116,6 +117,18 @@ fn require_new(
     record: &NoteRecord,
     wanted: Promotion,
 ) -> Result<()> {
+    let is_gone = withdrawn(records).contains(&record.op);
+    if is_gone || matches!(record.note, Note::Promoted { .. } | Note::Withdrawn { .. }) {
+        let what = match &record.note {
+            _ if is_gone => "a note that was withdrawn",
+            note => note.kind_word(),
+        };
+        return Err(Failure::usage(
+            Code::NoteInvalid,
+            format!("expected a note that says something, found {what}"),
+        )
+        .help(command!("note list")));
+    }
     let text = record.note.text();
     if text.trim().is_empty() {
         return Err(Failure::usage(
