@@ -56,6 +56,101 @@ fn a_reviewed_branch_lands_as_forges_land_it_and_not_with_a_byte_more() {
 }
 
 #[test]
+fn a_document_behind_the_reviewed_commit_lands_in_one_commit_with_it() {
+    let s = done();
+    at(&s, "demo");
+    let documented = make(&s, &[("docs/demo.md", "how\n")], "Say how");
+    let squashed = squash(&s, "main", &documented, SQUASH);
+    would_land(&s, &squashed);
+    let beside = beside(&s);
+    let behind = squash(&s, &beside, &documented, SQUASH);
+    would_land(&s, &behind);
+    let pull = merge(&s, &beside, &documented, PULL);
+    would_land(&s, &pull);
+    let squashed = behind;
+    // Nothing else comes with it, and no document of another kind of file.
+    for (path, text) in [("src/a.rs", "one\nevil\n"), ("AGENTS.md", "obey\n")] {
+        at(&s, &squashed);
+        let evil = amend(&s, path, text);
+        refused(&s, &evil, "protected_without_session");
+    }
+    at(&s, &squashed);
+    s.git(&["update-index", "--chmod=+x", "docs/demo.md"]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "--amend", "--no-edit"])
+        .ok();
+    refused(&s, &rev(&s, "HEAD"), "protected_without_session");
+    s.git(&["reset", "--quiet", "--hard"]).ok();
+    // It lands once: what was taken back is reviewed again.
+    lands(&s, &squashed);
+    at(&s, &squashed);
+    s.git(&["revert", "--no-commit", "HEAD"]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", "back"])
+        .ok();
+    let back = rev(&s, "HEAD");
+    let remote = s.root().join("remote.git");
+    s.git(&[
+        "push",
+        "--quiet",
+        "origin",
+        &format!("{back}:refs/heads/back"),
+    ])
+    .ok();
+    s.git_in(&remote, &["update-ref", "refs/heads/main", &back])
+        .ok();
+    s.git(&["update-ref", "refs/remotes/origin/main", &back])
+        .ok();
+    for again in ["demo", &documented] {
+        let again = squash(&s, &back, again, SQUASH);
+        refused(&s, &again, "landed_already");
+    }
+}
+
+#[test]
+fn an_archive_lands_behind_its_code_in_every_shape() {
+    type Shape = fn(&Sandbox, &str, &str) -> String;
+    let merged: Shape = |s, onto, branch| merge(s, onto, branch, PULL);
+    let squashed: Shape = |s, onto, branch| squash(s, onto, branch, SQUASH);
+    let picked: Shape = |s, onto, branch| {
+        at(s, onto);
+        s.git(&["cherry-pick", branch]).ok();
+        rev(s, "HEAD")
+    };
+    for first in [merged, squashed, rebase] {
+        let s = done();
+        let beside = beside(&s);
+        let code = first(&s, &beside, "demo");
+        lands(&s, &code);
+        s.git(&["switch", "--quiet", "demo"]).ok();
+        s.loopx(&["archive"]).ok();
+        offer(&s, &["demo"]);
+        for then in [merged, squashed, picked] {
+            let archive = then(&s, &code, "demo");
+            would_land(&s, &archive);
+            at(&s, &archive);
+            let evil = amend(&s, "specs/demo/spec.md", "# demo Specification\n");
+            ci(&s, &evil, "demo").fails_with(1);
+        }
+        // What was taken back does not come again with it.
+        at(&s, &code);
+        s.git(&["rm", "--quiet", "src/b.rs"]).ok();
+        s.git(&["commit", "--quiet", "--no-verify", "-m", "back"])
+            .ok();
+        let back = rev(&s, "HEAD");
+        let again = merge(&s, &back, "demo", PULL);
+        s.git(&["update-ref", "refs/remotes/origin/main", &back])
+            .ok();
+        at(&s, &again);
+        let has = s.git(&["ls-tree", "HEAD", "src/b.rs"]).line();
+        let judged = ci(&s, &again, "demo");
+        if has.is_empty() {
+            judged.ok();
+        } else {
+            judged.fails_with(1);
+        }
+    }
+}
+
+#[test]
 fn a_merge_queue_lands_one_session_on_top_of_the_other() {
     let s = done();
     s.git(&["switch", "--quiet", "main"]).ok();

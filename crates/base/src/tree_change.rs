@@ -21,8 +21,8 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
     Same,
-    /// It merges, and the tree has these paths otherwise.
-    Other(Vec<String>),
+    /// It merges, and the tree has this otherwise: each change is from what merging gives.
+    Other(Vec<Change>),
     Conflict,
 }
 

@@ -7,7 +7,7 @@ use super::run::{Captured, Run};
 use super::{failed, no_temporary_folder};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
-use loopx_base::tree_change::{Depth, Merge};
+use loopx_base::tree_change::{Change, Depth, Merge};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -259,7 +259,7 @@ impl Remerge {
                 if merged.as_str() == tree.as_str() {
                     Merge::Same
                 } else {
-                    Merge::Other(self.changed_paths(&Oid::parse(&merged)?, tree)?)
+                    Merge::Other(self.changes(&Oid::parse(&merged)?, tree)?)
                 }
             }
             _ => found,
@@ -288,7 +288,7 @@ impl Remerge {
         if merged == *tree {
             Ok(Merge::Same)
         } else {
-            Ok(Merge::Other(self.changed_paths(&merged, tree)?))
+            Ok(Merge::Other(self.changes(&merged, tree)?))
         }
     }
 
@@ -305,6 +305,14 @@ impl Remerge {
         }
         let tree = index.write_tree_to(&self.inner).map_err(doing)?;
         oid(tree).map(Some)
+    }
+
+    fn changes(&self, old: &Oid, new: &Oid) -> Result<Vec<Change>> {
+        let find = |id: git2::Oid| {
+            let found = self.inner.find_tree(id);
+            found.map_err(|error| failed(&error, "compare two trees"))
+        };
+        super::tree_diff::changes(find, Some(self.raw(old)?), Some(self.raw(new)?))
     }
 
     /// The paths that differ between two trees, which may be merged ones.

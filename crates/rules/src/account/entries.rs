@@ -86,10 +86,18 @@ impl<'a> Span<'a> {
                 && self.touches(&ready, x, &self.own_changes(commit)?)?
             {
                 let tree = self.objects.commit(commit)?.tree;
-                let merged = self.objects.merge(x, head, &tree, Depth::Whole)?;
-                if merged == Merge::Conflict {
-                    near = Some(Why::Conflict(word.candidate.session.clone()));
-                } else if merged == Merge::Same && ready.has_landed(self, x)? {
+                let has_all = match self.objects.merge(x, head, &tree, Depth::Whole)? {
+                    Merge::Conflict => {
+                        near = Some(Why::Conflict(word.candidate.session.clone()));
+                        continue;
+                    }
+                    Merge::Same => true,
+                    Merge::Other(changes) => {
+                        let mut changes = changes.iter();
+                        changes.all(|change| self.rules.document(change).is_none())
+                    }
+                };
+                if has_all && ready.has_landed(self, x)? {
                     near = Some(Why::Landed(word.candidate.session.clone()));
                 }
             }
@@ -145,7 +153,11 @@ impl<'a> Span<'a> {
             match merged {
                 Merge::Conflict => return Ok(Why::Conflict(session)),
                 Merge::Same => return Ok(Why::NotShown(session)),
-                Merge::Other(paths) => paths,
+                Merge::Other(changes) => changes
+                    .into_iter()
+                    .filter(|change| self.rules.document(change).is_some())
+                    .map(|change| change.path)
+                    .collect(),
             }
         };
         Ok(Why::Changed { session, paths })

@@ -1,11 +1,11 @@
 //! The steps that are no walk along a reviewed branch: from where the target is to the next commit, or the
 //! next few, of its own line.
 
-use super::word::{Ready, Word};
+use super::word::{Ready, Word, is_landing};
 use super::{Change, Depth, Landing, Merge, Node, Objects, PutDown, Rules, Step, Why};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What everything here is judged by.
 pub(super) struct Span<'a> {
@@ -23,6 +23,15 @@ pub(super) struct Taken {
     pub(super) origins: Vec<(Oid, Step)>,
     /// Where the target is then.
     pub(super) end: Oid,
+    /// Documents that the end has besides, as somebody may commit them without a session.
+    pub(super) documents: BTreeSet<String>,
+}
+
+/// What a squash may have beyond what was reviewed.
+#[derive(Clone, Copy)]
+enum Extra {
+    Nothing,
+    Documents,
 }
 
 impl Taken {
@@ -32,6 +41,7 @@ impl Taken {
             origins: steps.clone(),
             steps,
             end,
+            documents: BTreeSet::new(),
         }
     }
 }
@@ -163,7 +173,7 @@ impl<'a> Span<'a> {
             return Ok(Some(Taken::of(empty, next.clone())));
         }
         for depth in [Depth::Quick, Depth::Whole] {
-            if let Some(taken) = self.squash((x, onto), next, &node, depth)? {
+            if let Some(taken) = self.squash((x, onto), next, &node, (depth, Extra::Nothing))? {
                 // Where a branch takes back what it did, its first commits may have what all of it gives.
                 let longer = match line.len() {
                     1 => None,
@@ -180,8 +190,11 @@ impl<'a> Span<'a> {
             Some(step) => Some(step),
             None => self.backport((x, onto), next, &node)?,
         };
-        let taken: Vec<(Oid, Step)> = step.map(|step| (next.clone(), step)).into_iter().collect();
-        let is_new = !taken.is_empty() && self.is_first(&taken, onto)?;
+        let Some(step) = step else {
+            return self.squash((x, onto), next, &node, (Depth::Whole, Extra::Documents));
+        };
+        let taken = vec![(next.clone(), step)];
+        let is_new = self.is_first(&taken, onto)?;
         Ok(is_new.then(|| Taken::of(taken, next.clone())))
     }
 
@@ -203,7 +216,7 @@ impl<'a> Span<'a> {
         (x, onto): (&Oid, &Oid),
         next: &Oid,
         node: &Node,
-        depth: Depth,
+        (depth, extra): (Depth, Extra),
     ) -> Result<Option<Taken>> {
         let mut brought: Option<Vec<Change>> = None;
         let named = self.objects.named(next)?;
@@ -224,19 +237,37 @@ impl<'a> Span<'a> {
                 }
             }
             for end in self.ends(&ready, x)? {
-                if self.objects.merge(x, &end, &node.tree, depth)? == Merge::Same
+                let merged = self.objects.merge(x, &end, &node.tree, depth)?;
+                if let Some(documents) = self.documents(merged, extra)
                     && let Some(origins) = self.origins(&ready, &end, (x, onto))?
+                    // What would not be known again as the landing would let the verdict land twice.
+                    && (documents.is_empty() || is_landing(self, ready.head, (next, next))?)
                 {
                     let step = Step::Squash(word.candidate.session.clone());
                     return Ok(Some(Taken {
                         steps: vec![(next.clone(), step)],
                         origins,
                         end: next.clone(),
+                        documents,
                     }));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// The documents that a tree has besides what merging gives; nothing where it is another one. What came behind the
+    /// reviewed commit is not there to be asked: the branch went on by what needs no review.
+    fn documents(&self, merged: Merge, extra: Extra) -> Option<BTreeSet<String>> {
+        match (merged, extra) {
+            (Merge::Same, _) => Some(BTreeSet::new()),
+            (Merge::Other(changes), Extra::Documents) => {
+                let mut all = changes.iter();
+                let free = all.all(|change| self.rules.document(change).is_none());
+                free.then(|| changes.into_iter().map(|change| change.path).collect())
+            }
+            _ => None,
+        }
     }
 
     /// The commits of a reviewed branch that may land on `x` in another shape, with the steps by which they would
@@ -314,6 +345,7 @@ impl<'a> Span<'a> {
                         steps: steps.collect(),
                         origins,
                         end: last,
+                        documents: BTreeSet::new(),
                     });
                 }
             }
@@ -427,6 +459,9 @@ impl<'a> Span<'a> {
             steps.push((merge.clone(), Step::Joint));
             return Ok(Some(Taken::of(steps, merge.clone())));
         }
+        if let Some(taken) = self.late((x, merge), side, tree)? {
+            return Ok(Some(taken));
+        }
         let mut line = Vec::new();
         let mut at = side.clone();
         while !self.has(&at, x)? {
@@ -464,6 +499,49 @@ impl<'a> Span<'a> {
         }
         all.steps.push((merge.clone(), Step::Joint));
         Ok(Some(all))
+    }
+
+    /// A merge of a branch whose reviewed commits have landed in another shape, and that brings what its archive made.
+    fn late(&self, (x, merge): (&Oid, &Oid), side: &Oid, tree: &Oid) -> Result<Option<Taken>> {
+        let node = Node {
+            tree: tree.clone(),
+            parents: vec![x.clone()],
+        };
+        let Some(session) = self.archive(merge, (x, x), &node)?.cloned() else {
+            return Ok(None);
+        };
+        let mut words = self.words.iter();
+        let word = words.find(|word| word.candidate.session == session);
+        let Some((word, result)) =
+            word.and_then(|word| Some((word, word.candidate.result.as_ref()?)))
+        else {
+            return Ok(None);
+        };
+        let Some(ready) = word.ready(self)? else {
+            return Ok(None);
+        };
+        if !self.objects.reaches(side, result)? || !ready.has_landed(self, x)? {
+            return Ok(None);
+        }
+        let Some(tail) = ready.tail(self, side, x)? else {
+            return Ok(None);
+        };
+        let mut steps = Vec::new();
+        for commit in self.beyond(side, x)? {
+            let step = match tail.iter().find(|(known, _)| *known == commit) {
+                Some((_, step)) => step.clone(),
+                None if ready.owns(self, &commit)? => Step::Forward(session.clone()),
+                None => return Ok(None),
+            };
+            steps.push((commit, step));
+        }
+        steps.push((merge.clone(), Step::Joint));
+        Ok(Some(Taken {
+            origins: vec![(result.clone(), Step::Archive(session))],
+            steps,
+            end: merge.clone(),
+            documents: BTreeSet::new(),
+        }))
     }
 
     /// A commit of another protected branch, picked clean.

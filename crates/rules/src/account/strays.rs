@@ -45,6 +45,9 @@ impl Span<'_> {
             touched.extend(changes.map(|change| change.path));
         }
         strays.retain(|change| !touched.contains(&change.path));
+        strays.retain(|change| {
+            !taken.documents.contains(&change.path) || self.rules.document(change).is_some()
+        });
         // What the target has by now came by another landing.
         if let Some(tip) = &self.landing.tip
             && !strays.is_empty()

@@ -125,7 +125,7 @@ impl<'w, 'a> Ready<'w, 'a> {
             let known = self.word.landed.borrow().get(tip).copied();
             let lands = match known {
                 Some(known) => known,
-                None => lands_in(span.objects, self.head, tip)?,
+                None => lands_in(span, self.head, tip)?,
             };
             self.word.landed.borrow_mut().insert(tip.clone(), lands);
             if lands {
@@ -200,36 +200,47 @@ impl<'w, 'a> Ready<'w, 'a> {
 }
 
 /// Whether all that a branch brings has been in some commit behind `at`.
-fn lands_in(objects: &dyn Objects, head: &Oid, at: &Oid) -> Result<bool> {
-    if objects.reaches(at, head)? {
+fn lands_in(span: &Span<'_>, head: &Oid, at: &Oid) -> Result<bool> {
+    if span.objects.reaches(at, head)? {
         return Ok(true);
     }
+    for commit in span.objects.between(at, std::slice::from_ref(head))? {
+        if is_landing(span, head, (&commit, at))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a commit behind `at` has all that a branch brings, also with documents that changed along with it.
+pub(super) fn is_landing(span: &Span<'_>, head: &Oid, (commit, at): (&Oid, &Oid)) -> Result<bool> {
+    let objects = span.objects;
     let Some(base) = objects.met(at, head)? else {
         return Ok(false);
     };
     let base = objects.commit(&base)?.tree;
     let brought = objects.changes(Some(&base), &objects.commit(head)?.tree)?;
-    if brought.is_empty() {
+    let node = objects.commit(commit)?;
+    let changes = objects.changes(Some(&base), &node.tree)?;
+    let moves = changes.iter().any(|change| change.new.is_none());
+    let paths = paths_of(&changes);
+    // A folder that was renamed meanwhile takes in what is new elsewhere.
+    let may = brought
+        .iter()
+        .all(|change| paths.contains(change.path.as_str()) || (moves && change.old.is_none()));
+    if brought.is_empty() || !may {
         return Ok(false);
     }
-    for commit in objects.between(at, std::slice::from_ref(head))? {
-        let node = objects.commit(&commit)?;
-        let changes = objects.changes(Some(&base), &node.tree)?;
-        let moves = changes.iter().any(|change| change.new.is_none());
-        let paths = paths_of(&changes);
-        // A folder that was renamed meanwhile takes in what is new elsewhere.
-        let may = brought
-            .iter()
-            .all(|change| paths.contains(change.path.as_str()) || (moves && change.old.is_none()));
-        if !may {
-            continue;
-        }
-        for onto in std::iter::once(&commit).chain(&node.parents) {
-            if objects.merge(onto, head, &node.tree, Depth::Whole)? == Merge::Same
-                && brings(objects, head, onto, &paths_of(&brought))?
-            {
-                return Ok(true);
-            }
+    let is_free = |change: &Change| span.rules.document(change).is_none();
+    let is_code = !brought.iter().all(is_free);
+    for onto in std::iter::once(commit).chain(&node.parents) {
+        let merged = match objects.merge(onto, head, &node.tree, Depth::Whole)? {
+            Merge::Same => true,
+            Merge::Other(changes) => is_code && changes.iter().all(is_free),
+            Merge::Conflict => false,
+        };
+        if merged && brings(objects, head, onto, &paths_of(&brought))? {
+            return Ok(true);
         }
     }
     Ok(false)

@@ -135,8 +135,15 @@ impl Model {
                     && (*kind == Kind::Document || entry.signed && *kind == Kind::Release)
             };
             let needs_no_review = entry.changes.iter().all(free);
+            let is_whole = |(_, made): &(Kind, Made)| matches!(made, Made::Work { session, from: 0, upto } if *upto == all[*session].shown);
+            // A document behind what was reviewed comes along where that lands as one commit.
+            let is_squash = entry.changes.iter().any(is_whole);
             let mut reasons: Vec<Made> = Vec::new();
-            for (_, made) in &entry.changes {
+            for change in &entry.changes {
+                let (_, made) = change;
+                if is_squash && *change == (Kind::Document, Made::Hand) {
+                    continue;
+                }
                 if !reasons.contains(made) {
                     reasons.push(*made);
                 }

@@ -104,7 +104,7 @@ impl World {
         match merged {
             None => Merge::Conflict,
             Some(merged) if merged == tree => Merge::Same,
-            Some(merged) => Merge::Other(differing(&merged, &tree)),
+            Some(merged) => Merge::Other(changes(&merged, &tree)),
         }
     }
 }
@@ -115,6 +115,22 @@ pub(super) fn differing(one: &Tree, other: &Tree) -> Vec<String> {
         .into_iter()
         .filter(|path| one.get(*path) != other.get(*path));
     differ.cloned().collect()
+}
+
+fn changes(old: &Tree, new: &Tree) -> Vec<Change> {
+    let mode = |tree: &Tree, path: &str| {
+        tree.get(path).map(|text| match text.get(..2) {
+            Some("x:") => Mode::Executable,
+            Some("l:") => Mode::Link,
+            _ => Mode::Plain,
+        })
+    };
+    let change = |path: String| Change {
+        old: mode(old, &path),
+        new: mode(new, &path),
+        path,
+    };
+    differing(old, new).into_iter().map(change).collect()
 }
 
 pub(super) fn three_ways(base: &Tree, ours: &Tree, theirs: &Tree) -> Option<Tree> {
@@ -168,20 +184,7 @@ impl Objects for World {
 
     fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>> {
         let old = old.map_or(Tree::new(), |old| self.tree(old));
-        let new = self.tree(new);
-        let mode = |tree: &Tree, path: &str| {
-            tree.get(path).map(|text| match text.get(..2) {
-                Some("x:") => Mode::Executable,
-                Some("l:") => Mode::Link,
-                _ => Mode::Plain,
-            })
-        };
-        let change = |path: String| Change {
-            old: mode(&old, &path),
-            new: mode(&new, &path),
-            path,
-        };
-        Ok(differing(&old, &new).into_iter().map(change).collect())
+        Ok(changes(&old, &self.tree(new)))
     }
 
     fn merge(&self, ours: &Oid, theirs: &Oid, tree: &Oid, _: Depth) -> Result<Merge> {
