@@ -2,7 +2,8 @@
 //!
 //! The target is, in this order: what `git config loopx.target` names; `gates.target` of the policy; the
 //! branch that the bound one tracks; the default branch of the remote (`refs/remotes/<remote>/HEAD`); the
-//! local `init.defaultBranch`, `main` or `master`. A bound branch is never its own target, under
+//! local `init.defaultBranch`, `main` or `master`; the one branch that the policy protects by its name; the one branch that
+//! there is besides. A bound branch is never its own target, under
 //! whichever remote: pushing it does not make it upstream. Without a target everything since the start
 //! counts. A branch of that name at another remote, like a contributor's fork, is no target: whoever owns it says
 //! what is there.
@@ -68,8 +69,18 @@ pub(crate) fn target(
     {
         names.extend(tracked.strip_prefix("refs/heads/").map(str::to_owned));
     }
-    names.extend(of_project(repo, branch)?);
-    first(repo, branch, names)
+    names.extend(of_project(ctx, branch)?);
+    let is_name = |name: &&String| !name.contains(['*', '?', '[', '{']);
+    if let [only] = policy
+        .gates
+        .protected
+        .iter()
+        .filter(is_name)
+        .collect::<Vec<_>>()[..]
+    {
+        names.push(only.clone());
+    }
+    first_or_only(ctx, branch, names)
 }
 
 /// The target that a branch has whatever its own policy says and whatever it tracks: whoever begins a branch chooses
@@ -79,7 +90,23 @@ pub(crate) fn target_of_project(ctx: &Context, branch: Option<&str>) -> Result<O
     if repo.config("loopx.target").is_some() {
         return target(ctx, branch, &Policy::default());
     }
-    first(repo, branch, of_project(repo, branch)?)
+    first_or_only(ctx, branch, of_project(ctx, branch)?)
+}
+
+/// The first of these branches that is here, else the one that there is.
+fn first_or_only(
+    ctx: &Context,
+    branch: Option<&str>,
+    names: Vec<String>,
+) -> Result<Option<Target>> {
+    match first(&ctx.repo, branch, names)? {
+        None => first(
+            &ctx.repo,
+            branch,
+            only_other(ctx, branch)?.into_iter().collect(),
+        ),
+        found => Ok(found),
+    }
 }
 
 /// The first of these branches that is here, and is not the branch itself.
@@ -97,18 +124,40 @@ fn first(repo: &Repo, branch: Option<&str>, names: Vec<String>) -> Result<Option
 }
 
 /// The names that the main branch of a project can have.
-fn of_project(repo: &Repo, branch: Option<&str>) -> Result<Vec<String>> {
+fn of_project(ctx: &Context, branch: Option<&str>) -> Result<Vec<String>> {
+    let repo = &ctx.repo;
     let mut names = Vec::new();
-    let remote = match repo.project_remote()? {
-        None => repo.default_remote(branch)?,
-        found => found,
-    };
-    if let Some(remote) = remote {
+    if let Some(remote) = remote(repo, branch)? {
         names.extend(repo.default_branch(&remote)?);
     }
     names.extend(repo.config("init.defaultbranch"));
     names.extend(["main", "master"].map(str::to_owned));
     Ok(names)
+}
+
+fn remote(repo: &Repo, branch: Option<&str>) -> Result<Option<String>> {
+    match repo.project_remote()? {
+        None => repo.default_remote(branch),
+        found => Ok(found),
+    }
+}
+
+/// The one branch that there is besides this one and that of the sessions: of the remote, which did not say which its
+/// default one is, else here.
+fn only_other(ctx: &Context, branch: Option<&str>) -> Result<Option<String>> {
+    let repo = &ctx.repo;
+    let folder = match remote(repo, branch)? {
+        Some(remote) => format!("refs/remotes/{remote}/"),
+        None => "refs/heads/".to_owned(),
+    };
+    let store = ctx.store()?;
+    let known = [Some("HEAD"), Some(store.branch()), branch];
+    let mut names = repo.refs_below(&folder)?;
+    names.retain(|(name, _)| !known.contains(&Some(&name[folder.len()..])));
+    Ok(match names.as_slice() {
+        [(only, _)] => Some(only[folder.len()..].to_owned()),
+        _ => None,
+    })
 }
 
 /// Where a branch of the project stands: here, and where it was when its remote was last fetched.

@@ -3,7 +3,7 @@
 
 use crate::support::drive::{Drive, RECORD, SPEC};
 use crate::support::keys::{self, RITA, key, public};
-use crate::support::{LOOPX, Output, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox, landing};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -453,4 +453,42 @@ fn in_a_repository_without_a_commit_the_policy_comes_first_and_then_a_branch() {
     assert_eq!(again(&s), start);
     s.git(&["switch", "--quiet", "main"]).ok();
     assert_eq!(again(&s), format!("{switch}, then: {start}"));
+}
+#[test]
+fn a_clone_that_was_told_no_default_branch_takes_the_one_that_there_is_or_that_is_protected() {
+    for (policy, beside) in [("", false), ("[gates]\nprotected = [\"trunk\"]\n", true)] {
+        let s = Sandbox::new();
+        s.git(&["switch", "--quiet", "-c", "trunk"]).ok();
+        s.write("loopx.toml", policy);
+        s.write("src/old.rs", "old\n");
+        s.git(&["add", "."]).ok();
+        s.git(&["commit", "--quiet", "-m", "first"]).ok();
+        s.loopx(&["init"]).ok();
+        s.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+        s.git(&["remote", "add", "origin", "../remote.git"]).ok();
+        s.git(&["push", "--quiet", "origin", "trunk", "loopx"]).ok();
+        if beside {
+            s.git(&["push", "--quiet", "origin", "trunk:refs/heads/beside"])
+                .ok();
+        }
+        s.git(&["switch", "--quiet", "-c", "work"]).ok();
+        s.git(&["branch", "--quiet", "-D", "trunk"]).ok();
+        s.git(&["fetch", "--quiet"]).ok();
+        let below = landing::make(&s, &[("src/below.rs", "below\n")], "below the start");
+        s.loopx(&["start", "--quick", "--id", "it", "It"]).ok();
+        landing::make(&s, &[("src/a.rs", "one\n")], "code");
+        s.loopx(&["run", "--", "true"]).ok();
+        s.loopx(&["approve", "--enter"]).ok();
+        s.loopx(&["review", "--verdict", "approve"]).ok();
+        let state = s.git(&["show", "loopx:sessions/it/state.json"]).json();
+        let onto = &state["verdict"]["onto"];
+        if beside {
+            assert_eq!(onto, "trunk");
+            s.loopx(&["review"]).says(&below[..10]);
+        }
+        let told = s.loopx(&["setup", "solo", "--dry-run"]);
+        if !beside {
+            told.says("target = \"trunk\"");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use super::keys;
 use crate::flow::context::Context;
 use crate::flow::verify::policy_at;
-use crate::flow::{begin, files, hooks as wiring, sessions};
+use crate::flow::{begin, files, hooks as wiring, sessions, upstream};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_git::run::Run;
@@ -180,11 +180,8 @@ fn target(ctx: &Context) -> Result<String> {
     {
         return Ok(branch);
     }
-    let usual = repo.config("init.defaultbranch").into_iter();
-    for name in usual.chain(["main", "master"].map(str::to_owned)) {
-        if repo.find_ref(&format!("refs/heads/{name}"))?.is_some() {
-            return Ok(name);
-        }
+    if let Some(target) = upstream::target_of_project(ctx, None)? {
+        return Ok(target.name);
     }
     Ok(head.branch.unwrap_or_else(|| "main".to_owned()))
 }
