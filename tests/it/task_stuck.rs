@@ -38,8 +38,15 @@ fn a_check_that_fails_in_one_way_three_times_asks_for_another_way() {
 fn a_repository_without_a_commit_inside_of_the_worktree_stops_no_command() {
     let s = building(&[task("A", &[], Some(&["true"]))]);
     s.git(&["init", "--quiet", "its own [x]"]).ok();
-    for words in ["status", "next", "task list", "take A", "task done"] {
+    // Nothing is there to commit: the code is still to be written.
+    s.loopx(&["next"]).fails_with(6).says("write the code");
+    for words in ["status", "task list", "take A", "task done"] {
         s.loopx(&words.split(' ').collect::<Vec<_>>()).ok();
     }
     s.loopx(&["run", "--", "true"]).ok();
+    let before = s.loopx(&["status"]).ok();
+    s.write("its own [x]/file", "1\n");
+    let status = s.loopx(&["status"]).ok();
+    assert!(!status.contains("its own"), "{status}");
+    assert!(!before.contains("its own"), "{before}");
 }

@@ -10,6 +10,7 @@ use loopx_base::tree_change::Change;
 use loopx_base::working_tree::{CodeFacts, FileState, ReviewedCode, Uncommitted};
 use std::ffi::OsStr;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// A file of the worktree that differs from the index behind git's back.
@@ -53,6 +54,7 @@ impl Repo {
         } else {
             status
         };
+        let status = without_repositories(top, status);
         let is_dirty = !status.is_empty();
         let tree = match head_tree {
             Some(tree) if !is_dirty => tree,
@@ -359,6 +361,28 @@ fn is_at_most(status: &[u8], files: &[&str]) -> bool {
             .map(|file| file.as_bytes())
             .any(|file| file == path || path.ends_with(b"/") && file.starts_with(path))
     })
+}
+
+/// A status without the repositories in the worktree that have no commit yet: git adds none of them, whoever asks.
+fn without_repositories(top: &Path, status: Vec<u8>) -> Vec<u8> {
+    let is_one = |entry: &[u8]| {
+        let folder = entry
+            .strip_prefix(b"?? ")
+            .filter(|path| path.ends_with(b"/"));
+        let folder = folder.map(|path| top.join(OsStr::from_bytes(path)));
+        folder
+            .filter(|folder| folder.join(".git").exists())
+            .is_some_and(|folder| {
+                let head = git2::Repository::open(folder).map(|repo| repo.head().map(drop));
+                matches!(head, Ok(Err(error)) if error.code() == git2::ErrorCode::UnbornBranch)
+            })
+    };
+    if !status.split(|byte| *byte == 0).any(is_one) {
+        return status;
+    }
+    let entries = status.split_inclusive(|byte| *byte == 0);
+    let kept = entries.filter(|entry| !is_one(entry.strip_suffix(b"\0").unwrap_or(entry)));
+    kept.flatten().copied().collect()
 }
 
 /// The repository inside of the worktree that has no commit yet, where git says that it adds none of it.
