@@ -256,8 +256,9 @@ impl Command {
 
 /// A reason that is true of whoever types this command, whatever else moves them.
 fn general_reason(words: &str) -> &'static str {
-    const REASONS: [(&str, &str); 30] = [
+    const REASONS: [(&str, &str); 34] = [
         ("abandon", "it is not wanted any more"),
+        ("amend", "the list has to change"),
         ("agent block", "it cannot go on"),
         ("agent park", "it waits for a person"),
         ("archive --waive", "it needs no evidence"),
@@ -265,6 +266,7 @@ fn general_reason(words: &str) -> &'static str {
         ("build --take-over", "it goes on here"),
         ("build --waive", "it was looked at by hand"),
         ("clarify --more", "it is not clear yet"),
+        ("finish", "no file has to change"),
         ("issue close", "it will not be done"),
         ("issue queue fail", "the tests fail"),
         ("issue resolve", "it was looked at by hand"),
@@ -275,11 +277,13 @@ fn general_reason(words: &str) -> &'static str {
         ("note withdraw", "it is not so"),
         ("plan --more", "the plan is not ready"),
         ("plan", "the plan has to change"),
+        ("point back", "it goes on from there"),
         ("profile", "this profile fits the change"),
         ("rebase", "the base has moved"),
         ("reopen", "there is more to do"),
         ("review --answer", "it is meant to be so"),
         ("take", "it goes on here"),
+        ("task conflicts --accept", "both may change it"),
         ("task decide", "it was judged"),
         ("task done", "it was looked at by hand"),
         ("task fail", "it does not pass"),
@@ -293,7 +297,7 @@ fn general_reason(words: &str) -> &'static str {
         Some((_, reason)) => reason,
         None if words.contains("approve") => "no file has to change",
         None if words.contains("request-changes") => "it has to be mended",
-        None => "it was agreed on",
+        None => "it has to be so",
     }
 }
 
