@@ -13,6 +13,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_base::shell_word;
+use loopx_base::trailers;
 use loopx_git::Identity;
 use loopx_rules::agent_identity as agent;
 use loopx_rules::op::{Body, Event, Operation, Write};
@@ -32,6 +33,8 @@ use loopx_store::{Decision, Record, Session, Snapshot};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// So many records of others are passed over, in search of one's own.
+const LOOKED_BACK: usize = 20;
 /// How many events a subject names.
 const NAMED: usize = 3;
 
@@ -183,6 +186,30 @@ fn require_newest(
             .session(id)
             .note(format!("(takes back `{word}`)")),
     ))
+}
+
+/// The issue that whoever asks for an undo did something to last, where that was about no session.
+fn issue_before(ctx: &Context, word: &str) -> Result<Option<String>> {
+    if word != "undo" {
+        return Ok(None);
+    }
+    let (repo, store) = (&ctx.repo, ctx.store()?);
+    let me = repo.identity()?.author;
+    let mut next = store.snapshot().ok().map(|at| at.commit().clone());
+    for _ in 0..LOOKED_BACK {
+        let Some(commit) = next else { break };
+        let info = repo.commit_info(&commit)?;
+        if info.author.is_same(&me) {
+            let is_of_session = !info.trailer(trailers::SESSION).is_empty();
+            let issue = info
+                .trailer(trailers::ISSUE)
+                .first()
+                .map(|id| (*id).to_owned());
+            return Ok(issue.filter(|_| !is_of_session));
+        }
+        next = info.parents.first().cloned();
+    }
+    Ok(None)
 }
 
 /// Refuses to take back, with other things, that the session came to another stage.
@@ -535,9 +562,12 @@ fn tell(
     let (id, mut copy) = match opening.with_copy(ctx) {
         // The session that was archived here is what is meant.
         Err(failure) if failure.code == Code::NoActiveSession => {
-            return Err(match reopen::ended_here(ctx)? {
-                Some(id) => failure.help(again(&id)),
-                None => failure,
+            return Err(match (reopen::ended_here(ctx)?, issue_before(ctx, word)?) {
+                (_, Some(issue)) => failure.help(
+                    command!("issue undo {issue}").note("(what you did last was about this issue)"),
+                ),
+                (Some(id), None) => failure.help(again(&id)),
+                (None, None) => failure,
             });
         }
         opened => opened?,

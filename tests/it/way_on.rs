@@ -605,6 +605,56 @@ fn an_undo_takes_back_a_step_and_not_the_words_that_it_saved() {
 }
 
 #[test]
+fn an_undo_with_no_session_names_the_issue_that_was_changed_last() {
+    let s = begun();
+    let made = s.loopx(&["issue", "create", "Broken", "--json"]).json();
+    let id = made["issues"][0].as_str().expect("an id").to_owned();
+    s.loopx(&["issue", "close", &id, "--reason", "it is gone"])
+        .ok();
+    let refused = s.loopx(&["undo"]).fails_with(4);
+    let refused = refused.says("no session is active");
+    refused.says(&format!("git loopx issue undo {id}"));
+    s.loopx(&["issue", "undo", &id]).ok();
+    // What somebody else did is nobody's own.
+    let s = begun();
+    s.loopx(&["issue", "create", "Broken"]).ok();
+    s.git(&["config", "user.name", "Bob"]).ok();
+    s.git(&["config", "user.email", "bob@example.org"]).ok();
+    let other = s.call(LOOPX).args(&["undo"]);
+    let other = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"]
+        .into_iter()
+        .fold(other, |call, name| call.env(name, "bob@example.org"));
+    let refused = other.run().fails_with(4);
+    assert!(!refused.stderr.contains("issue undo"), "{}", refused.stderr);
+}
+
+#[test]
+fn an_approval_of_a_build_without_code_asks_for_a_reason_where_branches_are_protected() {
+    let s = Sandbox::new();
+    s.write("src/a", "one\n");
+    s.write("loopx.toml", "[gates]\nprotected = [\"main\"]\n");
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "First"]).ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    let before = s.git(&["rev-parse", "loopx"]).line();
+    let refused = s.loopx(&["approve", "--to", "review"]).fails_with(1);
+    let led = "git loopx approve --to review --reason 'no file has to change'";
+    refused.says("no file that differs").says(led);
+    assert_eq!(s.git(&["rev-parse", "loopx"]).line(), before);
+    s.loopx(&[
+        "approve",
+        "--to",
+        "review",
+        "--reason",
+        "no file has to change",
+    ])
+    .ok();
+}
+
+#[test]
 fn an_undo_behind_a_run_names_the_step_before_it_and_takes_nothing_back() {
     let s = with_a_delta();
     for command in [&["note", "it is slow"][..], &["run", "--task", "A"]] {
