@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::transaction::{Act, Done, Facts, Needs, act};
-use super::{bound_here, coverage, delta};
+use super::{bound_here, coverage, delta, finish, next};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person};
@@ -55,6 +55,7 @@ pub(crate) fn approve(
         let transition = meant(facts, ends)?;
         if transition == Transition::BuildToReview {
             bound_here::require_no_other(ctx, &facts.state)?;
+            require_code(ctx, facts, reason.as_deref())?;
         }
         decide(&ctx.repo, facts, transition, reason.clone(), sign)
     })?;
@@ -65,6 +66,27 @@ pub(crate) fn approve(
         done.value.before = before.unwrap_or_default();
     }
     Ok(done)
+}
+
+/// Refuses a review of a build in which no file differs, and nobody says why, where branches are protected: nothing could
+/// land by it.
+fn require_code(ctx: &Context, facts: &Facts<'_>, reason: Option<&str>) -> Result<()> {
+    let is_open = facts.policy.gates.protected.is_empty();
+    if is_open
+        || reason.is_some()
+        || !gate::blockers(facts.view(), Transition::BuildToReview).is_empty()
+    {
+        return Ok(());
+    }
+    if !next::is_empty(ctx, facts)? {
+        return Ok(());
+    }
+    let again = if facts.policy.asks_signature(Transition::BuildToReview) {
+        command!("approve --to review --reason WHY --sign")
+    } else {
+        command!("approve --to review --reason WHY")
+    };
+    Err(finish::no_code(again))
 }
 
 /// The record by which the content that is approved now was approved before the session went back to that stage. An

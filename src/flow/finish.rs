@@ -151,14 +151,19 @@ fn require_code(request: &FinishRequest, files: &[String]) -> Result<()> {
     } else {
         command!("finish --yes --reason WHY")
     };
-    Err(Failure::refused(
+    Err(no_code(again))
+}
+
+/// The refusal of a build in which no file differs; the command says why.
+pub(super) fn no_code(again: Hint) -> Failure {
+    Failure::refused(
         Code::ReviewEmpty,
         "expected a commit of code to review, found no file that differs from where the review begins",
     )
     .help(hint![
         "write the code, and commit it; where no code changes: ",
         again
-    ]))
+    ])
 }
 
 /// Refuses it in a session that came to its build on the way: nothing was shown of its code.

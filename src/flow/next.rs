@@ -328,7 +328,7 @@ fn sent_back(snapshot: &Snapshot<'_>, session: &Session) -> Result<Option<Person
 }
 
 /// Nothing differs from where the session began.
-fn is_empty(ctx: &Context, facts: &Facts<'_>) -> Result<bool> {
+pub(super) fn is_empty(ctx: &Context, facts: &Facts<'_>) -> Result<bool> {
     let (Some(code), Some(base)) = (&facts.code, &facts.state.base) else {
         return Ok(facts
             .code
