@@ -4,7 +4,7 @@
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::command;
 use loopx_base::id::OpId;
-use loopx_rules::op::Operation;
+use loopx_rules::op::{Event, Operation};
 use loopx_store::{Session, Snapshot};
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ fn unknown(session: &Session, operations: &[Operation], point: &str) -> Failure 
     .help(command!("log").session(id))
 }
 
-/// The operations that came with a commit of the branch.
+/// The operations that came with a commit of the branch, without the words that its command saved along.
 fn made_by<'o>(
     snapshot: &Snapshot<'_>,
     session: &Session,
@@ -91,8 +91,10 @@ fn made_by<'o>(
         let before = known(parent)?;
         new.retain(|op| !before.contains(op));
     }
-    Ok(operations
-        .iter()
+    let all: Vec<&Operation> = (operations.iter())
         .filter(|op| new.contains(&op.op))
-        .collect())
+        .collect();
+    let is_step = |op: &&Operation| !matches!(op.event(), Some(Event::Saved));
+    let steps: Vec<&Operation> = all.iter().copied().filter(is_step).collect();
+    Ok(if steps.is_empty() { all } else { steps })
 }

@@ -54,7 +54,7 @@ pub(super) struct Recording {
 impl Recording {
     /// Its operations, at least one, and the state after them. Nobody takes back that a command ran; the edits that
     /// were saved along with it, somebody may: those have an operation of their own. So have the words beside a step
-    /// that judges none: whoever takes it back keeps them.
+    /// of its own: whoever takes it back keeps them.
     pub(super) fn operations(
         self,
         repo: &Repo,

@@ -224,7 +224,7 @@ fn a_session_archived_here_and_touched_there_shows_both_and_a_person_decides() {
                 .iter()
                 .filter_map(|op| op["kind"].as_str())
                 .collect();
-            assert_eq!(kinds.len(), 18 + made, "{touch:?} {kinds:?}");
+            assert_eq!(kinds.len(), 19 + made, "{touch:?} {kinds:?}");
             assert!(kinds.contains(&"archived"), "{touch:?} {kinds:?}");
             // What passed counts, in a session that stays closed.
             let evidence = state["evidence"].as_array().expect("evidence").iter();

@@ -27,8 +27,8 @@ fn the_whole_path_ends_in_done_with_every_approval_used() {
             "loopx",
         ])
         .ok();
-    // The run that saved an edit recorded two operations by its one commit.
-    assert_eq!(commits.lines().count() + 1, d.events().len());
+    // The run and the round that saved an edit recorded two operations by their one commit.
+    assert_eq!(commits.lines().count() + 2, d.events().len());
     assert_eq!(d.does(&["fsck"])["damages"], json!([]));
 }
 

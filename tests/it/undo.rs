@@ -80,8 +80,8 @@ fn several_events_go_back_in_one_commit_and_come_back_the_same() {
     assert!(d.exists(format!(".loopx/{ID}/plan.md")));
     d.loopx(&["fsck"]).says("all whole").ok();
     d.loopx(&["log"])
-        .says("redo @5, @6, @7")
-        .says("redo @3, @4")
+        .says("redo @6, @7, @8")
+        .says("redo @4, @5")
         .ok();
 }
 
@@ -148,7 +148,8 @@ fn more_than_there_is_is_refused_and_nothing_at_all_too() {
     let d = Drive::clarified();
     d.fails(5, &["redo"]).is("nothing_to_redo", &[]);
     let refused = d.refuses(&["undo", "9"]).is("events_too_few", &[]);
-    assert_eq!(refused.help, "git loopx -s demo undo 1");
+    // The round, and the words that it saved.
+    assert_eq!(refused.help, "git loopx -s demo undo 2");
     d.loopx(&["undo", "0"]).fails_with(2);
     d.does(&["undo"]);
     let refused = d.refuses(&["redo", "2"]).is("events_too_few", &[]);

@@ -415,12 +415,17 @@ impl Topic for Event {
 }
 
 impl Event {
-    /// True of an event that moves or ends a session, and judges nothing that is written: the words that were saved along stand by
-    /// themselves.
+    /// True of an event that is a step of its own beside what was written: the words that were saved along stand by
+    /// themselves, also where it judges them.
     pub fn is_beside_words(&self) -> bool {
         matches!(
             self,
-            Event::Entered { .. } | Event::Drafted | Event::Abandoned
+            Event::Entered { .. }
+                | Event::Drafted
+                | Event::Abandoned
+                | Event::Clarified { .. }
+                | Event::Approved { .. }
+                | Event::Reviewed { .. }
         )
     }
 
