@@ -120,6 +120,9 @@ fn files(shown: &ReviewShown, ui: &mut Ui) {
             (Some(added), Some(removed)) => format!("+{added} -{removed}"),
             _ => "binary or long".to_owned(),
         };
+        let becomes = file.becomes.as_ref().map_or_else(String::new, |word| {
+            format!("  {}", ui.paint(style::WARN, &line(word)))
+        });
         let outside = if file.in_scope {
             String::new()
         } else {
@@ -129,7 +132,7 @@ fn files(shown: &ReviewShown, ui: &mut Ui) {
                 ui.paint(style::WARN, &format!("outside the plan's scope ({scope})"))
             )
         };
-        ui.fold_out(format!("  {name:wide$}  {counts}{outside}"), 4);
+        ui.fold_out(format!("  {name:wide$}  {counts}{becomes}{outside}"), 4);
     }
 }
 

@@ -8,6 +8,7 @@ use loopx_base::failure::Result;
 use loopx_base::globs::Globs;
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, SessionId};
+use loopx_base::tree_change::{Change, Mode};
 use loopx_git::{CommitInfo, Repo};
 use loopx_rules::brief;
 use loopx_rules::gate;
@@ -33,6 +34,9 @@ pub(crate) struct ReviewedFile {
     /// Absent where the content is no text, or is too long.
     pub added: Option<usize>,
     pub removed: Option<usize>,
+    /// What it is since, beyond its lines: `executable`, `link to a`, `submodule at 0123456789`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub becomes: Option<String>,
     pub in_scope: bool,
 }
 
@@ -183,10 +187,12 @@ fn files(
         scope => Some(Globs::new(scope)?),
     };
     let results = policy.results()?;
-    let paths = repo.changed_paths(base.as_ref(), tree)?;
-    paths
+    let changes = repo.changes(base.as_ref(), tree)?;
+    changes
         .into_iter()
-        .map(|path| {
+        .map(|change| {
+            let becomes = becomes(repo, tree, &change)?;
+            let path = change.path;
             let old = match &base {
                 Some(base) => repo.blob_at(base, &path)?,
                 None => None,
@@ -197,10 +203,30 @@ fn files(
                 in_scope: scope.as_ref().is_none_or(is_inside),
                 added: counts.map(|(added, _)| added),
                 removed: counts.map(|(_, removed)| removed),
+                becomes,
                 path,
             })
         })
         .collect()
+}
+
+/// What a path is since, where its lines do not show that.
+fn becomes(repo: &Repo, tree: &Oid, change: &Change) -> Result<Option<String>> {
+    Ok(match (change.old, change.new) {
+        (_, Some(Mode::Link)) => {
+            let target = repo.blob_at(tree, &change.path)?.unwrap_or_default();
+            Some(format!("link to {}", String::from_utf8_lossy(&target)))
+        }
+        (_, Some(Mode::Submodule)) => {
+            let entry = repo.entry_at(tree, &change.path)?;
+            entry.map(|entry| format!("submodule at {}", entry.id.short()))
+        }
+        (old, Some(Mode::Executable)) if old != Some(Mode::Executable) => {
+            Some("executable".to_owned())
+        }
+        (Some(old), Some(Mode::Plain)) if old != Mode::Plain => Some("plain file".to_owned()),
+        _ => None,
+    })
 }
 
 /// Lines that came and went.

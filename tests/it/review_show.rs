@@ -1,5 +1,6 @@
 //! A review shows itself (first-minutes U13): what it covers, what holds, what was found before, and how to read it.
 
+use crate::support::Sandbox;
 use crate::support::drive::{DELTA, Drive, RITA};
 use serde_json::json;
 
@@ -78,6 +79,52 @@ fn u13_a_review_shows_what_it_covers_and_how_to_read_it() {
     assert_eq!(json["checks"][1]["proof"], "passed");
     assert_eq!(json["independent"], false);
     assert_eq!(json["next_action"], "git loopx review --verdict approve");
+}
+
+#[test]
+fn a_review_shows_modes_links_and_submodules_for_what_they_are() {
+    let s = Sandbox::new();
+    s.write("tool", "1\n");
+    s.write("run", "1\n");
+    s.script("old", "#!/bin/sh\n");
+    std::os::unix::fs::symlink("tool", s.path().join("to")).expect("a link");
+    s.git(&["add", "."]).ok();
+    s.git(&["commit", "--quiet", "-m", "first"]).ok();
+    s.loopx(&["init"]).ok();
+    let first = s.git(&["rev-parse", "HEAD"]).line();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "it"]).ok();
+    s.chmod(&s.path().join("tool"), 0o755);
+    s.chmod(&s.path().join("old"), 0o644);
+    for (target, link) in [("../out", "link"), ("run", "to")] {
+        drop(std::fs::remove_file(s.path().join(link)));
+        std::os::unix::fs::symlink(target, s.path().join(link)).expect("a link");
+    }
+    s.write("run", "2\n");
+    s.git(&["add", "."]).ok();
+    let module = format!("160000,{first},module");
+    s.git(&["update-index", "--add", "--cacheinfo", &module])
+        .ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", "second"])
+        .ok();
+    std::fs::create_dir(s.path().join("module")).expect("a folder");
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    let mut shown = s.loopx(&["review"]);
+    let short = &first[..10];
+    for line in [
+        "  link    +1 -0  link to ../out\n",
+        &format!("  module  +0 -0  submodule at {short}\n"),
+        "  old     +0 -0  plain file\n",
+        "  run     +1 -1\n",
+        "  to      +1 -1  link to run\n",
+        "  tool    +0 -0  executable\n",
+    ] {
+        shown = shown.says(line);
+    }
+    let json = s.loopx(&["review", "--show", "--json"]).json();
+    assert_eq!(json["changes"][5]["becomes"], "executable");
+    assert_eq!(json["changes"][3].get("becomes"), None);
 }
 
 #[test]
