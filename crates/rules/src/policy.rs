@@ -538,13 +538,16 @@ impl Policy {
         Globs::of_files(&patterns)
     }
 
-    /// Whether a branch takes only what is done: by its exact name, or by a pattern with `*`.
+    /// Whether a branch takes only what is done: by its name, or by a pattern with `*`. A file system that folds letter
+    /// case has one file for two names.
     pub fn protects(&self, branch: &str) -> bool {
+        let folded = branch.to_lowercase();
         self.gates.protected.iter().any(|pattern| {
-            pattern == branch
+            pattern.to_lowercase() == folded
                 || pattern.contains('*')
                     && globset::GlobBuilder::new(pattern)
                         .literal_separator(true)
+                        .case_insensitive(true)
                         .build()
                         .is_ok_and(|glob| glob.compile_matcher().is_match(branch))
         })
@@ -948,6 +951,9 @@ mod tests {
             ("feat/main", false),
             ("release/1", true),
             ("release/1/fix", false),
+            // Where letter case does not count they are one file.
+            ("Main", true),
+            ("RELEASE/1", true),
         ] {
             assert_eq!(policy.protects(branch), protected, "{branch}");
         }
