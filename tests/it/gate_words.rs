@@ -25,7 +25,8 @@ fn judging(gate: &Value) -> Sandbox {
 #[test]
 fn n17_a_hint_says_what_can_be_answered_and_answers_nothing() {
     let s = judging(&json!({ "judges": ["A"] }));
-    let ask = "git loopx task decide G --verdict VERDICT  (proceed, fix or escalate)";
+    let ask =
+        "git loopx task decide G --verdict VERDICT  (proceed; fix or escalate with --reason WHY)";
     words(&s, "next").says(ask).fails_with(6);
     words(&s, "take").says(ask).fails_with(6);
     words(&s, "take G").says(ask).ok();

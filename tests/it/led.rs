@@ -175,7 +175,7 @@ fn a_gate_names_the_values_that_it_asks_for() {
     ]);
     assert_eq!(take(&s), "A");
     s.loopx(&["task", "done"]).ok();
-    let asks = "git loopx task decide R --scores code=N,tests=N";
+    let asks = "git loopx task decide R --scores code=N,tests=N  (N from 0 to 10)";
     let error = refuses(&s, 6, "decision_open", &["take"]);
     assert_eq!(error["help"], asks);
     // There is no command that works as it is: whoever judges has to say what.
@@ -197,7 +197,7 @@ fn a_gate_names_the_values_that_it_asks_for() {
     let error = refuses(&s, 6, "decision_open", &["take"]);
     assert_eq!(
         error["help"],
-        "git loopx task decide V --rating risk=N --rating product=N"
+        "git loopx task decide V --rating risk=N --rating product=N  (N from 1 to 5)"
     );
     let views = ["--rating", "risk=4:high-risk", "--rating", "product=4"];
     s.loopx(&[&["task", "decide", "V"][..], &views].concat())
@@ -210,7 +210,7 @@ fn a_gate_names_the_values_that_it_asks_for() {
     let error = refuses(&s, 6, "decision_open", &["take"]);
     assert_eq!(
         error["help"],
-        "git loopx task decide G --verdict VERDICT --evidence REF  (proceed, fix or escalate)"
+        "git loopx task decide G --verdict VERDICT --evidence REF  (proceed; fix or escalate with --reason WHY)"
     );
     let proceed = ["task", "decide", "G", "--verdict", "proceed"];
     refuses(&s, 2, "decision_values", &proceed);

@@ -60,8 +60,7 @@ fn no_word_ends_a_goal() {
     s.loopx(&["take", "G"]).ok();
     let done = ["task", "done", "G", "--manual", "--reason", "it is"];
     let error = refuses(&s, 1, "task_step_invalid", &done);
-    let help =
-        "git loopx task decide G --verdict VERDICT --evidence REF  (proceed, fix or escalate)";
+    let help = "git loopx task decide G --verdict VERDICT --evidence REF  (proceed; fix or escalate with --reason WHY)";
     assert_eq!(error["help"], help, "{error:#}");
     decide(&s, &["G", "--verdict", "proceed", "--evidence", "code.txt"]);
     assert_eq!(statuses(&s)["G"], "completed");

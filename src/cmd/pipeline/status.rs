@@ -86,7 +86,7 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         match view.on_complete {
             OnComplete::Interactive => ui.hint(hint![
                 next,
-                "  (the session stays as it is until then), or take its results out: ",
+                "  (until then the session stays as it is), or take its results out: ",
                 command!("pipeline export DIR")
             ]),
             OnComplete::Archive | OnComplete::Keep => ui.hint(next),

@@ -8,7 +8,7 @@
 
 use super::super::session::State;
 use super::super::stage::{Stage, Transition};
-use super::super::task::decide::{Standing, standing, status};
+use super::super::task::decide::{Rubric, Standing, standing, status};
 use super::super::task::graph::Graph;
 use super::super::task::node::{Node, NodeKind, OnFailed, TaskId, Verification};
 use super::super::task::plan;
@@ -249,27 +249,30 @@ fn decide(node: &Node) -> Hint {
     if !dimensions.is_empty() {
         let scores: Vec<String> = dimensions.iter().map(|one| value(&one.name)).collect();
         let scores = scores.join(",");
-        return if is_goal {
+        let decide = if is_goal {
             command!("task decide {id} --scores {scores} --evidence REF")
         } else {
             command!("task decide {id} --scores {scores}")
         };
+        let scale = gate.map_or(Rubric::SCALE, |gate| gate.rubric.scale);
+        return decide.note(format!("(N from 0 to {scale})"));
     }
     if !views.is_empty() {
         let ratings: Vec<String> = views.iter().map(value).collect();
         let ratings = ratings.join(" --rating ");
-        return if is_goal {
+        let decide = if is_goal {
             command!("task decide {id} --rating {ratings} --evidence REF")
         } else {
             command!("task decide {id} --rating {ratings}")
         };
+        return decide.note("(N from 1 to 5)");
     }
     let decide = if is_goal {
         command!("task decide {id} --verdict {VERDICT} --evidence REF")
     } else {
         command!("task decide {id} --verdict {VERDICT}")
     };
-    decide.note("(proceed, fix or escalate)")
+    decide.note("(proceed; fix or escalate with --reason WHY)")
 }
 
 /// The place of a verdict in a command: whoever judges says which, and no hint does.

@@ -68,7 +68,7 @@ pub(super) fn led(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
             if found.advice.is_empty() =>
         {
             found.advice(hint![
-                format!("{names} is done, and the session stays as it is until then; its results leave it by: "),
+                format!("{names} is done; the session stays as it is until somebody goes on, and its results leave it by: "),
                 command!("pipeline export DIR")
             ])
         }
