@@ -15,7 +15,7 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::setup::typed;
 use loopx_store::{Linear, MergedSession, RemovedByRemote, Renamed, Session, Snapshot, has_all};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 const EXPORT: &str = "refs/loopx/export/";
@@ -109,14 +109,15 @@ pub(crate) fn export(
     })
 }
 
-/// The commits that changed a session, each with a tree that holds that session alone.
+/// The commits that changed a session, each with a tree that holds that session alone. What clones did apart stays apart
+/// until the commit that merged it: in one line records would come and go.
 pub(super) fn own_history(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     session: &Session,
 ) -> Result<(Oid, usize)> {
     let empty = repo.empty_tree()?;
-    let mut tip = repo.write_constant_commit(&empty, loopx_store::ROOT_MESSAGE)?;
+    let root = repo.write_constant_commit(&empty, loopx_store::ROOT_MESSAGE)?;
     let mut common = BTreeMap::new();
     for (name, entry) in repo.list_tree(snapshot.tree())? {
         if entry.kind == EntryKind::Blob {
@@ -125,30 +126,87 @@ pub(super) fn own_history(
     }
     let mut all = repo.range(snapshot.commit(), &[], usize::MAX)?;
     all.reverse();
-    let mut last = None;
+    require_texts(repo, snapshot, session)?;
+    let mut became: HashMap<Oid, Part> = HashMap::new();
     let mut count = 0;
     for commit in all {
-        let at = match Snapshot::at(repo, commit.clone(), "loopx") {
-            Ok(at) => at,
+        let parents = repo.commit_info(&commit)?.parents;
+        let parents: Vec<&Part> = parents.iter().filter_map(|one| became.get(one)).collect();
+        let before = ends(repo, &parents)?;
+        let then = match Snapshot::at(repo, commit.clone(), "loopx") {
+            Ok(at) => at.find(&session.state.id).ok().flatten(),
             // The empty root.
-            Err(_) => continue,
+            Err(_) => None,
         };
-        let Ok(Some(then)) = at.find(&session.state.id) else {
-            continue;
+        let then = then.filter(|then| then.state.uid == session.state.uid);
+        let folder = then.map(|then| (then.path, then.tree));
+        let own = match (&before[..], folder) {
+            ([], None) => continue,
+            ([one, ..], None) => (*one).clone(),
+            ([one], folder) if one.folder == folder => (*one).clone(),
+            (_, Some((path, then))) => {
+                let mut entries = common.clone();
+                entries.insert(path.clone(), Some(Entry::tree(then.clone())));
+                let tree = repo.edit_tree(None, &entries)?;
+                let was = [loopx_store::was(&commit)];
+                let mut parents: Vec<Oid> = before.iter().map(|one| one.commit.clone()).collect();
+                if parents.is_empty() {
+                    parents.push(root.clone());
+                }
+                count += 1;
+                Part {
+                    commit: repo.write_commit_like(&commit, &tree, &parents, None, &was)?,
+                    folder: Some((path, then)),
+                }
+            }
         };
-        let folder = (then.path.clone(), then.tree.clone());
-        if then.state.uid != session.state.uid || last.as_ref() == Some(&folder) {
-            continue;
-        }
-        let mut entries = common.clone();
-        entries.insert(then.path, Some(Entry::tree(then.tree)));
-        let tree = repo.edit_tree(None, &entries)?;
-        let was = [loopx_store::was(&commit)];
-        tip = repo.write_commit_like(&commit, &tree, &[tip], None, &was)?;
-        last = Some(folder);
-        count += 1;
+        became.insert(commit, own);
     }
-    Ok((tip, count))
+    let tip = became.remove(snapshot.commit());
+    Ok((tip.map_or(root, |tip| tip.commit), count))
+}
+
+/// A commit of the branch as far as it is about one session.
+#[derive(Clone)]
+struct Part {
+    commit: Oid,
+    /// The place of the session's folder, and the folder.
+    folder: Option<(String, Oid)>,
+}
+
+/// Of commits those that no other one has behind it.
+fn ends<'p>(repo: &Repo, commits: &[&'p Part]) -> Result<Vec<&'p Part>> {
+    let mut ends: Vec<&Part> = Vec::new();
+    for one in commits {
+        let mut is_behind = false;
+        for other in commits.iter().filter(|other| other.commit != one.commit) {
+            is_behind |= repo.is_ancestor(&one.commit, &other.commit)?;
+        }
+        if !is_behind && ends.iter().all(|known| known.commit != one.commit) {
+            ends.push(one);
+        }
+    }
+    Ok(ends)
+}
+
+/// Refuses the end of a history, which is what a shallow clone has: older texts would be missing for good elsewhere.
+fn require_texts(repo: &Repo, snapshot: &Snapshot<'_>, session: &Session) -> Result<()> {
+    if !repo.is_shallow() {
+        return Ok(());
+    }
+    for op in snapshot.operations(session)? {
+        for text in op.writes.values().filter_map(|write| write.to.as_ref()) {
+            if !repo.contains(text)? {
+                let id = &session.state.id;
+                return Err(Failure::refused(
+                    Code::HistoryShallow,
+                    format!("the older texts of session {id} are not here: this clone is shallow"),
+                )
+                .help("git fetch --unshallow"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Takes a session in from a bundle.

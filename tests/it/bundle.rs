@@ -228,3 +228,58 @@ fn what_is_here_already_is_taken_in_without_a_commit() {
         .ok();
     assert_eq!(crate::support::store::tip(&s), before);
 }
+
+/// What two clones did apart stays apart in a bundle: in one line, records of the one would go away and come again.
+#[test]
+fn a_session_that_two_clones_changed_apart_travels_with_its_merges() {
+    let all = Clones::sharing(3);
+    let note = |at: usize, text: &str| all.loopx(at, &["-s", ID, "note", text]).ok();
+    for round in 0..2 {
+        note(0, &format!("of 0, {round}"));
+        all.loopx(0, &["note", "--journal", "beside"]).ok();
+        note(1, &format!("of 1, {round}"));
+        note(1, "more of 1");
+    }
+    for at in [0, 1, 0] {
+        all.sync(at).ok();
+    }
+    note(0, "of both");
+    let file = all.s.root().join("both.bundle");
+    let file = file.to_str().expect("UTF-8");
+    all.loopx(0, &["export", ID, "-o", file]).ok();
+    all.loopx(2, &["import", "bundle", file])
+        .says("taken in")
+        .ok();
+    all.loopx(2, &["verify", "--sessions"]).ok();
+    note(2, "of 2");
+    all.settle();
+    all.assert_agreed();
+    for at in 0..3 {
+        all.loopx(at, &["verify", "--sessions"]).ok();
+        let fsck = all.loopx(at, &["fsck", "--full"]).says("all whole");
+        assert!(!fsck.to_string().contains("warning"), "{fsck}");
+    }
+}
+
+/// A shallow clone has the newest of a session alone: its older texts would be missing for good where it is taken in.
+#[test]
+fn a_shallow_clone_says_what_it_lacks_and_hands_none_of_it_on() {
+    let mut all = Clones::sharing(1);
+    all.put_spec(0, "A test", "Two tests").ok();
+    all.put_spec(0, "A test", "Three tests").ok();
+    all.sync(0).ok();
+    let at = all.add("shallow", &["--depth", "1", "--no-single-branch"]);
+    all.loopx(at, &["init"]).ok();
+    let file = all.s.root().join("shallow.bundle");
+    let file = file.to_str().expect("UTF-8");
+    all.loopx(at, &["export", ID, "-o", file])
+        .fails_with(1)
+        .says("git fetch --unshallow");
+    all.loopx(at, &["-s", ID, "cat", "spec.md", "--at", "2"])
+        .fails_with(4)
+        .says("git fetch --unshallow");
+    all.git(at, &["fetch", "--quiet", "--unshallow"]).ok();
+    all.loopx(at, &["export", ID, "-o", file]).ok();
+    all.loopx(at, &["-s", ID, "cat", "spec.md", "--at", "2"])
+        .ok();
+}

@@ -409,6 +409,13 @@ macro_rules! animals {
 /// The build was begun in another worktree, and is taken over.
 const MOVED: Different = &[("build --take-over --reason moved", 0)];
 
+/// The older texts of a session are not there, and none is handed on without them.
+const SHALLOW: Different = &[
+    ("build --take-over --reason moved", 0),
+    ("export demo -o demo.bundle", 1),
+    ("import bundle demo.bundle", 4),
+];
+
 /// Decision records are files, and `docs/adr` is not checked out.
 const WITHOUT_DOCS: Different = &[
     ("adr accept 1", 4),
@@ -574,7 +581,7 @@ animals! {
     a_bare_repository: zoo::bare(), BARE;
     a_separate_git_dir: zoo::separate_git_dir(), &[];
     alternates: zoo::alternates(), MOVED;
-    a_shallow_clone: zoo::shallow(), MOVED;
+    a_shallow_clone: zoo::shallow(), SHALLOW;
     a_clone_without_blobs: zoo::partial("--filter=blob:none"), MOVED;
     a_clone_without_trees: zoo::partial("--filter=tree:0"), MOVED;
     a_sparse_checkout: zoo::sparse_checkout("--no-sparse-index"), WITHOUT_DOCS;

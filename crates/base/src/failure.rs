@@ -119,6 +119,11 @@ pub struct Failure {
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
+    /// Whether an object is not in this clone: lost, or beyond the edge of a shallow one.
+    pub fn is_of_missing_object(&self) -> bool {
+        matches!(self.code, Code::ObjectMissing | Code::HistoryShallow)
+    }
+
     pub fn new(kind: Kind, code: Code, message: impl Into<String>) -> Self {
         debug_assert!(code.kinds().contains(&kind), "`{code}` is not {kind:?}");
         Failure {

@@ -252,8 +252,35 @@ impl Database {
         };
         match hidden {
             Some(failure) => failure.context(doing),
+            None if error.code() == git2::ErrorCode::NotFound => self.missing(error, doing),
             None => failed(error, doing),
         }
+    }
+
+    /// An object that is not here, with what it is that does not have it.
+    fn missing(&self, error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
+        if let Some(lender) = self.lost_lender() {
+            let lender = lender.display();
+            return failed(error, doing)
+                .context(format!("objects are borrowed from {lender}, which is not there"))
+                .help("put it back, or take its place out of objects/info/alternates once its objects are here");
+        }
+        if self.repo.is_shallow() {
+            return Failure::not_found(
+                Code::HistoryShallow,
+                format!("{doing}: it is not in this clone, which is shallow"),
+            )
+            .help("git fetch --unshallow");
+        }
+        failed(error, doing).help("git fsck")
+    }
+
+    /// A folder whose objects this repository borrows, and that is not there.
+    fn lost_lender(&self) -> Option<PathBuf> {
+        let listed = std::fs::read_to_string(self.objects.join("info/alternates")).ok()?;
+        let mut folders = listed.lines().filter(|line| !line.starts_with('#'));
+        let lost = folders.find(|line| !line.is_empty() && !self.objects.join(line).is_dir())?;
+        Some(self.objects.join(lost))
     }
 
     /// Refuses an object of which not even the header can be read. What a partial clone left out is no damage.

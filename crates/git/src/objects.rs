@@ -302,6 +302,13 @@ impl Repo {
         if self.inner.contains(id)? {
             return Ok(());
         }
+        if self.is_shallow() {
+            return Err(Failure::not_found(
+                Code::HistoryShallow,
+                format!("the object {id} is not in this clone, which is shallow"),
+            )
+            .help("git fetch --unshallow"));
+        }
         Err(Failure::internal(
             Code::ObjectMissing,
             format!("the object {id} is not here, and is named by one that would be written"),

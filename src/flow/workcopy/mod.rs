@@ -819,7 +819,7 @@ pub(crate) fn merge(
     // A base may be gone with a history that was put aside and pruned. Nobody knows then which side
     // changed what, so a person decides.
     let base_bytes = match read(base) {
-        Err(failure) if failure.code == Code::ObjectMissing => None,
+        Err(failure) if failure.is_of_missing_object() => None,
         known => Some(known?),
     };
     let labels = Labels {

@@ -226,7 +226,7 @@ impl WorkCopy<'_> {
             |id: Option<&Oid>| id.map_or_else(|| Ok(Vec::new()), |id| self.repo.read_blob(id));
         let theirs = read(tip)?;
         let base = match read(base) {
-            Err(failure) if failure.code == Code::ObjectMissing => Vec::new(),
+            Err(failure) if failure.is_of_missing_object() => Vec::new(),
             known => known?,
         };
         let is_text = |bytes: &[u8]| !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok();
