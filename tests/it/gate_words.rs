@@ -106,6 +106,13 @@ fn n17_a_gate_behind_what_was_skipped_leads_to_what_can_be_done() {
     assert_eq!(next.trim(), "git loopx task retry V");
     let retry = "git loopx task retry V";
     words(&s, "pipeline status").says(retry).fails_with(1);
+    // An agent waits for who says it, and reads no half of a command in that.
+    s.call("git-loopx")
+        .args(&["next"])
+        .env("CLAUDECODE", "1")
+        .run()
+        .says("G waits for V, which was skipped; no command is next")
+        .fails_with(6);
     let said = words(&s, "--json finish --yes").fails_with(1).to_string();
     assert!(
         said.contains(retry) && said.contains("task skip G") && !said.contains("task decide"),

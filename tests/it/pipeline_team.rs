@@ -88,6 +88,17 @@ fn a_pipeline_that_archives_leads_to_the_archive() {
     let next = s.loopx(&["next"]).ok();
     assert_eq!(next.trim(), "git loopx finish --yes");
     s.loopx(&["finish", "--yes"]).ok();
+    // One that ended and has landed leads to its results, and nowhere else.
+    for _ in 0..4 {
+        let next = s.loopx(&["next"]).stdout;
+        let Some(git) = next.trim().strip_prefix("git ") else {
+            break;
+        };
+        s.git(&git.split(' ').collect::<Vec<_>>()).ok();
+    }
+    let ended = s.loopx(&["-s", "demo", "pipeline", "status"]);
+    let ended = ended.says("pipeline export DIR").ok();
+    assert!(!ended.contains("git loopx start"), "{ended}");
 }
 
 #[test]

@@ -81,15 +81,19 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.hint(next);
         }
     }
-    if let Some(next) = view.next_action.as_ref().filter(|_| view.complete) {
+    if view.complete {
         ui.out(format!("complete {}", view.on_complete));
-        match view.on_complete {
-            OnComplete::Interactive => ui.hint(hint![
+        match (&view.next_action, view.on_complete) {
+            (None, _) => ui.hint(hint![
+                "its results leave the session by: ",
+                command!("pipeline export DIR")
+            ]),
+            (Some(next), OnComplete::Interactive) => ui.hint(hint![
                 next,
                 "  (until then the session stays as it is), or take its results out: ",
                 command!("pipeline export DIR")
             ]),
-            OnComplete::Archive | OnComplete::Keep => ui.hint(next),
+            (Some(next), OnComplete::Archive | OnComplete::Keep) => ui.hint(next),
         }
     }
     let next = view.open.iter().map(|one| &one.lead);

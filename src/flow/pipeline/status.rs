@@ -116,8 +116,10 @@ pub(crate) fn status(ctx: &Context) -> Result<StatusView> {
     }
     let mut status = of(&view, &rows);
     if status.complete || status.stalled {
-        let asked = crate::flow::next::of(ctx)?;
-        status.next_action = Some(asked.advised.into_hint());
+        let advised = crate::flow::next::of(ctx)?.advised;
+        // A session that ended leads nowhere.
+        let leads = advised.next != completion::Next::Nothing;
+        status.next_action = leads.then(|| advised.into_hint());
     }
     Ok(status)
 }

@@ -140,11 +140,23 @@ fn is_told_anew(state: &State) -> bool {
 
 /// What waits for a task that was skipped goes nowhere by itself: either that one is done after all, or this one falls
 /// too.
-fn behind_skipped(graph: &Graph<'_>, statuses: &[Status]) -> Option<Advised> {
+fn behind_skipped(
+    view: View<'_>,
+    here: &Here<'_>,
+    (graph, statuses): (&Graph<'_>, &[Status]),
+) -> Option<Advised> {
     let behind = gate::behind_skipped(graph, statuses, |_| true)?;
-    let (waits, end) = (behind.waits, behind.skipped);
-    let told = format!("{waits} waits for {end}, which was skipped; to let it fall, too: ");
-    Some(Advised::from(behind.retry()).advice(hint![told, behind.skip()]))
+    let told = format!(
+        "{} waits for {}, which was skipped",
+        behind.waits, behind.skipped
+    );
+    Some(match person(view, here) {
+        Some(who) => Advised::waits(who, told),
+        None => {
+            let fall = hint![format!("{told}; to let it fall, too: "), behind.skip()];
+            Advised::from(behind.retry()).advice(fall)
+        }
+    })
 }
 
 /// The next step among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
@@ -217,11 +229,8 @@ fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         let why = facts.last.reason.as_deref().unwrap_or_default();
         return Some(Advised::from(again).advice(format!("{id} failed: {why}")));
     }
-    if let Some(skipped) = behind_skipped(&graph, &statuses) {
-        return Some(match person(view, here) {
-            Some(who) => Advised::waits(who, skipped.advice.to_string()),
-            None => skipped,
-        });
+    if let Some(skipped) = behind_skipped(view, here, (&graph, &statuses)) {
+        return Some(skipped);
     }
     if let Some(unfit) = unfit {
         return Some(Advised::write(hint![
