@@ -148,6 +148,8 @@ fn only_other(ctx: &Context, branch: Option<&str>) -> Result<Option<String>> {
     let repo = &ctx.repo;
     let folder = match remote(repo, branch)? {
         Some(remote) => format!("refs/remotes/{remote}/"),
+        // Where a branch is gone another one may have its commits.
+        None if is_gone(repo, branch)? => return Ok(None),
         None => "refs/heads/".to_owned(),
     };
     let store = ctx.store()?;
@@ -158,6 +160,11 @@ fn only_other(ctx: &Context, branch: Option<&str>) -> Result<Option<String>> {
         [(only, _)] => Some(only[folder.len()..].to_owned()),
         _ => None,
     })
+}
+
+fn is_gone(repo: &Repo, branch: Option<&str>) -> Result<bool> {
+    let own = branch.map(|branch| repo.find_ref(&format!("refs/heads/{branch}")));
+    Ok(own.transpose()?.is_some_and(|own| own.is_none()))
 }
 
 /// Where a branch of the project stands: here, and where it was when its remote was last fetched.
