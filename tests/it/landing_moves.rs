@@ -543,22 +543,35 @@ fn a_refresh_records_the_base_that_is_missing() {
 
 #[test]
 fn a_scope_that_no_approved_plan_had_opens_nothing_while_it_stood_either() {
-    let s = repository("out_of_scope = \"refuse\"\n");
-    built(&s);
-    landing::make(&s, &[("deploy.sh", "evil\n")], "deploy");
-    s.loopx(&["plan", "--reason", "to be sure"]).ok();
-    s.loopx(&["approve", "--enter"]).ok();
-    landing::make(&s, &[("src/more", "1\n")], "more");
-    s.loopx(&["run"]).ok();
-    done(&s);
-    let first = Cell::new(true);
-    forge_records(&s, "it", |op| {
-        if op["body"]["scope"].is_array() && first.replace(false) {
-            op["body"]["scope"] = serde_json::json!(["**"]);
+    for (back, said) in [
+        (
+            &["plan", "--reason", "to be sure"][..],
+            "(src/**), found **",
+        ),
+        // What stood in a build that was taken back counts for nothing.
+        (&["undo", "1"][..], "`deploy.sh`"),
+    ] {
+        let s = repository("out_of_scope = \"refuse\"\n");
+        built(&s);
+        landing::make(&s, &[("deploy.sh", "evil\n")], "deploy");
+        s.loopx(back).ok();
+        if back[0] == "plan" {
+            s.loopx(&["approve", "--enter"]).ok();
+        } else {
+            s.loopx(&["build"]).ok();
         }
-    });
-    assert!(!first.get());
-    serve(&s);
-    let refused = push(&s, &["work:refs/heads/main", "loopx", "work"]).fails_with(1);
-    refused.says("scope_differs").says("(src/**), found **");
+        landing::make(&s, &[("src/more", "1\n")], "more");
+        s.loopx(&["run"]).ok();
+        done(&s);
+        let first = Cell::new(true);
+        forge_records(&s, "it", |op| {
+            if op["body"]["scope"].is_array() && first.replace(false) {
+                op["body"]["scope"] = serde_json::json!(["**"]);
+            }
+        });
+        assert!(!first.get());
+        serve(&s);
+        let refused = push(&s, &["work:refs/heads/main", "loopx", "work"]).fails_with(1);
+        refused.says(said);
+    }
 }
