@@ -488,7 +488,10 @@ fn a_session_that_is_lifted_says_its_delta_where_the_new_profile_wants_it() {
     );
     s.write(".loopx/it/change/spec-delta.md", DELTA);
     s.loopx(&["approve", "--to", "build"]).ok();
-    s.loopx(&["undo"]).ok();
+    // The approval, and the words that it saved.
+    for _ in 0..2 {
+        s.loopx(&["undo"]).ok();
+    }
     // Lowered again, the brief has what the delta said.
     s.write(".loopx/it/change/spec-delta.md", DELTA);
     s.loopx(&["profile", "quick", "--reason", "it is small"])

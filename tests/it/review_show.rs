@@ -94,8 +94,8 @@ fn a_review_shows_modes_links_and_submodules_for_what_they_are() {
     let first = s.git(&["rev-parse", "HEAD"]).line();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();
     s.loopx(&["start", "--quick", "it"]).ok();
-    s.chmod(&s.path().join("tool"), 0o755);
-    s.chmod(&s.path().join("old"), 0o644);
+    s.chmod("tool", 0o755);
+    s.chmod("old", 0o644);
     for (target, link) in [("../out", "link"), ("run", "to")] {
         drop(std::fs::remove_file(s.path().join(link)));
         std::os::unix::fs::symlink(target, s.path().join(link)).expect("a link");
