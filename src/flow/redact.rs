@@ -7,12 +7,13 @@ use super::sync::follow;
 use super::sync::guard::{credentials, described};
 use super::workcopy::FOLDER;
 use super::write_scope::Opening;
-use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
 use loopx_base::redaction::{LEAST, Texts, decoded};
+use loopx_base::{counted, shell_word};
 use loopx_git::Repo;
+use loopx_rules::outline::header::cell;
 use loopx_rules::session::is_state_file;
 use loopx_store::audit_cache::Memory;
 use loopx_store::check;
@@ -154,7 +155,7 @@ fn texts(ctx: &Context, request: &Request, blobs: &Blobs, old: &Blobs) -> Result
                 command!("redact --dry-run").note("(finds what looks like a credential by itself)"),
             ));
         }
-        texts.add(text);
+        forms(text).iter().for_each(|form| texts.add(form));
     }
     if !texts.is_empty() {
         return Ok(texts);
@@ -171,6 +172,24 @@ fn texts(ctx: &Context, request: &Request, blobs: &Blobs, old: &Blobs) -> Result
     } else {
         Err(is_pushed(&found))
     }
+}
+
+/// A text as it is, and as it stands where the program wrote it anew: on one line, in a cell of a table, as a word of a
+/// command.
+fn forms(text: &str) -> BTreeSet<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut forms = BTreeSet::new();
+    for form in [text.to_owned(), words.join(" ")] {
+        forms.extend([
+            cell(&form),
+            form.replace('|', "\\|"),
+            shell_word(&form),
+            form.replace('\'', "'\\''"),
+        ]);
+        forms.extend(shlex::try_quote(&form).map(std::borrow::Cow::into_owned));
+        forms.insert(form);
+    }
+    forms
 }
 
 /// Where the texts stand.

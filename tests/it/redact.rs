@@ -377,3 +377,44 @@ fn an_archived_session_is_redacted_where_it_lies() {
     s.loopx(&["archive", "--undo", "demo"]).ok();
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
 }
+
+/// The program writes texts anew: in a table of the plan, as a word of a command, on one line of a list.
+#[test]
+fn a_named_text_goes_where_the_program_wrote_it_in_another_form() {
+    let lite = || {
+        let s = crate::support::issues::backlog();
+        s.loopx(&["start", "--profile", "lite", "Big thing"]).ok();
+        s
+    };
+    let gone = |s: &Sandbox, text: &str| {
+        let call = s.call(LOOPX).args(&["redact", "--text-from", "-"]);
+        call.stdin(text).run().ok();
+        for part in ["hunter2", "second line"] {
+            let held = s.git(&["grep", "-c", part, "loopx"]);
+            assert_eq!(held.code, Some(1), "{held}");
+            let log = s.git(&["log", "-p", "--format=%B", "loopx"]).ok();
+            assert!(!log.contains(part), "{part}: {log}");
+        }
+        assert_whole(s);
+    };
+    let s = lite();
+    s.loopx(&["task", "add", "the word hunter2|x", "--", "true"])
+        .ok();
+    s.loopx(&["cat", "plan.md"]).says("hunter2\\|x").ok();
+    gone(&s, "hunter2|x");
+    let s = crate::support::issues::backlog();
+    s.loopx(&["start", "--quick", "Big thing"]).ok();
+    s.loopx(&["run", "--", "echo", "it's$hunter2"]).ok();
+    gone(&s, "it's$hunter2");
+    let s = crate::support::issues::backlog();
+    let text = "hunter2 <b> #x\n  second line *y*";
+    s.loopx(&["issue", "create", "One", "-d", text]).ok();
+    let listed = s.loopx(&["--json", "issue", "list"]).json();
+    let id = listed["issues"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    s.loopx(&["start", "--profile", "lite", "--issue", &id])
+        .ok();
+    gone(&s, text);
+}

@@ -139,8 +139,8 @@ pub fn lines(file: &TaskFile, complexity: Complexity) -> String {
     out
 }
 
-/// A text in one cell: on one line, and no marker, whatever it holds.
-fn cell(text: &str) -> String {
+/// A text in one cell of a table: on one line, and no marker, whatever it holds.
+pub fn cell(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words
         .join(" ")
