@@ -199,7 +199,7 @@ pub(super) fn trusted(
             let told = format!("nobody here agreed to run {task}");
             Ok(Advised::write(match check.source {
                 Source::Artifact(artifact) => hint![
-                    format!("told; to read it: "),
+                    format!("{told}; to read it: "),
                     command!("cat {artifact}"),
                     "; where you agree: ",
                     again
