@@ -116,7 +116,7 @@ fn taken_out(here: &Here<'_>, (branch, archive): (&str, &Oid)) -> Advised {
         Some(worktree) if worktree.branch.as_deref() == Some(branch) => {
             Advised::from(revert).advice(why)
         }
-        _ => Advised::write(hint![format!("why; on {branch}: "), revert]),
+        _ => Advised::write(hint![format!("{why}; on {branch}: "), revert]),
     }
 }
 
@@ -131,21 +131,21 @@ fn joined(view: View<'_>, here: &Here<'_>, unpushed: &Unpushed) -> Advised {
         shell_word(&format!("{remote}/{branch}"))
     ));
     let Some(worktree) = &here.worktree else {
-        return Advised::write(hint![format!("why; in a worktree of {branch}: "), merge]);
+        return Advised::write(hint![format!("{why}; in a worktree of {branch}: "), merge]);
     };
     if worktree.branch.as_ref() == Some(branch) {
         return Advised::from(merge).advice(if is_ahead {
             why.into()
         } else {
-            hint![format!("why; then: "), unpushed.push()]
+            hint![format!("{why}; then: "), unpushed.push()]
         });
     }
     match &worktree.elsewhere {
         Some(path) if view.state.branch.as_ref() == Some(branch) => {
-            Advised::write(hint![format!("why; in {path}: "), merge])
+            Advised::write(hint![format!("{why}; in {path}: "), merge])
         }
         _ => Advised::from(Hint::git(format!("switch {}", shell_word(branch))))
-            .advice(hint![format!("why; there: "), merge]),
+            .advice(hint![format!("{why}; there: "), merge]),
     }
 }
 
