@@ -240,7 +240,7 @@ pub(crate) fn take_over(
     ctx: &Context,
     reason: Option<String>,
 ) -> Result<super::Done<Option<Stamped<Claim>>>> {
-    let reason = reason.ok_or_else(|| {
+    let reason = loopx_base::said(reason).ok_or_else(|| {
         Failure::usage(Code::ReasonRequired, "taking a build over needs a reason")
             .help(command!("build --take-over --reason WHY"))
     })?;

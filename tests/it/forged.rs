@@ -178,13 +178,22 @@ fn an_edit_of_what_is_closed_is_kept_aside_whoever_wrote_it_and_whatever_it_is_c
 fn a_word_without_a_reason_does_not_count() {
     let mut waiting = task("W", &[], None);
     waiting["waits"] = json!([{"person": "any"}]);
-    for (word, id) in [("skipped", "A"), ("opened", "C"), ("allowed", "W")] {
+    let words = [
+        ("skipped", "A", ""),
+        ("opened", "C", " \t"),
+        ("allowed", "W", ""),
+    ];
+    for (word, id, blank) in words {
         let all = world_of(&[
             task("A", &[], None),
             with("C", &["A"], json!({"kind": "checkpoint"})),
             with("W", &[], waiting.clone()),
         ]);
-        let record = json!({"kind": word, "body": {"task": id}});
+        for args in [["skip", "A"], ["open", "C"]] {
+            let args = [&["task"], &args[..], &["--reason", blank]].concat();
+            loopx(&all, &args).fails_with(2);
+        }
+        let record = json!({"kind": word, "reason": blank, "body": {"task": id}});
         send(&all, &forged(&all, record, &[]));
         all.sync(0).fails_with(3);
         assert_eq!(status_of(&all, id), "pending");
@@ -216,6 +225,7 @@ fn a_checkpoint_that_was_opened_before_there_was_something_to_see_is_not_open() 
             json!({"kind": "opened", "reason": "x", "body": {"task": "C", "judged": judged}});
         send(&all, &forged(&all, opened, &[]));
         all.sync(0).ok();
+        assert_eq!(status_of(&all, "C"), "pending", "{judged}");
         do_and_show(&all, "A");
         assert_eq!(status_of(&all, "C"), "pending", "{judged}");
         loopx(&all, &["take", "B"]).fails_with(1).says("C");

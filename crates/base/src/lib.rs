@@ -100,6 +100,11 @@ pub fn path_from(below: &str, path: &str) -> String {
     }
 }
 
+/// A reason, where it says something: blanks are none.
+pub fn said(reason: Option<String>) -> Option<String> {
+    reason.filter(|why| says_something(why))
+}
+
 /// Whether somebody who reads a text sees anything: blanks, control characters and characters without a shape say
 /// nothing.
 pub fn says_something(text: &str) -> bool {

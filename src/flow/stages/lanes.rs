@@ -102,7 +102,7 @@ pub(crate) fn waive(
     reason: Option<String>,
     sign: bool,
 ) -> Result<Done<Outcome>> {
-    let reason = reason.ok_or_else(|| {
+    let reason = loopx_base::said(reason).ok_or_else(|| {
         Failure::usage(Code::ReasonRequired, "waiving evidence needs a reason")
             .help(command!("build --waive {task} --reason WHY"))
     })?;

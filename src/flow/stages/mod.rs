@@ -137,7 +137,7 @@ pub(crate) fn extend(
     reason: Option<String>,
     sign: bool,
 ) -> Result<Done<Outcome>> {
-    let reason = reason.ok_or_else(|| {
+    let reason = loopx_base::said(reason).ok_or_else(|| {
         Failure::usage(Code::ReasonRequired, "raising a cap needs a reason").help(match stage {
             Stage::Plan => command!("plan --more {by} --reason WHY"),
             Stage::Build => command!("build --more {by} --reason WHY"),

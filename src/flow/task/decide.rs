@@ -386,7 +386,7 @@ pub(crate) struct Opened {
 
 /// A person lets a checkpoint pass, or a decision that waits for one, or a task begin that waits for that.
 pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Opened>> {
-    let reason = reason.ok_or_else(|| {
+    let reason = loopx_base::said(reason).ok_or_else(|| {
         Failure::usage(
             Code::ReasonRequired,
             "`task open` needs a reason: what was looked at",

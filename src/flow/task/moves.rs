@@ -45,7 +45,7 @@ pub(crate) fn fail(
     task: Option<&str>,
     reason: Option<String>,
 ) -> Result<Done<Moved>> {
-    let reason = reason.ok_or_else(|| reason_required(task, Step::Fail))?;
+    let reason = loopx_base::said(reason).ok_or_else(|| reason_required(task, Step::Fail))?;
     own(ctx, task, Step::Fail, Some(reason))
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<D
 
 /// It is not done. A person says so: what waits for it may go on without.
 pub(crate) fn skip(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Moved>> {
-    let reason = reason.ok_or_else(|| reason_required(Some(task), Step::Skip))?;
+    let reason = loopx_base::said(reason).ok_or_else(|| reason_required(Some(task), Step::Skip))?;
     record(ctx, |facts| {
         facts.require_person("a skipped task")?;
         let plan = Plan::of(facts)?;

@@ -19,6 +19,7 @@ use crate::policy::Policy;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::shell_word;
+use std::collections::HashMap;
 
 /// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
 /// the present code, as the [`known`] lines of the audit say.
@@ -43,6 +44,7 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
     };
     let status = |node: &Node| status(node, view.state).unwrap_or_else(|| by_records(node));
     let mut statuses: Vec<Status> = nodes.iter().map(status).collect();
+    close_early(nodes, &mut statuses);
     let fallen = fallen(nodes, &statuses, view.state);
     for (status, cause) in statuses.iter_mut().zip(fallen) {
         if cause.is_some() {
@@ -50,6 +52,36 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         }
     }
     statuses
+}
+
+/// Takes the word away by which a checkpoint passed before what stands before it was done: there was nothing to see.
+fn close_early(nodes: &[Node], statuses: &mut [Status]) {
+    let is_passed = |at: &usize, statuses: &[Status]| {
+        nodes[*at].kind == NodeKind::Checkpoint && statuses[*at] == Status::Completed
+    };
+    let passed: Vec<usize> = (0..nodes.len())
+        .filter(|at| is_passed(at, statuses))
+        .collect();
+    if passed.is_empty() {
+        return;
+    }
+    let places = nodes.iter().enumerate().rev();
+    let places: HashMap<String, usize> = places.map(|(at, node)| (node.id.key(), at)).collect();
+    // One that closes may close another one behind it.
+    loop {
+        let is_early = |at: &&usize| {
+            let mut on = nodes[**at].depends_on.iter();
+            is_passed(at, statuses)
+                && on.any(|edge| {
+                    let status = places.get(&edge.on.key()).map(|at| statuses[*at]);
+                    !status.is_some_and(|status| status.lets_on(edge.optional))
+                })
+        };
+        let Some(at) = passed.iter().find(is_early) else {
+            return;
+        };
+        statuses[*at] = Status::Pending;
+    }
 }
 
 /// Whether a run that passes completes a node of which no record speaks. It says nothing of what a task waits for, nor of
@@ -165,7 +197,7 @@ pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
 /// A task that goes nowhere by itself: along its chain stands one that was skipped.
 #[derive(Clone, Debug)]
 pub struct BehindSkipped<'n> {
-    /// What waits for the skipped one.
+    /// Tasks that wait for the skipped one.
     pub waits: &'n TaskId,
     pub skipped: &'n TaskId,
 }
@@ -176,7 +208,7 @@ impl BehindSkipped<'_> {
         command!("task retry {}", self.skipped)
     }
 
-    /// What waits for it falls, too.
+    /// Tasks that wait for it fall, too.
     pub fn skip(&self) -> Hint {
         command!("task skip {} --reason WHY", self.waits).because("a person decides")
     }

@@ -297,11 +297,7 @@ impl<'n> Graph<'n> {
 
     /// Whether the node that an edge leads to is done for whoever waits.
     fn is_met(way: Way, status: Status) -> bool {
-        match status {
-            Status::Completed | Status::Superseded => true,
-            Status::Skipped => way.is_optional,
-            _ => false,
-        }
+        status.lets_on(way.is_optional)
     }
 
     /// The nodes that one waits for: of what it depends on, else the gates before it that are open. So no gate is

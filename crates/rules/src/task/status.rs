@@ -9,6 +9,7 @@ use crate::lease::Owner;
 use crate::op::Operation;
 use crate::session::{Beside, Stamped, State, TASK_FOLD, recorded};
 use loopx_base::id::OpId;
+use loopx_base::says_something;
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -80,6 +81,15 @@ impl Status {
         )
     }
 
+    /// Whether it is done for a node that waits for it: a skipped one lets on where the edge is optional.
+    pub fn lets_on(self, is_optional: bool) -> bool {
+        match self {
+            Status::Completed | Status::Superseded => true,
+            Status::Skipped => is_optional,
+            Status::Pending | Status::Claimed | Status::Failed => false,
+        }
+    }
+
     /// An illegal step in words, with the legal ones.
     pub fn refuses(self, task: &TaskId, step: Step) -> String {
         let legal: Vec<&str> = self.steps().map(Step::as_str).collect();
@@ -95,7 +105,7 @@ impl Status {
 }
 
 impl Step {
-    /// Whether it lets pass what nothing proves, so that somebody has to stand for it.
+    /// True for a step that lets pass what nothing proves, so that somebody has to stand for it.
     pub fn asks_why(self) -> bool {
         matches!(self, Step::Skip | Step::Open)
     }
@@ -455,7 +465,8 @@ impl State {
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
         let id = event.task();
-        if op.reason.is_none() && event.step().asks_why() {
+        let has_reason = op.reason.as_deref().is_some_and(says_something);
+        if !has_reason && event.step().asks_why() {
             let step = event.step();
             return Err(format!("nobody says why, and `{step}` of {id} asks for it"));
         }
