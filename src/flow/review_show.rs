@@ -34,7 +34,7 @@ pub(crate) struct ReviewedFile {
     /// Absent where the content is no text, or is too long.
     pub added: Option<usize>,
     pub removed: Option<usize>,
-    /// What it is since, beyond its lines: `executable`, `link to a`, `submodule at 0123456789`.
+    /// The kind of file that it is since, beyond its lines: `executable`, `link to a`, `submodule at 0123456789`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub becomes: Option<String>,
     pub in_scope: bool,
@@ -210,7 +210,7 @@ fn files(
         .collect()
 }
 
-/// What a path is since, where its lines do not show that.
+/// The kind of file that a path is since, where its lines do not show that.
 fn becomes(repo: &Repo, tree: &Oid, change: &Change) -> Result<Option<String>> {
     Ok(match (change.old, change.new) {
         (_, Some(Mode::Link)) => {

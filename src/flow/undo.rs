@@ -236,7 +236,7 @@ pub(super) fn overwriting() -> Hint {
     command!("checkout --force")
 }
 
-/// What leads back where edits are saved first.
+/// The step that leads back where edits are saved first.
 fn after_save(back: &Back) -> Hint {
     let then = match back {
         Back::Newest | Back::Last { count: 1, of: None } => {

@@ -229,7 +229,7 @@ fn what_is_here_already_is_taken_in_without_a_commit() {
     assert_eq!(crate::support::store::tip(&s), before);
 }
 
-/// What two clones did apart stays apart in a bundle: in one line, records of the one would go away and come again.
+/// Records that two clones wrote apart stay apart in a bundle: in one line, those of the one would go away and come again.
 #[test]
 fn a_session_that_two_clones_changed_apart_travels_with_its_merges() {
     let all = Clones::sharing(3);

@@ -621,7 +621,7 @@ fn a_record_that_somebody_rewrote_or_took_away_is_found_and_put_back() {
     }
 }
 
-/// What is made begins: only an import says how far an issue is elsewhere.
+/// A new issue begins: only an import says how far an issue is elsewhere.
 #[test]
 fn an_issue_is_not_made_ended() {
     let s = backlog();

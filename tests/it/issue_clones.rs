@@ -241,7 +241,7 @@ fn a_backlog_that_is_spread_on_one_side_merges_with_one_that_is_not() {
     }
 }
 
-/// Whoever takes an issue back knows nothing of what is done with it elsewhere: nobody's work goes with it.
+/// A person who takes an issue back knows nothing of what is done with it elsewhere: nobody's work goes with it.
 #[test]
 fn an_issue_that_is_taken_back_in_one_clone_stays_where_another_used_it() {
     let all = clones(2);

@@ -284,8 +284,8 @@ fn a_scenario_that_nothing_proves_does_not_land_where_the_target_asks_for_proof(
     ci(&s, &rev(&s, "landed"), "work").fails_with(1);
 }
 
-#[test]
-fn what_is_outside_of_the_scope_lands_as_one_commit_no_more_than_as_it_was_made() {
+/// A session in the build on `work`, about `src`; the target refuses what lies outside of a plan.
+fn built_where_scope_holds() -> Sandbox {
     let s = Sandbox::new();
     s.write("src/timeout", "30\n");
     s.write("other", "1\n");
@@ -296,6 +296,12 @@ fn what_is_outside_of_the_scope_lands_as_one_commit_no_more_than_as_it_was_made(
     s.loopx(&["init"]).ok();
     s.git(&["switch", "--quiet", "-c", "work"]).ok();
     built(&s);
+    s
+}
+
+#[test]
+fn what_is_outside_of_the_scope_lands_as_one_commit_no_more_than_as_it_was_made() {
+    let s = built_where_scope_holds();
     s.write("other", "2\n");
     s.git(&["commit", "--quiet", "--no-verify", "-am", "Beside"])
         .ok();
@@ -318,16 +324,7 @@ fn what_is_outside_of_the_scope_lands_as_one_commit_no_more_than_as_it_was_made(
 /// A reviewed session on `work`, about `src`, and one of such a scope on top of it on `above`, which changes a file; the
 /// target refuses what lies outside of a plan.
 fn stacked(scope: &str, file: &str) -> Sandbox {
-    let s = Sandbox::new();
-    s.write("src/timeout", "30\n");
-    s.write("other", "1\n");
-    let policy = format!("{}out_of_scope = \"refuse\"\n", landing::PROTECTED);
-    s.write("loopx.toml", policy);
-    s.git(&["add", "."]).ok();
-    s.git(&["commit", "--quiet", "-m", "first"]).ok();
-    s.loopx(&["init"]).ok();
-    s.git(&["switch", "--quiet", "-c", "work"]).ok();
-    built(&s);
+    let s = built_where_scope_holds();
     done(&s);
     s.git(&["switch", "--quiet", "-c", "above"]).ok();
     s.loopx(&["start", "--profile", "lite", "--id", "top", "Other"])

@@ -119,7 +119,7 @@ pub struct Failure {
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// Whether an object is not in this clone: lost, or beyond the edge of a shallow one.
+    /// True where an object is not in this clone: lost, or beyond the edge of a shallow one.
     pub fn is_of_missing_object(&self) -> bool {
         matches!(self.code, Code::ObjectMissing | Code::HistoryShallow)
     }

@@ -23,7 +23,7 @@ const FORMAT: u32 = 4;
 /// One line of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// What tells it from other sessions of its name.
+    /// The id that tells it from other sessions of its name.
     pub uid: String,
     pub title: String,
     pub stage: Stage,

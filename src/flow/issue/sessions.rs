@@ -34,7 +34,7 @@ pub(super) fn settle(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()
     Ok(())
 }
 
-/// What became of sessions, by their uids, with the names that they have now: of two that began apart under one name one
+/// The ends of sessions by their uids, with the names that they have now: of two that began apart under one name one
 /// has another since.
 type Endings = HashMap<String, (SessionId, Option<Ending>)>;
 

@@ -11,7 +11,7 @@ use loopx_rules::next::{Advised, Worktree};
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 
-/// What goes before every stage.
+/// The step that goes before every stage.
 pub(super) fn first(
     ctx: &Context,
     facts: &Facts<'_>,

@@ -175,7 +175,7 @@ pub(super) fn unlanded(
     }))
 }
 
-/// Whether the check that is next may run here: the words of somebody else are read first.
+/// True where the check that is next may run here: the words of somebody else are read first.
 pub(super) fn trusted(
     ctx: &Context,
     at: (&Snapshot<'_>, &Session),

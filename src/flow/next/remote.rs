@@ -11,7 +11,7 @@ use loopx_rules::next::{Behind, Distance, Standpoint, Unfetched, Unpushed};
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::{Stage, Transition};
 
-/// How far the branch that is checked out here is behind its upstream as it was last seen, where the stage is about code.
+/// The commits that the branch here lacks of its upstream as it was last seen, where the stage is about code.
 pub(super) fn behind(ctx: &Context, state: &State) -> Result<Option<Behind>> {
     let is_about_code = matches!(state.stage, Stage::Build | Stage::Review) && state.is_active();
     let Some(branch) = state.branch.as_ref().filter(|_| is_about_code) else {
@@ -55,7 +55,7 @@ pub(super) fn newer(facts: &Facts<'_>, behind: Option<&Behind>) -> Option<Oid> {
     }
 }
 
-/// How far the branch of the sessions is from what was last seen of the remote's. Asks no network.
+/// The distance of the branch of the sessions from what was last seen of the remote's. Asks no network.
 pub(in crate::flow) fn distance(ctx: &Context) -> Result<Option<Distance>> {
     let store = ctx.store()?;
     let Some(tip) = store.tip()? else {
@@ -183,7 +183,7 @@ pub(super) fn unpushed(ctx: &Context, facts: &Facts<'_>) -> Result<Option<Unpush
     }))
 }
 
-/// How the branch of a remote stands beside ours; nothing where ours has all that counts.
+/// The branch of a remote beside ours; nothing where ours has all that counts.
 fn standpoint(
     ctx: &Context,
     facts: &Facts<'_>,

@@ -124,7 +124,7 @@ fn require_outside(ctx: &Context, folder: &Path) -> Result<()> {
     .help(command!("pipeline export results")))
 }
 
-/// Whether nothing stands in a folder but files as they would be written: what a killed export left of the same.
+/// True where nothing stands in a folder but files as they would be written: what a killed export left of the same.
 fn is_part(folder: &Path, files: &[(String, Vec<u8>)]) -> bool {
     let mut open = vec![folder.to_owned()];
     while let Some(dir) = open.pop() {

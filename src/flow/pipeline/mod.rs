@@ -87,7 +87,7 @@ pub(in crate::flow) fn source(ctx: &Context) -> Result<Source> {
     source_of(ctx, meant.and_then(|snapshot| ctx.session(&snapshot).ok()))
 }
 
-/// The same for whoever asks about no session: one of another branch says nothing of the code here.
+/// The policy for a question about no session: one of another branch says nothing of the code here.
 pub(in crate::flow) fn source_here(ctx: &Context) -> Result<Source> {
     let store = ctx.store()?;
     let here = store.read()?;

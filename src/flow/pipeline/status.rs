@@ -44,7 +44,7 @@ pub(crate) struct StatusView {
     pub complete: bool,
     /// What becomes of the session then.
     pub on_complete: OnComplete,
-    /// What leads on once it is complete, or where nothing can go on.
+    /// The step once it is complete, or where nothing can go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_action: Option<Hint>,
     /// What was noted where views did not agree, or where something was accepted with warnings.
@@ -226,7 +226,7 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
     }
 }
 
-/// Whether a completed task left something undone.
+/// True where a completed task left something undone.
 fn is_partial(row: &Row) -> bool {
     row.status == Status::Completed && row.partial.is_some()
 }

@@ -576,7 +576,7 @@ fn any<'p>(
     Err(nothing(facts, plan, graph, (&ready, &held), role))
 }
 
-/// Whether a role may do a task: where the task names none anybody does it.
+/// True for a task that a role may do: where the task names none anybody does it.
 fn is_for(node: &Node, role: Option<&str>) -> bool {
     match (&node.role, role) {
         (Some(own), Some(role)) => own.eq_ignore_ascii_case(role),

@@ -27,7 +27,7 @@ pub(super) struct Taken {
     pub(super) documents: BTreeSet<String>,
 }
 
-/// What a squash may have beyond what was reviewed.
+/// Documents that a squash may have beyond the code that was reviewed.
 #[derive(Clone, Copy)]
 enum Extra {
     Nothing,

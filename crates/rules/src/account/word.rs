@@ -212,7 +212,7 @@ fn lands_in(span: &Span<'_>, head: &Oid, at: &Oid) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether a commit behind `at` has all that a branch brings, also with documents that changed along with it.
+/// True where a commit behind `at` has all that a branch brings, also with documents that changed along with it.
 pub(super) fn is_landing(span: &Span<'_>, head: &Oid, (commit, at): (&Oid, &Oid)) -> Result<bool> {
     let objects = span.objects;
     let Some(base) = objects.met(at, head)? else {

@@ -246,7 +246,7 @@ fn taken_back<'o>(
     off
 }
 
-/// Whether somebody who knew nothing of the word at this place did something with the issue: whoever takes the beginning
+/// True where somebody who knew nothing of the word at this place did something with the issue: whoever takes the beginning
 /// of an issue back does not take that away from them.
 fn is_used_apart(ops: &[&Operation], cause: &Causality, at: usize) -> bool {
     let mut others = ops.iter().enumerate();

@@ -262,7 +262,7 @@ fn the_beginning_of_an_issue_can_be_taken_back() {
     assert_eq!(ada.issue().title, "a");
 }
 
-/// Whoever takes the beginning back knows nothing of what somebody else does with the issue meanwhile: it is there.
+/// A person who takes the beginning back knows nothing of what somebody else does with the issue meanwhile: it is there.
 #[test]
 fn a_beginning_is_taken_back_from_nobody_who_used_the_issue_apart() {
     use crate::words::Word;

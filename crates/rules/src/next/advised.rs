@@ -3,7 +3,7 @@
 use loopx_base::hint::Hint;
 use serde::Serialize;
 
-/// What is next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// One command, ours or git's.
@@ -24,7 +24,7 @@ pub struct Waits {
     pub what: String,
 }
 
-/// What is next, and what to know before it is typed.
+/// The next step, and what to know before it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advised {
     pub next: Next,

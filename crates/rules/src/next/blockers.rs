@@ -9,7 +9,7 @@ use crate::stage::Transition;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
 
-/// What leads on from blockers: documents come before reviews, for a review of an empty plan helps nobody.
+/// The step that leads on from blockers: documents come before reviews, for a review of an empty plan helps nobody.
 pub(super) fn by_blockers(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
     if let Some(again) = redraft(view, blockers) {
         return Some(again);
@@ -45,14 +45,14 @@ pub(super) fn by_blockers(view: View<'_>, blockers: &[Blocker]) -> Option<Advise
     Some(leading(view, first))
 }
 
-/// Whether slices that are missing can be made of the delta's scenarios: nobody writes by hand what the program can.
+/// True where slices that are missing can be made of the delta's scenarios: nobody writes by hand what the program can.
 fn proposes_slices(view: View<'_>, blocker: &Blocker) -> bool {
     blocker.code == Code::VerticalSlicesMissing
         && view.delta.scenarios > 0
         && view.state.plan_review(PlanLane::Critic).is_none()
 }
 
-/// What a critic asked for: another draft, and in it something that differs.
+/// The draft that a critic asked for: another one, and in it something that differs.
 fn redraft(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
     let state = view.state;
     if !blockers
@@ -97,7 +97,7 @@ fn is_of(lead: &Hint, verb: Verb) -> bool {
     lead.command().is_some_and(|lead| lead.verb() == verb)
 }
 
-/// What leads on from one blocker, without a place that somebody would have to fill.
+/// The step that leads on from one blocker, without a place that somebody would have to fill.
 pub(super) fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
     let Some(lead) = blocker.help.lead() else {
         return Advised::write(hint![format!("{}: ", blocker.message), &blocker.help]);
@@ -146,7 +146,7 @@ pub(super) fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
     }
 }
 
-/// Whether a command has a place that the program cannot fill.
+/// True for a command with a place that the program cannot fill.
 fn has_place(command: &Hint) -> bool {
     const PLACES: [&str; 7] = ["COMMAND", "NAME", "BRANCH", "FILE", "ID", "WHY", "REF"];
     let args = command.command().map_or("", |command| command.args());

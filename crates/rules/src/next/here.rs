@@ -13,7 +13,7 @@ use loopx_base::id::{Oid, Person};
 use loopx_base::{counted, shell_word};
 use serde::Serialize;
 
-/// How far the branch of the sessions is from what was last seen of a remote's.
+/// The distance of the branch of the sessions from what was last seen of a remote's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Distance {
     pub remote: String,
@@ -22,7 +22,7 @@ pub struct Distance {
     pub ahead: usize,
     /// Commits that only the remote had.
     pub behind: usize,
-    /// Whether the remote's branch was ever seen.
+    /// True once the remote's branch was seen.
     #[serde(skip)]
     pub is_known: bool,
 }
@@ -50,18 +50,18 @@ impl Behind {
 #[derive(Clone, Debug, Default)]
 pub struct Here<'a> {
     pub who: Option<&'a Person>,
-    /// What leads on where git cannot put a name and a time under a record of whoever asks.
+    /// The step where git cannot put a name and a time under a record of whoever asks.
     pub unsigned: Option<Advised>,
     pub worktree: Option<Worktree>,
     pub behind: Option<Behind>,
     /// The agent that asks, where one does: its word is no person's.
     pub agent: Option<String>,
-    /// What goes before every stage: a conflict, a base or a branch that is gone.
+    /// Steps that go before every stage: a conflict, a base or a branch that is gone.
     pub first: Option<Advised>,
     /// The worktrees of this clone, and the second at which this one asks: a build may be another's.
     pub worktrees: Worktrees,
     pub now: i64,
-    /// What the archive is held by, as far as review and done know it.
+    /// Causes that hold the archive, as far as review and done know them.
     pub archive: Vec<Blocker>,
     /// The branch that an archive has to name, where neither the session nor this worktree has one.
     pub onto: Option<String>,
@@ -70,7 +70,7 @@ pub struct Here<'a> {
     /// Somebody sits at a terminal, and can be asked.
     pub asks: bool,
     pub remote: Option<Distance>,
-    /// What tasks wait for outside of their list; nothing of it holds where nobody looked.
+    /// Conditions of tasks outside of their list; none of them holds where nobody looked.
     pub world: Option<&'a World>,
     /// Tasks whose files are not all there: what they leave, and is missing.
     pub missing: Vec<(TaskId, Vec<String>)>,
@@ -175,7 +175,7 @@ pub struct Moved {
 }
 
 impl Here<'_> {
-    /// What a task leaves and is not there.
+    /// Outputs of a task that are not there.
     pub(super) fn missing_of(&self, task: &str) -> Option<&[String]> {
         let mut all = self.missing.iter();
         let found = all.find(|(id, _)| id.as_str() == task);

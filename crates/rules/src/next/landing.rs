@@ -11,7 +11,7 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
 use loopx_base::shell_word;
 
-/// What is left to do with a session that has ended.
+/// The step that is left in a session that has ended.
 pub(super) fn ended(view: View<'_>, here: &Here<'_>) -> Advised {
     let found = left_over(view, here);
     let is_of_git = match &found.next {

@@ -46,7 +46,7 @@ pub fn next_action(view: View<'_>) -> Hint {
     next(view, &Here::default()).into_hint()
 }
 
-/// What is next.
+/// The next step.
 pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
     let found = completion::led(view, here, writable(view, here, chosen(view, here)));
     if let Some(first) = &here.unsigned {

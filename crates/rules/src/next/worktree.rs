@@ -34,7 +34,7 @@ pub struct Worktree {
 pub const ASIDE: &str = "put aside for git loopx";
 
 impl Worktree {
-    /// Whether the current folder is the top, so that paths may be typed as they are.
+    /// True where the current folder is the top, so that paths may be typed as they are.
     pub fn is_top(&self) -> bool {
         self.below.as_deref() == Some("")
     }
@@ -84,7 +84,7 @@ impl Worktree {
     }
 }
 
-/// What has to be so in the worktree before build and review go on in it.
+/// The step without which build and review do not go on in the worktree.
 pub(super) fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let worktree = here.worktree.as_ref()?;
     if let Some(sequence) = worktree.sequence {

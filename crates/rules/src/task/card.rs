@@ -56,7 +56,7 @@ pub struct Card {
     pub waits: Vec<String>,
     /// Why it failed the last time.
     pub failed: Option<String>,
-    /// What ends a gate, as it stands.
+    /// The command that ends a gate, as it stands.
     #[serde(skip)]
     pub lead: Option<Hint>,
     /// The current folder of who reads it, below the top of the worktree.

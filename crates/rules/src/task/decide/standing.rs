@@ -69,14 +69,14 @@ pub fn standing(node: &Node, state: &State) -> Option<Standing> {
     })
 }
 
-/// Whether a person completed a node under a claim, and said why.
+/// True where a person completed a node under a claim, and said why.
 fn is_done_by_hand(facts: &TaskFacts) -> bool {
     let done = facts.completion.as_ref();
     let done = done.filter(|_| facts.status == Status::Completed && facts.opened.is_none());
     done.is_some_and(|done| done.value.manual && done.reason.is_some())
 }
 
-/// Whether a person let a checkpoint pass, and what they looked at was not done anew since.
+/// True where a person let a checkpoint pass, and what they looked at was not done anew since.
 fn is_passed(checkpoint: &Node, state: &State) -> bool {
     let facts = state.task(&checkpoint.id);
     let facts = facts.filter(|facts| facts.status == Status::Completed);
@@ -96,7 +96,7 @@ fn is_passed(checkpoint: &Node, state: &State) -> bool {
     }
 }
 
-/// How far a node is that a verdict or a person's word completes, and nothing else; nothing for other nodes.
+/// The status of a node that a verdict or a person's word completes, and nothing else; nothing for other nodes.
 pub fn status(node: &Node, state: &State) -> Option<Status> {
     if node.kind != NodeKind::Checkpoint {
         return Some(standing(node, state)?.status(node, state));
