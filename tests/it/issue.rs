@@ -687,8 +687,9 @@ fn a_link_goes_by_the_word_that_is_shown_from_either_side() {
         s.loopx(&["issue", "show", &a]).says(word);
         s.loopx(&["issue", "unlink", &a, word, &b]).ok();
     }
-    // Whichever of the two holds it.
+    // Whichever of the two holds it, they are related once.
     s.loopx(&["issue", "link", &b, "related", &a]).ok();
+    s.loopx(&["issue", "link", &a, "related", &b]).fails_with(5);
     s.loopx(&["issue", "unlink", &a, "related", &b]).ok();
     refused(
         &s,

@@ -181,32 +181,33 @@ fn link(
         Some(at) => at,
         None => place(changed, require_understood(snapshot, holder.as_str())?),
     };
-    let (issue, changes) = &mut changed[at];
     let link = Link { kind: ask.kind, to };
-    match (comes, issue.links.contains(&link)) {
+    match (comes, changed[at].0.links.contains(&link)) {
+        (true, false) if is_related(snapshot, changed, &holder, &link)? => {}
         (true, false) => {
+            let (issue, changes) = &mut changed[at];
             leave_parents(issue, changes, &link)?;
             issue.links.push(link.clone());
             changes.push(Change::Link(link));
         }
         (false, true) => {
+            let (issue, changes) = &mut changed[at];
             issue.links.retain(|one| *one != link);
             changes.push(Change::Unlink(link));
         }
         // Of several that clones gave it apart this parent stays.
-        (true, true) => leave_parents(issue, changes, &link)?,
+        (true, true) => {
+            let (issue, changes) = &mut changed[at];
+            leave_parents(issue, changes, &link)?;
+        }
         // Of those that are related either may hold the link.
-        (false, false) if link.kind == LinkKind::Related => {
+        (false, false) if is_related(snapshot, changed, &holder, &link)? => {
+            let at = place(changed, require_understood(snapshot, link.to.as_str())?);
+            let (issue, changes) = &mut changed[at];
             let back = Link {
                 kind: link.kind,
-                to: holder.clone(),
+                to: holder,
             };
-            let other = require_understood(snapshot, link.to.as_str())?;
-            if !other.links.contains(&back) {
-                return Err(no_link(&holder, &link));
-            }
-            let at = place(changed, other);
-            let (issue, changes) = &mut changed[at];
             issue.links.retain(|one| *one != back);
             changes.push(Change::Unlink(back));
         }
@@ -215,6 +216,23 @@ fn link(
         }
     }
     Ok(())
+}
+
+/// True where the issue that a link names says itself that the two are related.
+fn is_related(
+    snapshot: &Snapshot<'_>,
+    changed: &[(Issue, Vec<Change>)],
+    holder: &IssueId,
+    link: &Link,
+) -> Result<bool> {
+    if link.kind != LinkKind::Related {
+        return Ok(false);
+    }
+    let says = |issue: &Issue| issue.linked(link.kind).any(|id| id == holder);
+    match changed.iter().find(|(issue, _)| issue.id == link.to) {
+        Some((issue, _)) => Ok(says(issue)),
+        None => Ok(says(&require_understood(snapshot, link.to.as_str())?)),
+    }
 }
 
 fn no_link(holder: &IssueId, link: &Link) -> Failure {
