@@ -245,7 +245,7 @@ fn a_person_is_asked_again_where_what_they_let_pass_is_done_anew() {
     assert_eq!(status_of(&all, "C"), "pending");
     do_and_show(&all, "A");
     assert_eq!(status_of(&all, "C"), "pending");
-    loopx(&all, &["task", "list"]).says("what they looked at was done anew since");
+    loopx(&all, &["task", "list"]).says("has to look again");
     loopx(&all, &["take", "B"]).fails_with(1);
     loopx(&all, &["task", "open", "C", "--reason", "seen again"]).ok();
     do_and_show(&all, "B");

@@ -96,7 +96,10 @@ fn remarks(row: &Row, ui: &Ui) -> Vec<String> {
         said.push("a record of a word says that it is done, which does not count".to_owned());
     }
     if row.reopened {
-        said.push("a person let it pass, and what they looked at was done anew since".to_owned());
+        said.push(
+            "a person let it pass, and has to look again: what stands before it is not as it was"
+                .to_owned(),
+        );
     }
     if row.status == Status::Completed && row.proof.is_some_and(|proof| !proof.is_proven()) {
         said.push("what proves it has to be shown again: the code changed since".to_owned());

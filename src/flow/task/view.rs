@@ -59,7 +59,7 @@ pub(crate) struct Row {
     /// A record completes it that no command writes: it does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unearned: bool,
-    /// A person let it pass, and what they looked at was done anew since.
+    /// A person let a checkpoint pass, and what they looked at is not there, or was done anew since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reopened: bool,
     pub ready: bool,
@@ -450,7 +450,8 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
             && status == Status::Completed
             && status != plan.state.task_status(&node.id),
         unearned: status == Status::Failed && !is_earned(node, plan.state),
-        reopened: status == Status::Pending
+        reopened: node.kind == NodeKind::Checkpoint
+            && status == Status::Pending
             && facts.is_some_and(|facts| facts.status == Status::Completed),
         ready: status == Status::Pending && waits.is_empty() && plan.state.is_active(),
         status,
