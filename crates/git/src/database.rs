@@ -266,11 +266,7 @@ impl Database {
                 .help("put it back, or take its place out of objects/info/alternates once its objects are here");
         }
         if self.repo.is_shallow() {
-            return Failure::not_found(
-                Code::HistoryShallow,
-                format!("{doing}: it is not in this clone, which is shallow"),
-            )
-            .help("git fetch --unshallow");
+            return super::beyond_the_edge(doing);
         }
         failed(error, doing).help("git fsck")
     }

@@ -63,6 +63,15 @@ pub fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
     Failure::internal(code, error.message().trim_end_matches('.').to_owned()).context(doing)
 }
 
+/// An object that a shallow clone does not have, with what was being done.
+pub(crate) fn beyond_the_edge(doing: impl std::fmt::Display) -> Failure {
+    Failure::not_found(
+        Code::HistoryShallow,
+        format!("{doing}: it is not in this clone, which is shallow"),
+    )
+    .help("git fetch --unshallow")
+}
+
 /// Fails here, as a disk does that cannot be read, when a test asked for it.
 pub(crate) fn read_here(what: &str, doing: impl std::fmt::Display) -> Result<()> {
     loopx_base::failpoint::fail(what)

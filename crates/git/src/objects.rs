@@ -303,11 +303,7 @@ impl Repo {
             return Ok(());
         }
         if self.is_shallow() {
-            return Err(Failure::not_found(
-                Code::HistoryShallow,
-                format!("the object {id} is not in this clone, which is shallow"),
-            )
-            .help("git fetch --unshallow"));
+            return Err(super::beyond_the_edge(format!("write what names {id}")));
         }
         Err(Failure::internal(
             Code::ObjectMissing,
