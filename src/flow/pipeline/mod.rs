@@ -289,7 +289,7 @@ fn find(ctx: &Context, name: &str) -> Result<Pipeline> {
     read(ctx, &source(ctx)?, name)?.map_err(|findings| invalid(name, &findings))
 }
 
-/// The same for whoever asks about no session.
+/// A pipeline by its name, as the code here has it, for a question about no session.
 pub(crate) fn find_here(ctx: &Context, name: &str) -> Result<Pipeline> {
     read(ctx, &source_here(ctx)?, name)?.map_err(|findings| invalid(name, &findings))
 }

@@ -140,7 +140,7 @@ impl Causality {
     }
 }
 
-/// The first record that its writer knew, or a later one. Two clones that take one issue over from elsewhere begin it
+/// True of a record whose writer knew of none before it: two clones that take one issue over from elsewhere begin it
 /// each. Records of format 1 name nothing before them, whatever they knew.
 fn is_beginning(op: &Operation) -> bool {
     op.after.is_empty() && op.seq == 1 && op.format > 1
