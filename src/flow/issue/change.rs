@@ -282,19 +282,27 @@ pub(super) fn require_no_cycle(
     changed: &[(Issue, Vec<Change>)],
     name: &dyn Fn(&IssueId) -> String,
 ) -> Result<()> {
-    let orders = |change: &Change| matches!(change, Change::Link(link) if link.kind.orders());
-    let linked: Vec<&Issue> = changed
-        .iter()
-        .filter(|(_, changes)| changes.iter().any(orders))
-        .map(|(issue, _)| issue)
-        .collect();
+    let mut linked: Vec<(&Issue, &IssueId)> = Vec::new();
+    for (issue, changes) in changed {
+        for change in changes {
+            match change {
+                // Whoever waits for a duplicate waits for its original.
+                Change::Link(link) if link.kind == LinkKind::DuplicateOf => {
+                    linked.push((issue, &link.to));
+                }
+                Change::Link(link) if link.kind.orders() => linked.push((issue, &issue.id)),
+                _ => {}
+            }
+        }
+    }
+    linked.dedup();
     if linked.is_empty() {
         return Ok(());
     }
     let all = changed.iter().map(|(issue, _)| issue.clone()).collect();
     let backlog = backlog_with(snapshot, all)?;
-    for issue in linked {
-        if let Some(cycle) = backlog.cycle_through(&issue.id) {
+    for (issue, through) in linked {
+        if let Some(cycle) = backlog.cycle_through(through) {
             let names: Vec<String> = cycle.iter().map(name).collect();
             return Err(Failure::refused(
                 Code::IssueCycle,

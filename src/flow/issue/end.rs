@@ -2,6 +2,7 @@
 //! not be done; and open again.
 
 use super::beside::Beside;
+use super::change::require_no_cycle;
 use super::claim::{not_ready, require_own};
 use super::{
     Plan, Step, Written, all, backlogs_around, require_reason, require_understood, today, write,
@@ -97,18 +98,23 @@ pub(crate) fn end(
                 require_own(&issue, claim, &worktrees, now)?;
             }
             let mut changes = vec![Change::Status(end.status())];
+            let mut after = Issue {
+                status: end.status(),
+                ..issue.clone()
+            };
             if let End::Duplicate(other) = end {
                 let to = super::names::resolve(snapshot, other)?;
                 require_original(snapshot, &issue.id, &to)?;
-                changes.push(Change::Link(Link {
+                let link = Link {
                     kind: LinkKind::DuplicateOf,
                     to,
-                }));
+                };
+                after.links.push(link.clone());
+                changes.push(Change::Link(link));
+                let changed = [(after.clone(), changes.clone())];
+                require_no_cycle(snapshot, &changed, &ToString::to_string)?;
             }
-            ended.push(Issue {
-                status: end.status(),
-                ..issue.clone()
-            });
+            ended.push(after);
             steps.push(Step {
                 id: issue.id.clone(),
                 before: Some(issue),
@@ -119,6 +125,7 @@ pub(crate) fn end(
         let beside = Beside::of(snapshot)?;
         let behind = beside.behind(&ended);
         let ids = ended.iter().map(|issue| &issue.id);
+        let ids = ids.chain(ended.iter().flat_map(Issue::originals));
         let seeds: Vec<IssueId> = ids.chain(behind.iter().flatten()).cloned().collect();
         let (before, after) = backlogs_around(beside.around(&seeds)?, ended.clone());
         for issue in &ended {

@@ -3,7 +3,7 @@
 //!
 //! Where issues lie is the caller's business: this module asks for them one by one.
 
-use super::{Issue, IssueId, LinkKind};
+use super::{Issue, IssueId, LinkKind, Status};
 use std::collections::{BTreeSet, HashSet};
 
 /// The question that is asked about an issue.
@@ -43,6 +43,7 @@ pub fn around(
             open.extend(parts(&naming, &id).map(|part| (Asked::Whole, part)));
         }
         let Some(issue) = read(&id) else { continue };
+        let is_closed = issue.status == Status::Closed;
         for link in &issue.links {
             let next = match (asked, link.kind) {
                 (Asked::Waits | Asked::Holds, LinkKind::Parent) => Asked::Holds,
@@ -50,6 +51,8 @@ pub fn around(
                 (Asked::Waits, _) => Asked::Stands,
                 (Asked::Holds, kind) if kind.orders() => Asked::Stands,
                 (Asked::Whole | Asked::Stands, LinkKind::Parent) => Asked::Stands,
+                // It stands for its original.
+                (Asked::Whole | Asked::Stands, LinkKind::DuplicateOf) if is_closed => asked,
                 _ => continue,
             };
             open.push((next, link.to.clone()));
@@ -74,7 +77,12 @@ pub fn behind(
     let mut holders = Vec::new();
     while let Some(id) = wholes.pop() {
         for (kind, other) in naming(&id) {
-            if kind.orders() && kind != LinkKind::Parent {
+            if kind == LinkKind::DuplicateOf {
+                // Whoever waits for its duplicate waits for it.
+                if known.insert(other.clone()) {
+                    wholes.push(other);
+                }
+            } else if kind.orders() && kind != LinkKind::Parent {
                 holders.push(other);
             }
         }
@@ -107,17 +115,18 @@ fn parts(
 mod tests {
     use super::{around, behind};
     use crate::issue::{Backlog, Issue, IssueId, LinkKind, Status};
-    use proptest::prelude::{Strategy, any, prop};
+    use proptest::prelude::{Strategy, prop};
     use proptest::{prop_assert_eq, proptest};
     use std::collections::HashSet;
 
     const COUNT: usize = 9;
     const DAY: &str = "2026-01-01";
-    const KINDS: [LinkKind; 5] = [
+    const KINDS: [LinkKind; 6] = [
         LinkKind::BlockedBy,
         LinkKind::IfFailed,
         LinkKind::WaitsFor,
         LinkKind::Parent,
+        LinkKind::DuplicateOf,
         LinkKind::Related,
     ];
 
@@ -142,16 +151,11 @@ mod tests {
     /// Issues whose links lead anywhere, also round cycles, to themselves and to issues that are not here.
     fn backlogs() -> impl Strategy<Value = Vec<Issue>> {
         let link = (0..COUNT + 1, 0..KINDS.len()).prop_map(|(to, kind)| (to, KINDS[kind]));
-        let one = (any::<bool>(), prop::collection::vec(link, 0..3));
+        let status = prop::sample::select(vec![Status::Open, Status::Resolved, Status::Closed]);
+        let one = (status, prop::collection::vec(link, 0..3));
         prop::collection::vec(one, COUNT).prop_map(|all| {
-            let issues = all.iter().enumerate().map(|(at, (is_open, links))| {
-                let status = if *is_open {
-                    Status::Open
-                } else {
-                    Status::Resolved
-                };
-                issue(at, status, links)
-            });
+            let issues = all.iter().enumerate();
+            let issues = issues.map(|(at, (status, links))| issue(at, *status, links));
             issues.collect()
         })
     }

@@ -77,7 +77,9 @@ impl Backlog {
             .map(|(at, issue)| (issue.id.clone(), at))
             .collect();
         let parts = parts(&issues, &places);
-        let nodes = issues.iter().map(|issue| node(issue, &places, &parts));
+        let nodes = issues
+            .iter()
+            .map(|issue| node(issue, &issues, &places, &parts));
         let nodes = nodes.collect();
         let status = |issue: &Issue| {
             if issue.status.is_final() {
@@ -148,14 +150,16 @@ impl Backlog {
             }
         }
         for other in issue.linked(LinkKind::IfFailed) {
-            if self
-                .find(other)
-                .is_some_and(|other| other.status == Status::Resolved)
-            {
-                waits.push(Wait::NotNeeded {
-                    issue: other.clone(),
-                });
-            }
+            let originals = |id: &IssueId| -> Vec<&IssueId> {
+                let one = self.find(id).into_iter();
+                one.flat_map(Issue::originals).collect()
+            };
+            let one = reached(other, originals).into_iter();
+            let mut one = one.filter_map(|id| self.find(id));
+            let done = one.find(|one| one.status == Status::Resolved);
+            waits.extend(done.map(|done| Wait::NotNeeded {
+                issue: done.id.clone(),
+            }));
         }
         if let Some(day) = issue.defer.as_ref().filter(|day| day.as_str() > today) {
             waits.push(Wait::Day { day: day.clone() });
@@ -255,17 +259,17 @@ fn parts(issues: &[Issue], places: &HashMap<IssueId, usize>) -> HashMap<IssueId,
     parts
 }
 
-/// An issue with all its parts, and their parts.
-fn whole(id: &IssueId, parts: &HashMap<IssueId, Vec<IssueId>>) -> Vec<IssueId> {
-    let mut found = vec![id.clone()];
-    let mut known: HashSet<IssueId> = HashSet::from([id.clone()]);
+/// An issue with all that `next` gives of it, and of that.
+fn reached<'i>(
+    id: &'i IssueId,
+    next: impl Fn(&'i IssueId) -> Vec<&'i IssueId>,
+) -> Vec<&'i IssueId> {
+    let mut found = vec![id];
+    let mut known: HashSet<&IssueId> = HashSet::from([id]);
     let mut at = 0;
     while at < found.len() {
-        for part in parts.get(&found[at]).into_iter().flatten() {
-            if known.insert(part.clone()) {
-                found.push(part.clone());
-            }
-        }
+        let more = next(found[at]).into_iter();
+        found.extend(more.filter(|one| known.insert(one)));
         at += 1;
     }
     found
@@ -274,15 +278,28 @@ fn whole(id: &IssueId, parts: &HashMap<IssueId, Vec<IssueId>>) -> Vec<IssueId> {
 /// What the engine is given of an issue.
 fn node(
     issue: &Issue,
+    all: &[Issue],
     places: &HashMap<IssueId, usize>,
     parts: &HashMap<IssueId, Vec<IssueId>>,
 ) -> Node {
-    let mut on: Vec<IssueId> = issue.linked(LinkKind::BlockedBy).cloned().collect();
-    for other in issue.linked(LinkKind::WaitsFor) {
-        on.extend(whole(other, parts));
+    // An original that is not here holds nothing: the duplicate was closed.
+    let originals = |id: &IssueId| -> Vec<&IssueId> {
+        let one = places.get(id).map(|at| &all[*at]);
+        let originals = one.into_iter().flat_map(Issue::originals);
+        originals.filter(|id| places.contains_key(id)).collect()
+    };
+    let mut on: Vec<&IssueId> = Vec::new();
+    for kind in [LinkKind::BlockedBy, LinkKind::IfFailed] {
+        on.extend(issue.linked(kind).flat_map(|id| reached(id, originals)));
     }
-    on.extend(issue.linked(LinkKind::IfFailed).cloned());
-    on.retain(|other| *other != issue.id);
+    let with_parts = |id: &IssueId| {
+        let parts = parts.get(id).into_iter().flatten();
+        parts.chain(originals(id)).collect()
+    };
+    for other in issue.linked(LinkKind::WaitsFor) {
+        on.extend(reached(other, with_parts));
+    }
+    on.retain(|other| **other != issue.id);
     on.sort();
     on.dedup();
     let edges = on.iter().map(|id| Edge {

@@ -274,6 +274,13 @@ impl Issue {
         links.map(|link| &link.to)
     }
 
+    /// The issues for which it stands: those as whose duplicate it was closed. Who waits for it waits for them.
+    pub fn originals(&self) -> impl Iterator<Item = &IssueId> {
+        let is_closed = self.status == Status::Closed;
+        self.linked(LinkKind::DuplicateOf)
+            .filter(move |_| is_closed)
+    }
+
     /// Whether it is a roadmap: its parts are what is done.
     pub fn is_roadmap(&self) -> bool {
         self.labels
