@@ -2,12 +2,14 @@
 
 use crate::cli::Exit;
 use crate::flow::Context;
+use crate::flow::issue::apart;
 use crate::flow::sync;
 use crate::flow::sync::{Flaw, MergedSession, RemovedByRemote, Report, Request, SetBack};
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::SessionId;
 use loopx_rules::settings::SyncPoint;
 use std::io::{IsTerminal, Write};
 
@@ -207,6 +209,7 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
     let is_new = |one: &&MergedSession| !report.merged.contains(one);
     let came: Vec<MergedSession> = report.conflicts.iter().filter(is_new).cloned().collect();
     open_conflicts(&came, ui);
+    tell_apart(report, ui);
     let (branch, remote) = (clean(&report.branch), clean(&report.remote));
     let said = traffic(report, request.dry_run);
     ui.status(format!("{branch} and {remote}: {said}"));
@@ -214,6 +217,27 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
         ui.hint(way);
     } else if let Some(one) = report.conflicts.first() {
         ui.hint(command!("resolve").session(&one.session));
+    } else if let Some(way) = apart::way(&report.apart) {
+        ui.hint(way);
+    }
+}
+
+/// Issues that clones wrote apart, and those that both began.
+fn tell_apart(report: &Report, ui: &mut Ui) {
+    for one in report.apart.iter().filter(|one| !one.sessions.is_empty()) {
+        let sessions: Vec<&str> = one.sessions.iter().map(SessionId::as_str).collect();
+        let last = one.sessions.last();
+        let way = last.map(|last| command!("abandon --reason WHY").session(last));
+        ui.warn(format!(
+            "{} sessions go on for {}: {}{}",
+            sessions.len(),
+            one.short,
+            sessions.join(" and "),
+            way.map_or_else(String::new, |way| format!(" (one of them ends: {way})"))
+        ));
+    }
+    if let Some(listed) = apart::listed(&report.apart) {
+        ui.status(format!("  issues written apart: {}", line(&listed)));
     }
 }
 

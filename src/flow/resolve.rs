@@ -2,6 +2,7 @@
 //! settled by one more operation, which every clone takes in like any other.
 
 use super::context::Context;
+use super::issue::apart;
 use super::journal::Step;
 use super::naming::unknown;
 use super::workcopy::{WorkCopy, marker_line};
@@ -104,8 +105,26 @@ impl Conflicts {
 pub(crate) fn conflicts(ctx: &Context) -> Result<Conflicts> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let session = ctx
+        .session(&snapshot)
+        .map_err(|failure| led_to_issues(&snapshot, failure))?;
     list(ctx, &snapshot, &session)
+}
+
+/// The failure of whoever is in no session, with the issues that clones wrote apart: these need none.
+fn led_to_issues(snapshot: &Snapshot<'_>, failure: Failure) -> Failure {
+    if failure.code != Code::NoActiveSession {
+        return failure;
+    }
+    let found = apart::found(snapshot).unwrap_or_default();
+    match (apart::listed(&found), apart::way(&found)) {
+        (Some(listed), Some(way)) => Failure {
+            message: format!("{}; issues written apart: {listed}", failure.message),
+            ..failure
+        }
+        .help(way),
+        _ => failure,
+    }
 }
 
 fn list(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Conflicts> {

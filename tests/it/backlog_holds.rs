@@ -1,6 +1,7 @@
 //! What the backlog says of an issue is what its commands do with it, and each of its words leads on.
 
-use crate::support::issues::{backlog, create, list, refused, show, titles};
+use crate::support::clones::Clones;
+use crate::support::issues::{backlog, create, id_of, list, refused, show, titles};
 use serde_json::json;
 
 #[test]
@@ -39,4 +40,69 @@ fn n38_2_a_duplicate_by_which_its_original_would_wait_for_itself_is_refused() {
     s.loopx(&["issue", "unlink", &between, "blocked-by", &duplicate])
         .ok();
     s.loopx(&close).ok();
+}
+
+/// Two clones with the same backlog of some issues.
+fn two(titles: &[&str]) -> (Clones, Vec<String>) {
+    let all = Clones::apart(2);
+    all.loopx(0, &["init"]).ok();
+    let make = |title: &&str| {
+        let made = all.loopx(0, &["--json", "issue", "create", title]);
+        id_of(&made.json())
+    };
+    let ids = titles.iter().map(make).collect();
+    all.sync(0).ok();
+    all.sync(1).ok();
+    (all, ids)
+}
+
+#[test]
+fn n38_8_a_sync_names_what_was_written_apart_and_the_command_that_settles_it() {
+    let (all, ids) = two(&["One", "Two"]);
+    let [one, two] = [ids[0].as_str(), ids[1].as_str()];
+    all.loopx(0, &["issue", "resolve", one, "--reason", "it was done"])
+        .ok();
+    all.loopx(1, &["issue", "close", one, "--reason", "not wanted"])
+        .ok();
+    all.sync(0).ok();
+    let said = all.sync(1).says("issues written apart: ").says("(status)");
+    let settle = format!("git loopx issue close {}", &one[..7]);
+    said.says(&settle).ok();
+    all.sync(0).says("issues written apart: ").ok();
+    all.loopx(1, &["resolve"])
+        .says("issues written apart: ")
+        .says(&settle)
+        .fails_with(4);
+    all.loopx(1, &["issue", "list", "--apart"])
+        .says(&settle)
+        .ok();
+    all.loopx(1, &["issue", "show", one]).says(&settle).ok();
+    all.loopx(0, &["issue", "edit", two, "-p", "0"]).ok();
+    all.loopx(1, &["issue", "edit", two, "-p", "4"]).ok();
+    all.sync(0).ok();
+    all.sync(1).says("git loopx issue list --apart").ok();
+    all.loopx(1, &["issue", "close", one, "--reason", "not wanted"])
+        .ok();
+    let said = all.loopx(1, &["issue", "list", "--apart"]);
+    let said = said.says(&format!("git loopx issue edit {} --priority ", &two[..7]));
+    said.ok();
+    all.loopx(1, &["issue", "edit", two, "--priority", "4"])
+        .ok();
+    all.sync(1).ok();
+    let quiet = all.sync(0);
+    assert!(!quiet.stderr.contains("written apart"), "{quiet}");
+}
+
+#[test]
+fn n38_10_two_sessions_for_one_issue_are_told_to_both() {
+    let (all, ids) = two(&["Both"]);
+    for at in 0..2 {
+        all.git(at, &["switch", "--quiet", "-c", &format!("both-{at}")])
+            .ok();
+        all.loopx(at, &["start", "--quick", "--issue", &ids[0]])
+            .ok();
+    }
+    all.sync(0).ok();
+    all.sync(1).says("2 sessions go on for lx-").ok();
+    all.sync(0).says("2 sessions go on for lx-").ok();
 }

@@ -48,7 +48,7 @@ pub(super) type Line<'l> = (&'l str, Option<Issue>, Option<IssueId>, &'l RawValu
 
 impl Snapshot<'_> {
     /// The folder in which all issues lie.
-    pub(super) fn issues_tree(&self) -> Result<Option<Oid>> {
+    pub fn issues_tree(&self) -> Result<Option<Oid>> {
         let entry = self.repo.entry_at(&self.tree, layout::ISSUES)?;
         let entry = entry.filter(|entry| entry.kind == EntryKind::Tree);
         Ok(entry.map(|entry| entry.id))

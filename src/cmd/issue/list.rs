@@ -4,7 +4,7 @@ use super::row_lines;
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::issue::view::{Asked, Order, Rows};
-use crate::flow::issue::{change, view};
+use crate::flow::issue::{apart, change, view};
 use crate::ui::{Ui, clean};
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
@@ -112,6 +112,7 @@ pub(crate) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let args = super::list::named(args, ctx)?;
     let asked = args.asked(ctx.now());
     let is_narrow = asked.filter.is_narrow() || asked.ready || asked.search.is_some();
+    let is_apart = asked.filter.apart;
     let rows = view::list(ctx, &asked)?;
     // An issue may have a kind that loopx.toml no longer names.
     if rows.len() == 0 {
@@ -119,7 +120,7 @@ pub(crate) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             change::kind_is_known(ctx, kind)?;
         }
     }
-    print(&rows, is_narrow, "issue list", ui);
+    print(&rows, (is_narrow, is_apart), "issue list", ui);
     Ok(Exit::Done)
 }
 
@@ -149,11 +150,11 @@ pub(crate) fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
         ..Asked::default()
     };
     let rows = view::list(ctx, &asked)?;
-    print(&rows, true, "issue ready", ui);
+    print(&rows, (true, false), "issue ready", ui);
     Ok(Exit::Done)
 }
 
-fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
+fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut Ui) {
     ui.lines(|ui| {
         for row in rows.iter() {
             row_lines(ui, &rows.names, &row);
@@ -175,6 +176,9 @@ fn print(rows: &Rows, is_narrow: bool, verb: &str, ui: &mut Ui) {
     let first = rows.iter().find(|row| row.ready);
     let next = match first {
         _ if !rows.damaged.is_empty() => Some(command!("fsck --repair")),
+        _ if is_apart => rows
+            .iter()
+            .find_map(|row| apart::settle(&row.issue, &row.short)),
         Some(row) => Some(command!("issue take {}", row.short)),
         None if rows.all == 0 => {
             ui.hint(command!("issue create \"The login form times out\"").note("(for one)"));

@@ -3,6 +3,7 @@
 use super::{remarks, status_word};
 use crate::cli::Exit;
 use crate::flow::Context;
+use crate::flow::issue::apart;
 use crate::flow::issue::view;
 use crate::flow::issue::view::Shown;
 use crate::ui::{Ui, clean, line, style};
@@ -36,10 +37,8 @@ pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn next(shown: &Shown) -> Option<Hint> {
     let short = &shown.row.short;
     match shown.row.issue.status {
+        _ if shown.row.issue.apart_in("status").is_some() => apart::settle(&shown.row.issue, short),
         Status::Resolved | Status::Closed => None,
-        _ if shown.row.issue.apart_in("status").is_some() => {
-            Some(command!("issue edit {short} --status open"))
-        }
         _ if shown.row.ready => Some(command!("issue take {short}")),
         _ if shown.row.issue.running.is_some() => {
             let session = shown.row.issue.running.as_ref();

@@ -4,6 +4,7 @@
 //! Each command is one commit, and what it decides is decided anew where another writer was faster. No command of the
 //! backlog looks at a worktree's files.
 
+pub(crate) mod apart;
 pub(crate) mod audit;
 mod beside;
 pub(crate) mod change;

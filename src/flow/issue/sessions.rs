@@ -72,6 +72,27 @@ pub(super) fn require_no_archive(snapshot: &Snapshot<'_>, issue: &Issue) -> Resu
     }
 }
 
+/// The issues for which more than one session goes on, with those.
+pub(super) fn begun_twice(
+    snapshot: &Snapshot<'_>,
+    issues: &[Issue],
+) -> Result<HashMap<IssueId, Vec<SessionId>>> {
+    let asks = |issue: &&Issue| issue.sessions.len() > 1 && !issue.status.is_final();
+    if !issues.iter().any(|issue| asks(&issue)) {
+        return Ok(HashMap::new());
+    }
+    let endings = endings(snapshot)?;
+    let running = |one: &ForIt| match endings.get(&one.uid) {
+        Some((session, None)) => Some(session.clone()),
+        _ => None,
+    };
+    let found = issues.iter().filter(asks).map(|issue| {
+        let running = issue.sessions.iter().filter_map(running);
+        (issue.id.clone(), running.collect::<Vec<_>>())
+    });
+    Ok(found.filter(|(_, running)| running.len() > 1).collect())
+}
+
 fn settle_one(issue: &mut Issue, endings: &Endings) {
     let mut known: Vec<&(SessionId, Option<Ending>)> = Vec::new();
     for one in &mut issue.sessions {

@@ -9,6 +9,8 @@ pub(super) mod guard;
 pub(super) use follow::{follow, move_renamed};
 
 use super::context::Context;
+use super::issue;
+use super::issue::apart::ApartIssue;
 use super::watched::Watched;
 use super::write_scope::Opening;
 use loopx_base::env;
@@ -81,6 +83,8 @@ pub(crate) struct Report {
     pub set_back: Option<SetBack>,
     /// The active sessions among those that came or went that have an open conflict.
     pub conflicts: Vec<MergedSession>,
+    /// The issues that clones wrote or began apart.
+    pub apart: Vec<ApartIssue>,
 }
 
 impl Report {
@@ -110,6 +114,7 @@ impl Report {
             left_behind: None,
             set_back: None,
             conflicts: Vec::new(),
+            apart: Vec::new(),
         })
     }
 }
@@ -153,6 +158,9 @@ pub(crate) fn sync(
         meet(ctx, &store, request, &mut report)?;
         if let Some(before) = before.as_ref().filter(|_| report.received > 0) {
             report.moved = store.moved(before, &report.tip)?;
+        }
+        if report.received > 0 {
+            report.apart = issue::apart::since(ctx, before.as_ref(), &report.tip);
         }
         let there = report.remote_tip.clone();
         report.conflicts = open_conflicts(&store, [before.as_ref(), there.as_ref()], &report)?;
