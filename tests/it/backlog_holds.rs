@@ -106,3 +106,17 @@ fn n38_10_two_sessions_for_one_issue_are_told_to_both() {
     all.sync(1).says("2 sessions go on for lx-").ok();
     all.sync(0).says("2 sessions go on for lx-").ok();
 }
+
+#[test]
+fn n38_1_a_commit_that_names_an_issue_that_was_taken_back_is_warned_of() {
+    let s = backlog();
+    let id = create(&s, &["Gone"]);
+    s.loopx(&["issue", "undo", &id]).ok();
+    let text = format!("Land\n\nLoopx-Issue: {id}");
+    s.commit_file("code.txt", "other\n", &text).ok();
+    let report = s.loopx(&["--json", "verify", "HEAD^..HEAD"]).json();
+    let found = &report["findings"][0];
+    assert_eq!(found["code"], "issue_named_unknown", "{report}");
+    let help = found["help"].as_str().unwrap_or_default();
+    assert_eq!(help, format!("git loopx issue log {id}"));
+}

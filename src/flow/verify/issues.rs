@@ -1,6 +1,7 @@
 //! Issues of the backlog that commits name. One that is not there stops nothing: the word of a trailer opens no gate.
 
 use super::Sessions;
+use super::sessions::Named;
 use loopx_base::failure::{Code, Result};
 use loopx_base::hint::command;
 use loopx_base::trailers;
@@ -11,27 +12,35 @@ use std::collections::BTreeMap;
 
 /// A warning for each commit and each issue that it names and that is not there.
 pub(super) fn unknown(sessions: &Sessions<'_>, infos: &[CommitInfo]) -> Result<Vec<Finding>> {
-    let mut known: BTreeMap<&str, bool> = BTreeMap::new();
+    let mut known: BTreeMap<&str, Named> = BTreeMap::new();
     let mut found = Vec::new();
     for info in infos {
         for named in info.trailer(trailers::ISSUE) {
-            let is_there = match (known.get(named), IssueId::parse(named)) {
-                (Some(is_there), _) => *is_there,
-                (None, Some(id)) => sessions.has_issue(&id)?,
-                (None, None) => false,
+            let of = match (known.get(named), IssueId::parse(named)) {
+                (Some(of), _) => *of,
+                (None, Some(id)) => sessions.issue_named(&id)?,
+                (None, None) => Named::Unknown,
             };
-            known.insert(named, is_there);
-            if is_there {
-                continue;
-            }
+            known.insert(named, of);
+            let (what, help) = match of {
+                Named::There => continue,
+                Named::TakenBack => (
+                    "whose beginning was taken back",
+                    command!("issue log {named}"),
+                ),
+                Named::Unknown => (
+                    "which the backlog does not have",
+                    command!("issue list --all"),
+                ),
+            };
             found.push(Finding {
                 code: Code::IssueNamedUnknown,
                 severity: Severity::Warning,
                 commit: info.id.clone(),
                 subject: info.subject().to_owned(),
                 paths: Vec::new(),
-                message: format!("it names the issue `{named}`, which the backlog does not have"),
-                help: command!("issue list --all"),
+                message: format!("it names the issue `{named}`, {what}"),
+                help,
             });
         }
     }

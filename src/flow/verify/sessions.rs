@@ -6,6 +6,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_git::Repo;
+use loopx_rules::issue;
 use loopx_rules::issue::IssueId;
 use loopx_rules::op::Operation;
 use loopx_rules::replay;
@@ -15,6 +16,15 @@ use loopx_rules::stage::Stage;
 use loopx_store::{Session, SignatureFiles, Snapshot, Store, stands_for};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
+
+/// An issue that a commit names, as the backlog has it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    There,
+    /// Its beginning was taken back.
+    TakenBack,
+    Unknown,
+}
 
 /// The loopx branch, as far as it is known here.
 pub(crate) struct Sessions<'r> {
@@ -71,14 +81,18 @@ impl<'r> Sessions<'r> {
         &self.tips[0]
     }
 
-    /// Whether any of the branches has the issue.
-    pub(super) fn has_issue(&self, id: &IssueId) -> Result<bool> {
+    /// What the branches say of an issue that a commit names.
+    pub(super) fn issue_named(&self, id: &IssueId) -> Result<Named> {
+        let mut found = Named::Unknown;
         for tip in &self.tips {
-            if tip.issue_records(id)?.is_some() {
-                return Ok(true);
+            if let Some(records) = tip.issue_records(id)? {
+                if issue::fold(id, &records).is_some() {
+                    return Ok(Named::There);
+                }
+                found = Named::TakenBack;
             }
         }
-        Ok(false)
+        Ok(found)
     }
 
     /// A session as it is now.
