@@ -67,19 +67,10 @@ pub(crate) fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
     if from.is_none() {
         warnings.extend(super::specs::worktree_fault(ctx));
     }
-    let policy = schema::keys(&policy)
-        .into_iter()
-        .map(|key| Setting {
-            source: if named.contains(&key.name) {
-                FILE
-            } else {
-                "default"
-            }
-            .to_owned(),
-            key: key.name,
-            value: key.value,
-        })
-        .collect();
+    let mut policy = settings(&policy, &named, FILE);
+    if session.is_some() {
+        of_backlog(ctx, &mut policy)?;
+    }
     let personal = PERSONAL
         .iter()
         .filter_map(|key| {
@@ -98,6 +89,41 @@ pub(crate) fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
         personal,
         warnings,
     })
+}
+
+/// What each key of a policy says.
+fn settings(policy: &Policy, named: &[String], source: &str) -> Vec<Setting> {
+    let keys = schema::keys(policy).into_iter().map(|key| Setting {
+        source: if named.contains(&key.name) {
+            source
+        } else {
+            "default"
+        }
+        .to_owned(),
+        key: key.name,
+        value: key.value,
+    });
+    keys.collect()
+}
+
+/// Puts what holds for the backlog, which is no part of a session: what HEAD says.
+fn of_backlog(ctx: &Context, policy: &mut [Setting]) -> Result<()> {
+    let Some(head) = ctx.repo.head()?.commit else {
+        return Ok(());
+    };
+    let of_head = show(ctx, Some(head.as_str()))?.policy;
+    let is_of_backlog = |setting: &&mut Setting| setting.key.starts_with("backlog.");
+    for setting in policy.iter_mut().filter(is_of_backlog) {
+        let held = of_head.iter().find(|one| one.key == setting.key);
+        if let Some(held) = held {
+            setting.value.clone_from(&held.value);
+            setting.source = match held.source.as_str() {
+                FILE => format!("{FILE} of HEAD"),
+                other => other.to_owned(),
+            };
+        }
+    }
+    Ok(())
 }
 
 /// The session that is meant; `None` where none is, or nothing is initialised.

@@ -120,3 +120,33 @@ fn n38_1_a_commit_that_names_an_issue_that_was_taken_back_is_warned_of() {
     let help = found["help"].as_str().unwrap_or_default();
     assert_eq!(help, format!("git loopx issue log {id}"));
 }
+
+#[test]
+fn n38_14_what_is_shown_of_the_backlog_is_what_its_commands_obey() {
+    let s = backlog();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "Work"]).ok();
+    s.commit_file(
+        "loopx.toml",
+        "[backlog]\nprefix = \"proj\"\nwip = 1\n",
+        "policy",
+    )
+    .ok();
+    let shown = s.loopx(&["config", "show"]);
+    let shown = shown.says("backlog.prefix = \"proj\"  (loopx.toml of HEAD)");
+    shown.says("backlog.wip = 1  (loopx.toml of HEAD)").ok();
+    assert!(create(&s, &["One"]).starts_with("proj-"));
+    s.commit_file("loopx.toml", "[backlog]\nprefix = \"PROJ\"\n", "policy")
+        .ok();
+    s.loopx(&["doctor"])
+        .says("loopx.toml at HEAD:2: backlog.prefix: ")
+        .fails_with(1);
+    let error = refused(&s, 2, "policy_invalid", &["issue", "create", "Two"]);
+    assert!(
+        error["message"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("found `PROJ`"),
+        "{error}"
+    );
+}

@@ -493,6 +493,7 @@ impl Policy {
             }
         }
         self.check_rules()?;
+        self.check_backlog()?;
         self.check_roles()?;
         self.check_profiles()?;
         self.check_checks()?;
@@ -516,6 +517,20 @@ impl Policy {
                 ),
             )),
         }
+    }
+
+    /// The prefix is a part of each id.
+    fn check_backlog(&self) -> Result<(), Fault> {
+        let prefix = &self.backlog.prefix;
+        if crate::issue::IssueId::is_prefix(prefix) {
+            return Ok(());
+        }
+        Err(Fault::new(
+            "backlog.prefix",
+            format!(
+                "expected a small letter and up to 9 small letters and digits, found `{prefix}`"
+            ),
+        ))
     }
 
     /// What there is to say of keys that are passed over.
