@@ -150,3 +150,39 @@ fn n38_14_what_is_shown_of_the_backlog_is_what_its_commands_obey() {
         "{error}"
     );
 }
+
+#[test]
+fn n38_34_an_issue_is_found_by_the_id_that_it_had_elsewhere() {
+    let s = backlog();
+    s.write(
+        "beads.jsonl",
+        concat!(
+            r#"{"id":"bd-a1","title":"Log in","status":"open","priority":1,"issue_type":"bug"}"#,
+            "\n",
+            r#"{"id":"bd-b2","title":"Log out","status":"open","priority":1,"issue_type":"bug"}"#,
+            "\n"
+        ),
+    );
+    s.loopx(&["issue", "import", "beads.jsonl"]).ok();
+    let github = |repository: &str| {
+        let url = format!("https://github.com/o/{repository}/issues/12");
+        s.write(
+            "github.json",
+            json!([{ "number": 12, "url": url, "title": repository, "state": "OPEN" }]).to_string(),
+        );
+        s.loopx(&["issue", "import", "github.json"]).ok();
+    };
+    github("r");
+    assert_eq!(show(&s, "bd-b2")["title"], "Log out");
+    assert_eq!(show(&s, "BD-B2")["title"], "Log out");
+    assert_eq!(show(&s, "#12")["title"], "r");
+    s.loopx(&["issue", "edit", "o/r#12", "-p", "0"]).ok();
+    s.loopx(&["issue", "link", "bd-b2", "blocked-by", "bd-a1"])
+        .ok();
+    assert_eq!(titles(&list(&s, &["--grep", "bd-b2"])), ["Log out"]);
+    s.loopx(&["issue", "take", "bd-a1"]).ok();
+    github("q");
+    refused(&s, 2, "issue_ambiguous", &["issue", "show", "#12"]);
+    refused(&s, 4, "issue_unknown", &["issue", "show", "bd-c3"]);
+    refused(&s, 4, "issue_unknown", &["issue", "show", "#"]);
+}

@@ -3,7 +3,7 @@
 
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_rules::issue::{IssueId, ShortName, ShortNames};
+use loopx_rules::issue::{IssueId, ShortName, ShortNames, Source};
 use loopx_store::{Issues, Snapshot};
 
 /// The ids as people are shown them: sorted, so that a name is found beside those that it could be taken for.
@@ -45,13 +45,13 @@ impl Names {
     }
 }
 
-/// The id that somebody means: a whole one, or its beginning with or without the prefix.
+/// The id that somebody means: a whole one, its beginning with or without the prefix, or the id that it had elsewhere.
 pub(super) fn resolve(snapshot: &Snapshot<'_>, typed: &str) -> Result<IssueId> {
     let typed = typed.trim().to_lowercase();
     if let Some(id) = IssueId::parse(&typed) {
         return match snapshot.issue_records(&id)? {
             Some(_) => Ok(id),
-            None => Err(unknown(&typed)),
+            None => from_elsewhere(snapshot, &typed),
         };
     }
     if typed.is_empty() {
@@ -66,20 +66,35 @@ pub(super) fn resolve(snapshot: &Snapshot<'_>, typed: &str) -> Result<IssueId> {
     meant.dedup();
     match meant.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(unknown(&typed)),
-        more => {
-            let names: Vec<&str> = more.iter().take(5).map(|id| id.as_str()).collect();
-            let rest = match more.len() {
-                0..=5 => String::new(),
-                all => format!(" and {} more", all - 5),
-            };
-            Err(Failure::usage(
-                Code::IssueAmbiguous,
-                format!("`{typed}` is the beginning of {}{rest}", names.join(", ")),
-            )
-            .help(command!("issue show {}", more[0])))
-        }
+        [] => from_elsewhere(snapshot, &typed),
+        more => Err(ambiguous(&typed, "is the beginning of", more)),
     }
+}
+
+/// The issue that had this id where it was taken over from.
+fn from_elsewhere(snapshot: &Snapshot<'_>, typed: &str) -> Result<IssueId> {
+    let is_it = |source: &Source| source.is_meant(typed);
+    let all = snapshot.issues()?.issues.into_iter();
+    let meant = all.filter(|issue| issue.source.as_ref().is_some_and(is_it));
+    let meant: Vec<IssueId> = meant.map(|issue| issue.id).collect();
+    match meant.as_slice() {
+        [one] => Ok(one.clone()),
+        [] => Err(unknown(typed)),
+        more => Err(ambiguous(typed, "was the id of", more)),
+    }
+}
+
+fn ambiguous(typed: &str, what: &str, more: &[IssueId]) -> Failure {
+    let names: Vec<&str> = more.iter().take(5).map(|id| id.as_str()).collect();
+    let rest = match more.len() {
+        0..=5 => String::new(),
+        all => format!(" and {} more", all - 5),
+    };
+    Failure::usage(
+        Code::IssueAmbiguous,
+        format!("`{typed}` {what} {}{rest}", names.join(", ")),
+    )
+    .help(command!("issue show {}", more[0]))
 }
 
 pub(super) fn unknown(typed: &str) -> Failure {

@@ -262,6 +262,10 @@ fn order(backlog: &Backlog, waits: &[Vec<Wait>], by: Order) -> Vec<usize> {
 /// Whether all words stand somewhere in an issue, whatever their case.
 fn has_words(issue: &Issue, texts: Option<&Texts>, words: &str) -> bool {
     let mut all = issue.title.to_lowercase();
+    if let Some(source) = &issue.source {
+        all.push('\n');
+        all.push_str(&source.id.to_lowercase());
+    }
     if let Some(texts) = texts {
         all.push('\n');
         all.push_str(&texts.description.to_lowercase());

@@ -138,6 +138,17 @@ pub struct Source {
     pub id: String,
 }
 
+impl Source {
+    /// Whether somebody means it by its id there: the whole of it in any letter case, or a number behind `#`.
+    pub fn is_meant(&self, typed: &str) -> bool {
+        let (id, typed) = (self.id.to_lowercase(), typed.to_lowercase());
+        let number = typed.strip_prefix('#').filter(|number| !number.is_empty());
+        let has_number =
+            |number| id == number || id.rsplit_once('#').is_some_and(|(_, of)| of == number);
+        id == typed || number.is_some_and(has_number)
+    }
+}
+
 /// A session that was started for an issue.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ForIt {
