@@ -139,6 +139,34 @@ fn results_go_into_no_folder_of_git_and_replace_no_file_that_is_not_named() {
 }
 
 #[test]
+fn an_export_takes_no_older_version_of_what_was_edited() {
+    let s = half_done();
+    let edited = ".loopx/demo/tasks/A/A.md";
+    let refused = |path: &str| {
+        let said = format!("expected {path} saved");
+        words(&s, "pipeline export results")
+            .fails_with(1)
+            .says(&said)
+            .says("git loopx save");
+        assert!(!s.exists("results"), "{path}");
+    };
+    // Beside what no save takes.
+    s.write(edited, "who needs it, too\n");
+    s.write(".loopx/demo/tasks/B/big.bin", "x".repeat(3 << 20));
+    refused("tasks/A/A.md");
+    s.write(edited, "who needs it\n");
+    refused("tasks/B/big.bin");
+    std::fs::remove_file(s.path().join(".loopx/demo/tasks/B/big.bin")).expect("the file");
+    // A list that is closed.
+    let list = s.read(".loopx/demo/tasks.jsonl");
+    s.write(".loopx/demo/tasks.jsonl", list.replace("Do B", "Do it"));
+    refused("tasks.jsonl");
+    s.write(".loopx/demo/tasks.jsonl", list);
+    words(&s, "pipeline export results").ok();
+    assert_eq!(s.read("results/spec/A/A.md"), "who needs it\n");
+}
+
+#[test]
 fn n17_an_export_is_whole_or_not_there_and_what_a_killed_one_left_is_taken_up() {
     let s = half_done();
     // The third file of it cannot be written.

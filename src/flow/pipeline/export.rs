@@ -30,18 +30,22 @@ pub(crate) fn report(ctx: &Context) -> Result<Report> {
 
 /// Writes what the pipelines came to into a folder: a new one, or an empty one, or with `force` over what is there.
 pub(crate) fn export(ctx: &Context, folder: &Path, force: bool) -> Result<Exported> {
-    let Gathered { report, files } = gathered(ctx)?;
+    let Gathered {
+        report,
+        files,
+        unsaved,
+    } = gathered(ctx)?;
+    if let Some(path) = unsaved.first() {
+        return Err(Failure::refused(
+            Code::UnsavedEdits,
+            format!("expected {path} saved, found edits of it in the working copy alone"),
+        )
+        .help(command!("save")));
+    }
     let folder = std::path::absolute(folder)
         .map_err(|error| Failure::internal(Code::PathUnreadable, error.to_string()))?;
     let mut written = vec![(REPORT.to_owned(), report.markdown().into_bytes())];
     for (path, blob) in &files {
-        if !ctx.repo.contains(blob)? {
-            return Err(Failure::refused(
-                Code::UnsavedEdits,
-                format!("expected {path} saved, found edits of it in the working copy alone"),
-            )
-            .help(command!("save")));
-        }
         written.push((path.clone(), ctx.repo.read_blob(blob)?));
     }
     require_outside(ctx, &folder)?;

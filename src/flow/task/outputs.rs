@@ -120,7 +120,7 @@ pub(super) fn collect(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<O
 }
 
 /// Whether a file in the session is a task's.
-fn is_of(node: &Node, path: &str) -> bool {
+pub(super) fn is_of(node: &Node, path: &str) -> bool {
     let is_named = || node.outputs.iter().any(|named| is_within(path, named));
     task_of(path).is_some_and(|task| task == node.id.as_str() || is_named())
 }

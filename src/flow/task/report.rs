@@ -1,11 +1,13 @@
 //! What the pipelines of the session that is meant came to, with the files that tasks left: gathered from the list, its
 //! records and the code as it is. Nothing here writes.
 
-use super::{Plan, gates, outputs};
+use super::outputs::{self, is_of};
+use super::{Plan, gates};
 use crate::flow::context::Context;
 use crate::flow::note::filter::Filter;
 use crate::flow::note::list::list;
 use crate::flow::transaction::{Facts, Needs, gather_here};
+use crate::flow::workcopy::WorkCopy;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
@@ -13,9 +15,10 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::lease::seconds_of;
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::replay::undone;
+use loopx_rules::session::State;
 use loopx_rules::task::debt::debt;
 use loopx_rules::task::event::TaskEvent;
-use loopx_rules::task::node::{NodeKind, TaskId};
+use loopx_rules::task::node::{Node, NodeKind, TaskId};
 use loopx_rules::task::outputs::FOLDER;
 use loopx_rules::task::report::{Counts, Given, Left, Phase, Report, Row};
 use loopx_rules::task::status::Status;
@@ -26,6 +29,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Gathered {
     pub report: Report,
     pub files: BTreeMap<String, Oid>,
+    /// Files in the session with edits that this worktree alone has.
+    pub unsaved: Vec<String>,
 }
 
 /// The file of the report, beside the folders of the phases.
@@ -70,7 +75,34 @@ pub(crate) fn gathered(ctx: &Context) -> Result<Gathered> {
     if let Some(blob) = state.artifacts.get(&Artifact::TaskList) {
         files.insert(Artifact::TaskList.path().to_owned(), blob.clone());
     }
-    Ok(Gathered { report, files })
+    let unsaved = unsaved(ctx, &session.state, own.iter().map(|at| &plan.nodes[*at]))?;
+    Ok(Gathered {
+        report,
+        files,
+        unsaved,
+    })
+}
+
+/// The list and the files of tasks, where they were edited here and not saved.
+fn unsaved<'n>(
+    ctx: &Context,
+    state: &State,
+    nodes: impl Iterator<Item = &'n Node> + Clone,
+) -> Result<Vec<String>> {
+    let copy = WorkCopy::open(&ctx.repo, &state.id)?.filter(|_| state.is_active());
+    let Some(copy) = copy.filter(WorkCopy::exists) else {
+        return Ok(Vec::new());
+    };
+    let artifacts = copy.statuses(state)?.into_iter();
+    let artifacts = artifacts.map(|(artifact, status)| (artifact.path().to_owned(), status));
+    let is_list = |path: &str| path == Artifact::TaskList.path();
+    let is_left = |node: &Node, path: &str| {
+        is_of(node, path) || node.outputs.iter().any(|named| named == path)
+    };
+    let is_meant = |path: &str| is_list(path) || nodes.clone().any(|node| is_left(node, path));
+    let all = artifacts.chain(copy.output_statuses(state)?);
+    let edited = all.filter(|(path, status)| status.is_edited() && is_meant(path));
+    Ok(edited.map(|(path, _)| path).collect())
 }
 
 fn pipelines(plan: &Plan<'_>, own: &[usize]) -> Vec<String> {

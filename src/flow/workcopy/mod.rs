@@ -125,6 +125,14 @@ pub(crate) enum FileStatus {
 }
 
 impl FileStatus {
+    /// Whether something was done to it here that is not saved.
+    pub(crate) fn is_edited(self) -> bool {
+        matches!(
+            self,
+            FileStatus::Modified | FileStatus::Deleted | FileStatus::Diverged
+        )
+    }
+
     /// How a file stands that has no conflict, by its content, the content that it was last in step with, and the
     /// content on the branch.
     fn of(file: Option<&Oid>, base: Option<&Oid>, tip: Option<&Oid>) -> Self {
