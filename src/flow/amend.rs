@@ -15,7 +15,7 @@ use loopx_rules::op::Event;
 use loopx_rules::session::State;
 use loopx_rules::stage::{ApprovalKey, Stage, Transition};
 use loopx_rules::task::amend::{Impact, change, weigh};
-use loopx_rules::task::decide::status;
+use loopx_rules::task::decide::statuses;
 use loopx_rules::task::file::read;
 use loopx_rules::task::node::TaskId;
 use loopx_rules::task::plan;
@@ -335,9 +335,8 @@ fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
 fn how_far(state: &State, stored: &str) -> impl Fn(&TaskId) -> Status {
     let texts = Texts::from([(Artifact::TaskList, stored.to_owned())]);
     let nodes = plan::now(&texts, state).unwrap_or_default();
-    let gates = nodes
-        .iter()
-        .filter_map(|node| Some((node.id.key(), status(node, state)?)));
+    let decided = nodes.iter().zip(statuses(&nodes, state));
+    let gates = decided.filter_map(|(node, status)| Some((node.id.key(), status?)));
     let gates: BTreeMap<String, Status> = gates.collect();
     move |id| match gates.get(&id.key()) {
         Some(status) => *status,

@@ -13,7 +13,9 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::checks::{Check, checks_now};
 use loopx_rules::op::Evidence;
 use loopx_rules::session::Stamped;
+use loopx_rules::task::decide::allowed;
 use loopx_rules::task::file::conditions;
+use loopx_rules::task::graph::Graph;
 use loopx_rules::task::plan;
 use loopx_rules::task::world::{Condition, Run, Seen, World};
 use loopx_store::{Session, Snapshot};
@@ -72,8 +74,14 @@ pub(super) fn seen(
         names.extend(ctx.repo.canonical(who).ok());
         names
     };
-    for facts in facts.state.tasks.values() {
-        world.hear(facts, names);
+    let mut tasks = facts.state.tasks.values();
+    if tasks.any(|task| !task.allowed.is_empty()) {
+        let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
+        let graph = Graph::of(&nodes);
+        for (at, node) in nodes.iter().enumerate() {
+            let said = allowed(&graph, at, &facts.state);
+            world.hear(&node.id, said.map(|said| names(&said.signed.by)).collect());
+        }
     }
     Ok(world)
 }

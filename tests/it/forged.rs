@@ -259,6 +259,77 @@ fn a_person_is_asked_again_where_what_they_let_pass_is_done_anew() {
 }
 
 #[test]
+fn a_word_that_a_task_may_begin_counts_for_what_its_giver_saw() {
+    let mut waiting = task("W", &["A"], None);
+    waiting["waits"] = json!([{"person": "any"}]);
+    let list = [
+        task("A", &[], Some(&["true"])),
+        waiting,
+        task("B", &["W"], None),
+    ];
+    for judged in [json!({}), json!({"A": "1".repeat(40)})] {
+        let all = world_of(&list);
+        let said =
+            json!({"kind": "allowed", "reason": "x", "body": {"task": "W", "judged": judged}});
+        send(&all, &forged(&all, said, &[]));
+        all.sync(0).ok();
+        do_and_show(&all, "A");
+        loopx(&all, &["take", "W"])
+            .fails_with(1)
+            .says("a person's word");
+        // It leads on, and counts until what was looked at is done anew.
+        loopx(&all, &["task", "open", "W", "--reason", "seen"]).ok();
+        loopx(&all, &["take", "W", "--peek"]).ok();
+        loopx(&all, &["task", "retry", "A"]).ok();
+        do_and_show(&all, "A");
+        loopx(&all, &["take", "W"]).fails_with(1);
+        loopx(&all, &["task", "open", "W", "--reason", "seen again"]).ok();
+        loopx(&all, &["take", "W"]).ok();
+    }
+    // A program before 0.6 named no results: what was there before the word is what its giver saw.
+    let all = world_of(&list);
+    do_and_show(&all, "A");
+    all.settle();
+    let said = json!({"kind": "allowed", "reason": "x", "body": {"task": "W"}});
+    send(&all, &forged(&all, said, &[]));
+    all.sync(0).ok();
+    loopx(&all, &["take", "W", "--peek"]).ok();
+    loopx(&all, &["task", "retry", "A"]).ok();
+    do_and_show(&all, "A");
+    loopx(&all, &["take", "W"]).fails_with(1);
+}
+
+#[test]
+fn a_person_is_asked_again_where_what_stands_further_up_is_done_anew() {
+    let all = world_of(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+        with("C", &["B"], json!({"kind": "checkpoint"})),
+        task("D", &["C"], Some(&["true"])),
+        with("E", &["D"], json!({"kind": "checkpoint"})),
+        task("F", &["E"], None),
+    ]);
+    let open = |id: &str| loopx(&all, &["task", "open", id, "--reason", "seen"]).ok();
+    do_and_show(&all, "A");
+    do_and_show(&all, "B");
+    open("C");
+    do_and_show(&all, "D");
+    open("E");
+    loopx(&all, &["take", "F", "--peek"]).ok();
+    loopx(&all, &["task", "retry", "A"]).ok();
+    assert_eq!(status_of(&all, "C"), "pending");
+    do_and_show(&all, "A");
+    assert_eq!(status_of(&all, "C"), "pending");
+    loopx(&all, &["task", "list"]).says("has to look again");
+    loopx(&all, &["take", "F"]).fails_with(1);
+    // Who looked again at the first one looks at the second one, too.
+    open("C");
+    assert_eq!(status_of(&all, "E"), "pending");
+    open("E");
+    loopx(&all, &["take", "F", "--peek"]).ok();
+}
+
+#[test]
 fn a_word_opens_no_gate_that_nobody_judged() {
     for kind in ["decision", "goal"] {
         let all = world_of(&[

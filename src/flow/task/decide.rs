@@ -99,7 +99,7 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         let (evidence, missing) = evidence(ctx, facts, (node, goes_on), &request.evidence)?;
         decision.evidence = evidence;
         decision.tree = facts.code.as_ref().map(|code| code.tree.clone());
-        decision.judged = results(node, plan.state);
+        decision.judged = results(&graph, at, plan.state);
         if let Some(why) = misfit(gate, &decision) {
             return Err(
                 Failure::usage(Code::DecisionValues, format!("{}: {why}", node.id))
@@ -437,10 +437,10 @@ pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<
             return Err(super::take::not_ready(facts, &node.id, &waits));
         }
         let task = node.id.clone();
-        let judged = results(node, plan.state);
+        let judged = results(&graph, at, plan.state);
         let (event, what) = if begins {
             (
-                TaskEvent::Allowed { task },
+                TaskEvent::Allowed { task, judged },
                 format!("{} may begin", node.id),
             )
         } else {

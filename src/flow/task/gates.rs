@@ -9,7 +9,7 @@ use loopx_rules::op::{Body, Operation};
 use loopx_rules::session::Stamped;
 use loopx_rules::task::decide::{
     Decision, Judged, Points, Severity, Standing, Verdict, counting, counts, is_close, outweighed,
-    standing, status, wanted,
+    standing, wanted,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::Graph;
@@ -136,9 +136,10 @@ pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
 }
 
 /// The steps that lead on from where a gate is.
-pub(super) fn steps(plan: &Plan<'_>, node: &Node) -> Option<Vec<Step>> {
+pub(super) fn steps(plan: &Plan<'_>, at: usize) -> Option<Vec<Step>> {
+    let node = &plan.nodes[at];
     if node.kind == NodeKind::Checkpoint {
-        return Some(match status(node, plan.state)? {
+        return Some(match plan.statuses[at] {
             Status::Pending => vec![Step::Open, Step::Skip],
             other => other.steps().collect(),
         });

@@ -316,7 +316,7 @@ pub(crate) fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
                 outputs::outputs(ctx, all, &plan.nodes[at], done.map(|done| &done.value))?
             },
             failure: failure.and_then(|failure| failure.reason.clone()),
-            steps: gates::steps(plan, &plan.nodes[at])
+            steps: gates::steps(plan, at)
                 .unwrap_or_else(|| plan.state.task_status(&plan.nodes[at].id).steps().collect()),
             decisions: gates::decided(all, plan, &plan.nodes[at]),
         })

@@ -8,7 +8,7 @@
 
 use super::super::session::State;
 use super::super::stage::{Stage, Transition};
-use super::super::task::decide::{Rubric, Standing, standing, status};
+use super::super::task::decide::{Rubric, Standing, standing, statuses};
 use super::super::task::graph::Graph;
 use super::super::task::node::{Node, NodeKind, OnFailed, TaskId, Verification};
 use super::super::task::plan;
@@ -42,8 +42,10 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         }
         status => status,
     };
-    let status = |node: &Node| status(node, view.state).unwrap_or_else(|| by_records(node));
-    let mut statuses: Vec<Status> = nodes.iter().map(status).collect();
+    let decided = statuses(nodes, view.state).into_iter();
+    let status =
+        |(node, decided): (&Node, Option<Status>)| decided.unwrap_or_else(|| by_records(node));
+    let mut statuses: Vec<Status> = nodes.iter().zip(decided).map(status).collect();
     close_early(nodes, &mut statuses);
     let fallen = fallen(nodes, &statuses, view.state);
     for (status, cause) in statuses.iter_mut().zip(fallen) {

@@ -34,7 +34,12 @@ pub enum TaskEvent {
     /// Somebody judged what a decision or a goal is about.
     Decided { task: TaskId, decision: Decision },
     /// A person says that a node may begin that waits for that.
-    Allowed { task: TaskId },
+    Allowed {
+        task: TaskId,
+        /// The results that they saw, as in an opening.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        judged: BTreeMap<TaskId, OpId>,
+    },
     /// A person lets a checkpoint pass, or a decision that waits for one.
     Opened {
         task: TaskId,
@@ -113,7 +118,7 @@ impl TaskEvent {
             | TaskEvent::Retried { task }
             | TaskEvent::Skipped { task }
             | TaskEvent::Decided { task, .. }
-            | TaskEvent::Allowed { task }
+            | TaskEvent::Allowed { task, .. }
             | TaskEvent::Opened { task, .. } => task,
         }
     }
@@ -195,6 +200,8 @@ impl Topic for TaskEvent {
 
     fn needs(&self) -> Version {
         match self {
+            // Before, a word that a task may begin stood for whatever came.
+            TaskEvent::Allowed { judged, .. } if !judged.is_empty() => Version::V0_6,
             // Each is named: the compiler asks for the version of a new one.
             TaskEvent::Claimed { .. }
             | TaskEvent::Released { .. }

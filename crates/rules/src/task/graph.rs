@@ -360,9 +360,17 @@ impl<'n> Graph<'n> {
 
     /// All nodes that have to be done before one.
     fn before(&self, at: usize) -> BTreeSet<usize> {
+        self.back_to(at, |_| false)
+    }
+
+    /// The nodes that have to be done before one, back to those at which it ends.
+    pub fn back_to(&self, at: usize, is_end: impl Fn(&Node) -> bool) -> BTreeSet<usize> {
         let mut before = BTreeSet::new();
         let mut left = vec![at];
         while let Some(next) = left.pop() {
+            if next != at && is_end(&self.nodes[next]) {
+                continue;
+            }
             let ways = self.edges[next].iter().map(|way| way.to);
             left.extend(ways.filter(|to| *to != at && before.insert(*to)));
         }

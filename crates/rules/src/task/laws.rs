@@ -99,7 +99,10 @@ fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEv
             decision: Decision::default(),
         },
         // A word that a task may begin is one, too.
-        Step::Open if clone == 0 => TaskEvent::Allowed { task },
+        Step::Open if clone == 0 => TaskEvent::Allowed {
+            task,
+            judged: std::collections::BTreeMap::new(),
+        },
         Step::Open => TaskEvent::Opened {
             task,
             judged: std::collections::BTreeMap::new(),

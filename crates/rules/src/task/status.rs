@@ -137,7 +137,7 @@ pub struct TaskFacts {
     pub opened: Option<Stamped<Opening>>,
     /// Who said that it may begin, where it waits for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allowed: Vec<Stamped<Mark>>,
+    pub allowed: Vec<Stamped<Opening>>,
     /// What others did with it at the same time and what does not count: a claim until somebody who saw it completes
     /// the node, a result until the node is done again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -479,7 +479,10 @@ impl State {
                 facts.decide(op, decision, |known| beside.saw(known));
             }
             // A word that it may begin gives it no other status, and stands beside whatever was done apart.
-            (TaskEvent::Allowed { .. }, _) => facts.allowed.push(recorded(op, Mark {})),
+            (TaskEvent::Allowed { judged, .. }, _) => {
+                let judged = judged.clone();
+                facts.allowed.push(recorded(op, Opening { judged }));
+            }
             (TaskEvent::Opened { judged, .. }, _) => facts.open(op, judged, missed_last),
             (_, Ok(after)) if !missed_last => {
                 facts = after;

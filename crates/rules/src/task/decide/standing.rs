@@ -4,9 +4,11 @@ use super::expand::counting;
 use super::judge::Judged;
 use super::values::{Decision, Verdict};
 use crate::session::{Stamped, State};
+use crate::task::graph::Graph;
 use crate::task::node::{Node, NodeKind, TaskId};
-use crate::task::status::{Status, TaskFacts};
+use crate::task::status::{Opening, Status, TaskFacts};
 use loopx_base::id::OpId;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// How a gate stands.
@@ -77,34 +79,46 @@ fn is_done_by_hand(facts: &TaskFacts) -> bool {
 }
 
 /// True where a person let a checkpoint pass, and what they looked at was not done anew since.
-fn is_passed(checkpoint: &Node, state: &State) -> bool {
-    let facts = state.task(&checkpoint.id);
-    let facts = facts.filter(|facts| facts.status == Status::Completed);
-    let Some(facts) = facts else {
+fn is_passed(graph: &Graph<'_>, at: usize, state: &State) -> bool {
+    let Some(facts) = state.task(&graph.nodes[at].id) else {
         return false;
     };
-    let before: Vec<TaskId> = looked_at(checkpoint).cloned().collect();
-    let opened = facts.opened.as_ref().map(|opened| &opened.value.judged);
-    match opened.filter(|judged| !judged.is_empty()) {
-        Some(judged) => is_now(&before, judged, state),
-        None if opened.is_none() && !is_done_by_hand(facts) => false,
-        // Such a word names no results: what was looked at had its own before it.
-        None => before
-            .iter()
-            .filter_map(|id| result(state, id))
-            .all(|(_, seq)| seq < facts.last.seq),
+    match &facts.opened {
+        Some(opened) => stands(graph, at, (&opened.value.judged, opened.seq), state),
+        None => {
+            let judged = BTreeMap::new();
+            is_done_by_hand(facts) && stands(graph, at, (&judged, facts.last.seq), state)
+        }
     }
 }
 
-/// The status of a node that a verdict or a person's word completes, and nothing else; nothing for other nodes.
-pub fn status(node: &Node, state: &State) -> Option<Status> {
-    if node.kind != NodeKind::Checkpoint {
-        return Some(standing(node, state)?.status(node, state));
-    }
-    Some(match state.task_status(&node.id) {
-        Status::Completed if !is_passed(node, state) => Status::Pending,
-        status => status,
-    })
+/// The words that a node may begin that count: what was looked at was not done anew since.
+pub fn allowed<'s>(
+    graph: &Graph<'_>,
+    at: usize,
+    state: &'s State,
+) -> impl Iterator<Item = &'s Stamped<Opening>> {
+    let facts = state.task(&graph.nodes[at].id);
+    let said = facts.map_or(&[][..], |facts| &facts.allowed).iter();
+    said.filter(move |said| stands(graph, at, (&said.value.judged, said.seq), state))
+}
+
+/// The status of each node that a verdict or a person's word completes, and nothing else; nothing for other nodes.
+pub fn statuses(nodes: &[Node], state: &State) -> Vec<Option<Status>> {
+    // Few lists have a checkpoint that somebody let pass.
+    let graph = OnceCell::new();
+    let status = |(at, node): (usize, &Node)| {
+        if node.kind != NodeKind::Checkpoint {
+            return Some(standing(node, state)?.status(node, state));
+        }
+        Some(match state.task_status(&node.id) {
+            Status::Completed if !is_passed(graph.get_or_init(|| Graph::of(nodes)), at, state) => {
+                Status::Pending
+            }
+            status => status,
+        })
+    };
+    nodes.iter().enumerate().map(status).collect()
 }
 
 /// Whether the results that somebody judged are those of now.
@@ -115,17 +129,39 @@ fn is_now(judges: &[TaskId], judged: &BTreeMap<TaskId, OpId>, state: &State) -> 
     })
 }
 
-/// The nodes whose results a verdict, or the word of a person, is about.
-fn looked_at(node: &Node) -> impl Iterator<Item = &TaskId> {
-    let judged = node.gate.iter().flat_map(|gate| &gate.judges);
-    let before = node.depends_on.iter().map(|edge| &edge.on);
-    judged.chain(before.filter(|_| node.gate.is_none()))
+/// Whether a person's word stands: each result that it names is the one of now. What it names no result of had its own
+/// before the word, as the words of programs before 0.6 name none, and later ones none of what no record completed.
+fn stands(
+    graph: &Graph<'_>,
+    at: usize,
+    (judged, said): (&BTreeMap<TaskId, OpId>, u64),
+    state: &State,
+) -> bool {
+    looked_at(graph, at).into_iter().all(|id| {
+        if judged.contains_key(id) {
+            is_now(std::slice::from_ref(id), judged, state)
+        } else {
+            result(state, id).is_none_or(|(_, seq)| seq < said)
+        }
+    })
+}
+
+/// The nodes whose results a verdict, or the word of a person, is about: what a gate judges, else everything before the
+/// node, back to the checkpoints there.
+fn looked_at<'n>(graph: &Graph<'n>, at: usize) -> Vec<&'n TaskId> {
+    let nodes = graph.nodes;
+    if let Some(gate) = &nodes[at].gate {
+        return gate.judges.iter().collect();
+    }
+    let before = graph.back_to(at, |node| node.kind == NodeKind::Checkpoint);
+    before.into_iter().map(|at| &nodes[at].id).collect()
 }
 
 /// The results that a verdict, or the word of a person, is about, as they are now.
-pub fn results(node: &Node, state: &State) -> BTreeMap<TaskId, OpId> {
+pub fn results(graph: &Graph<'_>, at: usize, state: &State) -> BTreeMap<TaskId, OpId> {
     let result = |id: &TaskId| Some((id.clone(), result(state, id)?.0.clone()));
-    looked_at(node).filter_map(result).collect()
+    let looked_at = looked_at(graph, at).into_iter();
+    looked_at.filter_map(result).collect()
 }
 
 /// The record that gave a node its result, and its number: of a gate the newest decision about it.

@@ -1,7 +1,7 @@
 //! Random walks: whatever is decided, done, failed and retried, the plan stays a graph, nothing is repaired more often
 //! than its cap, the measure of design 5 falls, and taking the last step back gives what was before.
 
-use super::{Decision, Rating, Standing, Verdict, expand, results, standing, status};
+use super::{Decision, Rating, Standing, Verdict, expand, results, standing, statuses};
 use crate::op::Operation;
 use crate::replay::fold;
 use crate::replay_props::{id, op_id, operation, started};
@@ -31,8 +31,11 @@ const MOST: usize = 5 + 2 * (3 + 2) + 2 * 2;
 fn now(ops: &[Operation]) -> (State, Vec<Node>, Vec<Status>) {
     let state = fold(&id(), ops).expect("a state");
     let nodes = expand(read(PLAN).expect("a plan").nodes, &state);
-    let status = |node: &Node| status(node, &state).unwrap_or_else(|| state.task_status(&node.id));
-    let statuses = nodes.iter().map(status).collect();
+    let decided = statuses(&nodes, &state).into_iter();
+    let status = |(node, decided): (&Node, Option<Status>)| {
+        decided.unwrap_or_else(|| state.task_status(&node.id))
+    };
+    let statuses = nodes.iter().zip(decided).map(status).collect();
     (state, nodes.into_owned(), statuses)
 }
 
@@ -63,7 +66,7 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
                     let decision = Decision {
                         verdict: Some(verdict),
                         ratings: ratings.collect(),
-                        judged: results(node, state),
+                        judged: results(&graph, at, state),
                         ..Decision::default()
                     };
                     found.push(TaskEvent::Decided {
@@ -74,7 +77,7 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
             }
             Some(Standing::Escalated(_)) if !is_early => found.push(TaskEvent::Opened {
                 task,
-                judged: results(node, state),
+                judged: results(&graph, at, state),
             }),
             Some(_) => {}
             None => match (statuses[at], state.claim_of(&node.id).cloned()) {

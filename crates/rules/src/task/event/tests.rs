@@ -101,7 +101,10 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
             }}),
         ),
         (
-            TaskEvent::Allowed { task: task() },
+            TaskEvent::Allowed {
+                task: task(),
+                judged: std::collections::BTreeMap::new(),
+            },
             ("allowed", "opens"),
             json!({"task": "TASK-001"}),
         ),
