@@ -189,7 +189,8 @@ fn require_newest(
 }
 
 /// The issue that whoever asks for an undo did something to last, where that was about no session.
-fn issue_before(ctx: &Context, word: &str) -> Result<Option<String>> {
+/// `true`: and to others by the same command.
+fn issue_before(ctx: &Context, word: &str) -> Result<Option<(String, bool)>> {
     if word != "undo" {
         return Ok(None);
     }
@@ -201,10 +202,9 @@ fn issue_before(ctx: &Context, word: &str) -> Result<Option<String>> {
         let info = repo.commit_info(&commit)?;
         if info.author.is_same(&me) {
             let is_of_session = !info.trailer(trailers::SESSION).is_empty();
-            let issue = info
-                .trailer(trailers::ISSUE)
-                .first()
-                .map(|id| (*id).to_owned());
+            let named = info.trailer(trailers::ISSUE);
+            let issue = named.first();
+            let issue = issue.map(|id| ((*id).to_owned(), named.len() > 1));
             return Ok(issue.filter(|_| !is_of_session));
         }
         next = info.parents.first().cloned();
@@ -563,8 +563,12 @@ fn tell(
         // The session that was archived here is what is meant.
         Err(failure) if failure.code == Code::NoActiveSession => {
             return Err(match (reopen::ended_here(ctx)?, issue_before(ctx, word)?) {
-                (_, Some(issue)) => failure.help(
+                (_, Some((issue, false))) => failure.help(
                     command!("issue undo {issue}").note("(what you did last was about this issue)"),
+                ),
+                (_, Some((issue, true))) => failure.help(
+                    command!("issue undo {issue} --all")
+                        .note("(what you did last was about this issue and others)"),
                 ),
                 (Some(id), None) => failure.help(again(&id)),
                 (None, None) => failure,

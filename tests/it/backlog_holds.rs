@@ -1,7 +1,8 @@
 //! What the backlog says of an issue is what its commands do with it, and each of its words leads on.
 
+use crate::support::LOOPX;
 use crate::support::clones::Clones;
-use crate::support::issues::{backlog, create, id_of, list, refused, show, titles};
+use crate::support::issues::{BRIEF, backlog, create, id_of, list, refused, show, titles};
 use serde_json::json;
 
 #[test]
@@ -54,43 +55,6 @@ fn two(titles: &[&str]) -> (Clones, Vec<String>) {
     all.sync(0).ok();
     all.sync(1).ok();
     (all, ids)
-}
-
-#[test]
-fn n38_8_a_sync_names_what_was_written_apart_and_the_command_that_settles_it() {
-    let (all, ids) = two(&["One", "Two"]);
-    let [one, two] = [ids[0].as_str(), ids[1].as_str()];
-    all.loopx(0, &["issue", "resolve", one, "--reason", "it was done"])
-        .ok();
-    all.loopx(1, &["issue", "close", one, "--reason", "not wanted"])
-        .ok();
-    all.sync(0).ok();
-    let said = all.sync(1).says("issues written apart: ").says("(status)");
-    let settle = format!("git loopx issue close {}", &one[..7]);
-    said.says(&settle).ok();
-    all.sync(0).says("issues written apart: ").ok();
-    all.loopx(1, &["resolve"])
-        .says("issues written apart: ")
-        .says(&settle)
-        .fails_with(4);
-    all.loopx(1, &["issue", "list", "--apart"])
-        .says(&settle)
-        .ok();
-    all.loopx(1, &["issue", "show", one]).says(&settle).ok();
-    all.loopx(0, &["issue", "edit", two, "-p", "0"]).ok();
-    all.loopx(1, &["issue", "edit", two, "-p", "4"]).ok();
-    all.sync(0).ok();
-    all.sync(1).says("git loopx issue list --apart").ok();
-    all.loopx(1, &["issue", "close", one, "--reason", "not wanted"])
-        .ok();
-    let said = all.loopx(1, &["issue", "list", "--apart"]);
-    let said = said.says(&format!("git loopx issue edit {} --priority ", &two[..7]));
-    said.ok();
-    all.loopx(1, &["issue", "edit", two, "--priority", "4"])
-        .ok();
-    all.sync(1).ok();
-    let quiet = all.sync(0);
-    assert!(!quiet.stderr.contains("written apart"), "{quiet}");
 }
 
 #[test]
@@ -185,4 +149,66 @@ fn n38_34_an_issue_is_found_by_the_id_that_it_had_elsewhere() {
     refused(&s, 2, "issue_ambiguous", &["issue", "show", "#12"]);
     refused(&s, 4, "issue_unknown", &["issue", "show", "bd-c3"]);
     refused(&s, 4, "issue_unknown", &["issue", "show", "#"]);
+}
+
+#[test]
+fn n38_36_what_one_command_made_is_taken_back_by_one_command() {
+    let s = backlog();
+    let lines: String = (0..4)
+        .map(|n| {
+            format!(
+                "{{\"key\":\"k{n}\",\"title\":\"Title {n}\",\"links\":[{}]}}\n",
+                match n {
+                    0 => String::new(),
+                    n => format!("{{\"kind\":\"blocked-by\",\"to\":\"k{}\"}}", n - 1),
+                }
+            )
+        })
+        .collect();
+    s.write("plan.jsonl", lines);
+    let from = ["--json", "issue", "create", "--from", "plan.jsonl"];
+    let first = s.loopx(&from).json()["issues"].take();
+    let second = s.loopx(&from).json()["issues"].take();
+    let id = second[1].as_str().expect("an id");
+    s.loopx(&["undo"])
+        .says(&format!(
+            "git loopx issue undo {} --all",
+            second[0].as_str().expect("an id")
+        ))
+        .fails_with(4);
+    // One of them is used: all stay.
+    let used = second[3].as_str().expect("an id");
+    s.loopx(&["issue", "edit", used, "-p", "0"]).ok();
+    let error = refused(&s, 1, "issue_used", &["issue", "undo", id, "--all"]);
+    assert!(
+        error["message"].as_str().unwrap_or_default().contains(used),
+        "{error}"
+    );
+    s.loopx(&["issue", "undo", used]).ok();
+    let taken = first[0].as_str().expect("an id");
+    s.loopx(&["issue", "take", taken]).ok();
+    refused(&s, 1, "issue_used", &["issue", "undo", taken, "--all"]);
+    let before = s.git(&["rev-list", "--count", "loopx"]).line();
+    s.loopx(&["issue", "undo", id, "--all"])
+        .says("taken back: lx-")
+        .says("Title 3")
+        .ok();
+    let after = s.git(&["rev-list", "--count", "loopx"]).line();
+    assert_eq!(
+        after.parse::<u32>().ok(),
+        before.parse::<u32>().ok().map(|n| n + 1)
+    );
+    let left = list(&s, &["--all"]);
+    let left: Vec<&str> = left.iter().filter_map(|one| one["id"].as_str()).collect();
+    let first: Vec<&str> = first
+        .as_array()
+        .expect("ids")
+        .iter()
+        .filter_map(|id| id.as_str())
+        .collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+    assert!(first.iter().all(|id| left.contains(id)), "{left:?}");
+    s.loopx(&["issue", "redo", id, "--all"]).ok();
+    assert_eq!(list(&s, &["--all"]).len(), 8);
+    s.loopx(&["fsck"]).ok();
 }

@@ -101,14 +101,17 @@ pub struct BackArgs {
 }
 
 pub(crate) fn undo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let written = back::undo(ctx, &args.id, args.reason.as_ref())?;
+    let written = back::undo(ctx, &args.id, args.reason.as_ref(), args.all)?;
     moved(ui, &written, "taken back", "issue undo");
     Ok(Exit::Done)
 }
 
 pub(crate) fn redo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let written = back::redo(ctx, &args.id, args.reason.as_ref())?;
+    let written = back::redo(ctx, &args.id, args.reason.as_ref(), args.all)?;
     moved(ui, &written, "brought back", "issue redo");
+    /// Also in the other issues that the same command made or changed: all of it, or nothing
+    #[arg(long)]
+    all: bool,
     Ok(Exit::Done)
 }
 
@@ -125,3 +128,9 @@ fn moved(ui: &mut Ui, written: &Written<back::Moved>, what: &str, verb: &str) {
     let body = json!({ "events": written.value.words });
     say(ui, written, &format!("{what}: {words}"), next, body, verb);
 }
+    if let several @ [_, _, ..] = written.value.titles.as_slice() {
+        for (id, title) in several {
+            let short = ui.paint(style::NAME, written.names.short(id));
+            ui.out(format!("{what}: {short}  {}", line(title)));
+        }
+    }

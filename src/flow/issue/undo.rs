@@ -15,11 +15,13 @@ use loopx_store::Snapshot;
 use std::collections::BTreeSet;
 
 /// Records that were taken back, or brought back, in words.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Moved {
     pub words: Vec<String>,
     /// A comment that was written since: it stays.
     pub comment: Option<u64>,
+    /// The issues, with their titles.
+    pub titles: Vec<(IssueId, String)>,
 }
 
 impl Moved {
@@ -33,87 +35,189 @@ impl Moved {
         };
         Moved {
             words: records.map(words).collect(),
-            comment: None,
+            ..Moved::default()
         }
+    }
+
+    /// Adds what was moved in one more issue.
+    fn add(&mut self, issue: &Issue, moved: Moved) {
+        for word in moved.words {
+            if !self.words.contains(&word) {
+                self.words.push(word);
+            }
+        }
+        self.comment = self.comment.or(moved.comment);
+        self.titles.push((issue.id.clone(), issue.title.clone()));
     }
 }
 
-/// Takes back what a person did last to an issue: who asks, or with a reason whoever it was.
-pub(crate) fn undo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
+/// Takes back what a person did last to an issue: who asks, or with a reason whoever it was. `all`: also what the same
+/// command did to other issues, where nothing was done to any of them since.
+pub(crate) fn undo(
+    ctx: &Context,
+    typed: &str,
+    reason: Option<&String>,
+    all: bool,
+) -> Result<Written<Moved>> {
     let me = ctx.repo.identity()?.author;
-    around(ctx, typed, reason, "undo", |snapshot, id, ops| {
-        let off = off(ops);
-        let counts = |op: &&Operation| !off.contains(&op.op) && !op.is_passed_over();
-        let last = ops
-            .iter()
-            .rev()
-            .find(counts)
-            .ok_or_else(|| nothing(id, "taken back"))?;
-        require_own(id, last, &me, reason.is_some())?;
-        let undone: Vec<&Operation> = ops
-            .iter()
-            .rev()
-            .filter(|op| op.tx == last.tx && counts(op))
-            .collect();
-        require_unused(snapshot, id, ops, &undone)?;
-        let word = Word::Undone {
-            undone: undone.iter().map(|op| op.op.clone()).collect(),
-        };
-        let since = |op: &&Operation| matches!(op.body, Body::Note(_)) && op.seq > last.seq;
-        let moved = Moved {
-            comment: ops.iter().rev().find(since).map(|op| op.seq),
-            ..Moved::of(undone.into_iter())
-        };
-        Ok((word, moved))
-    })
+    let request = (reason, "undo", all);
+    around(
+        ctx,
+        typed,
+        request,
+        last_done,
+        |snapshot, batch, (id, ops)| {
+            let off = off(ops);
+            let counts = |op: &&Operation| !off.contains(&op.op) && !op.is_passed_over();
+            let is_of_batch = |op: &&Operation| op.tx == batch.tx && counts(op);
+            if !ops.iter().any(|op| is_of_batch(&op)) {
+                return Ok(None);
+            }
+            let last = ops.iter().rev().find(counts);
+            let last = last.ok_or_else(|| nothing(id, "taken back"))?;
+            if last.tx != batch.tx {
+                return Err(Failure::refused(
+                    Code::IssueUsed,
+                    format!(
+                        "{id}: `{}` (@{}) was done to it since",
+                        last.word(),
+                        last.seq
+                    ),
+                )
+                .help(command!("issue log {id}")));
+            }
+            require_own(id, last, &me, reason.is_some())?;
+            let undone: Vec<&Operation> = ops.iter().rev().filter(is_of_batch).collect();
+            require_unused(snapshot, (id, &batch.ids), ops, &undone)?;
+            let word = Word::Undone {
+                undone: undone.iter().map(|op| op.op.clone()).collect(),
+            };
+            let since = |op: &&Operation| matches!(op.body, Body::Note(_)) && op.seq > last.seq;
+            let moved = Moved {
+                comment: ops.iter().rev().find(since).map(|op| op.seq),
+                ..Moved::of(undone.into_iter())
+            };
+            Ok(Some((word, moved)))
+        },
+    )
 }
 
-/// Brings back what was taken back last.
-pub(crate) fn redo(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Moved>> {
-    around(ctx, typed, reason, "redo", |_, id, ops| {
-        let off = off(ops);
-        let last = ops.iter().rev().find_map(|op| match op.said() {
-            Some(Word::Undone { undone }) if undone.iter().all(|one| off.contains(one)) => {
-                Some(undone)
-            }
-            _ => None,
-        });
-        let undone = last.ok_or_else(|| nothing(id, "brought back"))?;
+/// The command that did the last thing to an issue that counts.
+fn last_done(id: &IssueId, ops: &[Operation]) -> Result<Option<String>> {
+    let off = off(ops);
+    let counts = |op: &&Operation| !off.contains(&op.op) && !op.is_passed_over();
+    let last = ops.iter().rev().find(counts);
+    let last = last.ok_or_else(|| nothing(id, "taken back"))?;
+    Ok(last.tx.clone())
+}
+
+/// Brings back what was taken back last; `all`: in each issue in which the same command took something back.
+pub(crate) fn redo(
+    ctx: &Context,
+    typed: &str,
+    reason: Option<&String>,
+    all: bool,
+) -> Result<Written<Moved>> {
+    let request = (reason, "redo", all);
+    around(ctx, typed, request, last_undone, |_, batch, (_, ops)| {
+        let Some((_, undone)) = taken_back(ops).filter(|(op, _)| op.tx == batch.tx) else {
+            return Ok(None);
+        };
         let again: Vec<OpId> = undone.iter().rev().cloned().collect();
         let words = again
             .iter()
             .filter_map(|id| ops.iter().find(|op| op.op == *id));
         let moved = Moved::of(words);
-        Ok((Word::Redone { redone: again }, moved))
+        Ok(Some((Word::Redone { redone: again }, moved)))
     })
+}
+
+/// The command that took back what was taken back last.
+fn last_undone(id: &IssueId, ops: &[Operation]) -> Result<Option<String>> {
+    let last = taken_back(ops).ok_or_else(|| nothing(id, "brought back"))?;
+    Ok(last.0.tx.clone())
+}
+
+/// The last word that takes records back, none of which was brought back since.
+fn taken_back(ops: &[Operation]) -> Option<(&Operation, &[OpId])> {
+    let off = off(ops);
+    ops.iter().rev().find_map(|op| match op.said() {
+        Some(Word::Undone { undone }) if undone.iter().all(|one| off.contains(one)) => {
+            Some((op, undone.as_slice()))
+        }
+        _ => None,
+    })
+}
+
+/// The records of one command that are taken back or brought back together, and the issues that have them.
+struct Batch {
+    tx: Option<String>,
+    ids: Vec<IssueId>,
+}
+
+/// The issues beside this one in which the same command wrote.
+fn beside(
+    snapshot: &Snapshot<'_>,
+    of: &IssueId,
+    tx: &str,
+) -> Result<Vec<(IssueId, Vec<Operation>)>> {
+    let mut ids = BTreeSet::new();
+    snapshot.issue_ids(|id| ids.extend(IssueId::parse(id)))?;
+    ids.remove(of);
+    let mut found = Vec::new();
+    for id in ids {
+        let ops = snapshot.issue_records(&id)?.unwrap_or_default();
+        if ops.iter().any(|op| op.tx.as_deref() == Some(tx)) {
+            found.push((id, ops));
+        }
+    }
+    Ok(found)
 }
 
 fn around(
     ctx: &Context,
     typed: &str,
-    reason: Option<&String>,
-    verb: &str,
-    decide: impl Fn(&Snapshot<'_>, &IssueId, &[Operation]) -> Result<(Word, Moved)>,
+    (reason, verb, all): (Option<&String>, &str, bool),
+    tx: impl Fn(&IssueId, &[Operation]) -> Result<Option<String>>,
+    decide: impl Fn(&Snapshot<'_>, &Batch, (&IssueId, &[Operation])) -> Result<Option<(Word, Moved)>>,
 ) -> Result<Written<Moved>> {
     write(ctx, |snapshot, _| {
         let id = names::resolve(snapshot, typed)?;
         let ops = snapshot
             .issue_records(&id)?
             .ok_or_else(|| names::unknown(typed))?;
-        let (word, moved) = decide(snapshot, &id, &ops)?;
-        if let Some(what) = persons_word(&id, &ops, &word) {
-            require_person(ctx, what)?;
+        let tx = tx(&id, &ops)?;
+        let mut parts = vec![(id.clone(), ops)];
+        if let Some(tx) = tx.as_ref().filter(|_| all) {
+            parts.extend(beside(snapshot, &id, tx)?);
         }
-        Ok(Plan {
-            what: format!("{verb} {}", moved.words.join(", ")),
-            reason: reason.cloned(),
-            steps: vec![Step {
-                before: Some(place(&id, &ops)?),
-                id,
+        let batch = Batch {
+            tx,
+            ids: parts.iter().map(|(id, _)| id.clone()).collect(),
+        };
+        let mut steps = Vec::new();
+        let mut value = Moved::default();
+        for (id, ops) in &parts {
+            let Some((word, moved)) = decide(snapshot, &batch, (id, ops))? else {
+                continue;
+            };
+            if let Some(what) = persons_word(id, ops, &word) {
+                require_person(ctx, what)?;
+            }
+            let before = place(id, ops)?;
+            value.add(&before, moved);
+            steps.push(Step {
+                before: Some(before),
+                id: id.clone(),
                 body: word.into(),
                 reason: None,
-            }],
-            value: moved,
+            });
+        }
+        Ok(Plan {
+            what: format!("{verb} {}", value.words.join(", ")),
+            reason: reason.cloned(),
+            steps,
+            value,
         })
     })
 }
@@ -157,7 +261,7 @@ fn nothing(id: &IssueId, what: &str) -> Failure {
 /// that somebody else spoke of or that others name.
 fn require_unused(
     snapshot: &Snapshot<'_>,
-    id: &IssueId,
+    (id, batch): (&IssueId, &[IssueId]),
     ops: &[Operation],
     undone: &[&Operation],
 ) -> Result<()> {
@@ -188,8 +292,15 @@ fn require_unused(
     if let Some(comment) = ops.iter().find(is_comment) {
         return Err(refused(format!("{} said something of it", comment.by)).help(close));
     }
+    let claim = fold(id, ops).and_then(|read| read.issue.claim);
+    if let Some(claim) = claim {
+        let what = format!("{} has it in hand", claim.signed.by.name);
+        return Err(refused(what).help(command!("issue release {id}")));
+    }
     let others = super::all(snapshot)?.issues;
-    let names = |other: &&Issue| other.links.iter().any(|link| link.to == *id);
+    let names = |other: &&Issue| {
+        !batch.contains(&other.id) && other.links.iter().any(|link| link.to == *id)
+    };
     if let Some(other) = others.iter().find(names) {
         return Err(refused(format!("{} names it", other.id)).help(close));
     }
