@@ -58,6 +58,48 @@ fn two(titles: &[&str]) -> (Clones, Vec<String>) {
 }
 
 #[test]
+fn n38_8_a_sync_names_what_was_written_apart_and_the_command_that_settles_it() {
+    let (all, ids) = two(&["One", "Two"]);
+    let [one, two] = [ids[0].as_str(), ids[1].as_str()];
+    all.loopx(0, &["issue", "resolve", one, "--reason", "it was done"])
+        .ok();
+    all.loopx(1, &["issue", "close", one, "--reason", "not wanted"])
+        .ok();
+    all.sync(0).ok();
+    let said = all.sync(1).says("issues written apart: ").says("(status)");
+    // Of two values the one with the larger record is shown.
+    let shown = all.loopx(1, &["--json", "issue", "show", one]).json();
+    let settle = shown["next_action"].as_str().expect("a command").to_owned();
+    let settle = settle.trim_end_matches("WHY").to_owned();
+    let ends = ["resolve", "close"].map(|verb| format!("git loopx issue {verb} {}", &one[..7]));
+    assert!(ends.iter().any(|end| settle.starts_with(end)), "{settle}");
+    said.says(&settle).ok();
+    all.sync(0).says("issues written apart: ").ok();
+    all.loopx(1, &["resolve"])
+        .says("issues written apart: ")
+        .says(&settle)
+        .fails_with(4);
+    all.loopx(1, &["issue", "list", "--apart"])
+        .says(&settle)
+        .ok();
+    all.loopx(1, &["issue", "show", one]).says(&settle).ok();
+    all.loopx(0, &["issue", "edit", two, "-p", "0"]).ok();
+    all.loopx(1, &["issue", "edit", two, "-p", "4"]).ok();
+    all.sync(0).ok();
+    all.sync(1).says("git loopx issue list --apart").ok();
+    all.loopx(1, &["issue", "close", one, "--reason", "not wanted"])
+        .ok();
+    let said = all.loopx(1, &["issue", "list", "--apart"]);
+    let said = said.says(&format!("git loopx issue edit {} --priority ", &two[..7]));
+    said.ok();
+    all.loopx(1, &["issue", "edit", two, "--priority", "4"])
+        .ok();
+    all.sync(1).ok();
+    let quiet = all.sync(0);
+    assert!(!quiet.to_string().contains("written apart"), "{quiet}");
+}
+
+#[test]
 fn n38_10_two_sessions_for_one_issue_are_told_to_both() {
     let (all, ids) = two(&["Both"]);
     for at in 0..2 {
@@ -211,4 +253,30 @@ fn n38_36_what_one_command_made_is_taken_back_by_one_command() {
     s.loopx(&["issue", "redo", id, "--all"]).ok();
     assert_eq!(list(&s, &["--all"]).len(), 8);
     s.loopx(&["fsck"]).ok();
+}
+
+#[test]
+fn n38_15_a_path_of_comments_counts_from_where_somebody_stands() {
+    let s = backlog();
+    s.commit_file("sub/a.rs", "// TODO: first\n", "code").ok();
+    s.commit_file("b.rs", "// TODO: second\n", "code").ok();
+    let found = |path: &str, dir: &str| {
+        let args = ["--json", "issue", "import", "--todos", path, "--dry-run"];
+        let report = s
+            .call(LOOPX)
+            .args(&args)
+            .cwd(s.path().join(dir))
+            .run()
+            .json();
+        let new = report["new"].as_array().expect("new").clone();
+        titles(&new)
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found("a.rs", "sub"), ["first"]);
+    assert_eq!(found(".", "sub"), ["first"]);
+    assert_eq!(found("../b.rs", "sub"), ["second"]);
+    assert_eq!(found(".", "").len(), 2);
+    assert_eq!(found("sub/", ""), ["first"]);
 }

@@ -46,7 +46,7 @@ pub struct ImportArgs {
 
 pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let from = match (args.todos, args.from) {
-        (true, under) => From::Todos(under),
+        (true, under) => From::Todos(under.map(|path| flow::code_path(ctx, &path))),
         (false, Some(file)) if file == "-" => From::Text(super::edit::text_of("-")?),
         (false, Some(file)) => From::Path(file),
         (false, None) => {

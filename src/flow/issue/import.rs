@@ -247,6 +247,14 @@ fn comments(ctx: &Context, under: Option<&str>, wishes: &Wishes) -> Result<Taken
     Ok(todos::read(files, Some(&commit), wishes))
 }
 
+/// A path of the code as somebody types it, from the top of the worktree.
+pub(crate) fn code_path(ctx: &Context, typed: &str) -> String {
+    let path = crate::flow::rules::typed_path(ctx, typed);
+    let is_here = |part: &&str| !part.is_empty() && *part != ".";
+    let parts: Vec<&str> = path.split('/').filter(is_here).collect();
+    parts.join("/")
+}
+
 fn is_under(path: &str, under: Option<&str>) -> bool {
     let Some(under) = under else { return true };
     let under = under.trim_start_matches("./").trim_end_matches('/');
