@@ -224,14 +224,16 @@ impl Context {
 
     /// Whether a session is meant here by its name, or by the branch that is checked out.
     pub fn is_in_session(&self) -> Result<bool> {
+        Ok(self.wanted.is_some() || self.bound_session()?.is_some())
+    }
+
+    /// The session that is bound to the branch that is checked out.
+    pub fn bound_session(&self) -> Result<Option<SessionId>> {
         let store = self.store()?;
         let snapshot = store.snapshot()?;
-        if self.wanted.is_some() {
-            return Ok(true);
-        }
         match self.repo.head()?.branch {
-            Some(branch) => Ok(snapshot.sole_bound_to(&branch)?.is_some()),
-            None => Ok(false),
+            Some(branch) => snapshot.sole_bound_to(&branch),
+            None => Ok(None),
         }
     }
 

@@ -280,3 +280,18 @@ fn n38_15_a_path_of_comments_counts_from_where_somebody_stands() {
     assert_eq!(found(".", "").len(), 2);
     assert_eq!(found("sub/", ""), ["first"]);
 }
+
+#[test]
+fn n38_25_an_issue_that_is_taken_on_the_branch_of_another_session_is_not_for_that_session() {
+    let s = backlog();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "Work"]).ok();
+    let id = create(&s, &["One"]);
+    let taken = s.loopx(&["--json", "issue", "take", &id]).json();
+    let next = taken["next_action"].as_str().unwrap_or_default();
+    assert!(
+        next.starts_with("session work of this branch is not for it"),
+        "{next}"
+    );
+    s.loopx(&["start", "--no-branch", "--issue", &id]).ok();
+}

@@ -56,14 +56,24 @@ pub(super) fn taken(ctx: &Context, request: &TakeRequest, verb: &str, ui: &mut U
         ui.paint(style::NAME, short),
         ui.lasting(true, &taken.value.until)
     ));
-    // A branch has one session: where it has one, the issue is done there.
-    let next = if ctx.is_in_session()? {
-        hint![
-            "do it in this session, then: ",
-            command!("issue resolve {short} --reason WHY")
-        ]
-    } else {
-        command!("start --issue {short}")
+    let next = match &taken.value.beside {
+        None => command!("start --issue {short}"),
+        Some((session, is_for_it)) => {
+            let there = if *is_for_it {
+                "do it in this session, then: ".to_owned()
+            } else {
+                format!(
+                    "session {session} of this branch is not for it; where it is done there all the same: "
+                )
+            };
+            let done = command!("issue resolve {short} --reason WHY");
+            let own = command!("start --no-branch --issue {short}");
+            if *is_for_it {
+                hint![there, done]
+            } else {
+                hint![there, done, "  or, in a session of its own: ", own]
+            }
+        }
     };
     ui.hint(&next);
     let mut body = json!({ "issue": shown, "until": taken.value.until, "taken_over_from": taken.value.from, "resumed": taken.value.resumed });

@@ -12,7 +12,7 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::issue::event::IssueEvent;
-use loopx_rules::issue::{Backlog, Issue, IssueId, Status, Wait};
+use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Status, Wait};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, Worktrees, clock, recorded_name, until};
 use loopx_rules::session::Stamped;
@@ -43,6 +43,8 @@ pub(crate) struct Taken {
     pub from: Option<String>,
     /// Somebody had it in hand before, and did not end it.
     pub resumed: bool,
+    /// The session of whoever asks, and whether it was started for the issue.
+    pub beside: Option<(SessionId, bool)>,
 }
 
 /// Claims an issue.
@@ -107,6 +109,12 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     let (read, backlog, until, (from, resumed)) = written.value;
     let mut read = read.ok_or_else(|| names::unknown(""))?;
     read.issue.status = Status::InProgress;
+    let mine = ctx.bound_session()?;
+    let mine = mine.map(|session| {
+        let is_for_it = |one: &ForIt| one.session == session;
+        let is_for_it = read.issue.sessions.iter().any(is_for_it);
+        (session, is_for_it)
+    });
     let beside = (&backlog, written.names.clone());
     let shown = super::view::taken(ctx, beside, read, &until)?;
     Ok(Written {
@@ -118,6 +126,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
             until,
             from,
             resumed,
+            beside: mine,
         },
     })
 }
