@@ -1,8 +1,11 @@
 //! `list`: the sessions as a board.
 
+use super::issue;
 use crate::cli::Exit;
 use crate::flow;
 use crate::flow::Context;
+use crate::flow::issue::view;
+use crate::flow::issue::view::Asked;
 use crate::flow::list;
 use crate::flow::list::{Board, Listed, Request};
 use crate::ui::{Ui, layout, line, style};
@@ -15,6 +18,9 @@ use loopx_rules::next::Advised;
 use loopx_rules::session::Ending;
 use loopx_rules::stage::Stage;
 use serde_json::json;
+
+/// So many issues are shown where there is no session.
+const FIRST_ISSUES: usize = 3;
 
 /// Show the sessions: where each stands, who is waited for, and what is next in it
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -80,11 +86,41 @@ pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 pub(crate) fn board(ctx: &Context, next: &Advised, ui: &mut Ui) -> Result<Exit> {
     let board = list::list(ctx, &Request::default())?;
     let mut body = json!({ "sessions": board.sessions, "left_out": board.left_out });
+    let issues = board.sessions.is_empty();
+    let issues = issues
+        .then(|| view::list(ctx, &first_issues()))
+        .transpose()?;
+    if let Some(issues) = issues.as_ref().filter(|issues| issues.len() > 0) {
+        body["issues"] = json!(issues.iter().collect::<Vec<_>>());
+    }
     super::tell_next(&mut body, next);
     ui.json("list", &body);
     show(&board, ctx, ui);
+    if let Some(issues) = &issues {
+        show_issues(issues, ui);
+    }
     ui.next(next);
     Ok(Exit::Done)
+}
+
+/// The first issues of the backlog that somebody can begin.
+fn first_issues() -> Asked {
+    Asked {
+        ready: true,
+        limit: Some(FIRST_ISSUES),
+        ..Asked::default()
+    }
+}
+
+fn show_issues(issues: &view::Rows, ui: &mut Ui) {
+    let Some(first) = issues.iter().next() else {
+        return;
+    };
+    for row in issues.iter() {
+        issue::row_lines(ui, &issues.names, &row);
+    }
+    let take = command!("issue take {}", first.short);
+    ui.status(format!("to begin with the backlog: {take}"));
 }
 
 fn show(board: &Board, ctx: &Context, ui: &mut Ui) {

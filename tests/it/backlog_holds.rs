@@ -295,3 +295,16 @@ fn n38_25_an_issue_that_is_taken_on_the_branch_of_another_session_is_not_for_tha
     );
     s.loopx(&["start", "--no-branch", "--issue", &id]).ok();
 }
+
+#[test]
+fn n38_30_what_can_be_begun_is_shown_where_there_is_no_session() {
+    let s = backlog();
+    s.loopx::<&str>(&[]).ok();
+    create(&s, &["The form times out"]);
+    s.loopx::<&str>(&[])
+        .says("The form times out")
+        .says("git loopx issue take lx-")
+        .ok();
+    let home = s.loopx(&["--json"]).json();
+    assert_eq!(home["issues"][0]["title"], "The form times out", "{home}");
+}
