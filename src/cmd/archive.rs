@@ -7,6 +7,7 @@ use crate::flow::adr::promote::is_drafted;
 use crate::flow::archive;
 use crate::flow::archive::{Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
 use crate::flow::issue::follow_ups::follow_ups;
+use crate::flow::issue::sessions::resolved_by;
 use crate::ui::{Ui, clean, diff};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
@@ -97,6 +98,13 @@ pub(crate) fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     let mut documents = Vec::new();
     for one in &done {
         let mut document = said(one, mode, ui);
+        let issues = match mode {
+            Mode::Abort => Vec::new(),
+            // The archive stands, whatever can be read of the backlog.
+            _ => resolved_by(ctx, &one.id).unwrap_or_default(),
+        };
+        super::issue::tell_resolved(&issues, ui);
+        document["issues"] = json!(issues);
         if !matches!(mode, Mode::DryRun | Mode::Abort) {
             propose(&one.id, &waivers.scenarios, (ctx, ui), &mut document);
         }

@@ -4,6 +4,7 @@ use super::{SignArgs, check_line, report, warn_policy_moved};
 use crate::cli::Exit;
 use crate::flow::finish as flow;
 use crate::flow::finish::{FinishRequest, Finished, Preview};
+use crate::flow::issue::sessions::ToResolve;
 use crate::flow::policy_moved::PolicyMoved;
 use crate::flow::{Context, next, profile, reopen as reopen_flow};
 use crate::ui::{Ui, clean, style};
@@ -76,7 +77,8 @@ pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         ui.status(said);
     }
     let done = flow::finish(ctx, &request)?;
-    Ok(tell(&done, preview.policy_moved.as_ref(), ctx, ui))
+    let before = (preview.policy_moved.as_ref(), preview.issues.as_slice());
+    Ok(tell(&done, before, ctx, ui))
 }
 
 /// So many files stand in a preview before they are counted.
@@ -103,6 +105,7 @@ fn show(preview: &Preview, ui: &mut Ui) {
     for item in &preview.by_word {
         ui.status(check_line(ui, "  ", item));
     }
+    super::issue::tell_resolved(&preview.issues, ui);
 }
 
 /// `1 commit, 1 file, 1 of 1 checks passed`.
@@ -131,7 +134,12 @@ fn summary(preview: &Preview) -> String {
     parts.join(", ")
 }
 
-fn tell(done: &Finished, moved: Option<&PolicyMoved>, ctx: &Context, ui: &mut Ui) -> Exit {
+fn tell(
+    done: &Finished,
+    (moved, issues): (Option<&PolicyMoved>, &[ToResolve]),
+    ctx: &Context,
+    ui: &mut Ui,
+) -> Exit {
     let archived = done.archived.as_ref();
     let commit = archived.and_then(|one| one.commit.as_ref());
     let steps = done
@@ -174,6 +182,7 @@ fn tell(done: &Finished, moved: Option<&PolicyMoved>, ctx: &Context, ui: &mut Ui
             "self_reviewed": done.self_reviewed,
             "policy_moved": moved,
             "archived": archived.is_some(),
+            "issues": issues,
             "target": archived.map(|one| &one.target),
             "commit": commit,
             "waits_for": done.stopped.as_ref().map(|failure| &failure.message),

@@ -4,6 +4,8 @@
 use super::approve::{self, Ends};
 use super::archive::{self, Archived, Mode, Request, Waivers};
 use super::context::Context;
+use super::issue;
+use super::issue::sessions::ToResolve;
 use super::policy_moved::{self, PolicyMoved};
 use super::review::{self, ReviewRequest, VerdictRequest};
 use super::{bound_here, files, naming, stages, transaction};
@@ -48,6 +50,8 @@ pub(crate) struct Preview {
     /// The content that is approved: the code tree, and the artifacts.
     pub code: Option<Oid>,
     pub artifacts: BTreeMap<Artifact, Oid>,
+    /// The issues that the archive resolves.
+    pub issues: Vec<ToResolve>,
 }
 
 /// What was done of it.
@@ -121,6 +125,7 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
     let count = |proof: Proof| checks.iter().filter(|item| item.proof == proof).count();
     Ok(Preview {
         session: state.id.clone(),
+        issues: issue::sessions::of_session(&snapshot, &state.issues)?,
         stage: state.stage,
         base: shown.base,
         head: shown.head,

@@ -308,3 +308,37 @@ fn n38_30_what_can_be_begun_is_shown_where_there_is_no_session() {
     let home = s.loopx(&["--json"]).json();
     assert_eq!(home["issues"][0]["title"], "The form times out", "{home}");
 }
+
+#[test]
+fn n38_32_a_finish_says_which_issues_it_resolves_and_what_nobody_ticked() {
+    let s = backlog();
+    let id = create(&s, &["Fix it", "--criterion", "it is fast"]);
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--id", "work", "--issue", &id])
+        .ok();
+    s.write(".loopx/work/brief.md", BRIEF);
+    s.commit_file("code.txt", "well\n", "Fix it").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"])
+        .says("Fix it: is resolved by the archive")
+        .says("not ticked: it is fast")
+        .ok();
+}
+
+#[test]
+fn n38_13_an_issue_that_is_closed_while_its_session_goes_on_says_so() {
+    let s = backlog();
+    let id = create(&s, &["Fix it"]);
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--id", "work", "--issue", &id])
+        .ok();
+    s.loopx(&["issue", "close", &id, "--reason", "not wanted"])
+        .says("session work, which was started for it, goes on")
+        .ok();
+    s.write(".loopx/work/brief.md", BRIEF);
+    s.commit_file("code.txt", "well\n", "Fix it").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"])
+        .says("Fix it: was closed, and stays so")
+        .ok();
+}

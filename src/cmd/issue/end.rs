@@ -61,6 +61,17 @@ fn tell(ui: &mut Ui, written: &Written<Ended>, what: &str, verb: &str) {
         let short = ui.paint(style::NAME, written.names.short(&issue.id));
         ui.out(format!("can be begun now: {short}  {}", line(&issue.title)));
     }
+    for session in &written.value.running {
+        let ways = [
+            command!("finish").session(session),
+            command!("abandon --reason WHY").session(session),
+        ];
+        ui.status(format!(
+            "session {session}, which was started for it, goes on; to end it: {}, or: {}",
+            ui.command(&ways[0]),
+            ui.command(&ways[1])
+        ));
+    }
     let ids: Vec<&str> = freed.iter().map(|issue| issue.id.as_str()).collect();
     let next = match freed.first() {
         Some(issue) => command!("issue take {}", written.names.short(&issue.id)),
@@ -98,6 +109,9 @@ pub struct BackArgs {
     /// Why, for the record; needed where it was somebody else's
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
+    /// Also in the other issues that the same command made or changed: all of it, or nothing
+    #[arg(long)]
+    all: bool,
 }
 
 pub(crate) fn undo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -109,14 +123,17 @@ pub(crate) fn undo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
 pub(crate) fn redo(args: &BackArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let written = back::redo(ctx, &args.id, args.reason.as_ref(), args.all)?;
     moved(ui, &written, "brought back", "issue redo");
-    /// Also in the other issues that the same command made or changed: all of it, or nothing
-    #[arg(long)]
-    all: bool,
     Ok(Exit::Done)
 }
 
 fn moved(ui: &mut Ui, written: &Written<back::Moved>, what: &str, verb: &str) {
     let words = written.value.words.join(", ");
+    if let several @ [_, _, ..] = written.value.titles.as_slice() {
+        for (id, title) in several {
+            let short = ui.paint(style::NAME, written.names.short(id));
+            ui.out(format!("{what}: {short}  {}", line(title)));
+        }
+    }
     let short = written.ids.first().map(|id| written.names.short(id));
     let next = short.map(|short| match written.value.comment {
         Some(comment) => hint![
@@ -128,9 +145,3 @@ fn moved(ui: &mut Ui, written: &Written<back::Moved>, what: &str, verb: &str) {
     let body = json!({ "events": written.value.words });
     say(ui, written, &format!("{what}: {words}"), next, body, verb);
 }
-    if let several @ [_, _, ..] = written.value.titles.as_slice() {
-        for (id, title) in several {
-            let short = ui.paint(style::NAME, written.names.short(id));
-            ui.out(format!("{what}: {short}  {}", line(title)));
-        }
-    }

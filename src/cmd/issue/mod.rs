@@ -16,6 +16,7 @@ pub(crate) mod solution;
 
 use crate::cli::{Exit, IssueCommand};
 use crate::flow::Context;
+use crate::flow::issue::sessions::ToResolve;
 use crate::flow::issue::view::Row;
 use crate::flow::issue::{Names, Written};
 use crate::ui::{Ui, line, style};
@@ -155,6 +156,22 @@ fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
 
 /// The titles or ids of what was written, and the document of it.
 fn say<T>(
+/// The issues that the archive of a session resolves, and what nobody ticked of them.
+pub(crate) fn tell_resolved(issues: &[ToResolve], ui: &mut Ui) {
+    for one in issues {
+        let what = match one.status {
+            Status::Resolved => "was resolved before",
+            Status::Closed => "was closed, and stays so",
+            _ => "is resolved by the archive",
+        };
+        let short = ui.paint(style::NAME, &one.short);
+        ui.status(format!("  {short}  {}: {what}", line(&one.title)));
+        for text in &one.unticked {
+            ui.status(format!("      not ticked: {}", line(text)));
+        }
+    }
+}
+
     ui: &mut Ui,
     written: &Written<T>,
     what: &str,

@@ -10,10 +10,11 @@ use super::{
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::id::SessionId;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
 use loopx_store::Snapshot;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// How an issue ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,8 @@ impl End {
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub freed: Vec<Issue>,
+    /// The sessions that were started for what ended, and go on.
+    pub running: Vec<SessionId>,
 }
 
 /// The reason of an end: a duplicate is one by what it is.
@@ -139,11 +142,14 @@ pub(crate) fn end(
                 freed(&before, &after, &day, |_| true)
             }
         };
+        let running = ended.iter().filter_map(|issue| issue.running.clone());
+        let running: BTreeSet<SessionId> = running.collect();
+        let running = running.into_iter().collect();
         Ok(Plan {
             what: end.word().to_owned(),
             reason: reason.clone(),
             steps,
-            value: Ended { freed },
+            value: Ended { freed, running },
         })
     })
 }

@@ -19,6 +19,7 @@ use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_rules::record::Draft;
 use loopx_rules::session::Ending;
 use loopx_store::{Edits, Snapshot};
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// The issues with what became of the sessions that were started for them.
@@ -126,6 +127,51 @@ fn settle_one(issue: &mut Issue, endings: &Endings) {
         }
         issue.status = issue.unbegun();
         issue.claim = None;
+    }
+}
+
+/// An issue for which a session was started, as it is before an archive of that session resolves it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct ToResolve {
+    pub issue: IssueId,
+    pub short: String,
+    pub title: String,
+    pub status: Status,
+    /// The criteria that nobody ticked.
+    pub unticked: Vec<String>,
+}
+
+/// The issues of a session. One that is not here is passed over: it stops no session.
+pub(in crate::flow) fn of_session(
+    snapshot: &Snapshot<'_>,
+    ids: &[IssueId],
+) -> Result<Vec<ToResolve>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names = super::Names::of(snapshot)?;
+    let mut found = Vec::new();
+    for id in ids {
+        if let Ok(Some(Read { issue, .. })) = snapshot.issue(id) {
+            let open = issue.criteria.iter().filter(|one| !one.done);
+            found.push(ToResolve {
+                short: names.short(id).to_owned(),
+                unticked: open.map(|one| one.text.clone()).collect(),
+                title: issue.title,
+                status: issue.status,
+                issue: issue.id,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// The issues that the archive of a session resolves.
+pub(crate) fn resolved_by(ctx: &Context, session: &SessionId) -> Result<Vec<ToResolve>> {
+    let snapshot = ctx.store()?.snapshot()?;
+    match snapshot.find(session)? {
+        Some(session) => of_session(&snapshot, &session.state.issues),
+        None => Ok(Vec::new()),
     }
 }
 
