@@ -310,6 +310,52 @@ fn n38_30_what_can_be_begun_is_shown_where_there_is_no_session() {
 }
 
 #[test]
+fn n38_29_a_list_refuses_what_no_issue_can_have() {
+    let s = backlog();
+    create(&s, &["One"]);
+    for args in [["--due", "tomorrow"], ["--due", "2026-13-01"], ["-p", "9"]] {
+        let error = refused(
+            &s,
+            2,
+            "issue_field_invalid",
+            &[&["issue", "list"][..], &args].concat(),
+        );
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(
+            message.ends_with(&format!(
+                "found {}",
+                if args[0] == "-p" {
+                    "9".to_owned()
+                } else {
+                    format!("`{}`", args[1])
+                }
+            )),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn n38_31_a_criterion_that_is_as_it_shall_be_gets_no_record() {
+    let s = backlog();
+    let id = create(&s, &["One", "--criterion", "it is fast"]);
+    refused(&s, 5, "issue_unchanged", &["issue", "untick", &id, "1"]);
+    s.loopx(&["issue", "tick", &id, "1"]).ok();
+    refused(&s, 5, "issue_unchanged", &["issue", "tick", &id, "fast"]);
+}
+
+#[test]
+fn n38_28_what_has_no_solution_is_in_no_queue() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.loopx(&["issue", "edit", &id, "--status", "queued"])
+        .says("issue solution add")
+        .ok();
+    let said = s.loopx(&["issue", "list"]);
+    assert!(said.stdout.starts_with("ready "), "{said}");
+}
+
+#[test]
 fn n38_32_a_finish_says_which_issues_it_resolves_and_what_nobody_ticked() {
     let s = backlog();
     let id = create(&s, &["Fix it", "--criterion", "it is fast"]);

@@ -215,6 +215,15 @@ pub(crate) fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .help(command!("help issue edit")));
     }
     let written = flow::change(ctx, &args.ids, &edit, args.reason.as_ref())?;
+    if let (Some("planned" | "queued"), Some(id)) = (args.status.as_deref(), written.ids.first())
+        && flow::has_no_solution(ctx, id)?
+    {
+        let add = command!("issue solution add {} HOW", written.names.short(id));
+        let add = ui.command(&add);
+        ui.status(format!(
+            "it has no solution yet, without which it is in no queue: {add}"
+        ));
+    }
     done(ui, &written, "changed", "issue edit");
     Ok(Exit::Done)
 }

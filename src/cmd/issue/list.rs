@@ -9,6 +9,7 @@ use crate::ui::{Ui, clean};
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
 use loopx_rules::issue::Status;
+use loopx_rules::issue::event::Change;
 use loopx_rules::issue::filter::Filter;
 use serde_json::json;
 
@@ -112,6 +113,13 @@ pub(crate) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let args = super::list::named(args, ctx)?;
     let asked = args.asked(ctx.now());
     let is_narrow = asked.filter.is_narrow() || asked.ready || asked.search.is_some();
+    let wanted = [
+        asked.filter.due.clone().map(|day| Change::Due(Some(day))),
+        asked.filter.priority.map(Change::Priority),
+    ];
+    for change in wanted.iter().flatten() {
+        change::check(ctx, change)?;
+    }
     let is_apart = asked.filter.apart;
     let rows = view::list(ctx, &asked)?;
     // An issue may have a kind that loopx.toml no longer names.

@@ -64,6 +64,8 @@ fn status_word(ui: &Ui, row: &Row<'_>) -> String {
         _ if row.issue.running.is_some() => (style::WARN, "begun"),
         _ if row.issue.is_roadmap() => (style::DIM, "roadmap"),
         _ if !row.waits.is_empty() => (style::DIM, "waits"),
+        // What is said of a solution or of the queue means nothing without a solution.
+        _ if row.issue.bound.is_none() => (style::GOOD, "ready"),
         Status::Open => (style::GOOD, "ready"),
         Status::Planned => (style::GOOD, "planned"),
         Status::Queued => (style::GOOD, "queued"),
@@ -154,8 +156,6 @@ fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     said
 }
 
-/// The titles or ids of what was written, and the document of it.
-fn say<T>(
 /// The issues that the archive of a session resolves, and what nobody ticked of them.
 pub(crate) fn tell_resolved(issues: &[ToResolve], ui: &mut Ui) {
     for one in issues {
@@ -172,6 +172,8 @@ pub(crate) fn tell_resolved(issues: &[ToResolve], ui: &mut Ui) {
     }
 }
 
+/// The titles or ids of what was written, and the document of it.
+fn say<T>(
     ui: &mut Ui,
     written: &Written<T>,
     what: &str,

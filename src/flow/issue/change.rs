@@ -91,10 +91,10 @@ pub(crate) fn change(
             }
             let at = place(&mut changed, issue);
             let id = changed[at].0.id.clone();
-            let fresh: Vec<Change> = (edit.changes.iter())
-                .filter(|change| !is_so(&changed[at].0, change))
-                .map(|change| whole(&changed[at].0, change))
-                .collect::<Result<_>>()?;
+            let fresh = edit.changes.iter();
+            let fresh = fresh.map(|change| whole(&changed[at].0, change));
+            let mut fresh = fresh.collect::<Result<Vec<Change>>>()?;
+            fresh.retain(|change| !is_so(&changed[at].0, change));
             changed[at].1.extend(fresh);
             for (asks, comes) in [(&edit.links, true), (&edit.unlinks, false)] {
                 for ask in asks {
@@ -113,6 +113,13 @@ pub(crate) fn change(
             value: (),
         })
     })
+}
+
+/// True where no solution of an issue is bound.
+pub(crate) fn has_no_solution(ctx: &Context, id: &IssueId) -> Result<bool> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let issue = require_understood(&snapshot, id.as_str())?;
+    Ok(issue.bound.is_none())
 }
 
 /// Whether it says that there is something to do.
@@ -387,6 +394,8 @@ fn is_so(issue: &Issue, change: &Change) -> bool {
         Change::Label(label) => issue.labels.contains(label),
         Change::Unlabel(label) => !issue.labels.contains(label),
         Change::Criterion(text) => issue.criteria.iter().any(|one| one.text == *text),
+        Change::Tick(text) => issue.is_ticked(text, true),
+        Change::Untick(text) => issue.is_ticked(text, false),
         Change::Session(one) => issue.sessions.contains(one),
         Change::Made(made) => issue.made.as_ref() == Some(made),
         Change::Place(place) => issue.place.as_ref() == Some(place),
@@ -403,14 +412,12 @@ fn is_so(issue: &Issue, change: &Change) -> bool {
         | Change::Kept(_)
         | Change::Link(_)
         | Change::Unlink(_)
-        | Change::Tick(_)
-        | Change::Untick(_)
         | Change::DropCriterion(_) => false,
     }
 }
 
 /// Refuses a value that no issue can have.
-pub(super) fn check(ctx: &Context, change: &Change) -> Result<()> {
+pub(crate) fn check(ctx: &Context, change: &Change) -> Result<()> {
     match change {
         Change::Title(text) => one_line("the title", text),
         Change::Criterion(text) => one_line("a criterion", text),

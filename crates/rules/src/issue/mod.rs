@@ -324,6 +324,13 @@ impl Issue {
         self.apart.iter().find(|apart| apart.field == field)
     }
 
+    /// Whether everybody says of a criterion that it is ticked, or that it is not.
+    pub fn is_ticked(&self, text: &str, ticked: bool) -> bool {
+        let is_it = |one: &Criterion| one.text == text && one.done == ticked;
+        let field = format!("criterion {text:?}");
+        self.criteria.iter().any(is_it) && self.apart_in(&field).is_none()
+    }
+
     /// How many criteria are ticked.
     pub fn ticked(&self) -> usize {
         self.criteria.iter().filter(|one| one.done).count()
