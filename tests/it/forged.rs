@@ -369,21 +369,30 @@ fn a_rating_that_is_none_does_not_count() {
         with(
             "V",
             &["A"],
-            json!({"kind": "decision", "gate": {"views": ["risk"]}}),
+            json!({"kind": "decision", "gate": {"views": ["risk", "product"]}}),
         ),
+        task("B", &["V"], None),
     ]);
     do_and_show(&all, "A");
     all.settle();
     for rating in [0, 6, 255] {
         let (_, done) = newest(&all);
-        let decision =
-            json!({"ratings": [{"view": "risk", "rating": rating}], "judged": {"A": done}});
+        let decision = json!({"ratings": [{"view": "risk", "rating": rating}, {"view": "product", "rating": 3}], "judged": {"A": done}});
         let decided =
             json!({"kind": "decided", "reason": "x", "body": {"task": "V", "decision": decision}});
         send(&all, &forged(&all, decided, &[]));
         all.sync(0).ok();
         assert_ne!(status_of(&all, "V"), "completed", "{rating}");
     }
+    // No card says what follows from it, and the log says what it is.
+    let card = loopx(&all, &["task", "show", "B"]).ok();
+    assert!(!card.contains("255"), "{card}");
+    let log = loopx(&all, &["log", "--decisions", "--json"]).json();
+    let last = log["decisions"].as_array().expect("decisions").last();
+    let last = last.expect("the decision");
+    assert_eq!(last["severity"], Value::Null, "{last:#}");
+    let why = "does not count: expected ratings from 1 to 5, found 255 of `risk`";
+    assert_eq!(last["why"], json!([why]), "{last:#}");
 }
 
 #[test]

@@ -8,8 +8,8 @@ use loopx_base::id::{OpId, SessionId};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::session::Stamped;
 use loopx_rules::task::decide::{
-    Decision, Judged, Points, Severity, Standing, Verdict, counting, counts, is_close, outweighed,
-    standing, wanted,
+    Decision, Judged, Points, Severity, Standing, Verdict, counting, counts, is_close, misfit,
+    outweighed, standing, wanted,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::Graph;
@@ -257,7 +257,18 @@ fn row(
     is_undone: bool,
 ) -> DecisionRow {
     let gate = node.and_then(|node| Some((node.kind, node.gate.as_deref()?)));
-    let judged = gate.map(|(kind, gate)| counts(kind, gate, decision));
+    let judged = gate.map(|(kind, gate)| {
+        let judged = counts(kind, gate, decision);
+        match misfit(gate, decision).filter(|_| judged.verdict == Verdict::Proceed) {
+            // Nothing follows from values that the rubric does not ask for.
+            Some(misfit) => Judged {
+                severity: None,
+                why: vec![format!("does not count: {misfit}")],
+                ..judged
+            },
+            None => judged,
+        }
+    });
     let score = judged.as_ref().and_then(|one| one.score).or(decision.score);
     let is_close = gate
         .zip(score)

@@ -268,7 +268,7 @@ impl<'f> Plan<'f> {
         let (repo, state) = (&ctx.repo, self.state);
         let blob = |path: &str| blob_of(repo, state, path);
         let about = (&state.id, state.title.as_str());
-        let mut card = Card::of(graph, at, about, |id| state.task(id), blob);
+        let mut card = Card::of(graph, at, about, state, blob);
         if card.status == Status::Pending {
             let open = self.world.open(&self.nodes[at]);
             card.waits = open.iter().map(Open::words).collect();

@@ -1,15 +1,17 @@
 //! The card: what whoever takes a node is given to read, in at most two kilobytes.
 
-use super::decide::{Verdict, counts};
+use super::decide::{Verdict, counting};
 use super::graph::Graph;
 use super::node::{Node, TaskId, Verification};
 use super::outputs::task_of;
 use super::status::{Status, TaskFacts};
+use crate::session::State;
 use crate::skill::Filled;
 use loopx_base::hint::Hint;
 use loopx_base::id::SessionId;
 use loopx_base::{path_from, shell_word};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// The most bytes of a card that nobody asked to see whole.
 pub const MOST: usize = 2048;
@@ -119,10 +121,8 @@ pub struct Before {
 
 impl Before {
     /// What a gate that let the work go on left to know.
-    fn of_gate(node: &Node, state: &TaskFacts) -> Option<Before> {
-        let gate = node.gate.as_deref()?;
-        let decision = state.decisions.last()?;
-        let judged = counts(node.kind, gate, &decision.value);
+    fn of_gate(node: &Node, state: &State) -> Option<Before> {
+        let (decision, judged) = counting(node, state)?;
         let has_notes = judged.verdict == Verdict::Proceed && !judged.notes.is_empty();
         has_notes.then(|| Before {
             task: node.id.clone(),
@@ -166,20 +166,36 @@ impl Card {
         !matches!(self.verification, Some(Check::Cmd(_)))
     }
 
-    /// The card of one node. `facts` gives what happened to any of them; `blob` the content of what is to be read.
-    pub fn of<'f>(
+    /// The files that it leaves in the session and that are not there, as somebody opens them from the current folder.
+    pub fn missing(&self) -> Vec<String> {
+        let outputs = self.outputs.iter();
+        let missing = outputs.filter(|path| task_of(path).is_some() && !self.there.contains(path));
+        missing.map(|path| self.shown(path)).collect()
+    }
+
+    /// A path that the plan names, as somebody opens it from the current folder.
+    fn shown(&self, path: &str) -> String {
+        let path = match task_of(path) {
+            Some(_) => Cow::Owned(format!(".loopx/{}/{path}", self.session)),
+            None => Cow::Borrowed(path),
+        };
+        path_from(&self.below, &path)
+    }
+
+    /// The card of one node. `blob` gives the content of what is to be read.
+    pub fn of(
         graph: &Graph<'_>,
         at: usize,
         (session, intent): (&SessionId, &str),
-        facts: impl Fn(&TaskId) -> Option<&'f TaskFacts>,
+        state: &State,
         blob: impl Fn(&str) -> Option<String>,
     ) -> Card {
         let node: &Node = &graph.nodes[at];
-        let own = facts(&node.id);
+        let own = state.task(&node.id);
         let failures = own.map_or(0, |own| own.failures);
         let before = graph
             .needs(at)
-            .filter_map(|(to, _)| Some((&graph.nodes[to], facts(&graph.nodes[to].id)?)));
+            .filter_map(|(to, _)| Some((&graph.nodes[to], state.task(&graph.nodes[to].id)?)));
         Card {
             session: session.clone(),
             intent: intent.to_owned(),
@@ -219,7 +235,7 @@ impl Card {
             skill: None,
             before: before
                 .filter_map(|(node, facts)| {
-                    Before::of(facts).or_else(|| Before::of_gate(node, facts))
+                    Before::of(facts).or_else(|| Before::of_gate(node, state))
                 })
                 .collect(),
             waits: Vec::new(),
@@ -312,10 +328,7 @@ impl Card {
         let files = self.files.iter().map(from_here);
         row("files", &all(&files.collect::<Vec<String>>()));
         row("proves", &all(&self.scenarios));
-        let shown = |path: &String| match task_of(path) {
-            Some(_) => from_here(&format!(".loopx/{}/{path}", self.session)),
-            None => from_here(path),
-        };
+        let shown = |path: &String| self.shown(path);
         let outputs = self.outputs.iter().map(shown);
         row("outputs", &all(&outputs.collect::<Vec<String>>()));
         let there = self.there.iter();
