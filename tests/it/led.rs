@@ -264,6 +264,26 @@ fn next_leads_to_a_checkpoint_and_not_past_it() {
 }
 
 #[test]
+fn next_writes_no_code_before_the_word_that_comes_first() {
+    for first in [
+        checkpoint("FIRST", &[]),
+        with("FIRST", &[], json!({ "kind": "decision" })),
+    ] {
+        let s = building(&[first.clone(), task("U", &["FIRST"], Some(&["true"]))]);
+        let word = match first["kind"].as_str() {
+            Some("checkpoint") => "git loopx task open FIRST --reason",
+            _ => "git loopx task decide FIRST --verdict",
+        };
+        s.loopx(&["next"]).fails_with(6).says(word);
+        let status = s.loopx(&["status"]).says(word).ok();
+        assert!(!status.contains("write the code"), "{status}");
+    }
+    // Where there is work, it comes first.
+    let s = building(&[checkpoint("FIRST", &[]), task("U", &[], Some(&["true"]))]);
+    s.loopx(&["next"]).says("write the code");
+}
+
+#[test]
 fn a_waived_check_is_not_said_to_have_passed() {
     let s = building(&[task("M", &[], None)]);
     s.loopx(&["build", "--waive", "M", "--reason", "seen"]).ok();

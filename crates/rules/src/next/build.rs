@@ -40,15 +40,16 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     if !of_brief.is_empty() {
         return by_blockers(view, &of_brief);
     }
-    // Where the world is waited for, nothing may be left to write; and a pipeline says what is written when.
-    let asks = here.world.is_some_and(|world| world.is_asked) || is_of_pipeline(view);
-    if let Some(task) = asks.then(|| task(view, here)).flatten() {
+    let leads = list_leads(view, here);
+    if let Some(task) = leads.then(|| task(view, here)).flatten() {
         return Some(task);
     }
     if let Some(write) = unwritten(view) {
         return Some(write);
     }
-    if let Some(task) = task(view, here) {
+    // Who took no task runs checks.
+    let is_taken = !leads && !view.state.tasks.is_empty();
+    if let Some(task) = is_taken.then(|| task(view, here)).flatten() {
         return Some(task);
     }
     if let Some(proof) = proof(view, here) {
@@ -68,6 +69,39 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         }));
     }
     by_blockers(view, blockers)
+}
+
+/// Whether the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
+/// nothing may be left to write; and a pipeline says what is written when.
+fn list_leads(view: View<'_>, here: &Here<'_>) -> bool {
+    here.world.is_some_and(|world| world.is_asked)
+        || is_of_pipeline(view)
+        || is_words_turn(view, here)
+}
+
+/// Whether verdicts and words are all that can be given now.
+fn is_words_turn(view: View<'_>, here: &Here<'_>) -> bool {
+    // Most lists have work alone, and are not read for this.
+    let text = view.texts.get(&Artifact::TaskList);
+    let nodes = match text {
+        Some(text) if text.contains("\"kind\"") => plan::now(view.texts, view.state),
+        _ => return false,
+    };
+    let nodes = nodes.unwrap_or_default();
+    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
+    let graph = Graph::of(&nodes);
+    let ready = graph.ready(now(&statuses, here));
+    !ready.is_empty() && ready.iter().all(|at| graph.is_persons(*at))
+}
+
+/// The build as tasks see it.
+fn now<'s>(statuses: &'s [Status], here: &Here<'s>) -> Now<'s> {
+    Now {
+        statuses,
+        stage: Stage::Build,
+        world: here.world.unwrap_or(&UNSEEN),
+        capacity: None,
+    }
 }
 
 /// Whether a pipeline made some of the tasks.
@@ -159,22 +193,12 @@ fn behind_skipped(
     })
 }
 
-/// The next step among tasks, once somebody took one: the own one first, then what failed, then what is ready. Nothing
-/// where nobody takes any: then checks are run.
+/// The next step among tasks: the own one first, then what is ready, then what failed.
 fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
-    let asks = here.world.is_some_and(|world| world.is_asked);
-    if view.state.tasks.is_empty() && !asks && !is_of_pipeline(view) {
-        return None;
-    }
     let nodes = plan::now(view.texts, view.state).ok()?;
     let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
     let graph = Graph::of(&nodes);
-    let now = Now {
-        statuses: &statuses,
-        stage: Stage::Build,
-        world: here.world.unwrap_or(&UNSEEN),
-        capacity: None,
-    };
+    let now = now(&statuses, here);
     let holders = |node: &Node| view.state.task(&node.id).and_then(TaskFacts::holder);
     let token = here.worktrees.here.as_deref();
     let is_own =
@@ -262,12 +286,7 @@ pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let nodes = plan::now(view.texts, view.state).ok()?;
     let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
     let graph = Graph::of(&nodes);
-    let now = Now {
-        statuses: &statuses,
-        stage: Stage::Build,
-        world: here.world.unwrap_or(&UNSEEN),
-        capacity: None,
-    };
+    let now = now(&statuses, here);
     let ready = graph.ready(now).into_iter();
     let mut work = ready.filter(|at| !graph.is_persons(*at));
     let id = &nodes[work.find(|at| here.unfit_of(&nodes[*at].id).is_none())?].id;
