@@ -10,6 +10,7 @@ use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_git::{Identity, Repo};
+use loopx_rules::agent_identity;
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, LEASE, Owner, Worktrees};
 use loopx_rules::op::Event;
@@ -86,6 +87,14 @@ pub(super) fn keep(repo: &Repo, owner: &str) -> Result<()> {
     }
     let file = folder(repo).join("owner");
     super::files::write_in_git_dir(repo, &file, format!("{owner}\n").as_bytes())
+}
+
+/// The agent that types this command: its session, where that is known, else its host. None where a person does.
+pub(crate) fn agent(repo: &Repo) -> Result<Option<String>> {
+    let Some(host) = agent_identity::host(env::var) else {
+        return Ok(None);
+    };
+    Ok(Some(owner(repo, None)?.agent.unwrap_or(host)))
 }
 
 /// Who asks. `agent` is the session that is known to ask; else the environment may name one, or a hook has

@@ -7,7 +7,7 @@ use super::naming::unknown;
 use super::transaction::{differences, load_active, texts_here};
 use super::workcopy::WorkCopy;
 use super::write_scope::{Opening, draft, seal};
-use super::{op_ref, reopen, sign};
+use super::{lease, op_ref, reopen, sign};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -23,6 +23,7 @@ use loopx_rules::replay::{
 };
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::Transition;
+use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::{Graph, Wait};
 use loopx_rules::task::node::TaskId;
 use loopx_rules::task::plan;
@@ -145,7 +146,8 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
                 )
                 .help(command!("undo --only {} --reason WHY", other.op).session(id)));
             }
-            require_person(ctx, &session.state, &undone, "taking a person's word back")?;
+            let kept = without_own_retry(ctx, operations, &undone)?;
+            require_person(ctx, &session.state, &kept, "taking a person's word back")?;
             require_own_refusals(ctx, snapshot, session, &undone, &me)?;
             if !sign {
                 require_no_signed_list(ctx, snapshot, session, &undone)?;
@@ -252,6 +254,25 @@ fn after_save(back: &Back) -> Hint {
         Back::To(point) | Back::Within(point) => command!("undo --to {}", shell_word(point)),
     };
     hint![command!("save"), ", then: ", then, "  or: ", overwriting()]
+}
+
+/// Operations without the last of all, where that is a retry of the agent that asks: nothing was made of it yet.
+fn without_own_retry<'o>(
+    ctx: &Context,
+    operations: &[Operation],
+    about: &[&'o Operation],
+) -> Result<Vec<&'o Operation>> {
+    let mut about = about.to_vec();
+    let last = operations.iter().max_by_key(|op| op.seq);
+    if let Some(last) = last
+        && let Body::Task(TaskEvent::Retried {
+            agent: Some(by), ..
+        }) = &last.body
+        && lease::agent(&ctx.repo)?.as_ref() == Some(by)
+    {
+        about.retain(|op| op.op != last.op);
+    }
+    Ok(about)
 }
 
 /// Refuses to an agent what undoes or brings back what only a person may say.

@@ -376,6 +376,28 @@ fn an_agent_brings_no_word_of_a_task_back_and_takes_no_failed_attempt_away() {
 }
 
 #[test]
+fn an_agent_takes_back_its_own_retry_while_nothing_came_after_it() {
+    let s = three();
+    let agent = |args: &[&str]| {
+        let call = s.call(LOOPX).args(args);
+        call.env("CLAUDECODE", "1").run()
+    };
+    s.write("one.txt", "one\n");
+    agent(&["take", "T-1"]).ok();
+    agent(&["task", "done"]).ok();
+    agent(&["task", "retry", "T-1"]).ok();
+    agent(&["undo"]).ok();
+    assert_eq!(statuses(&s)["T-1"], "completed");
+    // That of a person stays, and so does one that something rests on.
+    s.loopx(&["task", "retry", "T-1"]).ok();
+    agent(&["undo"]).fails_with(6);
+    s.loopx(&["undo"]).ok();
+    agent(&["task", "retry", "T-1"]).ok();
+    agent(&["take", "T-1"]).ok();
+    agent(&["undo"]).fails_with(6);
+}
+
+#[test]
 fn a_persons_word_on_a_task_holds_for_the_code_that_they_looked_at() {
     let s = building(&[task("T-1", &[], None)]);
     s.commit_file("code.txt", "two\n", "Second").ok();

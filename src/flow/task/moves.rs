@@ -151,7 +151,8 @@ pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<D
             cap: node.cap,
         };
         let what = format!("retry {id}");
-        let act = Act::new(TaskEvent::Retried { task: id }, what, moved);
+        let agent = lease::agent(&ctx.repo)?;
+        let act = Act::new(TaskEvent::Retried { task: id, agent }, what, moved);
         Ok(act.reason(reason.map(str::to_owned)))
     })
 }

@@ -28,7 +28,12 @@ pub enum TaskEvent {
     /// An attempt ended without a result.
     Failed { task: TaskId, claim: OpId },
     /// It is to be done again.
-    Retried { task: TaskId },
+    Retried {
+        task: TaskId,
+        /// The agent that typed it, where one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+    },
     /// It is not done, and nothing waits for it any more that can do without.
     Skipped { task: TaskId },
     /// Somebody judged what a decision or a goal is about.
@@ -115,7 +120,7 @@ impl TaskEvent {
             | TaskEvent::Released { task, .. }
             | TaskEvent::Completed { task, .. }
             | TaskEvent::Failed { task, .. }
-            | TaskEvent::Retried { task }
+            | TaskEvent::Retried { task, .. }
             | TaskEvent::Skipped { task }
             | TaskEvent::Decided { task, .. }
             | TaskEvent::Allowed { task, .. }

@@ -92,7 +92,7 @@ fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEv
             task,
             claim: holder?,
         },
-        Step::Retry => TaskEvent::Retried { task },
+        Step::Retry => TaskEvent::Retried { task, agent: None },
         Step::Skip => TaskEvent::Skipped { task },
         Step::Decide => TaskEvent::Decided {
             task,
@@ -154,7 +154,7 @@ proptest! {
         prop_assert!(all.conflicts.is_empty(), "{:?}", all.conflicts);
         prop_assert_eq!(all.fold == TASK_FOLD, !all.tasks.is_empty());
         // Whatever was completed counts, or stands beside what counts, until somebody who could see it goes on.
-        let retried = |id: &TaskId| ops.iter().any(|op| matches!(&op.body, Body::Task(TaskEvent::Retried { task }) if task == id));
+        let retried = |id: &TaskId| ops.iter().any(|op| matches!(&op.body, Body::Task(TaskEvent::Retried { task, .. }) if task == id));
         for op in &ops {
             let Body::Task(TaskEvent::Completed { task, .. }) = &op.body else { continue };
             if retried(task) { continue }

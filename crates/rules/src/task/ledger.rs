@@ -509,7 +509,10 @@ mod tests {
             claim("REVIEW", None),
             done("VERIFY", 4, "b"),
             done("REVIEW", 5, "b"),
-            TaskEvent::Retried { task: id("REVIEW") },
+            TaskEvent::Retried {
+                task: id("REVIEW"),
+                agent: None,
+            },
         ];
         let ops: Vec<OpId> = (1..=8).map(op).collect();
         let times: Vec<String> = (1..=8)

@@ -98,7 +98,9 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
                     });
                     found.push(TaskEvent::Failed { task, claim });
                 }
-                (Status::Completed | Status::Failed, _) => found.push(TaskEvent::Retried { task }),
+                (Status::Completed | Status::Failed, _) => {
+                    found.push(TaskEvent::Retried { task, agent: None })
+                }
                 _ => {}
             },
         }

@@ -75,7 +75,10 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
             json!({"task": "TASK-001", "claim": claim}),
         ),
         (
-            TaskEvent::Retried { task: task() },
+            TaskEvent::Retried {
+                task: task(),
+                agent: None,
+            },
             ("retried", "opens"),
             json!({"task": "TASK-001"}),
         ),
@@ -130,7 +133,10 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
 
 #[test]
 fn a_task_that_is_no_id_is_a_damaged_record() {
-    let (op, _) = stored(TaskEvent::Retried { task: task() });
+    let (op, _) = stored(TaskEvent::Retried {
+        task: task(),
+        agent: None,
+    });
     let text = String::from_utf8(op.to_bytes().expect("bytes")).expect("UTF-8");
     let bad = text.replace("TASK-001", "../x");
     let failure = Operation::parse(bad.as_bytes(), "op", &oid(1)).expect_err("damaged");
