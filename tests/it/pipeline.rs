@@ -580,3 +580,32 @@ fn a_parameter_that_the_pipeline_does_not_have_is_not_hinted_again() {
         "{help}"
     );
 }
+
+#[test]
+fn the_place_of_a_value_is_none() {
+    let s = planning(&[]);
+    for more in [&[][..], &["--dry-run"][..]] {
+        let start = [
+            &["pipeline", "start", "sprint", "--param", "check=VALUE"],
+            more,
+        ]
+        .concat();
+        let error = refuses(&s, 2, "pipeline_param", &start);
+        let said = text(&error["message"]);
+        assert!(said.starts_with("expected a value of `check`"), "{said}");
+        assert!(text(&error["help"]).contains("check=VALUE"), "{error:#}");
+    }
+}
+
+#[test]
+fn what_a_start_adds_is_counted_with_its_gates() {
+    let s = planning(&[]);
+    let start = ["pipeline", "start", "sprint", "--param", "check=true"];
+    s.loopx(&start)
+        .says("4 tasks of sprint added, with 2 gates")
+        .ok();
+    let s = planning(&[]);
+    let plan = s.loopx(&[&start[..], &["--json"]].concat()).json();
+    assert_eq!((&plan["tasks"], &plan["gates"]), (&json!(4), &json!(2)));
+    assert_eq!(plan["ids"].as_array().map(Vec::len), Some(6));
+}

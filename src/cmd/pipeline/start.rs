@@ -84,9 +84,13 @@ pub(crate) fn run(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let done = flow::start(ctx, request)?;
     say(&done.value, ui);
     let said = format!(
-        "{} of {} added",
+        "{} of {} added{}",
         counted(done.value.tasks, "task"),
-        done.value.pipeline
+        done.value.pipeline,
+        match done.value.gates {
+            0 => String::new(),
+            gates => format!(", with {}", counted(gates, "gate")),
+        }
     );
     let body = json!(done.value);
     report(ctx, ui, "pipeline start", &done.put.done, &said, body);

@@ -460,6 +460,8 @@ pub(crate) struct Plan {
     pub params: BTreeMap<String, String>,
     /// So many tasks somebody does.
     pub tasks: usize,
+    /// So many decisions and checkpoints stand behind them.
+    pub gates: usize,
     /// All that it adds, decisions and checkpoints among it.
     pub ids: Vec<String>,
     pub left_out: Vec<String>,
@@ -502,11 +504,14 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         return Err(invalid(name, &findings));
     }
     let param = |why: String| {
-        let is_given = |name: &String| request.params.iter().any(|(one, _)| one == name);
+        let is_given = |name: &String| {
+            let mut given = request.params.iter();
+            given.any(|(one, value)| one == name && value != PLACE)
+        };
         let params = pipeline.whole.params.iter();
         let missing: Vec<String> = params
             .filter(|(name, param)| param.default.is_none() && !is_given(name))
-            .map(|(name, _)| format!("{name}=VALUE"))
+            .map(|(name, _)| format!("{name}={PLACE}"))
             .collect();
         let failure = Failure::usage(Code::PipelineParam, why);
         let params = missing.join(" --param ");
@@ -514,7 +519,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         let mut known = request.clone();
         known
             .params
-            .retain(|(name, _)| pipeline.whole.params.contains_key(name));
+            .retain(|(name, value)| pipeline.whole.params.contains_key(name) && value != PLACE);
         let given = words_given(&known);
         let is_team = request.name.is_none() && request.by == By::Team;
         failure.help(match (missing.is_empty(), is_team) {
@@ -524,6 +529,14 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             (false, false) => command!("pipeline start {name} --param {params}{given}"),
         })
     };
+    if let Some((name, _)) = request.params.iter().find(|(_, value)| value == PLACE) {
+        let about = pipeline.whole.params.get(name).map(|param| &param.about);
+        let about = about.filter(|about| !about.is_empty());
+        let about = about.map_or_else(String::new, |about| format!(" ({about})"));
+        return Err(param(format!(
+            "expected a value of `{name}`{about}, found `{PLACE}`, which stands in its place"
+        )));
+    }
     let in_roadmap = roadmap::standing(ctx, state, intent)?;
     let has: Vec<HasResult<'_>> = (results(state).into_iter())
         .chain(in_roadmap.iter().map(|one| HasResult::Roadmap(&one.short)))
@@ -578,6 +591,9 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
             }
         }
     }
+    let work = read.nodes.iter();
+    let work = work.filter(|node| node.kind == NodeKind::Work);
+    let tasks = work.count();
     let skills = Skills::of(&ctx.repo);
     let params = pipeline.whole.params.keys();
     let params = params.filter_map(|name| Some((name.clone(), values.get(name)?.clone())));
@@ -591,11 +607,8 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         positions,
         roadmap: in_roadmap,
         params: params.collect(),
-        tasks: read
-            .nodes
-            .iter()
-            .filter(|node| node.kind == NodeKind::Work)
-            .count(),
+        tasks,
+        gates: read.nodes.len() - tasks,
         ids: expanded.lines.iter().map(|line| line.id.clone()).collect(),
         left_out: expanded.left_out,
         skills_missing: skill_names(&pipeline)
@@ -633,6 +646,9 @@ fn results(state: &State) -> Vec<HasResult<'_>> {
         .chain(done.map(|facts| HasResult::Task(facts.id.as_str())))
         .collect()
 }
+
+/// The place of a value in a command: only whoever types it knows which.
+const PLACE: &str = "VALUE";
 
 /// The name of a pipeline that was made for a request.
 const TEAM: &str = "team";
