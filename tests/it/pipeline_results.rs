@@ -139,6 +139,25 @@ fn results_go_into_no_folder_of_git_and_replace_no_file_that_is_not_named() {
 }
 
 #[test]
+fn who_takes_a_task_hears_first_what_it_has_to_leave() {
+    let mut two = part("A", "spec", None);
+    two["outputs"] = json!(["tasks/A/one.md", "tasks/A/two.md"]);
+    let s = building(&[two]);
+    s.write(".loopx/demo/tasks/A/kept.md", "k\n");
+    words(&s, "take A")
+        .says("write .loopx/demo/tasks/A/one.md, .loopx/demo/tasks/A/two.md, which A leaves, then:")
+        .ok();
+    words(&s, "task release A").ok();
+    s.write(".loopx/demo/tasks/A/one.md", "1\n");
+    words(&s, "take A")
+        .says("now: write .loopx/demo/tasks/A/two.md, which A leaves, then:")
+        .ok();
+    words(&s, "task release A").ok();
+    s.write(".loopx/demo/tasks/A/two.md", "2\n");
+    words(&s, "take A").says("next: git loopx task done A").ok();
+}
+
+#[test]
 fn an_export_takes_no_older_version_of_what_was_edited() {
     let s = half_done();
     let edited = ".loopx/demo/tasks/A/A.md";

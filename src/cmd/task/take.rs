@@ -98,10 +98,11 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     } else {
         command!("task done {task} --manual --reason WHY")
     };
-    let before = if taken.card.is_manual() {
-        format!("look at what {task} asks for, and say what you saw: ")
-    } else {
-        String::new()
+    let missing = taken.card.missing().join(", ");
+    let before = match (missing.is_empty(), taken.card.is_manual()) {
+        (true, true) => format!("look at what {task} asks for, and say what you saw: "),
+        (true, false) => String::new(),
+        (false, _) => format!("write {missing}, which {task} leaves, then: "),
     };
     if args.format == CardForm::Text {
         ui.hint(hint![
