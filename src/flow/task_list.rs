@@ -2,9 +2,9 @@
 //! that every artifact takes; what becomes of a task is the business of its records.
 
 use super::context::Context;
-use super::domains;
 use super::transaction::texts_here;
 use super::working::{self, Put};
+use super::{coverage, delta, domains};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
@@ -86,6 +86,7 @@ pub(crate) fn judge(ctx: &Context) -> Result<Checked> {
             let mut findings = check(&file, exists);
             findings.extend(of_own_session(&file, &state.id));
             findings.extend(super::skills::findings(&ctx.repo, &file));
+            findings.extend(unserved(ctx, &state)?);
             findings.sort_by_key(|finding| finding.line);
             (file.nodes.len(), findings)
         }
@@ -104,6 +105,23 @@ pub(crate) fn judge(ctx: &Context) -> Result<Checked> {
         tasks,
         findings,
     })
+}
+
+/// Scenarios that no task names, while the list is planned.
+fn unserved(ctx: &Context, state: &State) -> Result<Vec<Finding>> {
+    if state.stage != Stage::Plan {
+        return Ok(Vec::new());
+    }
+    let (policy, _) = ctx.policy_if_there(state)?;
+    let texts = texts_here(ctx, state, &policy)?;
+    let Some((delta, _)) = delta::read(&texts) else {
+        return Ok(Vec::new());
+    };
+    let names = coverage::unserved(&policy, &texts, &delta).into_iter();
+    let said = |name| format!("no task names the scenario `{name}` in `scenarios`");
+    Ok(names
+        .map(|name| file::found("task_scenario_unserved", 1, said(name)))
+        .collect())
 }
 
 /// What a change of the list came to.

@@ -244,3 +244,19 @@ fn the_page_about_tasks_has_every_finding_with_its_weight() {
         assert!(page.contains(&row), "{row}");
     }
 }
+
+#[test]
+fn a_scenario_that_no_task_names_is_said_before_the_plan_is_approved() {
+    let s = planning();
+    s.write(
+        ".loopx/t/change/spec-delta.md",
+        "# Domain: session\n\n## ADDED Requirements\n\n### Requirement: Log\n\nThe system SHALL log.\n\n#### Scenario: Out\n\n- WHEN it ends\n- THEN a line stands there\n",
+    );
+    words(&s, "task add One --criterion Always -- true").ok();
+    words(&s, "task check")
+        .says("task_scenario_unserved: no task names the scenario `session/Log/Out`")
+        .ok();
+    words(&s, "task check --strict").fails_with(1);
+    words(&s, "task edit TASK-001 --scenario session/Log/Out").ok();
+    words(&s, "task check --strict").ok();
+}

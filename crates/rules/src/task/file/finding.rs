@@ -175,6 +175,12 @@ pub const FINDINGS: &[Known] = &[
         "write the path from the top of the repository",
     ),
     Known::new(
+        "task_scenario_unserved",
+        Known::WARNING,
+        "no task names a scenario of the delta, and the archive asks what proves it",
+        "name it in `scenarios` of the task that does what it says",
+    ),
+    Known::new(
         "task_skill_displaced",
         Known::WARNING,
         "another skill of the same name says otherwise and is passed over",
