@@ -2,7 +2,7 @@
 //! the session starts from, and where no session is meant from the one that is checked out.
 
 use super::context::Context;
-use super::pipeline::{Source, source, worktree_file};
+use super::pipeline::{Source, source_here, worktree_file};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_git::EntryKind;
@@ -91,7 +91,7 @@ fn own(ctx: &Context, source: &Source) -> Result<Vec<RolePrompt>> {
 
 /// Every role that has a prompt, the repository's own in the place of the program's.
 pub(crate) fn all(ctx: &Context) -> Result<Vec<RolePrompt>> {
-    let own = own(ctx, &source(ctx)?)?;
+    let own = own(ctx, &source_here(ctx)?)?;
     let is_own = |name: &&str| own.iter().any(|known| known.role == *name);
     let built_in = role::names().filter(|name| !is_own(name));
     let built_in = built_in.filter_map(|name| {
@@ -136,6 +136,6 @@ pub(crate) fn check(ctx: &Context, name: Option<&str>) -> Result<Vec<RolePrompt>
                 None => Ok(vec![find(ctx, name)?]),
             }
         }
-        None => own(ctx, &source(ctx)?),
+        None => own(ctx, &source_here(ctx)?),
     }
 }

@@ -51,3 +51,15 @@ fn n17_pipelines_that_are_newer_than_the_session_are_named() {
     assert_eq!(checked["newer"]["files"][0], "loopx/pipelines/bad.toml");
     words(&s, "pipeline check loopx/pipelines/bad.toml").fails_with(1);
 }
+
+#[test]
+fn without_a_session_here_prompts_are_those_of_the_code_that_is_checked_out() {
+    let s = begun();
+    s.git(&["switch", "--quiet", "-"]).ok();
+    s.commit_file("loopx/prompts/planner.md", "Ours.\n", "Prompt")
+        .ok();
+    words(&s, "agent prompt --check").says("loopx/prompts/planner.md");
+    // Whoever names the session asks about its code.
+    let of_session = words(&s, "-s demo agent prompt planner").ok();
+    assert!(!of_session.contains("Ours."), "{of_session}");
+}
