@@ -158,6 +158,28 @@ fn who_takes_a_task_hears_first_what_it_has_to_leave() {
 }
 
 #[test]
+fn what_stands_in_the_way_of_results_is_named() {
+    let s = half_done();
+    std::fs::create_dir_all(s.path().join("old/report.md")).expect("a folder");
+    std::fs::create_dir_all(s.path().join("linked")).expect("a folder");
+    std::os::unix::fs::symlink("../code.txt", s.path().join("linked/tasks.jsonl")).expect("a link");
+    s.write("file/spec", "no folder\n");
+    for (folder, place) in [
+        ("old", "old/report.md"),
+        ("linked", "linked/tasks.jsonl"),
+        ("file", "file/spec"),
+    ] {
+        for force in ["", " --force"] {
+            words(&s, &format!("pipeline export {folder}{force}"))
+                .fails_with(1)
+                .says(&format!("{place} stands where results would be written"))
+                .says(&format!("{folder}-2  (another folder)"));
+        }
+    }
+    assert_eq!(s.read("code.txt"), "one\n");
+}
+
+#[test]
 fn an_export_takes_no_older_version_of_what_was_edited() {
     let s = half_done();
     let edited = ".loopx/demo/tasks/A/A.md";

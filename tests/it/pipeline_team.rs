@@ -96,6 +96,9 @@ fn a_pipeline_that_archives_leads_to_the_archive() {
         };
         s.git(&git.split(' ').collect::<Vec<_>>()).ok();
     }
+    s.loopx(&["pipeline", "status"])
+        .fails_with(4)
+        .says("git loopx -s demo pipeline status  (which is archived)");
     let ended = s.loopx(&["-s", "demo", "pipeline", "status"]);
     let ended = ended.says("pipeline export DIR").ok();
     assert!(!ended.contains("git loopx start"), "{ended}");

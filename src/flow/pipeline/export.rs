@@ -12,7 +12,7 @@ use loopx_rules::setup::typed;
 use loopx_rules::task::report::Report;
 use serde::Serialize;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The files that were written.
 #[derive(Debug, Serialize)]
@@ -160,6 +160,22 @@ fn is_part(folder: &Path, files: &[(String, Vec<u8>)]) -> bool {
     true
 }
 
+/// The first thing in a folder that no file can be written over or below: a link, a folder in the place of a file, or a
+/// file in that of a folder.
+fn in_the_way(folder: &Path, files: &[(String, Vec<u8>)]) -> Option<PathBuf> {
+    let is_in_the_way = |path: &Path, is_file: bool| {
+        fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink() || meta.is_dir() == is_file)
+    };
+    let mut places = files.iter().flat_map(|(path, _)| {
+        let above = Path::new(path).ancestors().skip(1);
+        let above = above.filter(|part| !part.as_os_str().is_empty());
+        let above = above.map(|part| (folder.join(part), false));
+        above.chain([(folder.join(path), true)])
+    });
+    let found = places.find(|(place, is_file)| is_in_the_way(place, *is_file));
+    found.map(|(place, _)| place)
+}
+
 /// True where the folder is not there yet. Refused where something else is, or where other files stand in it and nobody
 /// says that they may be replaced.
 fn require_free(folder: &Path, files: &[(String, Vec<u8>)], force: bool) -> Result<bool> {
@@ -169,6 +185,12 @@ fn require_free(folder: &Path, files: &[(String, Vec<u8>)], force: bool) -> Resu
             format!("there is no folder {} to write into", above.display()),
         )
         .help(command!("pipeline export results").note("(writes it here)")));
+    }
+    if let Some(place) = in_the_way(folder, files) {
+        let there = typed(&folder.display().to_string());
+        let said = format!("{} stands where results would be written", place.display());
+        return Err(Failure::refused(Code::FileExists, said)
+            .help(command!("pipeline export {there}-2").note("(another folder)")));
     }
     let is_there = fs::symlink_metadata(folder).is_ok();
     let is_folder = || fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir());

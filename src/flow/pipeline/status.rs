@@ -4,13 +4,14 @@
 use crate::flow::context::Context;
 use crate::flow::task::{ClaimView, GraphView, Row, TurnView, graph_of};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::next as completion;
 use loopx_rules::stage::Stage;
 use loopx_rules::task::graph::Wait;
 use loopx_rules::task::node::{OnComplete, TaskId};
 use loopx_rules::task::status::Status;
+use loopx_store::Session;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -101,9 +102,29 @@ pub(crate) struct Working {
     pub turn: Option<TurnView>,
 }
 
+/// Where no session is active, the one that was archived last leads on.
+fn to_archived(ctx: &Context, failure: Failure) -> Failure {
+    if failure.code != Code::NoActiveSession {
+        return failure;
+    }
+    // One that landed has no branch any more.
+    let last = || -> Option<Session> {
+        let store = ctx.store().ok()?;
+        let snapshot = store.read().ok()??;
+        let own = ctx.last_archived(&snapshot).ok()?;
+        own.or_else(|| snapshot.archived_lately().ok()?.into_iter().next())
+    };
+    let Some(id) = last().map(|session| session.state.id) else {
+        return failure;
+    };
+    let status = command!("pipeline status").session(&id);
+    let begin = failure.help.clone().unwrap_or_default();
+    failure.help(hint![status.note("(which is archived)"), "  or: ", begin])
+}
+
 /// How far the pipelines of the session that is meant are.
 pub(crate) fn status(ctx: &Context) -> Result<StatusView> {
-    let view = graph_of(ctx, None)?;
+    let view = graph_of(ctx, None).map_err(|failure| to_archived(ctx, failure))?;
     let rows: Vec<&Row> = view
         .nodes
         .iter()
