@@ -170,6 +170,7 @@ impl<'a> Beginning<'a> {
             (None, Some(name)) => SessionId::of_title(name)?,
             (None, None) => SessionId::fold(&named(Revert::name).unwrap_or_default())?,
         };
+        let id = numbered_after(ctx, request, id)?;
         let title = named(Revert::title).unwrap_or_default().trim().to_owned();
         let branch = match &request.binding {
             Binding::Current => match beginning::odd(ctx)? {
@@ -441,6 +442,30 @@ fn require_there(ctx: &Context, name: &str, here: Option<&str>) -> Result<()> {
         Some(near) => failure.help(format!("did you mean `{near}`? else: {make}")),
         None => failure.help(make),
     })
+}
+
+/// The id of a session that does again what an abandoned one did not: that one keeps its id (S-008).
+fn numbered_after(ctx: &Context, request: &StartRequest, id: SessionId) -> Result<SessionId> {
+    if request.id.is_some() || request.issues.is_empty() {
+        return Ok(id);
+    }
+    let Some(snapshot) = ctx.store()?.read()? else {
+        return Ok(id);
+    };
+    let known = snapshot.find(&id)?;
+    let was_for_it = known.is_some_and(|known| {
+        let state = &known.state;
+        matches!(state.ending, Some(Ending::Abandoned { .. }))
+            && request
+                .issues
+                .iter()
+                .any(|issue| state.issues.contains(issue))
+    });
+    if was_for_it {
+        free(&snapshot, &id)
+    } else {
+        Ok(id)
+    }
 }
 
 /// The first id after this one that no session has.

@@ -1,8 +1,8 @@
 //! What the backlog says of an issue is what its commands do with it, and each of its words leads on.
 
-use crate::support::LOOPX;
 use crate::support::clones::Clones;
 use crate::support::issues::{BRIEF, backlog, create, id_of, list, refused, show, titles};
+use crate::support::{LOOPX, Sandbox};
 use serde_json::json;
 
 #[test]
@@ -387,4 +387,80 @@ fn n38_13_an_issue_that_is_closed_while_its_session_goes_on_says_so() {
     s.loopx(&["finish", "--yes"])
         .says("Fix it: was closed, and stays so")
         .ok();
+}
+
+#[test]
+fn n38_20_a_queue_whose_next_issue_is_taken_leads_to_that_issue() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.loopx(&["issue", "solution", "add", &id, "so", "--task", "Do"])
+        .ok();
+    s.loopx(&["issue", "solution", "bind", &id, "s1"]).ok();
+    s.loopx(&["issue", "queue", "form"]).ok();
+    let next = |s: &Sandbox| {
+        let view = s.loopx(&["--json", "issue", "queue", "show"]).json();
+        view["next_action"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(next(&s), "git loopx issue queue next");
+    s.loopx(&["issue", "queue", "next"]).ok();
+    assert_eq!(next(&s), format!("git loopx issue show {}", &id[..7]));
+}
+
+#[test]
+fn n38_21_an_issue_whose_session_was_abandoned_is_begun_again_by_its_name() {
+    let s = backlog();
+    let id = create(&s, &["Fix it"]);
+    s.git(&["switch", "--quiet", "-c", "fix"]).ok();
+    for name in ["fix-it", "fix-it-2"] {
+        s.loopx(&["issue", "take", &id]).ok();
+        s.loopx(&["start", "--quick", "--issue", &id]).ok();
+        assert_eq!(show(&s, &id)["running"], name);
+        s.loopx(&["abandon", "--reason", "not so"]).ok();
+    }
+    // A session of that name that is about something else stays in the way.
+    let other = create(&s, &["Fix it"]);
+    let args = ["start", "--quick", "--issue", &other];
+    refused(&s, 1, "session_exists", &args);
+}
+
+#[test]
+fn n38_22_an_issue_that_is_taken_and_waits_leads_to_what_it_waits_for() {
+    let s = backlog();
+    let first = create(&s, &["First"]);
+    let id = create(&s, &["Second"]);
+    s.loopx(&["issue", "take", &id]).ok();
+    s.loopx(&["issue", "link", &id, "blocked-by", &first]).ok();
+    let next = show(&s, &id)["next_action"].take();
+    assert_eq!(
+        next,
+        format!("it waits: git loopx issue show {}", &first[..7])
+    );
+}
+
+#[test]
+fn n38_23_an_epic_with_an_open_part_says_how_it_ends() {
+    let s = backlog();
+    let epic = create(&s, &["Epic"]);
+    let part = create(&s, &["Part", "--parent", &epic]);
+    let args = ["issue", "close", &epic, "--reason", "not wanted"];
+    let help = refused(&s, 1, "issue_blocked", &args)["help"].take();
+    let help = help.as_str().unwrap_or_default();
+    let unlink = format!("git loopx issue unlink {part} parent {epic}");
+    assert!(help.ends_with(&unlink), "{help}");
+    s.loopx(&["issue", "unlink", &part, "parent", &epic]).ok();
+    s.loopx(&args).ok();
+}
+
+#[test]
+fn n38_24_a_roadmap_without_issues_says_how_it_gets_some() {
+    let s = backlog();
+    s.loopx(&["roadmap", "new", "Notes", "--mode", "direct"])
+        .ok();
+    s.loopx(&["roadmap", "check"])
+        .says("git loopx roadmap set ISSUE --wave 1 --roadmap lx-")
+        .fails_with(1);
+    let help = refused(&s, 4, "import_missing", &["roadmap", "import", "nofile"])["help"].take();
+    assert_eq!(help, "git loopx help roadmap import");
+    let help = refused(&s, 4, "file_not_found", &["rule", "import"])["help"].take();
+    assert_eq!(help, "git loopx help rule import");
 }

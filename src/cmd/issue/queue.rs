@@ -130,7 +130,12 @@ fn show(_: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     after(queue, names, ui);
     let next = match (issues.is_empty(), view.planned) {
         (false, _) if view.waits_for_retry() => command!("issue queue retry"),
-        (false, _) => command!("issue queue next"),
+        (false, _) if view.can_go_on => command!("issue queue next"),
+        // Somebody is at what comes next, or it waits.
+        (false, _) => match issues.values().min_by_key(|row| row.waits.len()) {
+            Some(row) => command!("issue show {}", row.short),
+            None => command!("issue list"),
+        },
         (true, 0) => command!("issue list"),
         (true, _) => command!("issue queue form"),
     };

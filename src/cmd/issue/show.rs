@@ -44,6 +44,15 @@ fn next(shown: &Shown) -> Option<Hint> {
             let session = shown.row.issue.running.as_ref();
             session.map(|session| command!("status").session(session))
         }
+        Status::InProgress if shown.row.waits.iter().any(|wait| wait.issue().is_some()) => {
+            let other = shown.row.waits.iter().find_map(|wait| wait.issue());
+            other.map(|other| {
+                hint![
+                    "it waits: ",
+                    command!("issue show {}", shown.names.short(other))
+                ]
+            })
+        }
         Status::InProgress => Some(match &shown.row.holder {
             Some(holder) if holder.alive && !holder.here => hint![
                 "wait, or: ",

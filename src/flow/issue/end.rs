@@ -9,7 +9,7 @@ use super::{
 };
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
@@ -201,8 +201,19 @@ fn require_whole(
             status: part.status,
         })
         .collect();
-    if !open.is_empty() {
-        return Err(not_ready(issue, &open));
+    if let Some(part) = open.first().and_then(Wait::issue) {
+        let id = &issue.id;
+        let first = match end {
+            End::Resolve => command!("issue resolve {part} --reason WHY"),
+            _ => command!("issue close {part} --reason WHY"),
+        };
+        let unlink = command!("issue unlink {part} parent {id}");
+        return Err(not_ready(issue, &open).help(hint![
+            "its parts end first: ",
+            first,
+            "  or are none any more: ",
+            unlink
+        ]));
     }
     if *end != End::Resolve {
         return Ok(());

@@ -354,6 +354,9 @@ pub(crate) struct QueueView {
     pub issues: BTreeMap<IssueId, Row<'static>>,
     /// Planned issues that have no place in it yet.
     pub planned: usize,
+    /// Whether somebody can take the next one now.
+    #[serde(skip)]
+    pub can_go_on: bool,
     #[serde(skip)]
     pub names: Names,
 }
@@ -382,10 +385,12 @@ pub(crate) fn show(ctx: &Context) -> Result<QueueView> {
         }
         planned += usize::from(issue.status == Status::Planned && issue.bound.is_some());
     }
+    let can_go_on = next(ctx, &snapshot, &backlog, &[], ctx.now()).is_ok();
     Ok(QueueView {
         queue,
         issues,
         planned,
+        can_go_on,
         names,
     })
 }

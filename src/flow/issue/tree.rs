@@ -46,7 +46,13 @@ fn found(
     links: &mut Vec<String>,
 ) -> Result<(Format, Vec<File>)> {
     let path = Path::new(named);
-    let meta = fs::metadata(path).map_err(|error| unreadable(named, &error))?;
+    let meta = fs::metadata(path).map_err(|error| {
+        let failure = unreadable(named, &error);
+        match wanted {
+            Some(Format::Roadmap) => failure.help(command!("help roadmap import")),
+            _ => failure,
+        }
+    })?;
     if wanted == Some(Format::Roadmap) {
         return Ok((Format::Roadmap, roadmap(path, meta.is_dir())?));
     }

@@ -104,7 +104,7 @@ fn sources(top: &Path, from: Option<&Path>) -> Result<Vec<(String, String)>> {
                 shown(top, &place)
             ),
         )
-        .help(command!("rule import .workflow/specs --dry-run"))
+        .help(command!("help rule import"))
     };
     let meta = fs::metadata(&place).map_err(|_| missing())?;
     let mut names: Vec<PathBuf> = Vec::new();

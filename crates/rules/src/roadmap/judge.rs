@@ -81,7 +81,8 @@ fn whole(ground: &Ground<'_>) -> Vec<Finding> {
         found.push(ground.of(id, name, line, message, fix));
     };
     if ground.shape.leaves.is_empty() {
-        say("roadmap_empty", 0, "it has no issue".to_owned(), None);
+        let fix = command!("roadmap set ISSUE --wave 1 --roadmap {name}");
+        say("roadmap_empty", 0, "it has no issue".to_owned(), Some(fix));
         return found;
     }
     if ground.cut.mode.is_none() {
