@@ -3,7 +3,7 @@
 use crate::support::clones::Clones;
 use crate::support::issues::{BRIEF, backlog, create, id_of, list, refused, show, titles};
 use crate::support::{LOOPX, Sandbox};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn n38_2_what_waited_for_a_duplicate_waits_for_its_original() {
@@ -463,4 +463,74 @@ fn n38_24_a_roadmap_without_issues_says_how_it_gets_some() {
     assert_eq!(help, "git loopx help roadmap import");
     let help = refused(&s, 4, "file_not_found", &["rule", "import"])["help"].take();
     assert_eq!(help, "git loopx help rule import");
+}
+
+#[test]
+fn n38_37_a_second_import_says_what_differs_and_brings_it_where_it_is_asked_to() {
+    let s = backlog();
+    let import = |line: Value, args: &[&str]| {
+        s.write("beads.jsonl", format!("{line}\n"));
+        s.loopx(&[&["--json", "issue", "import", "beads.jsonl"], args].concat())
+            .json()
+    };
+    let was = json!({"id": "bd-a1", "title": "Log in", "issue_type": "task", "status": "open", "priority": 1, "labels": ["ui", "old"], "description": "one\ntwo\nthree\n"});
+    import(was.clone(), &[]);
+    let id = show(&s, "bd-a1")["id"].as_str().expect("an id").to_owned();
+    s.loopx(&["issue", "edit", &id, "-p", "0", "-l", "mine"])
+        .ok();
+    s.loopx(&["issue", "edit", &id, "-d", "one\ntwo\nthree, here\n"])
+        .ok();
+    // What was done here is no news of the other program.
+    let same = import(was, &[]);
+    assert_eq!(same["changed"], json!([]), "{same}");
+    let now = json!({"id": "bd-a1", "title": "Log in again", "issue_type": "task", "status": "open", "priority": 1, "labels": ["ui", "new"], "description": "one, there\ntwo\nthree\n", "assignee": "ada"});
+    let before = show(&s, &id);
+    let told = import(now.clone(), &[]);
+    assert_eq!(
+        told["next_action"],
+        "git loopx issue import beads.jsonl --update"
+    );
+    assert_eq!(told["changed"][0]["issue"], id.as_str(), "{told}");
+    assert_eq!(show(&s, &id), before);
+    let brought = import(now.clone(), &["--update"]);
+    assert_eq!(brought["updated"], true, "{brought}");
+    let after = show(&s, &id);
+    assert_eq!(after["title"], "Log in again");
+    assert_eq!(
+        (&after["priority"], &after["assignee"]),
+        (&json!(0), &json!("ada"))
+    );
+    assert_eq!(after["labels"], json!(["mine", "new", "ui"]));
+    assert_eq!(after["description"], "one, there\ntwo\nthree, here\n");
+    let again = import(now, &["--update"]);
+    assert_eq!(
+        (&again["changed"], &again["commit"]),
+        (&json!([]), &Value::Null)
+    );
+    // Both wrote the priority: both values stay until somebody settles it.
+    let now = json!({"id": "bd-a1", "title": "Log in again", "issue_type": "task", "status": "closed", "close_reason": "shipped", "priority": 3, "labels": ["ui", "new"], "description": "one, there\ntwo\nthree\n", "assignee": "ada"});
+    import(now, &["--update"]);
+    let after = show(&s, &id);
+    assert_eq!(after["status"], "resolved");
+    assert_eq!(after["apart"][0]["field"], "priority", "{after}");
+    s.loopx(&["fsck"]).ok();
+}
+
+#[test]
+fn n38_26_a_comment_that_another_branch_never_had_is_not_gone() {
+    let s = backlog();
+    let base = s.git(&["rev-parse", "HEAD"]).line();
+    s.commit_file("a.rs", "// TODO: first\n", "code").ok();
+    s.loopx(&["issue", "import", "--todos"]).ok();
+    let gone = |s: &Sandbox| {
+        let report = s.loopx(&["--json", "issue", "import", "--todos"]).json();
+        report["gone"].as_array().map_or(0, Vec::len)
+    };
+    s.git(&["switch", "--quiet", "-c", "other", &base]).ok();
+    s.commit_file("b.rs", "// TODO: second\n", "code").ok();
+    assert_eq!(gone(&s), 0);
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.git(&["rm", "--quiet", "a.rs"]).ok();
+    s.git(&["commit", "--quiet", "-m", "gone"]).ok();
+    assert_eq!(gone(&s), 1);
 }

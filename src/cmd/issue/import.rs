@@ -39,6 +39,9 @@ pub struct ImportArgs {
     /// A name for this backlog, where another one of its format has the same ids
     #[arg(long, value_name = "NAME", conflicts_with = "todos")]
     source: Option<String>,
+    /// Bring also what the other program changed of issues that are here: by field, as two clones merge
+    #[arg(long)]
+    update: bool,
     /// Say what would be taken over, and take nothing
     #[arg(long)]
     dry_run: bool,
@@ -62,12 +65,14 @@ pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         format: args.format.as_deref().map(str::parse).transpose()?,
         map: map.collect::<Result<_>>()?,
         source: args.source,
+        update: args.update,
         dry_run: args.dry_run,
     };
     let report = flow::import(ctx, &request)?;
     print(&report, ui);
     let next = match (report.dry_run, report.new.is_empty(), report.gone.first()) {
         (true, _, _) => None,
+        _ if !report.changed.is_empty() && !report.updated => request.with_update(),
         (false, _, Some(gone)) => Some(command!(
             "issue resolve {} --reason \"the comment is gone\"",
             report.names.short(gone)
@@ -114,6 +119,20 @@ pub(crate) fn print(report: &Report, ui: &mut Ui) {
         report.format,
         report.here
     ));
+    for one in &report.changed {
+        let short = ui.paint(style::NAME, report.names.short(&one.issue));
+        let brought = if report.updated {
+            "brought"
+        } else {
+            "otherwise there"
+        };
+        let changes: Vec<String> = one.changes.iter().map(|one| line(one)).collect();
+        ui.out(format!(
+            "{short}  {}  {brought}: {}",
+            line(&one.at),
+            changes.join(", ")
+        ));
+    }
     for id in &report.taken_back {
         let short = report.names.short(id);
         ui.out(format!(

@@ -3,7 +3,8 @@
 
 use super::change::{Ask, check};
 use super::create::{self, New};
-use super::{Names, tree};
+use super::later::Differs;
+use super::{Names, later, tree};
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
@@ -11,7 +12,7 @@ use loopx_base::id::Oid;
 use loopx_base::shell_word;
 use loopx_rules::issue::foreign;
 use loopx_rules::issue::foreign::{File, Finding, Format, Item, Mapped, Taken, Wishes, todos};
-use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Source};
+use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Place, Source};
 use loopx_rules::roadmap::WAVE;
 use loopx_store::Snapshot;
 use serde::Serialize;
@@ -41,6 +42,8 @@ pub(crate) struct Request {
     pub map: Vec<foreign::Wish>,
     /// A name that tells this backlog from another one of its format, whose ids are the same.
     pub source: Option<String>,
+    /// Brings what the program changed of issues that are here.
+    pub update: bool,
     pub dry_run: bool,
 }
 
@@ -63,6 +66,10 @@ pub(crate) struct Report {
     pub new: Vec<Came>,
     /// Those that are here already.
     pub here: usize,
+    /// Those of them of which their program says something else than when they were taken over.
+    pub changed: Vec<Differs>,
+    /// That was brought.
+    pub updated: bool,
     /// Those whose beginning was taken back here: they stay away.
     pub taken_back: Vec<IssueId>,
     /// Open issues whose comment is no longer in the code.
@@ -81,12 +88,23 @@ impl Request {
         if wishes.is_empty() {
             return None;
         }
+        self.command(wishes, "")
+    }
+
+    /// The same command that brings what the other program changed, too.
+    pub(crate) fn with_update(&self) -> Option<Hint> {
+        self.command(&[], " --update")
+    }
+
+    fn command(&self, wishes: &[String], more: &str) -> Option<Hint> {
         let from = match &self.from {
             From::Path(path) => shell_word(path).to_string(),
             From::Text(_) => "-".to_owned(),
             From::Todos(_) => return None,
         };
         let format = self.format.map(|format| format!(" --format {format}"));
+        let source = self.source.as_ref();
+        let source = source.map(|name| format!(" --source {}", shell_word(name)));
         let told = self
             .map
             .iter()
@@ -96,8 +114,9 @@ impl Request {
             .map(|wish| format!(" --map {}", shell_word(&wish)))
             .collect();
         Some(command!(
-            "issue import {from}{}{maps}",
-            format.unwrap_or_default()
+            "issue import {from}{}{}{maps}{more}",
+            format.unwrap_or_default(),
+            source.unwrap_or_default()
         ))
     }
 }
@@ -131,6 +150,10 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         sorting.waves();
     }
     sorting.check(ctx);
+    let changed = sorting.changed(&snapshot)?;
+    if request.update {
+        sorting.taken.faults.extend(later::faults(ctx, &changed));
+    }
     let wishes = sorting.unmapped();
     if !sorting.taken.faults.is_empty() {
         let failure = refused(sorting.taken.faults);
@@ -140,7 +163,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         });
     }
     let gone = match &request.from {
-        From::Todos(under) => sorting.gone(under.as_deref()),
+        From::Todos(under) => sorting.gone(ctx, under.as_deref())?,
         From::Text(_) | From::Path(_) => Vec::new(),
     };
     let new = sorting.new_issues();
@@ -160,7 +183,13 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
             names = written.names;
         }
     }
+    let updated = request.update && !request.dry_run && !changed.is_empty();
+    if updated {
+        commit = Some(later::bring(ctx, &changed, &format)?.commit);
+    }
     Ok(Report {
+        changed,
+        updated,
         new: sorting.came(),
         here: sorting.here,
         taken_back: sorting.taken_back,
@@ -253,6 +282,22 @@ pub(crate) fn code_path(ctx: &Context, typed: &str) -> String {
     let is_here = |part: &&str| !part.is_empty() && *part != ".";
     let parts: Vec<&str> = path.split('/').filter(is_here).collect();
     parts.join("/")
+}
+
+/// Whether HEAD had the comment once: it has its file, or the commit at which it was read. Another branch never did.
+fn was_here(ctx: &Context, place: &Place) -> Result<bool> {
+    let Some(head) = ctx.repo.head()?.commit else {
+        return Ok(false);
+    };
+    let tree = ctx.repo.commit_info(&head)?.tree;
+    if ctx.repo.blob_at(&tree, &place.path)?.is_some() {
+        return Ok(true);
+    }
+    Ok(match &place.commit {
+        // What is not in this clone is no commit of this branch.
+        Some(commit) => *commit == head || ctx.repo.is_ancestor(commit, &head).unwrap_or_default(),
+        None => true,
+    })
 }
 
 fn is_under(path: &str, under: Option<&str>) -> bool {
@@ -545,8 +590,19 @@ impl Sorting {
         wishes
     }
 
+    /// What is here already, and what its program says of it otherwise than before.
+    fn changed(&self, snapshot: &Snapshot<'_>) -> Result<Vec<Differs>> {
+        let mut found = Vec::new();
+        for (at, item) in self.taken.items.iter().enumerate() {
+            if self.known.contains(&self.ids[at]) {
+                found.extend(later::differs(snapshot, &self.ids[at], item)?);
+            }
+        }
+        Ok(found)
+    }
+
     /// The issues whose comment is no longer in the code.
-    fn gone(&self, under: Option<&str>) -> Vec<IssueId> {
+    fn gone(&self, ctx: &Context, under: Option<&str>) -> Result<Vec<IssueId>> {
         let is_gone = |issue: &&Issue| {
             let is_todo = issue
                 .source
@@ -557,8 +613,15 @@ impl Sorting {
                 && place.is_some_and(|place| is_under(&place.path, under))
                 && !self.ids.contains(&issue.id)
         };
-        let gone = self.open.iter().filter(is_gone);
-        gone.map(|issue| issue.id.clone()).collect()
+        let mut gone = Vec::new();
+        for issue in self.open.iter().filter(is_gone) {
+            if let Some(place) = &issue.place
+                && was_here(ctx, place)?
+            {
+                gone.push(issue.id.clone());
+            }
+        }
+        Ok(gone)
     }
 
     fn coming(&self) -> impl Iterator<Item = (usize, &Item)> {

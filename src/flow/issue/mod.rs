@@ -17,6 +17,7 @@ pub(crate) mod export;
 pub(crate) mod failure;
 pub(crate) mod follow_ups;
 pub(crate) mod import;
+mod later;
 mod names;
 pub(crate) mod queue;
 pub(crate) mod roadmap;

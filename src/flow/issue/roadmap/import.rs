@@ -14,6 +14,7 @@ pub(crate) fn import(ctx: &Context, path: &str, dry_run: bool) -> Result<Report>
             format: Some(Format::Roadmap),
             map: Vec::new(),
             source: None,
+            update: false,
             dry_run,
         },
     )

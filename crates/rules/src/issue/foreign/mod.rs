@@ -8,6 +8,7 @@ mod beads;
 mod ccw;
 mod github;
 mod json;
+pub mod later;
 mod own;
 mod phases;
 pub mod roadmap;

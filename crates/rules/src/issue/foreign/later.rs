@@ -1,0 +1,122 @@
+//! A backlog that is taken over again: what its program says otherwise than when it spoke last, by field. What somebody
+//! changed here is not asked: where both wrote one field their records stand beside each other, as those of two clones.
+
+use crate::issue::event::Change;
+use crate::issue::{Issue, IssueId, Texts, fold};
+use crate::op::{Body, Operation};
+use std::collections::BTreeSet;
+
+/// The records by which the program spoke from which an issue was taken over: each says where the issue comes from.
+pub fn spoken(ops: &[Operation]) -> Vec<&Operation> {
+    let names_source = |op: &&Operation| match &op.body {
+        Body::Issue(event) => {
+            let mut changes = event.changes().iter();
+            changes.any(|change| matches!(change, Change::Source(_)))
+        }
+        _ => false,
+    };
+    ops.iter().filter(names_source).collect()
+}
+
+/// The changes of the program since it spoke last; `now`: all that it says of the issue now.
+pub fn since(id: &IssueId, spoken: &[&Operation], now: &[Change]) -> Vec<Change> {
+    let ops: Vec<Operation> = spoken.iter().map(|op| (*op).clone()).collect();
+    let Some(read) = fold(id, &ops) else {
+        return Vec::new();
+    };
+    let (issue, texts) = (&read.issue, &read.texts);
+    let mut changes: Vec<Change> = (now.iter())
+        .filter(|change| !was_said(issue, texts, change))
+        .cloned()
+        .collect();
+    changes.extend(no_longer_said(issue, texts, now));
+    changes
+}
+
+/// True of what the program said before, and of what nobody brings a second time.
+fn was_said(issue: &Issue, texts: &Texts, change: &Change) -> bool {
+    let criterion = |text: &String| issue.criteria.iter().find(|one| one.text == *text);
+    match change {
+        Change::Title(title) => issue.title == *title,
+        Change::Description(text) => texts.description == *text,
+        Change::Kind(kind) => issue.kind == *kind,
+        Change::Status(status) => issue.status == *status,
+        Change::Priority(priority) => issue.priority == *priority,
+        Change::Milestone(name) => issue.milestone == *name,
+        Change::Due(day) => issue.due == *day,
+        Change::Defer(day) => issue.defer == *day,
+        Change::Estimate(minutes) => issue.estimate == *minutes,
+        Change::Assignee(name) => issue.assignee == *name,
+        Change::Label(label) => issue.labels.contains(label),
+        Change::Criterion(text) => criterion(text).is_some(),
+        Change::Tick(text) => criterion(text).is_some_and(|one| one.done),
+        Change::Said(said) => texts.comments.iter().any(|one| {
+            let (by, at) = one.origin();
+            one.text == said.text && by == said.by && Some(at) == said.at.as_deref().or(Some(""))
+        }),
+        Change::Kept(kept) => texts.kept.get(&kept.name) == Some(&kept.value()),
+        _ => true,
+    }
+}
+
+/// Changes that take away what the program said before and says no longer.
+fn no_longer_said(issue: &Issue, texts: &Texts, now: &[Change]) -> Vec<Change> {
+    let says = |is_it: fn(&Change) -> bool| now.iter().any(is_it);
+    let mut changes = Vec::new();
+    let mut gone = |had: bool, is_it: fn(&Change) -> bool, none: Change| {
+        if had && !says(is_it) {
+            changes.push(none);
+        }
+    };
+    gone(
+        !texts.description.is_empty(),
+        |one| matches!(one, Change::Description(_)),
+        Change::Description(String::new()),
+    );
+    gone(
+        issue.milestone.is_some(),
+        |one| matches!(one, Change::Milestone(_)),
+        Change::Milestone(None),
+    );
+    gone(
+        issue.due.is_some(),
+        |one| matches!(one, Change::Due(_)),
+        Change::Due(None),
+    );
+    gone(
+        issue.defer.is_some(),
+        |one| matches!(one, Change::Defer(_)),
+        Change::Defer(None),
+    );
+    gone(
+        issue.estimate.is_some(),
+        |one| matches!(one, Change::Estimate(_)),
+        Change::Estimate(None),
+    );
+    gone(
+        issue.assignee.is_some(),
+        |one| matches!(one, Change::Assignee(_)),
+        Change::Assignee(None),
+    );
+    let mut labels = BTreeSet::new();
+    let mut criteria = BTreeSet::new();
+    let mut ticks = BTreeSet::new();
+    for change in now {
+        match change {
+            Change::Label(label) => drop(labels.insert(label)),
+            Change::Criterion(text) => drop(criteria.insert(text)),
+            Change::Tick(text) => drop(ticks.insert(text)),
+            _ => {}
+        }
+    }
+    let labels = issue.labels.iter().filter(|label| !labels.contains(label));
+    changes.extend(labels.cloned().map(Change::Unlabel));
+    for one in &issue.criteria {
+        if !criteria.contains(&one.text) {
+            changes.push(Change::DropCriterion(one.text.clone()));
+        } else if one.done && !ticks.contains(&one.text) {
+            changes.push(Change::Untick(one.text.clone()));
+        }
+    }
+    changes
+}

@@ -1,0 +1,116 @@
+//! A backlog that is taken over again: what its program changed since is told, and brought where somebody asks for it.
+
+use super::change::{check, shortened};
+use super::{Plan, Step, Written, require_person, write};
+use crate::flow::context::Context;
+use loopx_base::failure::Result;
+use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::foreign::{Finding, Item, later};
+use loopx_rules::issue::{Issue, IssueId, Status, fold};
+use loopx_rules::op::Operation;
+use loopx_store::Snapshot;
+use serde::Serialize;
+
+/// An issue of which its program says something else than when it spoke last.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Differs {
+    pub issue: IssueId,
+    /// Where it stands.
+    pub at: String,
+    /// What is otherwise, in words.
+    pub changes: Vec<String>,
+    #[serde(skip)]
+    said: Vec<Change>,
+    #[serde(skip)]
+    reason: Option<String>,
+}
+
+/// What the program of an issue that is here says otherwise; nothing where it says what it said.
+pub(super) fn differs(
+    snapshot: &Snapshot<'_>,
+    id: &IssueId,
+    item: &Item,
+) -> Result<Option<Differs>> {
+    if item.plain.source.is_none() {
+        return Ok(None);
+    }
+    let ops = snapshot.issue_records(id)?.unwrap_or_default();
+    let mut said = later::since(id, &later::spoken(&ops), &item.plain.changes());
+    // Somebody is at it there: here a claim says so, or a session.
+    said.retain(|change| *change != Change::Status(Status::InProgress));
+    if said.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Differs {
+        issue: id.clone(),
+        at: item.at.clone(),
+        changes: said.iter().map(Change::words).collect(),
+        reason: item.plain.reason.clone(),
+        said,
+    }))
+}
+
+/// Refuses what no issue can have, each with its place.
+pub(super) fn faults(ctx: &Context, all: &[Differs]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for one in all {
+        for failure in one
+            .said
+            .iter()
+            .filter_map(|change| check(ctx, change).err())
+        {
+            found.push(Finding {
+                at: one.at.clone(),
+                message: failure.message,
+            });
+        }
+    }
+    found
+}
+
+/// Brings what the program changed, in one commit: each record stands behind those by which the program spoke before,
+/// beside what was done here since.
+pub(super) fn bring(ctx: &Context, all: &[Differs], format: &str) -> Result<Written<()>> {
+    let resolves = |one: &Differs| one.said.contains(&Change::Status(Status::Resolved));
+    if all.iter().any(resolves) {
+        require_person(ctx, "that an issue is resolved")?;
+    }
+    write(ctx, |snapshot, _| {
+        let mut steps = Vec::new();
+        for one in all {
+            let ops = snapshot.issue_records(&one.issue)?.unwrap_or_default();
+            let spoken = later::spoken(&ops);
+            let Some((before, source)) = place(&one.issue, &spoken) else {
+                continue;
+            };
+            let mut changes = vec![source];
+            changes.extend(one.said.iter().cloned());
+            let ends =
+                |change: &Change| matches!(change, Change::Status(status) if status.is_final());
+            let ends = one.said.iter().any(ends);
+            let why = || format!("{format} says so");
+            steps.push(Step {
+                id: one.issue.clone(),
+                before: Some(before),
+                body: IssueEvent::Changed { changes }.into(),
+                reason: ends.then(|| one.reason.clone().unwrap_or_else(why)),
+            });
+        }
+        let words: Vec<String> = all.iter().flat_map(|one| one.changes.clone()).collect();
+        Ok(Plan {
+            what: format!("import again from {format}: {}", shortened(&words)),
+            reason: None,
+            steps,
+            value: (),
+        })
+    })
+}
+
+/// The issue as its program left it, and where it comes from.
+fn place(id: &IssueId, spoken: &[&Operation]) -> Option<(Issue, Change)> {
+    let ops: Vec<Operation> = spoken.iter().map(|op| (*op).clone()).collect();
+    let mut issue = fold(id, &ops)?.issue;
+    let source = Change::Source(issue.source.clone()?);
+    issue.newest = ops.iter().map(|op| op.op.clone()).collect();
+    Some((issue, source))
+}
