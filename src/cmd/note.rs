@@ -28,7 +28,7 @@ use std::path::PathBuf;
 pub struct NoteArgs {
     /// The text of the note; `-` reads it from stdin. One that begins with `-` stands behind `--`
     text: Option<String>,
-    /// The kind of the note (default: learning, and with --type message)
+    /// The kind of the note (default: learning, and with --type or --reply-to message)
     #[arg(long, value_name = "KIND", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]
     kind: Option<String>,
     /// The role that it is meant for; everybody where none is named
@@ -262,7 +262,14 @@ fn said(args: &NoteArgs, text: Option<String>) -> Result<Said> {
                 .as_deref()
                 .map(|from| core::name("a role", from))
                 .transpose()?,
-            ..Said::new(NoteKind::Learning, text.unwrap_or_default())
+            ..Said::new(
+                match args.reply_to {
+                    // What answers somebody is said to them, and is nothing that was found out.
+                    Some(_) => NoteKind::Message,
+                    None => NoteKind::Learning,
+                },
+                text.unwrap_or_default(),
+            )
         },
     };
     if let Some(kind) = &args.kind {

@@ -534,3 +534,20 @@ fn n38_26_a_comment_that_another_branch_never_had_is_not_gone() {
     s.git(&["commit", "--quiet", "-m", "gone"]).ok();
     assert_eq!(gone(&s), 1);
 }
+
+#[test]
+fn n38_27_a_reply_is_a_message_and_no_rule() {
+    let s = backlog();
+    s.loopx(&["start", "--quick", "--no-branch", "--id", "work", "Work"])
+        .ok();
+    s.loopx(&["note", "The cache is never cleared", "--kind", "learning"])
+        .ok();
+    let notes = |s: &Sandbox| s.loopx(&["--json", "note", "list"]).json()["notes"].take();
+    let first = notes(&s)[0]["seq"].to_string();
+    s.loopx(&["note", "I see, thanks", "--reply-to", &first])
+        .ok();
+    let all = notes(&s).to_string();
+    assert!(all.contains("\"kind\":\"message\""), "{all}");
+    let proposed = s.loopx(&["rule", "propose"]).ok();
+    assert!(!proposed.contains("I see, thanks"), "{proposed}");
+}
