@@ -551,3 +551,31 @@ fn n38_27_a_reply_is_a_message_and_no_rule() {
     let proposed = s.loopx(&["rule", "propose"]).ok();
     assert!(!proposed.contains("I see, thanks"), "{proposed}");
 }
+
+#[test]
+fn n38_41_a_plan_may_begin_with_a_mark_or_be_a_list() {
+    let s = backlog();
+    s.write("plan.jsonl", "\u{feff}{\"title\":\"One\"}\n");
+    let from = ["issue", "create", "--from", "plan.jsonl"];
+    s.loopx(&from).ok();
+    s.write(
+        "plan.jsonl",
+        "[\n  {\"title\": \"Two\"},\n  {\"title\": \"Three\"}\n]\n",
+    );
+    s.loopx(&from).ok();
+    assert_eq!(titles(&list(&s, &[])), ["One", "Two", "Three"]);
+    s.write(
+        "plan.jsonl",
+        "[\n  {\"title\": \"Two\"},\n  {\"titel\": \"Three\"}\n]\n",
+    );
+    let error = refused(&s, 2, "issue_field_invalid", &from);
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("plan.jsonl:3: "), "{message}");
+    s.write(
+        "plan.jsonl",
+        "{\"title\":\"x\",\"description\":\"a\\u0000b\"}\n",
+    );
+    let error = refused(&s, 2, "issue_field_invalid", &from);
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.contains("a NUL"), "{message}");
+}

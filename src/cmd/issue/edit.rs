@@ -125,7 +125,12 @@ impl LinkArgs {
 
 /// Reads a file that somebody names; `-` is stdin.
 pub(super) fn text_of(file: &str) -> Result<String> {
-    crate::cmd::artifacts::read_text(file)
+    let text = crate::cmd::artifacts::read_text(file)?;
+    // Some editors begin each file with a mark, which is no text.
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
 }
 
 /// Change the fields of issues

@@ -424,12 +424,13 @@ pub(crate) fn check(ctx: &Context, change: &Change) -> Result<()> {
         Change::Milestone(Some(text)) => one_line("the milestone", text),
         Change::Assignee(Some(text)) => one_line("the assignee", text),
         Change::Label(text) => label(text),
-        Change::Description(text) if text.len() > LONGEST_TEXT || text.contains('\0') => {
-            Err(invalid(format!(
-                "expected a description of at most {LONGEST_TEXT} bytes of text, found {}",
-                text.len()
-            )))
-        }
+        Change::Description(text) if text.contains('\0') => Err(invalid(
+            "expected a description of text, found a NUL in it".to_owned(),
+        )),
+        Change::Description(text) if text.len() > LONGEST_TEXT => Err(invalid(format!(
+            "expected a description of at most {LONGEST_TEXT} bytes of text, found {}",
+            text.len()
+        ))),
         Change::Kind(kind) => kind_is_known(ctx, kind),
         Change::Priority(priority) if *priority > LAST_PRIORITY => Err(invalid(format!(
             "expected a priority from 0, the first, to {LAST_PRIORITY}, found {priority}"

@@ -7,6 +7,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// An issue as a line has it. What a line does not say has no value; what no issue has is refused.
@@ -269,10 +270,25 @@ fn words(error: &serde_json::Error) -> String {
     said.replace("expected u8", &priority)
 }
 
-/// Reads lines; an empty line is passed over. The first that is wrong is named with its number.
+/// The documents of a text with the places of their lines: one a line, or all of them in one list.
+fn documents<'t>(text: &'t str) -> Vec<(usize, &'t str)> {
+    let lines = |before: &'t str| before.matches('\n').count();
+    if text.trim_start().starts_with('[')
+        && let Ok(all) = serde_json::from_str::<Vec<&'t RawValue>>(text)
+    {
+        let place = |one: &&'t RawValue| one.get().as_ptr().addr() - text.as_ptr().addr();
+        let all = all.iter();
+        return all
+            .map(|one| (lines(&text[..place(one)]), one.get()))
+            .collect();
+    }
+    text.lines().enumerate().collect()
+}
+
+/// Reads issues; an empty line is passed over. The first that is wrong is named with its line.
 pub fn read(text: &str, file: &str) -> Result<Vec<Plain>> {
     let mut found = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    for (at, line) in documents(text) {
         if line.trim().is_empty() {
             continue;
         }
