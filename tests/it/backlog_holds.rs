@@ -579,3 +579,21 @@ fn n38_41_a_plan_may_begin_with_a_mark_or_be_a_list() {
     let message = error["message"].as_str().unwrap_or_default();
     assert!(message.contains("a NUL"), "{message}");
 }
+
+#[test]
+fn n38_17_comments_of_one_second_keep_their_order_elsewhere() {
+    let s = backlog();
+    let comments = json!([
+        {"text": "zzz", "by": "Ada", "at": "2026-01-01T00:00:00Z"},
+        {"text": "aaa", "by": "Ada", "at": "2026-01-01T00:00:00Z"}
+    ]);
+    let one = json!({"id": "lx-0000000001", "title": "One", "comments": comments});
+    s.write("all.jsonl", format!("{one}\n"));
+    s.loopx(&["issue", "import", "all.jsonl", "--format", "loopx"])
+        .ok();
+    let notes = show(&s, "lx-0000000001")["notes"].take();
+    assert_eq!(
+        (&notes[0]["text"], &notes[1]["text"]),
+        (&json!("zzz"), &json!("aaa"))
+    );
+}

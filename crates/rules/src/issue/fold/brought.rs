@@ -3,6 +3,7 @@
 use super::{Field, Folding, Member};
 use crate::issue::event::Change;
 use crate::issue::{Comment, Made, Place};
+use crate::op::Body;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -15,7 +16,13 @@ impl Folding<'_> {
                 continue;
             };
             let op = self.ops[*at];
-            found.push(Comment {
+            let mut changes = match &op.body {
+                Body::Issue(event) => event.changes().iter(),
+                _ => [].iter(),
+            };
+            let place =
+                changes.position(|change| matches!(change, Change::Said(one) if one == said));
+            let comment = Comment {
                 op: op.op.clone(),
                 seq: op.seq,
                 by: op.by.clone(),
@@ -26,10 +33,13 @@ impl Folding<'_> {
                     by: said.by.clone(),
                     at: said.at.clone(),
                 }),
-            });
+            };
+            found.push((said.at.clone(), place, comment));
         }
-        self.comments.extend(found);
-        // Those of one record keep the order of their times: the sort is stable.
+        // Those of one record stand in the order of their times, and of one time as whoever brought them has them.
+        found.sort_by(|one, other| (&one.0, one.1).cmp(&(&other.0, other.1)));
+        self.comments
+            .extend(found.into_iter().map(|(.., comment)| comment));
         self.comments.sort_by_key(|comment| comment.seq);
     }
 
