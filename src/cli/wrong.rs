@@ -4,6 +4,30 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::error::Error as _;
 
+/// Words of other programs for what a command of `issue` does here.
+const OTHER_WORDS: [(&str, &str); 20] = [
+    ("add", "create"),
+    ("assign", "edit ID --assignee NAME"),
+    ("block", "link ID blocked-by OTHER"),
+    ("claim", "take"),
+    ("delete", "close"),
+    ("dep", "link"),
+    ("done", "resolve"),
+    ("find", "list --grep WORDS"),
+    ("finish", "resolve"),
+    ("history", "log"),
+    ("label", "edit ID --label LABEL"),
+    ("remove", "close"),
+    ("rm", "close"),
+    ("search", "list --grep WORDS"),
+    ("start", "take"),
+    ("stats", "list --all"),
+    ("status", "show"),
+    ("update", "edit"),
+    ("view", "show"),
+    ("wontfix", "close"),
+];
+
 /// The sentence, and what was perhaps meant. `command`: what was typed of a command; `below`: those behind it.
 pub(super) fn sentence(error: &clap::Error, command: &str, below: &[String]) -> String {
     let found = |kind| match error.get(kind) {
@@ -65,6 +89,12 @@ pub(super) fn sentence(error: &clap::Error, command: &str, below: &[String]) -> 
     .into_iter()
     .map(found)
     .find(|meant| !meant.is_empty());
+    let typed = found(ContextKind::InvalidSubcommand);
+    let elsewhere = OTHER_WORDS.iter().filter(|_| command == "issue");
+    let elsewhere = elsewhere.clone().find(|(word, _)| *word == typed);
+    if let Some((_, here)) = elsewhere {
+        return format!("{said}; the nearest is {here}");
+    }
     // The parser has the best of them last.
     match meant.as_deref().and_then(|meant| meant.rsplit(", ").next()) {
         Some(meant) => format!("{said}; the nearest is {meant}"),

@@ -597,3 +597,23 @@ fn n38_17_comments_of_one_second_keep_their_order_elsewhere() {
         (&json!("zzz"), &json!("aaa"))
     );
 }
+
+#[test]
+fn n38_38_words_of_other_programs_lead_to_the_command() {
+    let s = backlog();
+    for (word, here) in [
+        ("delete", "close"),
+        ("search", "list --grep WORDS"),
+        ("view", "show"),
+        ("done", "resolve"),
+        ("assign", "edit ID --assignee NAME"),
+        ("start", "take"),
+        ("status", "show"),
+        ("stats", "list --all"),
+        ("dep", "link"),
+    ] {
+        s.loopx(&["issue", word])
+            .says(&format!("; the nearest is {here}\n"))
+            .fails_with(2);
+    }
+}
