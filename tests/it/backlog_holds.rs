@@ -553,6 +553,18 @@ fn n38_27_a_reply_is_a_message_and_no_rule() {
 }
 
 #[test]
+fn n38_35_the_log_has_each_text_of_a_description() {
+    let s = backlog();
+    let id = create(&s, &["One", "-d", "what it was"]);
+    s.loopx(&["issue", "edit", &id, "-d", "what it is"]).ok();
+    let log = s.loopx(&["--json", "issue", "log", &id]).json();
+    assert_eq!(log["log"][0]["description"], "what it was", "{log}");
+    s.loopx(&["-v", "issue", "log", &id])
+        .says("      what it was")
+        .ok();
+}
+
+#[test]
 fn n38_41_a_plan_may_begin_with_a_mark_or_be_a_list() {
     let s = backlog();
     s.write("plan.jsonl", "\u{feff}{\"title\":\"One\"}\n");
@@ -616,4 +628,28 @@ fn n38_38_words_of_other_programs_lead_to_the_command() {
             .says(&format!("; the nearest is {here}\n"))
             .fails_with(2);
     }
+}
+
+#[test]
+fn n38_40_a_list_is_sorted_by_priority_and_day_and_marks_what_is_overdue() {
+    let s = backlog();
+    create(&s, &["Late", "-p", "3", "--due", "2000-01-01", "-a", "Bob"]);
+    create(
+        &s,
+        &["Soon", "-p", "0", "--due", "2999-01-01", "-a", "Ada Author"],
+    );
+    create(&s, &["Whenever", "-p", "1"]);
+    assert_eq!(
+        titles(&list(&s, &["--sort", "due"])),
+        ["Late", "Soon", "Whenever"]
+    );
+    assert_eq!(
+        titles(&list(&s, &["--sort", "priority"])),
+        ["Soon", "Whenever", "Late"]
+    );
+    assert_eq!(titles(&list(&s, &["-a", "@me"])), ["Soon"]);
+    s.loopx(&["issue", "list"])
+        .says("overdue since 2000-01-01")
+        .ok();
+    assert_eq!(list(&s, &["--sort", "due"])[0]["overdue"], true);
 }

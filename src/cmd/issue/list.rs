@@ -39,7 +39,7 @@ pub struct ListArgs {
     /// Only without this label; repeat it
     #[arg(long = "no-label", value_name = "LABEL")]
     without: Vec<String>,
-    /// Only of this person: a part of the name; an empty one is nobody
+    /// Only of this person: a part of the name, or @me; an empty one is nobody
     #[arg(short, long, value_name = "NAME")]
     assignee: Option<String>,
     /// Only for this milestone
@@ -66,8 +66,8 @@ pub struct ListArgs {
     /// Only what people wrote apart
     #[arg(long)]
     apart: bool,
-    /// next, changed or created
-    #[arg(long, value_name = "ORDER", default_value = "next", value_parser = ["next", "changed", "created"])]
+    /// next, priority, due, changed or created
+    #[arg(long, value_name = "ORDER", default_value = "next", value_parser = ["next", "priority", "due", "changed", "created"])]
     sort: String,
     /// At most so many
     #[arg(short = 'n', long, value_name = "NUMBER")]
@@ -101,6 +101,8 @@ impl ListArgs {
             order: match self.sort.as_str() {
                 "changed" => Order::Changed,
                 "created" => Order::Created,
+                "priority" => Order::Priority,
+                "due" => Order::Due,
                 _ => Order::Next,
             },
             limit: self.limit,
@@ -111,7 +113,8 @@ impl ListArgs {
 
 pub(crate) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let args = super::list::named(args, ctx)?;
-    let asked = args.asked(ctx.now());
+    let mut asked = args.asked(ctx.now());
+    asked.filter.assignee = person(ctx, asked.filter.assignee)?;
     let is_narrow = asked.filter.is_narrow() || asked.ready || asked.search.is_some();
     let wanted = [
         asked.filter.due.clone().map(|day| Change::Due(Some(day))),
@@ -138,7 +141,7 @@ pub struct ReadyArgs {
     /// Only with this label; repeat it for those with all of them
     #[arg(short, long = "label", value_name = "LABEL")]
     labels: Vec<String>,
-    /// Only of this person: a part of the name; an empty one is nobody
+    /// Only of this person: a part of the name, or @me; an empty one is nobody
     #[arg(short, long, value_name = "NAME")]
     assignee: Option<String>,
     /// At most so many
@@ -150,7 +153,7 @@ pub(crate) fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     let asked = Asked {
         filter: Filter {
             labels: args.labels,
-            assignee: args.assignee,
+            assignee: person(ctx, args.assignee)?,
             ..Filter::default()
         },
         ready: true,
@@ -160,6 +163,14 @@ pub(crate) fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     let rows = view::list(ctx, &asked)?;
     print(&rows, (true, false), "issue ready", ui);
     Ok(Exit::Done)
+}
+
+/// The person that is named; `@me` is whoever asks.
+fn person(ctx: &Context, named: Option<String>) -> Result<Option<String>> {
+    match named.as_deref() {
+        Some("@me") => Ok(Some(ctx.repo.identity()?.author.name)),
+        _ => Ok(named),
+    }
 }
 
 fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut Ui) {

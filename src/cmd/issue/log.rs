@@ -3,11 +3,11 @@
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::issue::view;
-use crate::ui::{Ui, line, style};
+use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
 use serde_json::json;
 
-/// Show what happened to an issue, oldest first
+/// Show what happened to an issue, oldest first; with -v also each text that its description had
 #[derive(Clone, Debug, clap::Args)]
 pub struct LogArgs {
     /// The issue
@@ -27,6 +27,11 @@ pub(crate) fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ));
         for change in &entry.changes {
             ui.out(format!("    {}", line(change)));
+        }
+        if let Some(text) = entry.description.as_ref().filter(|_| ui.is_verbose()) {
+            for text in text.lines() {
+                ui.out(format!("      {}", clean(text)));
+            }
         }
         if let Some(reason) = &entry.reason {
             ui.out(format!("    reason: {}", line(reason)));

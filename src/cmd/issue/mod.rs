@@ -87,7 +87,8 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
     if !issue.criteria.is_empty() {
         said.push(format!("{}/{}", issue.ticked(), issue.criteria.len()));
     }
-    said.extend(issue.due.iter().map(|day| format!("due {day}")));
+    let due = if row.overdue { "overdue since" } else { "due" };
+    said.extend(issue.due.iter().map(|day| format!("{due} {day}")));
     said.extend(
         issue
             .milestone

@@ -6,7 +6,7 @@ use super::{Damaged, Names, names, today};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
 use loopx_base::id::{OpId, Person};
-use loopx_rules::issue::event::IssueEvent;
+use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::Filter;
 use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
 use loopx_rules::lease::{Worktrees, clock, seconds_of, until};
@@ -25,6 +25,9 @@ pub(crate) struct Row<'i> {
     /// Whether somebody could begin now.
     pub ready: bool,
     pub waits: Cow<'i, [Wait]>,
+    /// The day by which it was to be done is over.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub overdue: bool,
     /// Whoever has it in hand, and until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
@@ -97,6 +100,10 @@ pub(crate) enum Order {
     Changed,
     /// The newest issue first.
     Created,
+    /// By priority, then by the day it is due.
+    Priority,
+    /// By the day it is due, then by priority.
+    Due,
 }
 
 /// What is asked of a list beside the conditions.
@@ -216,6 +223,8 @@ fn row<'i>(names: &Names, issue: Cow<'i, Issue>, waits: Cow<'i, [Wait]>, asker: 
     Row {
         short: names.short(&issue.id).to_owned(),
         ready: issue.is_ready(&waits),
+        overdue: !issue.status.is_final()
+            && (issue.due.as_ref()).is_some_and(|day| *day < today(asker.now)),
         waits,
         holder,
         issue,
@@ -255,6 +264,14 @@ fn order(backlog: &Backlog, waits: &[Vec<Wait>], by: Order) -> Vec<usize> {
             });
         }
         Order::Created => order.reverse(),
+        Order::Priority => order.sort_by_key(|at| {
+            let issue = &issues[*at];
+            (issue.priority, issue.due.is_none(), &issue.due, *at)
+        }),
+        Order::Due => order.sort_by_key(|at| {
+            let issue = &issues[*at];
+            (issue.due.is_none(), &issue.due, issue.priority, *at)
+        }),
     }
     order
 }
@@ -386,6 +403,9 @@ pub(crate) struct Entry {
     pub event: String,
     /// What it changed, in words.
     pub changes: Vec<String>,
+    /// The text that it gave the description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// It was taken back.
@@ -408,6 +428,7 @@ pub(crate) fn log(ctx: &Context, typed: &str) -> Result<(IssueId, Vec<Entry>)> {
         by: op.by.clone(),
         event: word(op),
         changes: words(op, &ops, &worktrees),
+        description: described(op),
         reason: op.reason.clone(),
         undone: off.contains(&op.op),
     });
@@ -419,6 +440,16 @@ fn word(op: &Operation) -> String {
         Body::Note(_) => "comment".to_owned(),
         _ => op.word().to_owned(),
     }
+}
+
+fn described(op: &Operation) -> Option<String> {
+    let Body::Issue(event) = &op.body else {
+        return None;
+    };
+    event.changes().iter().find_map(|change| match change {
+        Change::Description(text) => Some(text.clone()),
+        _ => None,
+    })
 }
 
 fn words(op: &Operation, all: &[Operation], worktrees: &Worktrees) -> Vec<String> {
@@ -436,11 +467,7 @@ fn words(op: &Operation, all: &[Operation], worktrees: &Worktrees) -> Vec<String
             IssueEvent::Claimed { claim } => {
                 vec![worktrees.whose(&claim.owner, claim.agent.as_deref(), &op.by)]
             }
-            event => event
-                .changes()
-                .iter()
-                .map(loopx_rules::issue::event::Change::words)
-                .collect(),
+            event => event.changes().iter().map(Change::words).collect(),
         },
         Body::Note(note) => vec![note.text().to_owned()],
         Body::Log(Word::Undone { undone }) => of(undone),
