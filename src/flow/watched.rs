@@ -43,8 +43,9 @@ impl Watched {
         let text = std::fs::read_to_string(file(repo)).unwrap_or_default();
         let mut first = read(&text);
         first.retain(|op, _| claims.iter().any(|claim| claim.op == *op));
+        // A clock that was ahead when it saw a claim says nothing once it is set right.
         let is_new = |claim: &&&Stamped<Claim>| {
-            own != Some(&claim.value.owner) && !first.contains_key(&claim.op)
+            own != Some(&claim.value.owner) && first.get(&claim.op).is_none_or(|at| *at > now)
         };
         let new: Vec<OpId> = claims
             .iter()
@@ -94,13 +95,18 @@ pub(super) fn made(repo: &Repo, op: &Operation) {
     }
 }
 
+/// The earliest moment of each claim.
 fn read(text: &str) -> HashMap<OpId, i64> {
     let line = |line: &str| {
         let (op, at) = line.split_once(' ')?;
         Some((OpId::parse(op).ok()?, at.parse().ok()?))
     };
-    // Of two lines the first says when it was seen first.
-    text.lines().rev().filter_map(line).collect()
+    let mut first: HashMap<OpId, i64> = HashMap::new();
+    for (op, at) in text.lines().filter_map(line) {
+        let seen = first.entry(op).or_insert(at);
+        *seen = at.min(*seen);
+    }
+    first
 }
 
 /// What cannot be kept is watched anew.

@@ -43,6 +43,18 @@ fn a_claim_is_over_once_a_clone_watched_it_for_its_whole_length_whatever_its_clo
 }
 
 #[test]
+fn a_claim_that_was_seen_by_a_clock_that_was_ahead_is_watched_from_when_the_clock_is_right() {
+    let all = clones_building(2, &[task("A", &[], Some(&["true"]))]);
+    at(&all, 0, NOON, &["take"]).ok();
+    at(&all, 0, NOON, &["sync"]).ok();
+    at(&all, 1, NOON + 240 * HOUR, &["sync"]).ok();
+    at(&all, 1, NOON + 240 * HOUR, &["task", "list"]).ok();
+    let held = at(&all, 1, NOON, &["--json", "take"]);
+    assert_eq!(held.code, Some(6), "{}", held.stderr);
+    at(&all, 1, NOON + 2 * HOUR, &["take"]).ok();
+}
+
+#[test]
 fn a_worktree_renews_its_own_claim_by_its_own_clock() {
     let all = clones_building(1, &[task("A", &[], Some(&["true"]))]);
     at(&all, 0, NOON, &["take"]).ok();
