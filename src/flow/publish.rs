@@ -135,7 +135,7 @@ fn decided<T>(
     let id = opening.session(ctx)?;
     let label = format!("{remote}/{}", store.branch());
     let own = load_active(&store.snapshot()?, &id)?;
-    let there = Snapshot::at(&ctx.repo, tip.clone(), &label)?;
+    let there = store.there(tip, &label)?;
     let session = match there.find(&id)? {
         Some(found) if found.state.uid == own.state.uid => found,
         _ => return Err(not_shared(&format!("session {id}"), remote)),

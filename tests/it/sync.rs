@@ -996,6 +996,27 @@ fn a_branch_that_was_set_back_here_is_neither_synced_nor_tried() {
 }
 
 #[test]
+fn a_remote_whose_branch_was_replaced_by_code_is_set_right_by_the_command_that_is_named() {
+    let all = Clones::sharing(1);
+    let ours = all.git(0, &["rev-parse", "loopx"]).line();
+    all.s
+        .git_in(all.remote(), &["update-ref", "refs/heads/loopx", "main"])
+        .ok();
+    let out = all.loopx(0, &["--json", "sync"]);
+    assert_eq!(out.code, Some(1), "{out}");
+    let error = out.error_json();
+    assert_eq!(error["error"]["code"], "branch_foreign");
+    let hint = error["error"]["help"].as_str().expect("a hint");
+    let set_back = "git push --force-with-lease origin loopx:refs/heads/loopx";
+    assert!(hint.starts_with(set_back), "{hint}");
+    let words: Vec<&str> = set_back.split(' ').skip(1).collect();
+    all.git(0, &words).ok();
+    all.sync(0).ok();
+    let theirs = all.s.git_in(all.remote(), &["rev-parse", "loopx"]).line();
+    assert_eq!(theirs, ours);
+}
+
+#[test]
 fn a_remote_that_was_set_back_or_deleted_is_named_before_it_is_pushed_again() {
     let all = Clones::sharing(1);
     let first = all.git(0, &["rev-parse", "loopx"]).line();

@@ -125,6 +125,17 @@ impl Store<'_> {
         }
     }
 
+    /// What a remote has for the branch that is here, too: where it is nothing of ours, it was replaced there.
+    pub fn there(&self, theirs: &Oid, label: &str) -> Result<Snapshot<'_>> {
+        Snapshot::at(self.repo, theirs.clone(), label).map_err(|failure| match failure.code {
+            Code::BranchForeign => {
+                let branch = &self.branch;
+                failure.help(withdrawn::set_back(label, branch, "", branch))
+            }
+            _ => failure,
+        })
+    }
+
     /// Judges what a meeting came to, and puts right what follows from records in a commit on top of it.
     fn judged(
         &self,
@@ -181,7 +192,7 @@ impl Store<'_> {
         linear: Linear,
     ) -> Result<Meeting> {
         let repo = self.repo;
-        let there = Snapshot::at(repo, theirs.clone(), label)?;
+        let there = self.there(theirs, label)?;
         let done = |met, tip: &Oid| Meeting::of(met, tip.clone());
         if let Some(tip) = self.cleared(identity, ours, theirs)? {
             // What else came is brought together with what is left of ours.
