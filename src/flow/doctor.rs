@@ -241,7 +241,7 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
     let name = store.branch();
     if let Ok(Some(path)) = ctx.repo.checked_out_in(&store.branch_ref()) {
         let found = format!("`{name}` is checked out in {}", path.display());
-        return check("branch", Level::Problem, found).help("git switch -  (in that worktree)");
+        return check("branch", Level::Problem, found).help(loopx_store::LEAVE);
     }
     let shadow = store.shadow();
     let lost = |failure: Failure| {

@@ -204,7 +204,7 @@ fn on_loopx_branch(store: &Store<'_>) -> Failure {
             store.branch()
         ),
     )
-    .help("git switch -  (to bypass: git commit --no-verify, or LOOPX=0)")
+    .help("git switch -  (where this worktree had no branch before: git switch --detach; to bypass: git commit --no-verify, or LOOPX=0)")
 }
 
 /// Writes the trailers into the message that git is about to use.

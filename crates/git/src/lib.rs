@@ -79,7 +79,7 @@ pub(crate) fn read_here(what: &str, doing: impl std::fmt::Display) -> Result<()>
 }
 
 /// What the system says where a disk is full or a file may not be touched: nothing is broken then.
-const NOT_OURS: [&str; 8] = [
+const NOT_OURS: [&str; 9] = [
     "Read-only file system",
     "Permission denied",
     "No space left on device",
@@ -89,6 +89,7 @@ const NOT_OURS: [&str; 8] = [
     "Disk quota exceeded",
     // git says no more of the file of a ref.
     "couldn't write '",
+    "unable to create directory for",
     // git says no more where its configuration meets any of these.
     "failed to write new configuration file",
 ];
@@ -104,6 +105,19 @@ pub(crate) fn not_written(said: &str) -> Option<Failure> {
     let line = said.lines().find(refuses)?;
     let line = line.trim().trim_end_matches('.');
     Some(Failure::refused(Code::RepositoryUnwritable, without_lock(line)).help(TRY_AGAIN))
+}
+
+/// The disk here that takes no more, where git says so beside what the other side says.
+pub(crate) fn disk_refuses(said: &str) -> Option<Failure> {
+    const FULL: [&str; 4] = [
+        "Read-only file system",
+        "No space left on device",
+        "File too large",
+        "Disk quota exceeded",
+    ];
+    let is_here =
+        |line: &&str| !line.starts_with("remote:") && FULL.iter().any(|words| line.contains(words));
+    said.lines().find(is_here).and_then(not_written)
 }
 
 /// libgit2 calls a file locked that the system does not let it open.
@@ -164,7 +178,7 @@ pub(crate) fn empty_tree_id(format: git2::ObjectFormat) -> Result<Oid> {
 
 #[cfg(test)]
 mod tests {
-    use super::{not_written, unreadable};
+    use super::{disk_refuses, not_written, unreadable};
     use loopx_base::failure::Code;
     use std::io::ErrorKind;
     use std::path::Path;
@@ -174,10 +188,26 @@ mod tests {
         for said in [
             "fatal: unable to write loose object file: No space left on device",
             "fatal: sha1 file '/r/.git/loopx/.tmp2RaYam.lock' write error. Out of diskspace",
+            "fatal: cannot lock ref 'refs/x/y': unable to create directory for .git/refs/x/y",
         ] {
             assert!(not_written(said).is_some(), "{said}");
         }
         assert!(not_written("fatal: bad object HEAD").is_none());
+    }
+
+    #[test]
+    fn a_full_disk_of_the_other_side_is_none_here() {
+        let full = "error: unable to create temporary file: No space left on device";
+        let failure = disk_refuses(&format!("fatal: index-pack failed\n{full}"));
+        let failure = failure.expect("a refusal");
+        assert_eq!(failure.code, Code::RepositoryUnwritable);
+        assert!(failure.message.contains("No space left"), "{failure}");
+        for there in [
+            &format!("remote: {full}"),
+            "git@host: Permission denied (publickey).",
+        ] {
+            assert!(disk_refuses(there).is_none(), "{there}");
+        }
     }
 
     #[test]

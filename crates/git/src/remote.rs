@@ -138,7 +138,10 @@ impl Repo {
         }
         let said = said(&captured);
         if !said.contains("couldn't find remote ref") {
-            return Ok(Fetched::Failed(Answer::No(said)));
+            return match super::disk_refuses(&said) {
+                Some(failure) => Err(failure.context(format!("fetch {branch} from {remote}"))),
+                None => Ok(Fetched::Failed(Answer::No(said))),
+            };
         }
         match line.run(self, &["ls-remote", remote], "")? {
             Some(all) if !all.ended.success() => Ok(Fetched::Failed(Answer::No(self::said(&all)))),

@@ -95,6 +95,9 @@ pub const FORMAT: &str = "2";
 /// Formats that are read. What is written on top of them is of the present one.
 const EARLIER: [&str; 1] = ["1"];
 
+/// Command that checks out something else than the branch of sessions: `-` is no branch where that was the first.
+pub const LEAVE: &str =
+    "git switch -  (in that worktree; where it had no branch before: git switch --detach)";
 /// The message of the constant root, which every branch of sessions begins with.
 pub const ROOT_MESSAGE: &str = "loopx\n";
 
@@ -211,7 +214,7 @@ impl<'r> Store<'r> {
                     path.display()
                 ),
             )
-            .help("git switch -  (in that worktree), then try again"));
+            .help(LEAVE));
         }
         let (lock, moves) = lock::acquire(self.repo)?;
         for (name, commit) in moves {
