@@ -5,7 +5,7 @@ use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::checks;
 use crate::flow::evidence;
-use crate::flow::evidence::RunRequest;
+use crate::flow::evidence::{Ran, RunRequest};
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
@@ -66,54 +66,13 @@ pub(crate) fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         evidence::run(ctx, &request, ui.stream())?
     };
     let ran = &done.value;
-    let said = match (&ran.not_started, ran.evidence.exit) {
-        (Some(why), _) => format!("could not be started: {why}"),
-        _ if ran.limit.is_some() => format!(
-            "was ended after {} s, its time limit; recorded for tree {}",
-            ran.limit.unwrap_or_default(),
-            ran.evidence.tree.short()
-        ),
-        (None, Some(0)) => format!(
-            "passed in {} ms; recorded for tree {}",
-            ran.evidence.millis,
-            ran.evidence.tree.short()
-        ),
-        (None, Some(code)) => format!(
-            "failed with exit code {code}; recorded for tree {}",
-            ran.evidence.tree.short()
-        ),
-        (None, None) => format!(
-            "was ended by a signal; recorded for tree {}",
-            ran.evidence.tree.short()
-        ),
-    };
-    if !ran.evidence.tree_kept {
-        let files: Vec<String> = ran.evidence.changed.iter().map(|file| line(file)).collect();
-        ui.warn(format!(
-            "the command changed the worktree ({}), so this is no evidence for the code as it is now: let git ignore what it writes, or commit it, and run it again",
-            files.join(", ")
-        ));
-    }
-    if let Some(task) = request.task.as_ref().filter(|_| !ran.is_check) {
-        ui.warn(format!(
-            "this is not what {task} says is run for it, so no gate counts it; that is: {}",
-            ui.command(&command!("run --task {task}"))
-        ));
-    }
-    if let Some(stray) = &ran.stray {
-        ui.warn(stray);
-    }
-    if ran.counts == Some(false) {
-        ui.warn(
-            "policy counts only runs that a role of evidence.by signed: this one is no evidence for a gate",
-        );
-    }
+    warn(ran, request.task.as_deref(), ui);
     report(
         ctx,
         ui,
         "run",
         &done,
-        &said,
+        &said(ran),
         json!({
             "evidence": ran.evidence,
             "not_started": ran.not_started,
@@ -127,6 +86,47 @@ pub(crate) fn run(args: RunArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     } else {
         Exit::Blocked
     })
+}
+
+/// The outcome of a run, in words.
+fn said(ran: &Ran) -> String {
+    let evidence = &ran.evidence;
+    let tree = evidence.tree.short();
+    match (&ran.not_started, evidence.exit) {
+        (Some(why), _) => format!("could not be started: {why}"),
+        _ if ran.limit.is_some() => format!(
+            "was ended after {} s, its time limit; recorded for tree {tree}",
+            ran.limit.unwrap_or_default()
+        ),
+        (None, Some(0)) => format!("passed in {} ms; recorded for tree {tree}", evidence.millis),
+        (None, Some(code)) => format!("failed with exit code {code}; recorded for tree {tree}"),
+        (None, None) => format!("was ended by a signal; recorded for tree {tree}"),
+    }
+}
+
+/// Warns where a run is no evidence for what it may have been meant for.
+fn warn(ran: &Ran, task: Option<&str>, ui: &mut Ui) {
+    if !ran.evidence.tree_kept {
+        let files: Vec<String> = ran.evidence.changed.iter().map(|file| line(file)).collect();
+        ui.warn(format!(
+            "the command changed the worktree ({}), so this is no evidence for the code as it is now: let git ignore what it writes, or commit it, and run it again",
+            files.join(", ")
+        ));
+    }
+    if let Some(task) = task.filter(|_| !ran.is_check) {
+        ui.warn(format!(
+            "this is not what {task} says is run for it, so no gate counts it; that is: {}",
+            ui.command(&command!("run --task {task}"))
+        ));
+    }
+    if let Some(stray) = &ran.stray {
+        ui.warn(stray);
+    }
+    if ran.counts == Some(false) {
+        ui.warn(
+            "policy counts only runs that a role of evidence.by signed: this one is no evidence for a gate",
+        );
+    }
 }
 
 /// The end of a check's output.

@@ -8,7 +8,9 @@ use super::workcopy::WorkCopy;
 use super::{bound_here, lease, policy_checks, policy_moved, sign, task, trust};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::Oid;
 use loopx_base::shell_word;
+use loopx_git::Repo;
 use loopx_git::capture::{MOST, Recording, TAIL, Watch, record};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
@@ -22,7 +24,7 @@ use loopx_rules::task::plan;
 use loopx_rules::texts::Texts;
 use loopx_store::{Session, Snapshot, left_out};
 use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The part of an output that is kept on the branch: this much of the beginning and of the end.
@@ -67,6 +69,27 @@ pub(crate) fn run(
 ) -> Result<Done<Ran>> {
     // Judged before the command runs: an hour of tests must not end in "no identity".
     ctx.repo.identity()?;
+    let allowed = allowed(ctx, request)?;
+    let run = Run::of(ctx, request, &allowed, live)?;
+    let mut done = act(ctx, Needs::Code, |facts| run.act(ctx, facts))?;
+    lease::works(ctx);
+    done.value.counts = counts(ctx, &allowed.policy, &done.state)?;
+    Ok(done)
+}
+
+/// A run that may be made here.
+struct Allowed {
+    session: Session,
+    policy: Policy,
+    argv: Vec<String>,
+    check: Option<Check>,
+    /// Nobody's build is taken for it: a role proves, or whoever has the task.
+    is_apart: bool,
+    is_own_task: bool,
+}
+
+/// The run that was asked for, where somebody may make it here.
+fn allowed(ctx: &Context, request: &RunRequest) -> Result<Allowed> {
     let store = ctx.store()?;
     let session = ctx.session_to_change(&store.snapshot()?)?;
     super::transaction::load_active(&store.snapshot()?, &session.state.id)?;
@@ -84,93 +107,155 @@ pub(crate) fn run(
     if !is_apart {
         lease::check(ctx, &session.state)?;
     }
-    require_may_run(
-        ctx,
-        (&store.snapshot()?, &session),
-        &policy,
-        request,
-        check.as_ref(),
-    )?;
+    let at = (&store.snapshot()?, &session);
+    require_may_run(ctx, at, &policy, request, check.as_ref())?;
     if let Some(copy) = WorkCopy::open(&ctx.repo, &session.state.id)? {
         copy.require_savable(&session.state)?;
     }
+    Ok(Allowed {
+        session,
+        policy,
+        argv,
+        check,
+        is_apart,
+        is_own_task,
+    })
+}
+
+/// A command that ran.
+struct Run<'r> {
+    request: &'r RunRequest,
+    allowed: &'r Allowed,
+    recording: Recording,
+    output: Output,
+    /// The code before it.
+    before: Option<Oid>,
+    started: String,
+    /// It ran at the top of the worktree.
+    is_top: bool,
+    /// The seconds that it had, where they were over.
+    limit: Option<u64>,
+}
+
+impl<'r> Run<'r> {
+    fn of(
+        ctx: &Context,
+        request: &'r RunRequest,
+        allowed: &'r Allowed,
+        live: impl Write + Send,
+    ) -> Result<Self> {
+        let (cwd, is_top) = folder(ctx, request)?;
+        require_nothing_hidden(ctx)?;
+        let before = ctx.code()?.map(|code| code.tree);
+        let started = ctx.repo.identity()?.at;
+        let limit = limit(ctx, allowed, request)?;
+        // Whoever proves a task here may build here, too; a build of somebody else is left alone.
+        let holds = (
+            !allowed.is_apart || allowed.is_own_task,
+            request.task.as_deref().filter(|_| allowed.is_own_task),
+        );
+        let recording = attended(ctx, holds, (&allowed.argv, &cwd, limit), live)?;
+        Ok(Run {
+            request,
+            allowed,
+            output: Output::of(&ctx.repo, &recording)?,
+            before,
+            started,
+            is_top,
+            limit: limit.filter(|_| recording.is_over),
+            recording,
+        })
+    }
+
+    /// The record of it.
+    fn act(&self, ctx: &Context, facts: &Facts<'_>) -> Result<Act<Ran>> {
+        let after = code_tree(facts)?;
+        let (task, brief) = match &self.request.task {
+            Some(task) => (Some(task.clone()), None),
+            None if self.is_top => own_check(facts, &self.allowed.argv, self.recording.exit),
+            None => (None, None),
+        };
+        let evidence = self.evidence(&ctx.repo, task, after)?;
+        let what = subject(&evidence);
+        let ran = Ran {
+            evidence: evidence.clone(),
+            not_started: self.recording.not_started.clone(),
+            counts: None,
+            is_check: self.allowed.check.is_some(),
+            limit: self.limit,
+            stray: bound_here::stray(ctx, &facts.state)?,
+        };
+        let mut act = Act::new(Event::Ran { evidence }, what, ran).word(self.request.sign);
+        act.log = Some(self.output.log.clone());
+        if let Some(text) = brief {
+            act = act.write(Artifact::Brief, text);
+        }
+        if facts.state.stage == Stage::Build && !self.allowed.is_apart {
+            let owner = lease::owner(&ctx.repo, None)?;
+            // Taken over while the command ran: what it showed is true all the same.
+            act.claim = lease::hold(facts, &owner).unwrap_or_default();
+        }
+        Ok(act)
+    }
+
+    /// The evidence that it is, of a task or of none; `after` is the code after it.
+    fn evidence(&self, repo: &Repo, task: Option<String>, after: Oid) -> Result<Evidence> {
+        let mut changed = match &self.before {
+            Some(before) if *before != after => repo.changed_paths(Some(before), &after)?,
+            _ => Vec::new(),
+        };
+        changed.truncate(NAMED);
+        Ok(Evidence {
+            what: self.request.what.clone(),
+            task,
+            argv: self.allowed.argv.clone(),
+            exit: self.recording.exit,
+            started: self.started.clone(),
+            millis: self.recording.millis,
+            tree_kept: self.before.as_ref() == Some(&after),
+            changed,
+            tree: self.before.clone().unwrap_or(after),
+            output: self.output.whole.clone(),
+            output_bytes: self.recording.bytes,
+            truncated: self.output.is_cut,
+            limit: self.limit,
+        })
+    }
+}
+
+/// The blobs of an output.
+struct Output {
+    /// What is kept of it on the branch.
+    log: Oid,
+    /// Not all of it is kept.
+    is_cut: bool,
+    whole: Oid,
+}
+
+impl Output {
+    fn of(repo: &Repo, recording: &Recording) -> Result<Self> {
+        let (log, is_cut) = kept(recording)?;
+        let log = repo.write_blob(&log)?;
+        // An output that is nowhere whole has the name of what is kept of it.
+        let whole = if recording.bytes > MOST {
+            log.clone()
+        } else {
+            repo.hash_file(recording.output.path())?
+        };
+        Ok(Output { log, is_cut, whole })
+    }
+}
+
+/// The folder that a command runs in, and whether it is the top of the worktree.
+fn folder(ctx: &Context, request: &RunRequest) -> Result<(PathBuf, bool)> {
     let top = worktree(ctx)?;
-    require_nothing_hidden(ctx)?;
-    let before = ctx.code()?.map(|code| code.tree);
-    let started = ctx.repo.identity()?.at;
     // What verifies a task is the same wherever it is typed: in another folder a like-named script would pass for it.
     let cwd = match &request.task {
         Some(_) => top.to_path_buf(),
         None => loopx_base::env::current_dir().unwrap_or_else(|_| top.to_path_buf()),
     };
     let is_top = cwd.canonicalize().ok() == top.canonicalize().ok();
-    let limit = limit(ctx, (&session.state, &policy), request, check.is_some())?;
-    // Whoever proves a task here may build here, too; a build of somebody else is left alone.
-    let holds = (
-        !is_apart || is_own_task,
-        request.task.as_deref().filter(|_| is_own_task),
-    );
-    let recording = attended(ctx, holds, (&argv, &cwd, limit), live)?;
-    let limit = limit.filter(|_| recording.is_over);
-    let (log, truncated) = kept(&recording)?;
-    let log = ctx.repo.write_blob(&log)?;
-    // An output that is nowhere whole has the name of what is kept of it.
-    let output = if recording.bytes > MOST {
-        log.clone()
-    } else {
-        ctx.repo.hash_file(recording.output.path())?
-    };
-    let mut done = act(ctx, Needs::Code, |facts| {
-        let after = code_tree(facts)?;
-        let mut changed = match &before {
-            Some(before) if *before != after => ctx.repo.changed_paths(Some(before), &after)?,
-            _ => Vec::new(),
-        };
-        changed.truncate(NAMED);
-        let (task, brief) = match &request.task {
-            Some(task) => (Some(task.clone()), None),
-            None if is_top => own_check(facts, &argv, recording.exit),
-            None => (None, None),
-        };
-        let evidence = Evidence {
-            what: request.what.clone(),
-            task: task.clone(),
-            argv: argv.clone(),
-            exit: recording.exit,
-            started: started.clone(),
-            millis: recording.millis,
-            tree_kept: before.as_ref() == Some(&after),
-            changed,
-            tree: before.clone().unwrap_or_else(|| after.clone()),
-            output: output.clone(),
-            output_bytes: recording.bytes,
-            truncated,
-            limit,
-        };
-        let what = subject(&evidence);
-        let ran = Ran {
-            evidence: evidence.clone(),
-            not_started: recording.not_started.clone(),
-            counts: None,
-            is_check: check.is_some(),
-            limit,
-            stray: bound_here::stray(ctx, &facts.state)?,
-        };
-        let mut act = Act::new(Event::Ran { evidence }, what, ran).word(request.sign);
-        act.log = Some(log.clone());
-        if let Some(text) = brief {
-            act = act.write(Artifact::Brief, text);
-        }
-        if facts.state.stage == Stage::Build && !is_apart {
-            let owner = lease::owner(&ctx.repo, None)?;
-            // Taken over while the command ran: what it showed is true all the same.
-            act.claim = lease::hold(facts, &owner).unwrap_or_default();
-        }
-        Ok(act)
-    })?;
-    lease::works(ctx);
-    done.value.counts = counts(ctx, &policy, &done.state)?;
-    Ok(done)
+    Ok((cwd, is_top))
 }
 
 fn worktree(ctx: &Context) -> Result<&Path> {
@@ -239,16 +324,12 @@ fn subject(evidence: &Evidence) -> String {
 }
 
 /// The seconds that the check of a task may take, where its plan says so.
-fn limit(
-    ctx: &Context,
-    (state, policy): (&State, &Policy),
-    request: &RunRequest,
-    is_check: bool,
-) -> Result<Option<u64>> {
-    if !is_check {
+fn limit(ctx: &Context, allowed: &Allowed, request: &RunRequest) -> Result<Option<u64>> {
+    if allowed.check.is_none() {
         return Ok(None);
     }
-    let texts = check_texts(ctx, state, request, policy)?;
+    let state = &allowed.session.state;
+    let texts = check_texts(ctx, state, request, &allowed.policy)?;
     let nodes = plan::now(&texts, state).unwrap_or_default();
     let node = nodes
         .iter()
