@@ -91,24 +91,20 @@ impl Recording {
             // What is closed here is opened by the step itself.
             let is_word =
                 |artifact: &Artifact| words.contains(artifact) && state.is_open(*artifact);
-            let (saved, rest) = std::mem::take(&mut writes)
-                .into_iter()
-                .partition(|(artifact, _)| is_word(artifact));
+            let all = writes.into_iter();
+            let (saved, rest) = all.partition(|(artifact, _)| is_word(artifact));
             writes = rest;
             (saved, BTreeMap::new())
         };
         if !(saved.is_empty() && outputs.is_empty()) {
-            let has_delta = |writes: &BTreeMap<Artifact, Write>| {
-                let mut of_delta = [Artifact::SpecDelta, Artifact::Brief].iter();
-                of_delta.any(|one| writes.contains_key(one))
+            let bases = if writes_delta(&writes) {
+                Vec::new()
+            } else {
+                std::mem::take(&mut bases)
             };
             let save = SessionBody {
                 event: Event::Saved,
-                bases: if has_delta(&writes) {
-                    Vec::new()
-                } else {
-                    std::mem::take(&mut bases)
-                },
+                bases,
                 claim: None,
             };
             let save = Draft {
@@ -118,19 +114,11 @@ impl Recording {
             };
             operations.push(applied(repo, &save, &mut state)?);
         }
-        let body = match body {
-            Body::Session(step) => Body::Session(SessionBody {
-                bases,
-                claim,
-                ..step
-            }),
-            other => other,
-        };
         let mut draft = Draft {
             reason,
             writes,
             others,
-            ..draft(identity, &state, body)
+            ..draft(identity, &state, holding(body, bases, claim))
         };
         if let Some(tx) = operations.first().and_then(|save| save.tx.clone()) {
             draft.tx = tx;
@@ -138,6 +126,24 @@ impl Recording {
         operations.push(applied(repo, &draft, &mut state)?);
         Ok((operations, state))
     }
+}
+
+/// The body of a step with the bases and the hold on the build that it records.
+fn holding(body: Body, bases: Vec<RequirementBase>, claim: Option<Claim>) -> Body {
+    match body {
+        Body::Session(step) => Body::Session(SessionBody {
+            bases,
+            claim,
+            ..step
+        }),
+        other => other,
+    }
+}
+
+/// Requirements of the delta are among what is written.
+pub(super) fn writes_delta(writes: &BTreeMap<Artifact, Write>) -> bool {
+    let mut of_delta = [Artifact::SpecDelta, Artifact::Brief].iter();
+    of_delta.any(|one| writes.contains_key(one))
 }
 
 /// The operation of a draft, taken into a state that it has to fit.

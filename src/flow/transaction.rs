@@ -7,7 +7,7 @@ use super::context::Context;
 use super::issue::sessions::tell;
 use super::journal::Step;
 use super::naming::unknown;
-use super::recording::{Recording, let_go, placed};
+use super::recording::{Recording, let_go, placed, writes_delta};
 use super::sign::{self, Word};
 use super::watched::Watched;
 use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
@@ -603,7 +603,7 @@ fn recorded(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     session: &Session,
-    facts: Facts<'_>,
+    mut facts: Facts<'_>,
     act: Act<()>,
     identity: &Identity,
 ) -> Result<Decision<Built<()>>> {
@@ -623,94 +623,170 @@ fn recorded(
         before,
         value: (),
     } = act;
-    if let (Some(missing), Body::Session(step)) = (&facts.base_missing, &body)
-        && !step.event.asks_no_policy()
-    {
-        return Err(missing.clone());
-    }
+    require_base(&facts, &body)?;
     if let Some(claim) = &claim {
         lease::keep(repo, &claim.owner)?;
     }
     let what = taken_over(session.state.build.claim.as_ref(), claim.as_ref(), what);
-    let mut texts = facts.texts;
-    let mut artifacts = facts.state.artifacts.clone();
-    let is_own = |artifact: &&Artifact| !writes.contains_key(artifact);
-    let words: Vec<Artifact> = facts.saved.iter().filter(is_own).copied().collect();
-    let has_words = match &body {
-        // A command that does nothing but save is an operation for the edits alone.
-        Body::Session(step) if step.event == Event::Saved => !writes.is_empty(),
-        Body::Session(step) => step.event.is_beside_words(),
-        _ => false,
-    };
-    write_artifacts(repo, &facts.state, writes, (&mut artifacts, &mut texts))?;
-    for artifact in &facts.saved {
-        if let Some(text) = texts.get(artifact) {
-            repo.write_blob(text.as_bytes())?;
-        }
-    }
-    let profile = facts.policy.profiles.get(&facts.state.profile);
-    refresh_graph(repo, profile.ok().as_ref(), &mut artifacts, &mut texts)?;
+    let words = words(&facts.saved, &writes, &body);
+    let artifacts = stored(repo, &mut facts, writes)?;
     let writes = differences(&session.state.artifacts, &artifacts);
-    let (mut taken, mut others) = (facts.taken, BTreeMap::new());
     let mut saved: Vec<String> = facts.saved.iter().map(ToString::to_string).collect();
-    for outputs in [facts.outputs, outputs] {
-        for bytes in outputs.contents.values() {
-            repo.write_blob(bytes)?;
-        }
-        saved.extend(outputs.writes.keys().cloned());
-        others.extend(outputs.writes);
-        taken.extend(outputs.taken);
-    }
-    let writes_delta = writes.contains_key(&Artifact::SpecDelta);
+    let outputs = together(repo, [std::mem::take(&mut facts.outputs), outputs])?;
+    saved.extend(outputs.writes.keys().cloned());
+    let mut taken = std::mem::take(&mut facts.taken);
+    taken.extend(outputs.taken);
     let bases = match bases {
         Some(bases) => bases,
-        // Where the specs are nobody knows then, and what is not recorded is asked for at the gate.
-        None if facts.base_missing.is_some() => Vec::new(),
-        None if writes_delta || writes.contains_key(&Artifact::Brief) => {
-            effective_target::new_bases(ctx, snapshot, &session.state, &facts.policy, &texts)?
-        }
-        None => Vec::new(),
+        None => new_bases(ctx, snapshot, &session.state, &facts, &writes)?,
     };
     let recording = Recording {
         body: placed_body(ctx, &session.state, body)?,
         reason,
         writes,
-        words: if has_words { words } else { Vec::new() },
-        others,
+        words,
+        others: outputs.writes,
         bases,
         claim,
-        before: before
-            .map(|(event, file)| Ok::<_, Failure>((placed(ctx, &session.state, event)?, file)))
-            .transpose()?,
+        before: placed_before(ctx, &session.state, before)?,
     };
     let (operations, state) = recording.operations(repo, identity, &session.state)?;
     let op = &operations[operations.len() - 1];
     let around = (&session.state, &state);
     let settle = |word: Word| word.settle(repo, &facts.policy, &facts.credentials, around, op);
     let signature = word.map(settle).transpose()?.flatten();
-    let mut edits = store::Edits::default();
     let mut records: Vec<Record<'_>> = operations.iter().map(Record::from).collect();
     if let Some(record) = records.last_mut() {
         record.signature = signature.as_deref();
         record.log = log;
     }
+    let mut edits = store::Edits::default();
     edits.record_all(repo, Some(session), &records, &state)?;
     let mut message = store::message(&state.id, &what, op, &state);
-    if let Some(branch) = takes {
-        edits.keep_bound(repo, &branch, &state.id)?;
-        for id in let_go(repo, snapshot, identity, &branch, op, &state.id, &mut edits)? {
-            message.push_str(&store::also(&id));
-        }
-    }
-    if let Some(failure) = failure {
-        let about = (state.issues.as_slice(), failure.as_str());
-        message.push_str(&tell(repo, snapshot, identity, about, &mut edits)?);
-    }
+    let about = (op, &state);
+    let trailers = beside(
+        repo,
+        snapshot,
+        identity,
+        (takes, failure),
+        about,
+        &mut edits,
+    )?;
+    message.push_str(&trailers);
     Ok(Decision {
         edits,
         message,
         value: (state, saved, taken, ()),
     })
+}
+
+/// Refuses what asks policy, where the commit is missing that the session starts from.
+fn require_base(facts: &Facts<'_>, body: &Body) -> Result<()> {
+    match (&facts.base_missing, body) {
+        (Some(missing), Body::Session(step)) if !step.event.asks_no_policy() => {
+            Err(missing.clone())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Records what an act does beside its session: others let the branch go that it takes, and issues are told of a failure.
+/// Gives the trailers that name them.
+fn beside(
+    repo: &Repo,
+    snapshot: &Snapshot<'_>,
+    identity: &Identity,
+    (takes, failure): (Option<String>, Option<String>),
+    (op, state): (&Operation, &State),
+    edits: &mut store::Edits,
+) -> Result<String> {
+    let mut trailers = String::new();
+    if let Some(branch) = takes {
+        edits.keep_bound(repo, &branch, &state.id)?;
+        for id in let_go(repo, snapshot, identity, &branch, op, &state.id, edits)? {
+            trailers.push_str(&store::also(&id));
+        }
+    }
+    if let Some(failure) = failure {
+        let about = (state.issues.as_slice(), failure.as_str());
+        trailers.push_str(&tell(repo, snapshot, identity, about, edits)?);
+    }
+    Ok(trailers)
+}
+
+/// The edits of somebody that stand apart from the operation that they were saved along with.
+fn words(saved: &[Artifact], writes: &BTreeMap<Artifact, String>, body: &Body) -> Vec<Artifact> {
+    let has_words = match body {
+        // A command that does nothing but save is an operation for the edits alone.
+        Body::Session(step) if step.event == Event::Saved => !writes.is_empty(),
+        Body::Session(step) => step.event.is_beside_words(),
+        _ => false,
+    };
+    let is_own = |artifact: &&Artifact| has_words && !writes.contains_key(artifact);
+    saved.iter().filter(is_own).copied().collect()
+}
+
+/// The artifacts with what an act writes, what somebody edited, and what follows from both. Their texts are stored, and
+/// the facts have them from here on.
+fn stored(
+    repo: &Repo,
+    facts: &mut Facts<'_>,
+    writes: BTreeMap<Artifact, String>,
+) -> Result<BTreeMap<Artifact, Oid>> {
+    let mut artifacts = facts.state.artifacts.clone();
+    let all = (&mut artifacts, &mut facts.texts);
+    write_artifacts(repo, &facts.state, writes, all)?;
+    for artifact in &facts.saved {
+        if let Some(text) = facts.texts.get(artifact) {
+            repo.write_blob(text.as_bytes())?;
+        }
+    }
+    let profile = facts.policy.profiles.get(&facts.state.profile);
+    refresh_graph(
+        repo,
+        profile.ok().as_ref(),
+        &mut artifacts,
+        &mut facts.texts,
+    )?;
+    Ok(artifacts)
+}
+
+/// The files of tasks that were edited and those that go in beside them, stored.
+fn together(repo: &Repo, both: [Outputs; 2]) -> Result<Outputs> {
+    let mut all = Outputs::default();
+    for outputs in both {
+        for bytes in outputs.contents.values() {
+            repo.write_blob(bytes)?;
+        }
+        all.writes.extend(outputs.writes);
+        all.taken.extend(outputs.taken);
+    }
+    Ok(all)
+}
+
+/// The bases of what is new in the delta.
+fn new_bases(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    state: &State,
+    facts: &Facts<'_>,
+    writes: &BTreeMap<Artifact, Write>,
+) -> Result<Vec<RequirementBase>> {
+    // Where the specs are nobody knows where the base is missing, and what is not recorded is asked for at the gate.
+    if facts.base_missing.is_some() || !writes_delta(writes) {
+        return Ok(Vec::new());
+    }
+    effective_target::new_bases(ctx, snapshot, state, &facts.policy, &facts.texts)
+}
+
+/// The move before a record, with the commits that belong to it.
+fn placed_before(
+    ctx: &Context,
+    state: &State,
+    before: Option<(Event, Artifact)>,
+) -> Result<Option<(Event, Artifact)>> {
+    let place = |(event, artifact)| Ok((placed(ctx, state, event)?, artifact));
+    before.map(place).transpose()
 }
 
 /// The body of a record, with the commits that belong to its event.
