@@ -27,6 +27,7 @@ use loopx_store as store;
 use loopx_store::{Decision, Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// One operation, as a list shows it.
 #[derive(Clone, Debug, Serialize)]
@@ -507,6 +508,75 @@ fn require_ids(ctx: &Context, state: &State, join: &Join, text: &str) -> Result<
     Err(failure.help(help).blockers(repeated))
 }
 
+/// A file of a session of which there are several sides.
+struct Apart<'a, B> {
+    session: &'a SessionId,
+    path: &'a str,
+    /// The content of each side, and whether whoever resolves wrote it.
+    sides: Vec<(B, bool)>,
+}
+
+impl<B: Clone> Apart<'_, B> {
+    /// The side with this number.
+    fn side(&self, number: usize) -> Result<B> {
+        let side = number.checked_sub(1).and_then(|at| self.sides.get(at));
+        side.map(|(content, _)| content.clone()).ok_or_else(|| {
+            let (path, count) = (self.path, self.sides.len());
+            let message = format!("{path} has {count} sides, found --side {number}");
+            Failure::usage(Code::SideUnknown, message)
+                .help(command!("resolve").session(self.session))
+        })
+    }
+
+    /// The one side that whoever resolves wrote, or did not write.
+    fn side_of(&self, me: &Person, is_mine: bool) -> Result<B> {
+        let fits = self.sides.iter().filter(|(_, mine)| *mine == is_mine);
+        match fits.collect::<Vec<_>>().as_slice() {
+            [(only, _)] => Ok(only.clone()),
+            many => Err(Failure::usage(
+                Code::SideAmbiguous,
+                format!(
+                    "{} of the {} sides of {} {} by {me}",
+                    many.len(),
+                    self.sides.len(),
+                    self.path,
+                    if is_mine { "are" } else { "are not" }
+                ),
+            )
+            .help(self.first_side())),
+        }
+    }
+
+    /// The text in its file here.
+    fn here(&self, file: Option<&Path>) -> Result<Vec<u8>> {
+        let bytes = match file {
+            Some(file) => files::read(file, u64::MAX)?,
+            None => None,
+        };
+        bytes.ok_or_else(|| {
+            Failure::usage(
+                Code::ArtifactNotCheckedOut,
+                format!("{} is not in a working copy here", self.path),
+            )
+            .help(self.first_side().note("(or --file FILE)"))
+        })
+    }
+
+    /// The command that takes a side by its number.
+    fn first_side(&self) -> Hint {
+        command!("resolve {} --side 1", shell_word(self.path)).session(self.session)
+    }
+}
+
+/// The refusal to resolve what has no sides.
+fn nothing_to_resolve(path: &str, session: &SessionId) -> Failure {
+    Failure::nothing(
+        Code::NothingToResolve,
+        format!("{path} of session {session} has no conflict"),
+    )
+    .help(command!("resolve").session(session))
+}
+
 /// The blob that a person chose for an artifact.
 fn chosen(
     ctx: &Context,
@@ -516,70 +586,38 @@ fn chosen(
     artifact: Artifact,
     text: &Option<Text>,
 ) -> Result<Option<Oid>> {
-    let again = command!("resolve").session(&state.id);
     let Some(join) = state.joins.get(&artifact).filter(|join| !join.clean) else {
-        return Err(Failure::nothing(
-            Code::NothingToResolve,
-            format!("{artifact} of session {} has no conflict", state.id),
-        )
-        .help(again));
+        return Err(nothing_to_resolve(artifact.path(), &state.id));
+    };
+    let sides = join.sides.iter();
+    let apart = Apart {
+        session: &state.id,
+        path: artifact.path(),
+        sides: sides
+            .map(|side| (side.blob.clone(), side.by.is_same(me)))
+            .collect(),
     };
     let bytes = match text.as_ref().unwrap_or(&Text::WorkingCopy) {
-        Text::Side(number) => {
-            let side = number.checked_sub(1).and_then(|at| join.sides.get(at));
-            let side = side.ok_or_else(|| {
-                Failure::usage(
-                    Code::SideUnknown,
-                    format!(
-                        "{artifact} has {} sides, found --side {number}",
-                        join.sides.len()
-                    ),
-                )
-                .help(again)
-            })?;
-            return Ok(side.blob.clone());
-        }
-        Text::Mine | Text::Theirs => {
-            let is_mine = text.as_ref() == Some(&Text::Mine);
-            let fits: Vec<_> = join
-                .sides
-                .iter()
-                .filter(|side| side.by.is_same(me) == is_mine)
-                .collect();
-            return match fits.as_slice() {
-                [only] => Ok(only.blob.clone()),
-                many => Err(Failure::usage(
-                    Code::SideAmbiguous,
-                    format!(
-                        "{} of the {} sides of {artifact} {} by {me}",
-                        many.len(),
-                        join.sides.len(),
-                        if is_mine { "are" } else { "are not" }
-                    ),
-                )
-                .help(command!("resolve {artifact} --side 1").session(&state.id))),
-            };
-        }
+        Text::Side(number) => return apart.side(*number),
+        Text::Mine => return apart.side_of(me, true),
+        Text::Theirs => return apart.side_of(me, false),
         Text::Given(bytes) => bytes.clone(),
         Text::WorkingCopy | Text::Both => {
-            let path = copy.map(|copy| copy.path(artifact)).transpose()?;
-            let bytes = match path {
-                Some(path) => files::read(&path, u64::MAX)?,
-                None => None,
-            };
-            bytes.ok_or_else(|| {
-                Failure::usage(
-                    Code::ArtifactNotCheckedOut,
-                    format!("{artifact} is not in a working copy here"),
-                )
-                .help(
-                    command!("resolve {artifact} --side 1")
-                        .session(&state.id)
-                        .note("(or --file FILE)"),
-                )
-            })?
+            let file = copy.map(|copy| copy.path(artifact)).transpose()?;
+            apart.here(file.as_deref())?
         }
     };
+    let text = resolved(ctx, state, (artifact, join), bytes)?;
+    ctx.repo.write_blob(text.as_bytes()).map(Some)
+}
+
+/// The text that a person put together from the sides of an artifact, where it may be stored.
+fn resolved(
+    ctx: &Context,
+    state: &State,
+    (artifact, join): (Artifact, &Join),
+    bytes: Vec<u8>,
+) -> Result<String> {
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::refused(Code::ArtifactNotUtf8, format!("{artifact}: expected UTF-8"))
     })?;
@@ -601,7 +639,7 @@ fn chosen(
                 .blockers(faults),
         );
     }
-    ctx.repo.write_blob(text.as_bytes()).map(Some)
+    Ok(text)
 }
 
 /// The blob that a person chose for a file of a task.
@@ -613,64 +651,28 @@ fn chosen_file(
     path: &str,
     text: &Option<Text>,
 ) -> Result<Oid> {
-    let again = command!("resolve").session(&state.id);
-    let name = loopx_base::shell_word(path);
-    let mut apart = state.outputs_apart();
-    let Some((_, versions)) = apart.find(|(known, _)| *known == path) else {
-        return Err(Failure::nothing(
-            Code::NothingToResolve,
-            format!("{path} of session {} has no conflict", state.id),
-        )
-        .help(again));
+    let mut known = state.outputs_apart();
+    let Some((_, versions)) = known.find(|(known, _)| *known == path) else {
+        return Err(nothing_to_resolve(path, &state.id));
+    };
+    let is_mine = |blob: &Oid| {
+        let by = writer(operations, path, blob).map(|op| &op.by);
+        by.is_some_and(|by| by.is_same(me))
+    };
+    let sides = versions.iter();
+    let apart = Apart {
+        session: &state.id,
+        path,
+        sides: sides.map(|blob| (blob.clone(), is_mine(blob))).collect(),
     };
     let bytes = match text.as_ref().unwrap_or(&Text::WorkingCopy) {
-        Text::Side(number) => {
-            let side = number.checked_sub(1).and_then(|at| versions.get(at));
-            return side.cloned().ok_or_else(|| {
-                let count = versions.len();
-                let message = format!("{path} has {count} sides, found --side {number}");
-                Failure::usage(Code::SideUnknown, message).help(again)
-            });
-        }
-        Text::Mine | Text::Theirs => {
-            let is_mine = text.as_ref() == Some(&Text::Mine);
-            let fits = versions.iter().filter(|blob| {
-                let by = writer(operations, path, blob).map(|op| &op.by);
-                by.is_some_and(|by| by.is_same(me)) == is_mine
-            });
-            let fits: Vec<&Oid> = fits.collect();
-            return match fits.as_slice() {
-                [only] => Ok((*only).clone()),
-                many => Err(Failure::usage(
-                    Code::SideAmbiguous,
-                    format!(
-                        "{} of the {} sides of {path} {} by {me}",
-                        many.len(),
-                        versions.len(),
-                        if is_mine { "are" } else { "are not" }
-                    ),
-                )
-                .help(command!("resolve {name} --side 1").session(&state.id))),
-            };
-        }
+        Text::Side(number) => return apart.side(*number),
+        Text::Mine => return apart.side_of(me, true),
+        Text::Theirs => return apart.side_of(me, false),
         Text::Given(bytes) => bytes.clone(),
         Text::WorkingCopy | Text::Both => {
             let file = copy.map(|copy| copy.output_path(path)).transpose()?;
-            let bytes = match file {
-                Some(file) => files::read(&file, u64::MAX)?,
-                None => None,
-            };
-            bytes.ok_or_else(|| {
-                Failure::usage(
-                    Code::ArtifactNotCheckedOut,
-                    format!("{path} is not in a working copy here"),
-                )
-                .help(
-                    command!("resolve {name} --side 1")
-                        .session(&state.id)
-                        .note("(or --file FILE)"),
-                )
-            })?
+            apart.here(file.as_deref())?
         }
     };
     if let Some(line) = std::str::from_utf8(&bytes).ok().and_then(marker_line) {
@@ -678,7 +680,7 @@ fn chosen_file(
             Code::ArtifactConflict,
             format!("{path}:{line}: conflict markers are still there"),
         )
-        .help(command!("resolve {name} --side 1").session(&state.id)));
+        .help(apart.first_side()));
     }
     ctx.repo.write_blob(&bytes)
 }
