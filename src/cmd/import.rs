@@ -255,50 +255,12 @@ fn text(report: &Report, ui: &mut Ui) {
             clean(&report.specs_path)
         ));
     }
-    for spec in &report.specs {
-        for finding in &spec.findings {
-            if finding.severity == Severity::Error {
-                let line = format!("{}:{}: {}", finding.file, finding.line, finding.message);
-                ui.out(format!(
-                    "  {} {}",
-                    ui.paint(style::BAD, "error"),
-                    clean(&line)
-                ));
-            }
-        }
-    }
+    spec_faults(report, ui);
     totals(report, would, ui);
-    // What an earlier run took over was said then.
-    let news = |change: &&ChangeReport| change.status != ChangeStatus::Already;
-    for change in report.changes.iter().filter(news) {
+    for change in report.changes.iter().filter(is_news) {
         change_lines(change, would, ui);
     }
-    let named: Vec<&str> = report
-        .changes
-        .iter()
-        .filter(news)
-        .map(|change| change.session.as_str())
-        .collect();
-    let is_new = |overlap: &&Overlap| {
-        let mut both = overlap.changes.iter();
-        both.any(|change| named.contains(&change.as_str()))
-    };
-    let overlaps: Vec<&Overlap> = report.overlaps.iter().filter(is_new).collect();
-    if !overlaps.is_empty() {
-        ui.out("changes that touch one requirement:");
-    }
-    for overlap in overlaps {
-        let how = match overlap.merges {
-            Some(true) => "both can be archived",
-            Some(false) => "a conflict for whoever comes second",
-            None => "not known: one of them does not apply",
-        };
-        let [a, b] = &overlap.changes;
-        ui.out(clean(&format!(
-            "  {}: {}\n      {a}, {b}: {how}",
-            overlap.domain, overlap.requirement
-        )));
-    }
+    overlaps(report, ui);
     if !report.strays.is_empty() {
         ui.out("neither spec nor change, left where it is:");
     }
@@ -326,6 +288,52 @@ fn text(report: &Report, ui: &mut Ui) {
         ]);
     } else {
         ui.hint(command!("list --all"));
+    }
+}
+
+fn spec_faults(report: &Report, ui: &mut Ui) {
+    for spec in &report.specs {
+        for finding in &spec.findings {
+            if finding.severity == Severity::Error {
+                let line = format!("{}:{}: {}", finding.file, finding.line, finding.message);
+                ui.out(format!(
+                    "  {} {}",
+                    ui.paint(style::BAD, "error"),
+                    clean(&line)
+                ));
+            }
+        }
+    }
+}
+
+/// A change that is told of: what an earlier run took over was said then.
+fn is_news(change: &&ChangeReport) -> bool {
+    change.status != ChangeStatus::Already
+}
+
+/// The changes of this run that touch what another one touches.
+fn overlaps(report: &Report, ui: &mut Ui) {
+    let changes = report.changes.iter().filter(is_news);
+    let named: Vec<&str> = changes.map(|change| change.session.as_str()).collect();
+    let is_new = |overlap: &&Overlap| {
+        let mut both = overlap.changes.iter();
+        both.any(|change| named.contains(&change.as_str()))
+    };
+    let overlaps: Vec<&Overlap> = report.overlaps.iter().filter(is_new).collect();
+    if !overlaps.is_empty() {
+        ui.out("changes that touch one requirement:");
+    }
+    for overlap in overlaps {
+        let how = match overlap.merges {
+            Some(true) => "both can be archived",
+            Some(false) => "a conflict for whoever comes second",
+            None => "not known: one of them does not apply",
+        };
+        let [a, b] = &overlap.changes;
+        ui.out(clean(&format!(
+            "  {}: {}\n      {a}, {b}: {how}",
+            overlap.domain, overlap.requirement
+        )));
     }
 }
 

@@ -309,50 +309,62 @@ fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<b
             done.steps.push("in stage review".to_owned());
         }
         Stage::Review => {
-            let given = done.state.verdict.as_ref();
-            if !given.is_some_and(|verdict| verdict.value.is_approval()) {
-                if let Some(verdict) = given {
-                    return Err(Failure::refused(
-                        Code::ReviewVerdictRequestChanges,
-                        format!("the review of {} asks for changes", verdict.signed.by.name),
-                    )
-                    .help(command!("status")));
-                }
-                let reviewed = review::review(ctx, &verdict(request, Some(())))?;
-                let told = reviewed.value.verdict.as_ref();
-                done.self_reviewed = told.is_some_and(|verdict| !verdict.dependence.is_empty());
-                done.state = reviewed.state;
-                done.steps.push(if done.self_reviewed {
-                    "self-reviewed".to_owned()
-                } else {
-                    "reviewed".to_owned()
-                });
-            } else {
-                let dependence = given.map(|verdict| &verdict.value.dependence);
-                done.self_reviewed = dependence.is_some_and(|people| !people.is_empty());
-            }
+            reviewed(ctx, request, done)?;
             if !approve(ctx, request, done, Stage::Done)? {
                 return Ok(false);
             }
         }
         Stage::Done => {
-            let waivers = Waivers::default();
-            let names = [done.id.to_string()];
-            let asked = Request {
-                names: &names,
-                onto: request.onto.as_deref(),
-                mode: Mode::Merge,
-                waivers: &waivers,
-            };
-            if let archive::Done::Archived(mut all) = archive::archive(ctx, &asked)? {
-                done.archived = all.pop();
-            }
-            let target = done.archived.as_ref().map_or("", |one| one.target.as_str());
-            done.steps.push(format!("archived on {target}"));
+            archived(ctx, request, done)?;
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// Reviews what nobody has reviewed as it is now.
+fn reviewed(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<()> {
+    let given = done.state.verdict.as_ref();
+    if let Some(verdict) = given {
+        if !verdict.value.is_approval() {
+            return Err(Failure::refused(
+                Code::ReviewVerdictRequestChanges,
+                format!("the review of {} asks for changes", verdict.signed.by.name),
+            )
+            .help(command!("status")));
+        }
+        done.self_reviewed = !verdict.value.dependence.is_empty();
+        return Ok(());
+    }
+    let reviewed = review::review(ctx, &verdict(request, Some(())))?;
+    let told = reviewed.value.verdict.as_ref();
+    done.self_reviewed = told.is_some_and(|verdict| !verdict.dependence.is_empty());
+    done.state = reviewed.state;
+    let step = if done.self_reviewed {
+        "self-reviewed"
+    } else {
+        "reviewed"
+    };
+    done.steps.push(step.to_owned());
+    Ok(())
+}
+
+/// Archives it.
+fn archived(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<()> {
+    let waivers = Waivers::default();
+    let names = [done.id.to_string()];
+    let asked = Request {
+        names: &names,
+        onto: request.onto.as_deref(),
+        mode: Mode::Merge,
+        waivers: &waivers,
+    };
+    if let archive::Done::Archived(mut all) = archive::archive(ctx, &asked)? {
+        done.archived = all.pop();
+    }
+    let target = done.archived.as_ref().map_or("", |one| one.target.as_str());
+    done.steps.push(format!("archived on {target}"));
+    Ok(())
 }
 
 /// Enters a stage, approved first where nobody has approved it as it is now: whoever finishes was shown what is there.

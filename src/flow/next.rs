@@ -25,6 +25,7 @@ use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
 use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Worktree};
 use loopx_rules::op::Event;
+use loopx_rules::policy::Policy;
 use loopx_rules::replay::undone;
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
@@ -121,16 +122,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         Some(copy) => copy.peek(state, policy.artifacts.max_bytes)?,
         None => Peek::default(),
     };
-    // The working copy knows no policy, and policy may want an amendment signed.
-    for (artifact, failure) in &mut peek.refused {
-        let is_amendable = failure
-            .help
-            .as_ref()
-            .is_some_and(Hint::has_unsigned_amendment);
-        if is_amendable && artifact.is_some_and(|one| workcopy::is_amended(one, state)) {
-            failure.help = Some(workcopy::closed_list_help(policy.amend_command()));
-        }
-    }
+    sign_amendments(&mut peek, state, &policy);
     // Reading needs no identity; where there is none, nothing is said of what it may do.
     let identity = ctx.reader();
     let edits = if state.is_active() {
@@ -193,6 +185,18 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         behind,
         remote,
     })
+}
+
+/// Leads from a refused edit of the approved list as policy wants it: the working copy knows no policy, and policy may want
+/// an amendment signed.
+fn sign_amendments(peek: &mut Peek, state: &State, policy: &Policy) {
+    for (artifact, failure) in &mut peek.refused {
+        let help = failure.help.as_ref();
+        let is_amendable = help.is_some_and(Hint::has_unsigned_amendment);
+        if is_amendable && artifact.is_some_and(|one| workcopy::is_amended(one, state)) {
+            failure.help = Some(workcopy::closed_list_help(policy.amend_command()));
+        }
+    }
 }
 
 /// The worktrees of this clone; where nothing speaks of another one, this one alone.

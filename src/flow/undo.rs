@@ -581,35 +581,15 @@ fn tell(
 ) -> Result<Told> {
     let opening = Opening::of(ctx)?;
     let (id, mut copy) = match opening.with_copy(ctx) {
-        // The session that was archived here is what is meant.
         Err(failure) if failure.code == Code::NoActiveSession => {
-            return Err(match (reopen::ended_here(ctx)?, issue_before(ctx, word)?) {
-                (_, Some((issue, false))) => failure.help(
-                    command!("issue undo {issue}").note("(what you did last was about this issue)"),
-                ),
-                (_, Some((issue, true))) => failure.help(
-                    command!("issue undo {issue} --all")
-                        .note("(what you did last was about this issue and others)"),
-                ),
-                (Some(id), None) => failure.help(again(&id)),
-                (None, None) => failure,
-            });
+            return Err(without_session(ctx, failure, word)?);
         }
         opened => opened?,
     };
     let identity = &opening.identity;
     let decide = |snapshot: &Snapshot<'_>| {
         let session = snapshot.find(&id)?.ok_or_else(|| unknown(snapshot, &id))?;
-        if let Some(Ending::Archived { .. }) = session.state.ending {
-            return Err(load_active(snapshot, &id)
-                .err()
-                .unwrap_or_else(|| unknown(snapshot, &id))
-                .help(if word == "redo" {
-                    again(&id)
-                } else {
-                    command!("archive --undo {id}").note("(takes back what it made of the specs)")
-                }));
-        }
+        require_not_archived(snapshot, &session, word)?;
         let is_abandoned = matches!(session.state.ending, Some(Ending::Abandoned { .. }));
         if !is_abandoned {
             require_saved(ctx, copy.as_mut(), &session.state, (word, after_save))?;
@@ -663,6 +643,35 @@ fn tell(
         moved,
         changed,
     })
+}
+
+/// The refusal where no session is meant, with what leads on: the issue that whoever asks did something to last, or the
+/// session that was archived here.
+fn without_session(ctx: &Context, failure: Failure, word: &str) -> Result<Failure> {
+    Ok(match (reopen::ended_here(ctx)?, issue_before(ctx, word)?) {
+        (_, Some((issue, false))) => failure
+            .help(command!("issue undo {issue}").note("(what you did last was about this issue)")),
+        (_, Some((issue, true))) => failure.help(
+            command!("issue undo {issue} --all")
+                .note("(what you did last was about this issue and others)"),
+        ),
+        (Some(id), None) => failure.help(again(&id)),
+        (None, None) => failure,
+    })
+}
+
+/// Refuses a session that is archived: its result is on a branch.
+fn require_not_archived(snapshot: &Snapshot<'_>, session: &Session, word: &str) -> Result<()> {
+    let id = &session.state.id;
+    if !matches!(session.state.ending, Some(Ending::Archived { .. })) {
+        return Ok(());
+    }
+    let refused = load_active(snapshot, id).err();
+    let refused = refused.unwrap_or_else(|| unknown(snapshot, id));
+    Err(refused.help(match word {
+        "redo" => again(id),
+        _ => command!("archive --undo {id}").note("(takes back what it made of the specs)"),
+    }))
 }
 
 /// Refuses edits that are not saved: they would be lost between two states.

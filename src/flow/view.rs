@@ -153,6 +153,18 @@ pub(crate) struct Rounds {
     pub build_max: u32,
 }
 
+impl Rounds {
+    fn of(view: View<'_>) -> Self {
+        Rounds {
+            clarify_max: view.max_rounds(),
+            plan_iteration: view.state.plan_round(),
+            plan_max: view.state.max_plan_iterations(),
+            build_iteration: view.state.build.iteration,
+            build_max: view.state.max_build_iterations(),
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub(crate) struct ReviewView {
     pub reviewer: String,
@@ -163,6 +175,21 @@ pub(crate) struct ReviewView {
     pub judgement: Option<Judgement>,
     /// What was found of the signature under the verdict, where there is one.
     pub signature: Option<Checked>,
+}
+
+impl ReviewView {
+    fn of(view: View<'_>) -> Option<Self> {
+        let verdict = view.state.verdict.clone()?;
+        let signature = view.credentials.signatures.get(&verdict.op);
+        Some(ReviewView {
+            reviewer: verdict.signed.by.to_string(),
+            proof: Basis::of(signature),
+            independent: verdict.value.dependence.is_empty(),
+            judgement: gate::judgement(view),
+            signature: signature.cloned(),
+            verdict,
+        })
+    }
 }
 
 /// The session that is meant, as it stands.
@@ -206,20 +233,15 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
     let view = facts.view();
     let state = &facts.state;
     let gates = gate::gates(view);
-    let blockers = holding(view, &gates, &archive, &peek, missing.as_ref());
-    let stale_artifacts = facts
-        .texts
-        .get(&Artifact::ArtifactGraph)
-        .and_then(|text| serde_json::from_str::<Graph>(text).ok())
-        .map(|graph| {
-            graph
-                .nodes
-                .iter()
-                .filter(|node| node.status == NodeStatus::Stale)
-                .map(|node| node.artifact)
-                .collect()
-        })
-        .unwrap_or_default();
+    let blockers = if state.is_active() {
+        holding(view, &gates, &archive, &peek, missing.as_ref())
+    } else {
+        gate::conflicts(view)
+    };
+    let claim = state.build.claim.as_ref();
+    let code = facts.code.as_ref();
+    let has_worktree = worktree.is_some();
+    let worktree = worktree.unwrap_or_default();
     Ok(Status {
         session: state.id.clone(),
         title: state.title.clone(),
@@ -233,90 +255,42 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         approvals: gate::approval_statuses(view),
         void: state.void_still().cloned().collect(),
         taken: facts.credentials.taken.clone(),
-        blockers: if state.is_active() {
-            blockers
-        } else {
-            gate::conflicts(view)
-        },
+        blockers,
         evidence_chain: gate::evidence_chain(view),
         failed: gate::last_failed(view),
-        audit: if matches!(state.stage, Stage::Build | Stage::Review) {
-            gate::audit(view)
-        } else {
-            Vec::new()
-        },
-        review: state.verdict.clone().map(|verdict| ReviewView {
-            reviewer: verdict.signed.by.to_string(),
-            proof: Basis::of(facts.credentials.signatures.get(&verdict.op)),
-            independent: verdict.value.dependence.is_empty(),
-            judgement: gate::judgement(view),
-            signature: facts.credentials.signatures.get(&verdict.op).cloned(),
-            verdict,
-        }),
+        audit: audit(view),
+        review: ReviewView::of(view),
         findings: gate::findings(view),
         not_cited: gate::not_cited(view),
-        rounds: Rounds {
-            clarify_max: view.max_rounds(),
-            plan_iteration: state.plan_round(),
-            plan_max: state.max_plan_iterations(),
-            build_iteration: state.build.iteration,
-            build_max: state.max_build_iterations(),
-        },
-        claim: state
-            .build
-            .claim
-            .as_ref()
-            .map(|claim| lease::view(&ctx.repo, claim)),
+        rounds: Rounds::of(view),
+        claim: claim.map(|claim| lease::view(&ctx.repo, claim)),
         tasks: task::claimed(ctx, state),
         apart: task::apart(state),
         blocked: state.build.blocked.clone(),
         parked: parked(ctx, state),
         gates,
-        stale_artifacts,
+        stale_artifacts: stale(&facts),
+        not_saved: not_saved(ctx, state, &peek),
         working_copy: peek.statuses,
         outputs: peek.outputs,
         policy_moved: policy_moved::of(ctx, snapshot, session, &facts.policy)?,
         rules_moved: rules::moved(ctx, &session.state, &facts.policy)?,
-        warnings: {
-            let mut warnings = facts.policy.warnings();
-            warnings.extend(specs::worktree_fault(ctx));
-            warnings.extend(journal::unfinished_here(&ctx.repo));
-            warnings
-        },
-        not_saved: match &peek.foreign {
-            Some(_) => Vec::new(),
-            None => workcopy::not_saved(&ctx.repo, state),
-        },
+        warnings: warnings(ctx, &facts),
         stages: view.profile().stages.clone(),
         artifacts: state.artifacts.keys().copied().collect(),
-        blank_artifacts: {
-            let all = state.artifacts.keys().copied();
-            all.filter(|one| view.is_blank(*one)).collect()
-        },
-        open: Artifact::ALL
-            .into_iter()
-            .filter(|artifact| state.is_open(*artifact))
-            .collect(),
+        blank_artifacts: blank(view),
+        open: open(state),
         commits: commits(ctx, &facts)?,
-        has_worktree: worktree.is_some(),
+        has_worktree,
         started: state.started.at.clone(),
         touched: state.touched.at.clone(),
-        uncommitted: facts
-            .code
-            .as_ref()
-            .map_or_else(Vec::new, |code| code.uncommitted.clone()),
-        checked_out: worktree
-            .as_ref()
-            .and_then(|worktree| worktree.branch.clone()),
-        here: worktree
-            .as_ref()
-            .map_or_else(String::new, |worktree| worktree.here.clone()),
-        sequence: worktree.as_ref().and_then(|worktree| worktree.sequence),
+        uncommitted: code.map_or_else(Vec::new, |code| code.uncommitted.clone()),
+        checked_out: worktree.branch,
+        here: worktree.here,
+        sequence: worktree.sequence,
         aside: next::put_aside(ctx),
-        below: worktree
-            .as_ref()
-            .and_then(|worktree| worktree.below.clone()),
-        marked: worktree.map_or_else(Vec::new, |worktree| worktree.marked),
+        below: worktree.below,
+        marked: worktree.marked,
         behind,
         remote,
         next_action: advised.command().cloned(),
@@ -324,6 +298,50 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         waits: advised.waiting().cloned(),
         advised,
     })
+}
+
+/// The artifacts that something they were made from has overtaken.
+fn stale(facts: &Facts<'_>) -> Vec<Artifact> {
+    let text = facts.texts.get(&Artifact::ArtifactGraph);
+    let graph = text.and_then(|text| serde_json::from_str::<Graph>(text).ok());
+    let nodes = graph.map_or_else(Vec::new, |graph| graph.nodes);
+    let is_stale = nodes.iter().filter(|node| node.status == NodeStatus::Stale);
+    is_stale.map(|node| node.artifact).collect()
+}
+
+/// The artifacts in which nobody wrote anything.
+fn blank(view: View<'_>) -> BTreeSet<Artifact> {
+    let all = view.state.artifacts.keys().copied();
+    all.filter(|one| view.is_blank(*one)).collect()
+}
+
+/// The artifacts that a person may change now.
+fn open(state: &State) -> BTreeSet<Artifact> {
+    let all = Artifact::ALL.into_iter();
+    all.filter(|artifact| state.is_open(*artifact)).collect()
+}
+
+/// The audit, where the stage looks at the code.
+fn audit(view: View<'_>) -> Vec<AuditItem> {
+    match view.state.stage {
+        Stage::Build | Stage::Review => gate::audit(view),
+        _ => Vec::new(),
+    }
+}
+
+/// The files of the working copy that are no artifacts; those of another session are not looked at.
+fn not_saved(ctx: &Context, state: &State, peek: &Peek) -> Vec<String> {
+    match &peek.foreign {
+        Some(_) => Vec::new(),
+        None => workcopy::not_saved(&ctx.repo, state),
+    }
+}
+
+fn warnings(ctx: &Context, facts: &Facts<'_>) -> Vec<String> {
+    let mut warnings = facts.policy.warnings();
+    warnings.extend(specs::worktree_fault(ctx));
+    warnings.extend(journal::unfinished_here(&ctx.repo));
+    warnings
 }
 
 /// What stands between a session that was looked at and its next stage.

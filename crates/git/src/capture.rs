@@ -4,7 +4,7 @@ use super::run::LOCAL_ENV;
 use super::{descent, signals};
 use loopx_base::failure::{Code, Failure, Result};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{PipeReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -70,17 +70,7 @@ pub fn record(
     let (program, args) = argv
         .split_first()
         .ok_or_else(|| Failure::usage(Code::CommandMissing, "expected a command after `--`"))?;
-    let (reader, writer) = std::io::pipe().map_err(doing)?;
-    let mut command = Command::new(program);
-    command
-        .args(args)
-        .current_dir(cwd)
-        .stdin(Stdio::inherit())
-        .stdout(Stdio::from(writer.try_clone().map_err(doing)?))
-        .stderr(Stdio::from(writer));
-    for name in LOCAL_ENV {
-        command.env_remove(name);
-    }
+    let (mut command, reader) = piped(program, args, cwd).map_err(doing)?;
     let others = descent::prepare(&mut command, watch.limit.is_some());
     let listening = signals::listen();
     let started = Instant::now();
@@ -134,6 +124,22 @@ pub fn record(
         bytes: printed.bytes,
         tail: printed.tail,
     })
+}
+
+/// A command in a folder, without git's repository-local variables, and the pipe into which it prints.
+fn piped(program: &str, args: &[String], cwd: &Path) -> std::io::Result<(Command, PipeReader)> {
+    let (reader, writer) = std::io::pipe()?;
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .current_dir(cwd)
+        .stdin(Stdio::inherit())
+        .stdout(Stdio::from(writer.try_clone()?))
+        .stderr(Stdio::from(writer));
+    for name in LOCAL_ENV {
+        command.env_remove(name);
+    }
+    Ok((command, reader))
 }
 
 /// A command that ends sooner asks nobody for anything.

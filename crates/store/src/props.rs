@@ -97,15 +97,21 @@ fn edit() -> impl Strategy<Value = Edit> {
     })
 }
 
-fn event() -> impl Strategy<Value = Event> {
-    let tree = || Oid::parse(&"1".repeat(40)).expect("an id");
-    let lane = move |status| Event::LaneReported {
+fn tree() -> Oid {
+    Oid::parse(&"1".repeat(40)).expect("an id")
+}
+
+fn reported(status: LaneStatus) -> Event {
+    Event::LaneReported {
         lane: Lane::Execution,
         status,
         summary: String::new(),
         tree: tree(),
-    };
-    let verdict = move |verdict| Event::Reviewed {
+    }
+}
+
+fn reviewed(verdict: CodeVerdict) -> Event {
+    Event::Reviewed {
         verdict: Verdict {
             verdict,
             target: Some(Target::Plan),
@@ -124,8 +130,11 @@ fn event() -> impl Strategy<Value = Event> {
             commits: 1,
             dependence: Vec::new(),
         },
-    };
-    let delegated = |status| Event::Delegated {
+    }
+}
+
+fn delegated(status: DelegationStatus) -> Event {
+    Event::Delegated {
         delegation: Delegation {
             id: "worker".into(),
             role: "worker".into(),
@@ -133,7 +142,10 @@ fn event() -> impl Strategy<Value = Event> {
             blocking: true,
             summary: String::new(),
         },
-    };
+    }
+}
+
+fn event() -> impl Strategy<Value = Event> {
     proptest::prop_oneof![
         select(vec![ProfileName::standard(), ProfileName::deep()])
             .prop_map(|profile| Event::Clarified { profile }),
@@ -168,17 +180,17 @@ fn event() -> impl Strategy<Value = Event> {
             stage: Stage::Build,
             by
         }),
-        select(&[LaneStatus::Complete, LaneStatus::Failed][..]).prop_map(lane),
+        select(&[LaneStatus::Complete, LaneStatus::Failed][..]).prop_map(reported),
         select(&[DelegationStatus::Active, DelegationStatus::Complete][..]).prop_map(delegated),
         Just(Event::Waived { task: "1".into() }),
-        any::<bool>().prop_map(move |no_deslop| Event::Audited {
+        any::<bool>().prop_map(|no_deslop| Event::Audited {
             tree: tree(),
             blockers: Vec::new(),
             no_deslop,
         }),
         Just(Event::Claimed),
         Just(Event::Resumed),
-        select(&[CodeVerdict::Approve, CodeVerdict::RequestChanges][..]).prop_map(verdict),
+        select(&[CodeVerdict::Approve, CodeVerdict::RequestChanges][..]).prop_map(reviewed),
         Just(Event::Refreshed),
         Just(Event::Rebased { base: tree() }),
         Just(Event::Abandoned),
@@ -585,22 +597,7 @@ impl Step<'_> {
                 self.act(event.into(), none)
             }
             Turn::Event(event) => self.act((**event).clone().into(), none),
-            Turn::Answer(word) => {
-                let finding = self.session.state.findings.first()?;
-                let answers = vec![Answer {
-                    op: finding.op.clone(),
-                    nth: finding.value.nth,
-                    answer: *word,
-                }];
-                self.act(
-                    Event::Answered {
-                        answers,
-                        tree: None,
-                    }
-                    .into(),
-                    none,
-                )
-            }
+            Turn::Answer(word) => self.answer(*word),
             Turn::Bind(n) => {
                 let branch = branch(*n);
                 self.act(Event::Bound { branch }.into(), none)
@@ -648,6 +645,20 @@ impl Step<'_> {
             }
             Turn::Unknown(weight, file) => self.unknown(*weight, *file),
         }
+    }
+
+    fn answer(&self, answer: AnswerWord) -> Option<(Edits, String)> {
+        let finding = self.session.state.findings.first()?;
+        let answers = vec![Answer {
+            op: finding.op.clone(),
+            nth: finding.value.nth,
+            answer,
+        }];
+        let event = Event::Answered {
+            answers,
+            tree: None,
+        };
+        self.act(event.into(), BTreeMap::new())
     }
 
     fn operations(&self) -> Vec<Operation> {

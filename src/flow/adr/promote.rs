@@ -371,30 +371,12 @@ fn land(
     let ctx = scope.ctx;
     let repo = &ctx.repo;
     let target_ref = format!("refs/heads/{target}");
-    let tip = repo.find_ref(&target_ref)?;
     let head = repo.head()?;
-    if tip.is_none() && head.branch.as_deref() != Some(target) {
-        return Err(Failure::not_found(
-            Code::BranchUnknown,
-            format!("there is no branch `{target}`"),
-        )
-        .help("name a code branch with --onto"));
-    }
-    let tree = match &tip {
-        Some(tip) => Some(repo.commit_info(tip)?.tree),
-        None => None,
-    };
+    let tip = tip_of(repo, (target, &target_ref), &head)?;
+    let tree_of = |commit: &Oid| repo.commit_info(commit).map(|info| info.tree);
+    let tree = tip.as_ref().map(tree_of).transpose()?;
     let (folder, records, files_there) = folder_at(ctx, tree.as_ref(), target)?;
-    if let Some(known) = records
-        .iter()
-        .find(|record| !record.is_draft() && record.id.as_deref() == Some(&candidate.id))
-    {
-        return Err(Failure::nothing(
-            Code::PromotedAlready,
-            format!("this decision is {folder}/{} on {target}", known.file),
-        )
-        .help(command!("adr show {}", known.label())));
-    }
+    require_new(candidate, (&folder, &records), target)?;
     let there = (folder.as_str(), records.as_slice(), files_there.as_slice());
     let (new, mut edits) = promotion(repo, request, candidate, there)?;
     // The draft goes with the commit where the branch has it.
@@ -415,10 +397,7 @@ fn land(
         let trees = (&before, &tree);
         checked_out::require_free(&worktree, "adr promote", &touched, trees, Code::RecordDirty)?;
     }
-    let head_tree = match &head.commit {
-        Some(head) => Some(repo.commit_info(head)?.tree),
-        None => None,
-    };
+    let head_tree = head.commit.as_ref().map(tree_of).transpose()?;
     let parents: Vec<Oid> = tip.iter().cloned().collect();
     let said = message(&new, candidate);
     let commit = repo.write_commit(&tree, &parents, &said, scope.identity)?;
@@ -450,6 +429,42 @@ fn land(
         touched: touched.into_keys().collect(),
         left,
     }))
+}
+
+/// The commit that a record is promoted onto; nothing on a branch that is checked out and has no commit yet.
+fn tip_of(
+    repo: &Repo,
+    (target, target_ref): (&str, &str),
+    head: &git::Head,
+) -> Result<Option<Oid>> {
+    let tip = repo.find_ref(target_ref)?;
+    if tip.is_none() && head.branch.as_deref() != Some(target) {
+        return Err(Failure::not_found(
+            Code::BranchUnknown,
+            format!("there is no branch `{target}`"),
+        )
+        .help("name a code branch with --onto"));
+    }
+    Ok(tip)
+}
+
+/// Refuses a decision that the target has.
+fn require_new(
+    candidate: &Candidate,
+    (folder, records): (&str, &[Record]),
+    target: &str,
+) -> Result<()> {
+    let is_it = |record: &&Record| {
+        !record.is_draft() && record.id.as_deref() == Some(candidate.id.as_str())
+    };
+    let Some(known) = records.iter().find(is_it) else {
+        return Ok(());
+    };
+    Err(Failure::nothing(
+        Code::PromotedAlready,
+        format!("this decision is {folder}/{} on {target}", known.file),
+    )
+    .help(command!("adr show {}", known.label())))
 }
 
 /// The new record, and the texts that promoting makes, by path. `there` are the folder, its records and its

@@ -155,20 +155,11 @@ pub(crate) fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
         return Ok(Done::Archived(done));
     }
     let mut onto = request.onto.map(str::to_owned);
-    let contest = match (mode, open.as_slice()) {
-        (Mode::Continue, [one]) => {
-            let contest = read_contest(ctx, &one.state.id)?.ok_or_else(no_conflict)?;
-            // A conflict is continued where it was met.
-            onto.get_or_insert_with(|| contest.target.clone());
-            Some(contest)
-        }
-        _ => {
-            for session in &open {
-                refuse_begun(ctx, &session.state.id)?;
-            }
-            None
-        }
-    };
+    let contest = contest(ctx, mode, &open)?;
+    if let Some(contest) = &contest {
+        // A conflict is continued where it was met.
+        onto.get_or_insert_with(|| contest.target.clone());
+    }
     let asked = Asked {
         onto: onto.as_deref(),
         waivers: request.waivers,
@@ -201,6 +192,18 @@ pub(crate) fn archive(ctx: &Context, request: &Request<'_>) -> Result<Done> {
         }
     }
     Err(busy().help(command!("archive")))
+}
+
+/// The conflict that is continued; nothing where something else is done, which no conflict may wait for.
+fn contest(ctx: &Context, mode: Mode, open: &[Session]) -> Result<Option<Contest>> {
+    if let (Mode::Continue, [one]) = (mode, open) {
+        let contest = read_contest(ctx, &one.state.id)?;
+        return contest.ok_or_else(no_conflict).map(Some);
+    }
+    for session in open {
+        refuse_begun(ctx, &session.state.id)?;
+    }
+    Ok(None)
 }
 
 /// The sessions that an earlier run archived, and those that are to be archived.

@@ -41,16 +41,7 @@ pub(crate) fn gather(
     let repo = &ctx.repo;
     let state = &session.state;
     let judge = Judge::new(policy)?;
-    let wanted: Vec<&Approval> = state
-        .approvals
-        .values()
-        .filter(|approval| {
-            depth == Depth::Everything
-                || approval.armed
-                || approval.transition == Transition::ReviewToDone
-        })
-        .chain(amended(state))
-        .collect();
+    let wanted = wanted(state, depth);
     let is_late = matches!(state.stage, Stage::Review | Stage::Done);
     let by = || wanted.iter().flat_map(|approval| &approval.by);
     let mut people: Vec<&Person> = by()
@@ -84,12 +75,12 @@ pub(crate) fn gather(
     let bases = bases(state, &operations);
     if !files.is_empty() {
         let is_told = operations.iter().any(|op| op.said().is_some());
-        let wanted = |op: &Operation| {
+        let is_wanted = |op: &Operation| {
             let is_word = ops.contains(&op.op.as_str());
             is_word || is_told && is_spoken(op) || asks && is_asked(policy, op)
         };
         for op in replay::in_order(&operations) {
-            if (wanted(op) || depth == Depth::Everything)
+            if (is_wanted(op) || depth == Depth::Everything)
                 && let Some(bytes) = files.get(&op.file_name())
             {
                 let checked = judge.check(repo, (state, &bases), op, bytes.as_deref())?;
@@ -110,6 +101,17 @@ pub(crate) fn gather(
         prove(repo, policy, &judge, state, signed, &rests, into)?;
     }
     Ok(credentials)
+}
+
+/// The approvals that are looked at.
+fn wanted(state: &State, depth: Depth) -> Vec<&Approval> {
+    let is_wanted = |approval: &&Approval| {
+        depth == Depth::Everything
+            || approval.armed
+            || approval.transition == Transition::ReviewToDone
+    };
+    let all = state.approvals.values().filter(is_wanted);
+    all.chain(amended(state)).collect()
 }
 
 /// Policy asks for somebody independent at the gate that lies ahead, or asked for that at the last gate.

@@ -74,6 +74,9 @@ pub(crate) struct Edited {
     pub base: Option<Oid>,
 }
 
+/// An artifact with its text between markers, and what the branch has of it.
+type Contest = (Artifact, String, Option<Oid>);
+
 /// What is in the working copy and not on the branch.
 #[derive(Debug, Default)]
 pub(crate) struct Edits {
@@ -397,7 +400,7 @@ impl<'r> WorkCopy<'r> {
     pub(crate) fn collect(&mut self, state: &State, max_bytes: u64) -> Result<Edits> {
         self.require_own(state)?;
         let mut edits = Edits::default();
-        let mut conflicts = Vec::new();
+        let mut conflicts: Vec<Contest> = Vec::new();
         let listed = self.listed()?;
         for artifact in Artifact::ALL {
             if matches!(artifact, Artifact::ArtifactGraph | Artifact::AdrCandidate) {
@@ -407,65 +410,12 @@ impl<'r> WorkCopy<'r> {
                 edits.taken.insert(artifact.path().to_owned(), hash.clone());
                 continue;
             }
-            let base = self.bases.bases.get(&artifact).cloned();
-            let tip = state.artifacts.get(&artifact).cloned();
             let bytes = if listed.contains(&artifact) {
                 self.read(artifact, max_bytes)?
             } else {
                 None
             };
-            let Some(bytes) = bytes else {
-                if base.is_some() && base == tip {
-                    self.check_open(artifact, state)?;
-                    edits.writes.insert(
-                        artifact,
-                        Write {
-                            from: base,
-                            to: None,
-                        },
-                    );
-                }
-                continue;
-            };
-            let file = self.repo.hash_blob_like(&bytes, tip.iter().chain(&base))?;
-            if Some(&file) == base.as_ref() || Some(&file) == tip.as_ref() {
-                continue;
-            }
-            let text = self.check(artifact, bytes, state)?;
-            edits.taken.insert(artifact.path().to_owned(), file.clone());
-            if base == tip || tip.is_none() {
-                edits.writes.insert(
-                    artifact,
-                    Write {
-                        from: tip,
-                        to: Some(file),
-                    },
-                );
-                edits.texts.insert(artifact, text);
-                continue;
-            }
-            match self.merge(artifact, base.as_ref(), &text, tip.as_ref())? {
-                Ok(merged) => {
-                    let to = self.repo.hash_blob(merged.as_bytes())?;
-                    if Some(&to) == tip.as_ref() {
-                        // The branch has all that stands here: the file only has to follow, as it
-                        // does after a kill between the commit and the working copy.
-                        files::write(&self.path(artifact)?, merged.as_bytes())?;
-                        self.bases.bases.insert(artifact, to);
-                        self.write_bases()?;
-                        continue;
-                    }
-                    edits.writes.insert(
-                        artifact,
-                        Write {
-                            from: tip,
-                            to: Some(to),
-                        },
-                    );
-                    edits.texts.insert(artifact, merged);
-                }
-                Err(marked) => conflicts.push((artifact, marked, tip)),
-            }
+            conflicts.extend(self.collect_artifact(artifact, bytes, state, &mut edits)?);
         }
         if conflicts.is_empty() {
             edits.outputs = self.collect_outputs(state, max_bytes, |_| true)?;
@@ -478,8 +428,64 @@ impl<'r> WorkCopy<'r> {
         Err(self.conflicting(conflicts)?)
     }
 
+    /// Takes the edit of one artifact in, as its file has it or as it merges with what the branch has; gives the conflict,
+    /// where it does not merge.
+    fn collect_artifact(
+        &mut self,
+        artifact: Artifact,
+        bytes: Option<Vec<u8>>,
+        state: &State,
+        edits: &mut Edits,
+    ) -> Result<Option<Contest>> {
+        let base = self.bases.bases.get(&artifact).cloned();
+        let tip = state.artifacts.get(&artifact).cloned();
+        let Some(bytes) = bytes else {
+            if base.is_some() && base == tip {
+                self.check_open(artifact, state)?;
+                let write = Write {
+                    from: base,
+                    to: None,
+                };
+                edits.writes.insert(artifact, write);
+            }
+            return Ok(None);
+        };
+        let file = self.repo.hash_blob_like(&bytes, tip.iter().chain(&base))?;
+        if Some(&file) == base.as_ref() || Some(&file) == tip.as_ref() {
+            return Ok(None);
+        }
+        let text = self.check(artifact, bytes, state)?;
+        edits.taken.insert(artifact.path().to_owned(), file.clone());
+        let (text, to) = if base == tip || tip.is_none() {
+            (text, file)
+        } else {
+            match self.merge(artifact, base.as_ref(), &text, tip.as_ref())? {
+                Ok(merged) => {
+                    let to = self.repo.hash_blob(merged.as_bytes())?;
+                    (merged, to)
+                }
+                Err(marked) => return Ok(Some((artifact, marked, tip))),
+            }
+        };
+        if Some(&to) == tip.as_ref() {
+            // The branch has all that stands here: the file only has to follow, as it does after a kill between the
+            // commit and the working copy.
+            files::write(&self.path(artifact)?, text.as_bytes())?;
+            self.bases.bases.insert(artifact, to);
+            self.write_bases()?;
+            return Ok(None);
+        }
+        let write = Write {
+            from: tip,
+            to: Some(to),
+        };
+        edits.writes.insert(artifact, write);
+        edits.texts.insert(artifact, text);
+        Ok(None)
+    }
+
     /// Puts the sides of each conflict into its file, and tells of them.
-    fn conflicting(&mut self, conflicts: Vec<(Artifact, String, Option<Oid>)>) -> Result<Failure> {
+    fn conflicting(&mut self, conflicts: Vec<Contest>) -> Result<Failure> {
         self.require_untracked()?;
         let mut blockers = Vec::new();
         for (artifact, marked, tip) in conflicts {

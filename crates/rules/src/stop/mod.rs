@@ -202,25 +202,19 @@ pub fn decide(
     ledger: &Ledger,
     judge: impl FnOnce() -> Option<Judged>,
 ) -> Ruling {
-    let allow = |ledger: Ledger| Ruling {
-        decision: Decision::Allow,
-        ledger,
-        adopt: false,
-        record: None,
-    };
-    // 1, 2: not loopx, no build of this worktree and branch, or somebody else's.
-    let Some(build) = build else {
-        return allow(ledger.clone());
-    };
     let agent = asking(moment, call);
-    let Some(adopt) = owned(build, agent.as_deref(), ledger, now) else {
-        return allow(ledger.clone());
+    let concerned = build.and_then(|build| {
+        let adopt = concerned(moment, call, now, (build, agent.as_deref()), ledger)?;
+        Some((build, adopt))
+    });
+    let Some((build, adopt)) = concerned else {
+        return Ruling {
+            decision: Decision::Allow,
+            ledger: ledger.clone(),
+            adopt: false,
+            record: None,
+        };
     };
-    // 3: a sub-agent is not who builds, unless it is. 4: nothing was finished.
-    let is_owner = matches!(&build.owner, BuildOwner::Here { agent: Some(owner), .. } if agent.as_ref() == Some(owner));
-    if is_subagent(moment, call) && !is_owner || call.unfinished {
-        return allow(ledger.clone());
-    }
     let mut ledger = ledger.of(&build.key, agent.as_deref());
     let ruling = |decision: Decision, ledger: Ledger| Ruling {
         decision,
@@ -266,12 +260,7 @@ pub fn decide(
     // 7, 8: nothing changes, or the budget is spent.
     if let Some((cause, why)) = ledger.given_up(&judged, now) {
         ledger.breathe();
-        let text = format!(
-            "git loopx: {} is not ready for review ({}); {why}. It is recorded as blocked:{cause}, see `{}`.",
-            build.session,
-            codes(&judged),
-            command!("status")
-        );
+        let text = given_up_text(build, &judged, cause, &why);
         return Ruling {
             record: Some((cause, why)),
             ..ruling(Decision::Nudge(text), ledger)
@@ -281,6 +270,24 @@ pub fn decide(
     ledger.hold(&judged, now);
     let text = block_text(build, &judged, &ledger);
     ruling(Decision::Block(text), ledger)
+}
+
+/// The part that a stop has in a build: nothing where it has none, else whether the agent session is to be recorded as the
+/// one that builds.
+fn concerned(
+    moment: Moment,
+    call: &Call,
+    now: i64,
+    (build, agent): (&Build, Option<&str>),
+    ledger: &Ledger,
+) -> Option<bool> {
+    // 1, 2: not loopx, no build of this worktree and branch, or somebody else's.
+    let adopt = owned(build, agent, ledger, now)?;
+    // 3: a sub-agent is not who builds, unless it is. 4: nothing was finished.
+    let is_owner =
+        matches!(&build.owner, BuildOwner::Here { agent: Some(owner), .. } if agent == Some(owner));
+    let is_beside = is_subagent(moment, call) && !is_owner;
+    (!is_beside && !call.unfinished).then_some(adopt)
 }
 
 /// A sub-agent has a name of its own beside that of the session that started it, and not every host has an
@@ -320,6 +327,15 @@ fn owned(build: &Build, agent: Option<&str>, ledger: &Ledger, now: i64) -> Optio
             (!another).then_some(true)
         }
     }
+}
+
+fn given_up_text(build: &Build, judged: &Judged, cause: BlockCause, why: &str) -> String {
+    format!(
+        "git loopx: {} is not ready for review ({}); {why}. It is recorded as blocked:{cause}, see `{}`.",
+        build.session,
+        codes(judged),
+        command!("status")
+    )
 }
 
 fn codes(judged: &Judged) -> String {
