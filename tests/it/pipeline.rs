@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Mode by mode: how long the longest chain is, behind which task a person looks, and id, role, dependencies, round and
-/// views of each task.
+/// views of each task; of the two whose parameters say which tasks there are, what waits for what.
 const TABLE: &str = include_str!("../pipelines.json");
 
 const MODES: [(&str, usize); 9] = [
@@ -90,42 +90,33 @@ fn team_a1_to_a5_each_mode_is_the_one_of_the_table() {
     }
 }
 
-/// S18: the three modes of the way of issues.
+/// Task-chains 7 and S18: the two pipelines whose parameters say which tasks there are.
 #[test]
-fn s18_the_pipeline_of_issues_has_the_chain_of_its_mode() {
-    let of = |mode: &str| {
-        let s = started_with("issue", &["--param", &format!("mode={mode}")]);
-        let graph = s.loopx(&["task", "graph", "--json"]).json();
-        let rows = graph["nodes"].as_array().expect("nodes");
-        let edges = rows.iter().map(|row| {
-            let on = strings(&row["depends_on"]);
-            format!("{} <- {}", text(&row["task"]), on.join(" "))
-        });
-        edges.collect::<Vec<String>>()
-    };
-    let quick = [
-        "EXPLORE-001 <- ",
-        "SOLVE-001 <- EXPLORE-001",
-        // What waits for a task that is left out waits for what that one waits for.
-        "MARSHAL-001 <- SOLVE-001 EXPLORE-001",
-        "BUILD-001 <- MARSHAL-001",
-    ];
-    assert_eq!(of("quick"), quick);
-    let full = of("full");
-    let audit = [
-        "AUDIT-001 <- SOLVE-001 EXPLORE-001",
-        "GATE-AUDIT <- AUDIT-001",
-    ];
-    assert_eq!(full[2..4], audit);
-    assert_eq!(full[4], "MARSHAL-001 <- GATE-AUDIT");
-    let batch = of("batch");
-    let count = |begin: &str| batch.iter().filter(|row| row.starts_with(begin)).count();
-    assert_eq!(
-        ["EXPLORE", "SOLVE", "AUDIT", "MARSHAL", "BUILD"].map(count),
-        [5, 3, 1, 1, 3]
-    );
-    let wanted = "AUDIT-001 <- SOLVE-001 SOLVE-002 SOLVE-003".to_owned();
-    assert!(batch.contains(&wanted), "{batch:#?}");
+fn s18_the_chain_and_the_way_of_issues_are_those_of_the_table() {
+    let s = planning(&[]);
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+    let table: Value = serde_json::from_str(TABLE).expect("a table");
+    for name in ["chain", "issue"] {
+        for row in table[name].as_array().expect("rows") {
+            let params = strings(&row["params"]);
+            let params = params.iter().map(String::as_str).chain(["check=true"]);
+            let params = params.flat_map(|param| ["--param", param]);
+            let start = ["pipeline", "start", name, "--dry-run", "--json"];
+            let plan = s.loopx(&start.into_iter().chain(params).collect::<Vec<_>>());
+            let edge = |line: String| {
+                let line: Value = serde_json::from_str(&line).expect("a line");
+                let on = [
+                    strings(&line["depends_on"]),
+                    strings(&line["gate"]["judges"]),
+                ];
+                let edge = format!("{} <- {}", text(&line["id"]), on.concat().join(" "));
+                edge.trim_end().to_owned()
+            };
+            let lines = strings(&plan.json()["lines"]).into_iter();
+            let edges: Vec<String> = lines.map(edge).collect();
+            assert_eq!(json!(edges), row["nodes"], "{name} {}", row["params"]);
+        }
+    }
 }
 
 /// What a task leaves is on the cards of those behind it; what is left out leaves nothing.
