@@ -158,6 +158,25 @@ fn who_takes_a_task_hears_first_what_it_has_to_leave() {
 }
 
 #[test]
+fn a_check_that_fails_names_each_file_that_is_missing() {
+    let mut two = part("A", "spec", None);
+    two["outputs"] = json!(["tasks/A/one.md", "tasks/A/two.md"]);
+    two["convergence"]["verification"]["cmd"] =
+        json!(["git", "loopx", "-s", "demo", "task", "outputs", "A"]);
+    let s = building(&[two]);
+    words(&s, "take A").ok();
+    words(&s, "task done")
+        .fails_with(1)
+        .says("A is not done")
+        .says("there is no .loopx/demo/tasks/A/one.md")
+        .says("there is no .loopx/demo/tasks/A/two.md")
+        .says("write what is missing, then: git loopx task done A");
+    s.write(".loopx/demo/tasks/A/one.md", "1\n");
+    s.write(".loopx/demo/tasks/A/two.md", "2\n");
+    words(&s, "task done").ok();
+}
+
+#[test]
 fn what_stands_in_the_way_of_results_is_named() {
     let s = half_done();
     std::fs::create_dir_all(s.path().join("old/report.md")).expect("a folder");

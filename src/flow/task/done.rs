@@ -94,7 +94,7 @@ pub(crate) fn done(
             _ => failure,
         })?;
         require_in_time(ctx, &task, &ran)?;
-        require_passed(ctx, &task, &ran)?;
+        require_passed(ctx, &task, &ran).map_err(|failure| with_missing(ctx, &node, failure))?;
     }
     let committed = if request.commit {
         require_outputs(ctx, &node)?;
@@ -171,6 +171,22 @@ fn require_outputs(ctx: &Context, node: &Node) -> Result<()> {
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
     outputs::require(ctx, &facts, node, &facts.state)
+}
+
+/// A check that failed, with what the task has to leave and what is not there: that is written before anything is mended.
+fn with_missing(ctx: &Context, node: &Node, failure: Failure) -> Failure {
+    if failure.code != Code::TaskUnverified {
+        return failure;
+    }
+    let missing = require_outputs(ctx, node).err();
+    match missing.filter(|missing| missing.code == Code::TaskOutputMissing) {
+        Some(missing) => Failure {
+            blockers: missing.blockers,
+            help: missing.help,
+            ..failure
+        },
+        None => failure,
+    }
 }
 
 fn check(request: &DoneRequest) -> Result<()> {
