@@ -13,7 +13,9 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_git::run::Run;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::setup::typed;
-use loopx_store::{Linear, MergedSession, RemovedByRemote, Renamed, Session, Snapshot, has_all};
+use loopx_store::{
+    Linear, MergedSession, RemovedByRemote, Renamed, Session, Snapshot, has_all, redacted_apart,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -319,6 +321,14 @@ pub(super) fn take(
                 .filter(|one| one.session == *id)
                 .collect(),
         });
+    }
+    if let Some(commit) = redacted_apart(repo, id, here.commit(), tip)? {
+        let message = format!(
+            "{label} has other records than this clone for the commit {} made again here: one of both was redacted, and together they would bring back what was taken out",
+            commit.short()
+        );
+        return Err(Failure::refused(Code::BundleRedacted, message)
+            .help("ask for one that `export` made after the redaction"));
     }
     let linear = match repo.config("loopx.sync").as_deref() {
         Some("linear") => Linear::TheirsOnTop,

@@ -287,6 +287,28 @@ fn a_named_text_goes_too_but_no_name_and_nothing_that_git_loopx_reads() {
 }
 
 #[test]
+fn a_bundle_from_before_a_redaction_brings_nothing_back() {
+    let s = crate::support::store::started();
+    s.loopx(&["-s", ID, "note", "the word is swordfish"]).ok();
+    s.loopx(&["export", ID, "-o", "old.bundle"]).ok();
+    s.loopx(&["-s", ID, "note", "more"]).ok();
+    let call = s.call(LOOPX).args(&["redact", "--text-from", "-"]);
+    call.stdin("swordfish").run().ok();
+    let before = tip(&s);
+    let out = s.loopx(&["--json", "import", "bundle", "old.bundle"]);
+    assert_eq!(
+        out.error_json()["error"]["code"],
+        "bundle_redacted",
+        "{out}"
+    );
+    out.fails_with(1);
+    assert_eq!(tip(&s), before);
+    s.loopx(&["export", ID, "-o", "new.bundle"]).ok();
+    s.loopx(&["import", "bundle", "new.bundle"]).ok();
+    assert_eq!(tip(&s), before);
+}
+
+#[test]
 fn a_signature_goes_only_where_that_is_said() {
     let s = at("clarify", "", "");
     s.write("loopx.signers", everybody());

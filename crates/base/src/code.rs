@@ -236,6 +236,8 @@ codes! {
         "The build is not ready for its review.";
     BundleForeign "bundle_foreign" [Refused]
         "The file is no session that git loopx exported.";
+    BundleRedacted "bundle_redacted" [Refused]
+        "The bundle or this clone has records as they were before a redaction, and the other one as they are since.";
     CandidateMissing "candidate_missing" [NotFound]
         "The session was archived without a candidate for a decision record.";
     CategoryUnknown "category_unknown" [Usage]

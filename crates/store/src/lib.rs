@@ -75,7 +75,7 @@ pub use merge_session::{file_version_path, version_path};
 pub use merge_tip::{Begun, LeftBehind, Linear, Meeting, Met, stands_for, was};
 pub use message::{also, issue_message, journal_message, message, one_line};
 pub use recovery::{Accepted, Recovered};
-pub use redacted::{Blobs, Redacted, brought, redacted};
+pub use redacted::{Blobs, Redacted, brought, redacted, redacted_apart};
 pub use removed_by_remote::RemovedByRemote;
 pub use signatures::SignatureFiles;
 pub use snapshot::{Session, Snapshot};

@@ -6,7 +6,7 @@
 use super::folder::place;
 use super::merge_session::{Folder, build, gather};
 use super::transaction::Move;
-use super::{Edits, Lock, Snapshot, Store, attestations, fanout, layout, ops, was};
+use super::{Edits, Lock, Snapshot, Store, attestations, fanout, layout, ops, stands_for, was};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::redaction::{Texts, renamed, strings};
@@ -66,6 +66,49 @@ pub fn redacted(
     work.done.commits = again.len();
     work.done.tip = Some(again.get(tip).unwrap_or(tip).clone());
     Ok(work.done)
+}
+
+/// The first commit that two histories have made again of one, with other records of a session: a redaction is in one
+/// of them alone.
+pub fn redacted_apart(
+    repo: &Repo,
+    session: &SessionId,
+    here: &Oid,
+    there: &Oid,
+) -> Result<Option<Oid>> {
+    let mut made: HashMap<Oid, Oid> = HashMap::new();
+    for commit in repo.range(there, std::slice::from_ref(here), usize::MAX)? {
+        for was in stands_for(&repo.commit_info(&commit)?) {
+            made.insert(was, commit.clone());
+        }
+    }
+    if made.is_empty() {
+        return Ok(None);
+    }
+    let records = |commit: &Oid| -> Result<BTreeSet<String>> {
+        let at = Snapshot::at(repo, commit.clone(), "a commit")?;
+        let Some(session) = at.find(session)? else {
+            return Ok(BTreeSet::new());
+        };
+        let all = at.operations(&session)?.into_iter();
+        Ok(all.map(|operation| operation.op.to_string()).collect())
+    };
+    let mut commits = repo.range(here, std::slice::from_ref(there), usize::MAX)?;
+    commits.reverse();
+    for commit in commits {
+        let info = repo.commit_info(&commit)?;
+        for was in stands_for(&info) {
+            let Some(other) = made.get(&was) else {
+                continue;
+            };
+            let (here, there) = (records(&commit)?, records(other)?);
+            // A commit that was made again on top of another history has more records, and none less.
+            if !here.is_subset(&there) && !there.is_subset(&here) {
+                return Ok(Some(commit));
+            }
+        }
+    }
+    Ok(None)
 }
 
 struct Work<'a> {
