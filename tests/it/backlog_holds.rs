@@ -611,26 +611,6 @@ fn n38_17_comments_of_one_second_keep_their_order_elsewhere() {
 }
 
 #[test]
-fn n38_38_words_of_other_programs_lead_to_the_command() {
-    let s = backlog();
-    for (word, here) in [
-        ("delete", "close"),
-        ("search", "list --grep WORDS"),
-        ("view", "show"),
-        ("done", "resolve"),
-        ("assign", "edit ID --assignee NAME"),
-        ("start", "take"),
-        ("status", "show"),
-        ("stats", "list --all"),
-        ("dep", "link"),
-    ] {
-        s.loopx(&["issue", word])
-            .says(&format!("; the nearest is {here}\n"))
-            .fails_with(2);
-    }
-}
-
-#[test]
 fn n38_40_a_list_is_sorted_by_priority_and_day_and_marks_what_is_overdue() {
     let s = backlog();
     create(&s, &["Late", "-p", "3", "--due", "2000-01-01", "-a", "Bob"]);
@@ -652,4 +632,28 @@ fn n38_40_a_list_is_sorted_by_priority_and_day_and_marks_what_is_overdue() {
         .says("overdue since 2000-01-01")
         .ok();
     assert_eq!(list(&s, &["--sort", "due"])[0]["overdue"], true);
+}
+
+#[test]
+fn n38_39_the_files_of_a_solution_reach_the_request_and_the_tasks() {
+    let s = backlog();
+    let id = create(&s, &["Write it"]);
+    let add = [
+        "issue", "solution", "add", &id, "so", "--task", "Write", "--file", "code.txt", "--create",
+        "new.txt",
+    ];
+    s.loopx(&add).ok();
+    s.loopx(&["issue", "solution", "bind", &id, "s1"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--profile", "lite", "--id", "work", "--issue", &id])
+        .ok();
+    let tasks: Value =
+        serde_json::from_str(s.read(".loopx/work/tasks.jsonl").trim()).expect("a task");
+    let files = tasks["files"].to_string();
+    assert!(
+        files.contains("code.txt") && files.contains("new.txt"),
+        "{tasks}"
+    );
+    let asked = s.loopx(&["cat", "intent.md"]).ok();
+    assert!(asked.contains("- new.txt (create)"), "{asked}");
 }

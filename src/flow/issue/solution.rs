@@ -443,6 +443,14 @@ pub(super) fn told(snapshot: &Snapshot<'_>, issue: &Issue, long: &Texts) -> Resu
         && let Some(one) = long.solutions.iter().find(|one| one.op == bound.solution)
     {
         text.push_str(&format!("\n\nHow: {}", one.proposal.approach.trim()));
+        let files = one.proposal.touched();
+        let named: String = files
+            .iter()
+            .map(|file| format!("\n- {} ({})", file.path, file.action))
+            .collect();
+        if !named.is_empty() {
+            text.push_str(&format!("\n\nIts files:\n{named}"));
+        }
         if let Some(scored) = &one.scored
             && scored.scores.verdict() == Verdict::Concerns
             && let Some(reason) = &scored.reason

@@ -84,14 +84,33 @@ impl Proposal {
         found.into_iter().collect()
     }
 
+    /// The files that it names, and none of its tasks does: they are those of the tasks that name none.
+    fn own_files(&self) -> Vec<Value> {
+        let files = |task: &Value| task["files"].as_array().cloned().unwrap_or_default();
+        let path = |file: &Value| match file {
+            Value::String(path) => path.clone(),
+            file => file["path"].as_str().unwrap_or_default().to_owned(),
+        };
+        let named = self.tasks.iter().flat_map(files);
+        let named: BTreeSet<String> = named.map(|file| path(&file)).collect();
+        let own = self.files.iter().filter(|file| !named.contains(&file.path));
+        own.map(|file| json!({ "path": file.path, "action": file.action }))
+            .collect()
+    }
+
     /// Its tasks as lines of `tasks.jsonl`; with a text before each id where another list has some of them.
     pub fn lines(&self, prefix: &str) -> Vec<String> {
         let renamed = |value: &Value| match value {
             Value::String(id) => json!(format!("{prefix}{id}")),
             other => other.clone(),
         };
+        let own = self.own_files();
         let line = |task: &Value| {
             let mut task = task.clone();
+            let is_without = task["files"].as_array().is_none_or(Vec::is_empty);
+            if is_without && !own.is_empty() {
+                task["files"] = json!(own);
+            }
             if !prefix.is_empty() {
                 task["id"] = renamed(&task["id"]);
                 for edge in task["depends_on"].as_array_mut().into_iter().flatten() {
