@@ -140,7 +140,18 @@ fn of_session(ctx: &Context) -> Result<Option<State>> {
 
 /// Every `loopx.alias.NAME` with its words, in a repository or outside of one.
 pub(crate) fn aliases() -> Vec<(String, String)> {
-    let asked = Run::git(["config", "-z", "--get-regexp", "^loopx\\.alias\\."]).capture();
+    named("alias")
+}
+
+/// Every `loopx.list.NAME` with its words.
+pub(crate) fn lists() -> Vec<(String, String)> {
+    named("list")
+}
+
+/// What git's configuration says of each `loopx.SECTION.NAME`.
+fn named(section: &str) -> Vec<(String, String)> {
+    let keys = format!("^loopx\\.{section}\\.");
+    let asked = Run::git(["config", "-z", "--get-regexp", &keys]).capture();
     let said = asked.map(|said| said.stdout).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let entries = said.split_terminator('\0');
@@ -148,7 +159,7 @@ pub(crate) fn aliases() -> Vec<(String, String)> {
         .filter_map(|entry| {
             let (key, words) = entry.split_once('\n')?;
             Some((
-                key.strip_prefix("loopx.alias.")?.to_owned(),
+                key.strip_prefix(&format!("loopx.{section}."))?.to_owned(),
                 words.to_owned(),
             ))
         })

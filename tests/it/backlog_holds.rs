@@ -611,6 +611,30 @@ fn n38_17_comments_of_one_second_keep_their_order_elsewhere() {
 }
 
 #[test]
+fn n38_38_words_of_other_programs_lead_to_the_command() {
+    let s = backlog();
+    for (word, here) in [
+        ("delete", "close"),
+        ("search", "list --grep WORDS"),
+        ("view", "show"),
+        ("done", "resolve"),
+        ("assign", "edit ID --assignee NAME"),
+        ("start", "take"),
+        ("status", "show"),
+        ("stats", "list --all"),
+        ("dep", "link"),
+    ] {
+        s.loopx(&["issue", word])
+            .says(&format!("; the nearest is {here}\n"))
+            .fails_with(2);
+    }
+    s.git(&["config", "loopx.list.mine", "--assignee @me"]).ok();
+    s.loopx(&["issue", "list", "@mien"])
+        .says("git loopx issue list @mine")
+        .fails_with(2);
+}
+
+#[test]
 fn n38_40_a_list_is_sorted_by_priority_and_day_and_marks_what_is_overdue() {
     let s = backlog();
     create(&s, &["Late", "-p", "3", "--due", "2000-01-01", "-a", "Bob"]);
@@ -656,4 +680,34 @@ fn n38_39_the_files_of_a_solution_reach_the_request_and_the_tasks() {
     );
     let asked = s.loopx(&["cat", "intent.md"]).ok();
     assert!(asked.contains("- new.txt (create)"), "{asked}");
+}
+
+#[test]
+fn n38_42_what_is_refused_is_not_shown_whole_and_what_begins_with_a_dash_is_text() {
+    let s = backlog();
+    let error = refused(
+        &s,
+        2,
+        "issue_field_invalid",
+        &["issue", "create", &"x".repeat(9000)],
+    );
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(
+        message.len() < 250 && message.contains("found 9000 that begin"),
+        "{message}"
+    );
+    refused(
+        &s,
+        2,
+        "issue_field_invalid",
+        &["issue", "create", "One", "--estimate", "0h"],
+    );
+    let id = create(&s, &["One"]);
+    s.loopx(&["issue", "comment", &id, "- dash", "--kind", "risk"])
+        .ok();
+    let note = show(&s, &id)["notes"][0].take();
+    assert_eq!(
+        (&note["text"], &note["kind"]),
+        (&json!("- dash"), &json!("risk"))
+    );
 }

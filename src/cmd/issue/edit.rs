@@ -310,6 +310,7 @@ pub struct CommentArgs {
     /// The issue
     id: String,
     /// The text; `-` reads it from stdin
+    #[arg(allow_hyphen_values = true)]
     text: String,
     /// The kind of the comment
     #[arg(long, value_name = "KIND", default_value = "message", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]

@@ -6,8 +6,9 @@ use crate::flow::Context;
 use crate::flow::issue::view::{Asked, Order, Rows};
 use crate::flow::issue::{apart, change, view};
 use crate::ui::{Ui, clean};
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::nearest;
 use loopx_rules::issue::Status;
 use loopx_rules::issue::event::Change;
 use loopx_rules::issue::filter::Filter;
@@ -219,7 +220,6 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
 /// The arguments with the words of the lists that they name in front.
 fn named(args: ListArgs, ctx: &Context) -> Result<ListArgs> {
     use clap::{Args, FromArgMatches};
-    use loopx_base::failure::{Code, Failure};
     if args.named.is_empty() {
         return Ok(args);
     }
@@ -227,16 +227,7 @@ fn named(args: ListArgs, ctx: &Context) -> Result<ListArgs> {
     for name in &args.named {
         let key = name.strip_prefix('@').filter(|name| !name.is_empty());
         let text = key.and_then(|key| ctx.repo.config(&format!("loopx.list.{key}")));
-        let text = text.ok_or_else(|| {
-            Failure::usage(
-                Code::ListUnknown,
-                format!("expected a list that git config names, found `{name}`"),
-            )
-            .help(format!(
-                "git config loopx.list.{} \"--label ui --ready\"  (for one)",
-                key.unwrap_or("mine")
-            ))
-        })?;
+        let text = text.ok_or_else(|| unknown_list(name, key))?;
         let split = shlex::split(&text).ok_or_else(|| {
             Failure::usage(
                 Code::ListUnknown,
@@ -265,6 +256,22 @@ fn named(args: ListArgs, ctx: &Context) -> Result<ListArgs> {
         .help(command!("help issue list"))
     })?;
     Ok(args.over(saved))
+}
+
+fn unknown_list(name: &str, key: Option<&str>) -> Failure {
+    let failure = Failure::usage(
+        Code::ListUnknown,
+        format!("expected a list that git config names, found `{name}`"),
+    );
+    let lists = crate::flow::config::lists();
+    let known = lists.iter().map(|(name, _)| name.as_str());
+    match nearest(key.unwrap_or(name), known) {
+        Some(near) => failure.help(command!("issue list @{near}")),
+        None => failure.help(format!(
+            "git config loopx.list.{} \"--label ui --ready\"  (for one)",
+            key.unwrap_or("mine")
+        )),
+    }
 }
 
 impl ListArgs {

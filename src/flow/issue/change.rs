@@ -12,6 +12,8 @@ use loopx_rules::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind};
 use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_store::Snapshot;
 
+/// So many characters of what is refused are shown.
+const SHOWN: usize = 60;
 /// The longest field without a counterpart, in bytes.
 const LONGEST_KEPT: usize = 256 * 1024;
 
@@ -435,6 +437,9 @@ pub(crate) fn check(ctx: &Context, change: &Change) -> Result<()> {
         Change::Priority(priority) if *priority > LAST_PRIORITY => Err(invalid(format!(
             "expected a priority from 0, the first, to {LAST_PRIORITY}, found {priority}"
         ))),
+        Change::Estimate(Some(0)) => Err(invalid(
+            "expected a time like 90m, 4h or 2d, found none".to_owned(),
+        )),
         Change::Due(Some(day)) | Change::Defer(Some(day)) if !is_day(day) => Err(invalid(format!(
             "expected a day like 2026-11-30, found `{day}`"
         ))),
@@ -469,8 +474,15 @@ fn one_line(what: &str, text: &str) -> Result<()> {
     if is_line(text) {
         Ok(())
     } else {
+        let count = text.chars().count();
+        let begins: String = text.chars().take(SHOWN).collect();
+        let found = if count > SHOWN {
+            format!("{count} that begin {begins:?}")
+        } else {
+            format!("{text:?}")
+        };
         Err(invalid(format!(
-            "expected {what} as one line of at most {LONGEST_LINE} characters, found {text:?}"
+            "expected {what} as one line of at most {LONGEST_LINE} characters, found {found}"
         )))
     }
 }

@@ -469,7 +469,7 @@ fn words(op: &Operation, all: &[Operation], worktrees: &Worktrees) -> Vec<String
             }
             event => event.changes().iter().map(Change::words).collect(),
         },
-        Body::Note(note) => vec![note.text().to_owned()],
+        Body::Note(note) => vec![note.text().trim_end().to_owned()],
         Body::Log(Word::Undone { undone }) => of(undone),
         Body::Log(Word::Redone { redone }) => of(redone),
         _ => Vec::new(),
