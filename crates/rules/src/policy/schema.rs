@@ -379,6 +379,9 @@ fn profiles() -> Value {
 fn setting(name: &str, default: &Value) -> Value {
     let text = || match words(name) {
         Some(words) => json!({ "type": "string", "enum": words }),
+        None if name == "backlog.prefix" => {
+            json!({ "type": "string", "pattern": "^[a-z][a-z0-9]{0,9}$" })
+        }
         None => json!({ "type": "string" }),
     };
     let mut found = match default {
@@ -426,6 +429,7 @@ fn setting(name: &str, default: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{keys, meaning, named, schema, words};
+    use crate::issue::IssueId;
     use crate::policy::Policy;
     use serde_json::Value;
 
@@ -449,7 +453,10 @@ mod tests {
         };
         let words = schema["enum"].as_array();
         let known = |key: &str| schema["properties"].get(key);
+        // One key has a pattern, and the rule is what it says.
+        let is_prefix = |value: &Value| value.as_str().is_some_and(IssueId::is_prefix);
         kind && words.is_none_or(|words| words.contains(value))
+            && (schema["pattern"].is_null() || is_prefix(value))
             && value
                 .as_array()
                 .is_none_or(|items| items.iter().all(|item| fits(&schema["items"], item)))
@@ -518,6 +525,7 @@ mod tests {
                     // Which profiles there are, the same file says.
                     let word = match name {
                         "start.profile" => "lite",
+                        "backlog.prefix" => "word",
                         _ => "no-such-word",
                     };
                     assert!(
@@ -528,6 +536,7 @@ mod tests {
                 None => {}
             }
         }
+        assert!(!agrees(&file("backlog.prefix", "\"no-such-word\"")));
     }
 
     #[test]
