@@ -202,18 +202,7 @@ fn peer_text(report: &PeerReport, ui: &mut Ui) {
     for one in &report.differs {
         ui.out(one.message.clone());
     }
-    if report.dry_run {
-        ui.hint("the same without --dry-run");
-    } else if new > 0 {
-        let path = clean(&report.specs_path);
-        ui.hint(hint![
-            format!("git add {path} && git commit -m \"Import specs\" -- {path}   (then: "),
-            command!("list"),
-            ")"
-        ]);
-    } else {
-        ui.hint(command!("list --all"));
-    }
+    lead_on(report.dry_run, new, &report.specs_path, ui);
 }
 
 fn peer_session(session: &SessionReport, ui: &mut Ui) {
@@ -277,10 +266,15 @@ fn text(report: &Report, ui: &mut Ui) {
         }
     }
     common_lines(report, ui);
-    if report.dry_run {
+    lead_on(report.dry_run, new, &report.specs_path, ui);
+}
+
+/// The step behind an import of `new` specs.
+fn lead_on(dry_run: bool, new: usize, specs_path: &str, ui: &mut Ui) {
+    if dry_run {
         ui.hint("the same without --dry-run");
     } else if new > 0 {
-        let path = clean(&report.specs_path);
+        let path = clean(specs_path);
         ui.hint(hint![
             format!("git add {path} && git commit -m \"Import specs\" -- {path}   (then: "),
             command!("list"),
