@@ -711,3 +711,47 @@ fn n38_42_what_is_refused_is_not_shown_whole_and_what_begins_with_a_dash_is_text
         (&json!("- dash"), &json!("risk"))
     );
 }
+
+#[test]
+fn n38_40_who_is_to_do_it_can_be_whoever_says_so() {
+    let s = backlog();
+    let made = create(&s, &["Made", "-a", "@me"]);
+    assert_eq!(show(&s, &made)["assignee"], "Ada Author");
+    let given = create(&s, &["Given"]);
+    s.loopx(&["issue", "edit", &given, "-a", "@me"]).ok();
+    assert_eq!(show(&s, &given)["assignee"], "Ada Author");
+    s.write("plan.jsonl", r#"{"title":"Planned","assignee":"@me"}"#);
+    s.loopx(&["issue", "create", "--from", "plan.jsonl"]).ok();
+    let mine = list(&s, &["-a", "@me"]);
+    assert_eq!(titles(&mine), ["Made", "Given", "Planned"]);
+}
+
+#[test]
+fn n38_42_a_criterion_that_is_given_twice_is_refused() {
+    let s = backlog();
+    let word = "issue_field_invalid";
+    let twice = ["--criterion", "it works", "--criterion", "it works "];
+    let new = [&["issue", "create", "One"], &twice[..]].concat();
+    let error = refused(&s, 2, word, &new);
+    assert_eq!(
+        error["message"],
+        "expected each criterion once, found `it works` twice"
+    );
+    let id = create(&s, &["One", "--criterion", "it is there"]);
+    refused(&s, 2, word, &[&["issue", "edit", &id], &twice[..]].concat());
+    s.write("plan.jsonl", r#"{"title":"Two","criteria":["a","a"]}"#);
+    let error = refused(&s, 2, word, &["issue", "create", "--from", "plan.jsonl"]);
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("plan.jsonl:1: "), "{error}");
+}
+
+#[test]
+fn n38_41_notes_that_are_taken_over_may_begin_with_a_mark() {
+    let s = backlog();
+    s.write("team/wisdom/learnings.md", "\u{feff}- the first one\n");
+    let message = r#"{"id":"m1","from":"a","to":"b","type":"status","summary":"said"}"#;
+    s.write("team/messages.jsonl", format!("\u{feff}{message}\n"));
+    let import = ["--json", "note", "import", "team", "--journal"];
+    let report = s.loopx(&import).json();
+    assert_eq!(report["new"], 2, "{report}");
+}

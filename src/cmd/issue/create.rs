@@ -1,6 +1,6 @@
 //! `issue create`.
 
-use super::edit::{FieldArgs, LinkArgs, text_of};
+use super::edit::{FieldArgs, LinkArgs, meant, text_of};
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::issue::change::Ask;
@@ -49,8 +49,9 @@ pub struct CreateArgs {
     links: LinkArgs,
 }
 
-pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let new = match &args.from {
+/// The issues that are asked for, with what their words mean here.
+fn asked(args: &CreateArgs, ctx: &Context) -> Result<Vec<New>> {
+    let mut new = match &args.from {
         Some(file) => many(file)?,
         None if args.debt => debt::proposed(ctx, &args.fields.changes()?)?,
         None => {
@@ -58,9 +59,21 @@ pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
                 Some(name) => template::find(ctx, name)?,
                 None => Template::default(),
             };
-            vec![one(&args, template)?]
+            vec![one(args, template)?]
         }
     };
+    for one in &mut new {
+        let changes = std::mem::take(&mut one.changes);
+        one.changes = meant(ctx, changes).map_err(|failure| match &one.at {
+            Some(at) => failure.context(at),
+            None => failure,
+        })?;
+    }
+    Ok(new)
+}
+
+pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let new = asked(&args, ctx)?;
     if args.dry_run {
         for one in &new {
             ui.out(format!("would be made: {}", crate::ui::line(one.title())));

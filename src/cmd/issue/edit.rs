@@ -1,5 +1,6 @@
 //! `issue edit|link|unlink|tick|untick|comment`.
 
+use super::list::person;
 use super::say;
 use crate::cli::Exit;
 use crate::flow::Context;
@@ -31,7 +32,7 @@ pub(crate) struct FieldArgs {
     /// A label; repeat it
     #[arg(short, long = "label", value_name = "LABEL")]
     labels: Vec<String>,
-    /// Who is to do it
+    /// Who is to do it: a name, or @me
     #[arg(short, long, value_name = "NAME")]
     assignee: Option<String>,
     /// The milestone that it is for
@@ -77,6 +78,30 @@ impl FieldArgs {
         }
         Ok(changes)
     }
+}
+
+/// Changes as they are meant: `@me` is whoever asks, and each criterion is named once.
+pub(super) fn meant(ctx: &Context, changes: Vec<Change>) -> Result<Vec<Change>> {
+    let mut criteria: Vec<&str> = Vec::new();
+    for change in &changes {
+        let Change::Criterion(text) = change else {
+            continue;
+        };
+        let text = text.trim();
+        if criteria.contains(&text) {
+            let shown: String = text.chars().take(60).collect();
+            return Err(Failure::usage(
+                Code::IssueFieldInvalid,
+                format!("expected each criterion once, found `{shown}` twice"),
+            ));
+        }
+        criteria.push(text);
+    }
+    let meant = changes.into_iter().map(|change| match change {
+        Change::Assignee(named) => Ok(Change::Assignee(person(ctx, named)?)),
+        other => Ok(other),
+    });
+    meant.collect()
 }
 
 /// The links that an issue can be given.
@@ -181,7 +206,7 @@ pub struct EditArgs {
 }
 
 impl EditArgs {
-    fn edit(&self) -> Result<Edit> {
+    fn edit(&self, ctx: &Context) -> Result<Edit> {
         let mut changes: Vec<Change> = self.title.iter().cloned().map(Change::Title).collect();
         changes.extend(self.fields.changes()?);
         changes.extend(self.unlabels.iter().cloned().map(Change::Unlabel));
@@ -203,7 +228,7 @@ impl EditArgs {
         changes.extend(self.criteria.iter().cloned().map(Change::Criterion));
         changes.extend(self.dropped.iter().cloned().map(Change::DropCriterion));
         Ok(Edit {
-            changes,
+            changes: meant(ctx, changes)?,
             links: self.links.asks()?,
             unlinks: Vec::new(),
         })
@@ -211,7 +236,7 @@ impl EditArgs {
 }
 
 pub(crate) fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let edit = args.edit()?;
+    let edit = args.edit(ctx)?;
     if edit.changes.is_empty() && edit.links.is_empty() {
         return Err(Failure::usage(
             Code::InputMissing,

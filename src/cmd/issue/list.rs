@@ -167,7 +167,7 @@ pub(crate) fn ready(args: ReadyArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
 }
 
 /// The person that is named; `@me` is whoever asks.
-fn person(ctx: &Context, named: Option<String>) -> Result<Option<String>> {
+pub(super) fn person(ctx: &Context, named: Option<String>) -> Result<Option<String>> {
     match named.as_deref() {
         Some("@me") => Ok(Some(ctx.repo.identity()?.author.name)),
         _ => Ok(named),

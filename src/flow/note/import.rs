@@ -232,6 +232,8 @@ fn read(path: &Path, faults: &mut Vec<Fault>) -> Result<Found> {
             });
             continue;
         };
+        // Some editors begin each file with a mark, which is no text.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let name = name_of(&file);
         let team = team_of(&file);
         let notes = match wisdom_kind(&name) {
