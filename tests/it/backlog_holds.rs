@@ -755,3 +755,33 @@ fn n38_41_notes_that_are_taken_over_may_begin_with_a_mark() {
     let report = s.loopx(&import).json();
     assert_eq!(report["new"], 2, "{report}");
 }
+
+#[test]
+fn n38_33_a_roadmap_that_is_approved_counts_no_rounds() {
+    let s = backlog();
+    let part = create(&s, &["Part", "--criterion", "it works"]);
+    s.loopx(&["roadmap", "new", "Way", "-i", &part, "--mode", "direct"])
+        .ok();
+    s.loopx(&["roadmap", "feedback", "scope", "less"])
+        .says(": refining, 1 of 5 rounds\n")
+        .ok();
+    s.loopx(&["roadmap", "feedback", "approve"])
+        .says(": ready\n")
+        .ok();
+    s.loopx(&["roadmap", "show"])
+        .says("\nready, direct, 0/1 done\n")
+        .ok();
+}
+
+#[test]
+fn n38_44_a_claim_of_a_worktree_that_was_removed_is_said_to_be_in_none() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    s.git(&["worktree", "add", "--quiet", "../beside"]).ok();
+    let beside = s.path().join("../beside");
+    s.loopx_in(&beside, &["issue", "take", &id]).ok();
+    s.git(&["worktree", "remove", "--force", "../beside"]).ok();
+    s.loopx(&["issue", "show", &id])
+        .says("Ada Author <ada@example.org>, in no worktree of this clone")
+        .ok();
+}

@@ -97,10 +97,10 @@ fn a_worktree_is_named_by_its_folder_and_one_of_another_clone_as_such() {
     d.git(&["clone", "--quiet", remote, path]).ok();
     d.loopx_in(&clone, &["init"]).ok();
     let refused = d.loopx_in(&clone, &["-s", ID, "build"]).fails_with(6);
-    let said = "(Ada Author <ada@example.org>, not in this clone)";
+    let said = "(Ada Author <ada@example.org>, in no worktree of this clone)";
     assert!(refused.stderr.contains(said), "{refused}");
     let away = log(&clone);
-    let said = "taken over from Ada Author <ada@example.org>, not in this clone";
+    let said = "taken over from Ada Author <ada@example.org>, in no worktree of this clone";
     assert!(away.contains(said), "{away}");
 }
 

@@ -125,7 +125,7 @@ impl Worktrees {
         let place = match self.beside.get().get(owner) {
             Some(folder) => format!("{by}, worktree {folder}"),
             // Another clone has it, or it was removed.
-            None => format!("{by}, not in this clone"),
+            None => format!("{by}, in no worktree of this clone"),
         };
         with_agent(place, agent)
     }
@@ -450,7 +450,7 @@ mod tests {
             (
                 "01cccc",
                 Some("s\n2"),
-                "Ada <ada@example.org>, not in this clone, agent session s2",
+                "Ada <ada@example.org>, in no worktree of this clone, agent session s2",
             ),
         ] {
             assert_eq!(worktrees.clone().whose(owner, agent, &by), wanted);

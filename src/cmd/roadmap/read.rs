@@ -165,13 +165,13 @@ fn head(view: &View, ui: &mut Ui) {
         ""
     };
     ui.out(format!("{name}  {}", line(&view.title)));
+    let rounds = view.standing.rounds_in_words();
     ui.out(format!(
-        "{}{beside}{}, {}, {} of {} rounds",
+        "{}{beside}{}, {}{}",
         view.standing.status,
         mode.unwrap_or_default(),
         progress(view.done, view.closed, view.issues),
-        view.standing.rounds,
-        view.rounds_cap
+        rounds.map_or_else(String::new, |rounds| format!(", {rounds}"))
     ));
     for one in &view.milestones {
         ui.out(format!(

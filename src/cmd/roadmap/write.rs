@@ -211,10 +211,9 @@ pub(super) fn feedback(args: &FeedbackArgs, ctx: &Context, ui: &mut Ui) -> Resul
     };
     let name = ui.paint(style::NAME, root);
     let standing = &given.standing;
-    ui.status(format!(
-        "{name}: {}, {} of {} rounds",
-        standing.status, standing.rounds, given.rounds_cap
-    ));
+    let rounds = standing.rounds_in_words();
+    let rounds = rounds.map_or_else(String::new, |rounds| format!(", {rounds}"));
+    ui.status(format!("{name}: {}{rounds}", standing.status));
     done("roadmap feedback", &written, json!(given), &next, ui);
     Ok(Exit::Done)
 }

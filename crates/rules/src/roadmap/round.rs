@@ -125,6 +125,12 @@ impl Standing {
         }
     }
 
+    /// The rounds for people; none once it is approved, when nothing counts them.
+    pub fn rounds_in_words(&self) -> Option<String> {
+        let counts = self.rounds > 0 || self.status != Status::Ready;
+        counts.then(|| format!("{} of {CAP} rounds", self.rounds))
+    }
+
     /// Whether a round may ask for one more change.
     pub fn is_spent(&self) -> bool {
         self.rounds >= CAP
