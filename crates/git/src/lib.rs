@@ -78,15 +78,19 @@ pub(crate) fn read_here(what: &str, doing: impl std::fmt::Display) -> Result<()>
         .map_err(|error| Failure::internal(Code::GitFailed, error.to_string()).context(doing))
 }
 
-/// What the system says where a disk is full or a file may not be touched: nothing is broken then.
-const NOT_OURS: [&str; 9] = [
+/// Words of the system for a disk that takes no more.
+const FULL: [&str; 4] = [
     "Read-only file system",
-    "Permission denied",
     "No space left on device",
-    // What git says of an index that it cannot finish.
-    "Out of diskspace",
     "File too large",
     "Disk quota exceeded",
+];
+
+/// Words of the system and of git for files that may not be touched: nothing is broken then.
+const NOT_OURS: [&str; 5] = [
+    "Permission denied",
+    // What git says of an index that it cannot finish.
+    "Out of diskspace",
     // git says no more of the file of a ref.
     "couldn't write '",
     "unable to create directory for",
@@ -101,7 +105,10 @@ pub(crate) fn not_written(said: &str) -> Option<Failure> {
     if let Some(failure) = no_more_files(said) {
         return Some(failure);
     }
-    let refuses = |line: &&str| NOT_OURS.iter().any(|words| line.contains(words));
+    let refuses = |line: &&str| {
+        let mut all = FULL.iter().chain(&NOT_OURS);
+        all.any(|words| line.contains(words))
+    };
     let line = said.lines().find(refuses)?;
     let line = line.trim().trim_end_matches('.');
     Some(Failure::refused(Code::RepositoryUnwritable, without_lock(line)).help(TRY_AGAIN))
@@ -109,12 +116,6 @@ pub(crate) fn not_written(said: &str) -> Option<Failure> {
 
 /// The disk here that takes no more, where git says so beside what the other side says.
 pub(crate) fn disk_refuses(said: &str) -> Option<Failure> {
-    const FULL: [&str; 4] = [
-        "Read-only file system",
-        "No space left on device",
-        "File too large",
-        "Disk quota exceeded",
-    ];
     let is_here =
         |line: &&str| !line.starts_with("remote:") && FULL.iter().any(|words| line.contains(words));
     said.lines().find(is_here).and_then(not_written)
