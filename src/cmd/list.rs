@@ -86,10 +86,12 @@ pub(crate) fn list(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 pub(crate) fn board(ctx: &Context, next: &Advised, ui: &mut Ui) -> Result<Exit> {
     let board = list::list(ctx, &Request::default())?;
     let mut body = json!({ "sessions": board.sessions, "left_out": board.left_out });
-    let issues = board.sessions.is_empty();
-    let issues = issues
-        .then(|| view::list(ctx, &first_issues()))
-        .transpose()?;
+    // The page stands, whatever can be read of the backlog: `fsck` names what is damaged.
+    let issues = if board.sessions.is_empty() {
+        view::list(ctx, &first_issues()).ok()
+    } else {
+        None
+    };
     if let Some(issues) = issues.as_ref().filter(|issues| issues.len() > 0) {
         body["issues"] = json!(issues.iter().collect::<Vec<_>>());
     }
@@ -120,6 +122,7 @@ fn show_issues(issues: &view::Rows, ui: &mut Ui) {
         issue::row_lines(ui, &issues.names, &row);
     }
     let take = command!("issue take {}", first.short);
+    let take = ui.command(&take.into());
     ui.status(format!("to begin with the backlog: {take}"));
 }
 

@@ -233,7 +233,9 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
             sessions.len(),
             one.short,
             sessions.join(" and "),
-            way.map_or_else(String::new, |way| format!(" (one of them ends: {way})"))
+            way.map_or_else(String::new, |way| {
+                format!(" (one of them ends: {})", ui.command(&way.into()))
+            })
         ));
     }
     if let Some(listed) = apart::listed(&report.apart) {
