@@ -8,7 +8,7 @@ use super::naming::{self, unknown};
 use super::write_scope::Opening;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::run::Run;
 use loopx_git::{Entry, EntryKind, Repo};
@@ -324,11 +324,11 @@ pub(super) fn take(
     }
     if let Some(commit) = redacted_apart(repo, id, here.commit(), tip)? {
         let message = format!(
-            "{label} has other records than this clone for the commit {} made again here: one of both was redacted, and together they would bring back what was taken out",
+            "{label} has other records than the commit {} here: one of the two was redacted, and together they would bring back what was taken out",
             commit.short()
         );
         return Err(Failure::refused(Code::BundleRedacted, message)
-            .help("ask for one that `export` made after the redaction"));
+            .help(hint!["ask for a bundle that was exported after the redaction; where this is that bundle, first: ", command!("redact --text-from FILE")]));
     }
     let linear = match repo.config("loopx.sync").as_deref() {
         Some("linear") => Linear::TheirsOnTop,

@@ -309,6 +309,28 @@ fn a_bundle_from_before_a_redaction_brings_nothing_back() {
 }
 
 #[test]
+fn a_bundle_from_after_a_redaction_waits_for_the_redaction_here() {
+    let s = crate::support::store::started();
+    s.loopx(&["-s", ID, "note", "the word is swordfish"]).ok();
+    let old = tip(&s);
+    let redact = || {
+        let call = s.call(LOOPX).args(&["redact", "--text-from", "-"]);
+        call.stdin("swordfish").run().ok();
+    };
+    redact();
+    let redacted = tip(&s);
+    s.loopx(&["export", ID, "-o", "new.bundle"]).ok();
+    s.git(&["update-ref", "refs/heads/loopx", &old]).ok();
+    s.loopx(&["doctor", "--accept"]).ok();
+    let out = s.loopx(&["import", "bundle", "new.bundle"]);
+    out.fails_with(1).says("git loopx redact --text-from FILE");
+    assert_eq!(tip(&s), old);
+    redact();
+    s.loopx(&["import", "bundle", "new.bundle"]).ok();
+    assert_eq!(tip(&s), redacted);
+}
+
+#[test]
 fn a_signature_goes_only_where_that_is_said() {
     let s = at("clarify", "", "");
     s.write("loopx.signers", everybody());

@@ -1007,13 +1007,31 @@ fn a_remote_whose_branch_was_replaced_by_code_is_set_right_by_the_command_that_i
     let error = out.error_json();
     assert_eq!(error["error"]["code"], "branch_foreign");
     let hint = error["error"]["help"].as_str().expect("a hint");
-    let set_back = "git push --force-with-lease origin loopx:refs/heads/loopx";
-    assert!(hint.starts_with(set_back), "{hint}");
+    let before = &ours[..10];
+    let set_back = format!("git push --force-with-lease origin {before}:refs/heads/loopx");
+    assert!(hint.starts_with(&set_back), "{hint}");
     let words: Vec<&str> = set_back.split(' ').skip(1).collect();
     all.git(0, &words).ok();
     all.sync(0).ok();
     let theirs = all.s.git_in(all.remote(), &["rev-parse", "loopx"]).line();
     assert_eq!(theirs, ours);
+}
+
+#[test]
+fn a_branch_of_a_remote_that_was_never_ours_is_not_to_be_overwritten() {
+    let all = Clones::sharing(1);
+    all.s
+        .git_in(all.remote(), &["branch", "theirs", "main"])
+        .ok();
+    all.git(0, &["branch", "-m", "loopx", "theirs"]).ok();
+    all.git(0, &["config", "loopx.branch", "theirs"]).ok();
+    let out = all.loopx(0, &["--json", "sync"]);
+    let error = out.error_json();
+    assert_eq!(error["error"]["code"], "branch_foreign");
+    assert_eq!(
+        error["error"]["help"],
+        "git config loopx.branch loopx-sessions"
+    );
 }
 
 #[test]

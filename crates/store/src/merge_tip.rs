@@ -125,14 +125,20 @@ impl Store<'_> {
         }
     }
 
-    /// What a remote has for the branch that is here, too: where it is nothing of ours, it was replaced there.
+    /// The state at the tip of a remote's branch. Where that is no branch of sessions, but was one when this clone saw
+    /// it last, the failure leads back there.
     pub fn there(&self, theirs: &Oid, label: &str) -> Result<Snapshot<'_>> {
-        Snapshot::at(self.repo, theirs.clone(), label).map_err(|failure| match failure.code {
-            Code::BranchForeign => {
-                let branch = &self.branch;
-                failure.help(withdrawn::set_back(label, branch, "", branch))
+        Snapshot::at(self.repo, theirs.clone(), label).map_err(|failure| {
+            if failure.code != Code::BranchForeign {
+                return failure;
             }
-            _ => failure,
+            let seen = self.repo.moves(&format!("refs/remotes/{label}"));
+            match seen.into_iter().find(|commit| self.is_readable(commit)) {
+                Some(before) => {
+                    failure.help(withdrawn::set_back(label, &self.branch, "", before.short()))
+                }
+                None => failure,
+            }
         })
     }
 

@@ -68,8 +68,8 @@ pub fn redacted(
     Ok(work.done)
 }
 
-/// The first commit that two histories have made again of one, with other records of a session: a redaction is in one
-/// of them alone.
+/// The first commit here that stands for the same commit as one there, where each has a record of the session that the
+/// other has not: a redaction is in one of the two histories alone.
 pub fn redacted_apart(
     repo: &Repo,
     session: &SessionId,
@@ -97,7 +97,7 @@ pub fn redacted_apart(
     commits.reverse();
     for commit in commits {
         let info = repo.commit_info(&commit)?;
-        for was in stands_for(&info) {
+        for was in stands_for(&info).into_iter().chain([commit.clone()]) {
             let Some(other) = made.get(&was) else {
                 continue;
             };
