@@ -39,7 +39,8 @@ pub struct ImportArgs {
     /// A name for this backlog, where another one of its format has the same ids
     #[arg(long, value_name = "NAME", conflicts_with = "todos")]
     source: Option<String>,
-    /// Bring also what the other program changed of issues that are here: by field, as two clones merge
+    /// Bring also what the other program changed of issues that are here: by field, as two clones merge. JSON lines of our
+    /// own do not tell who spoke, and change nothing
     #[arg(long)]
     update: bool,
     /// Say what would be taken over, and take nothing

@@ -300,6 +300,10 @@ pub(super) fn require_no_cycle(
                     linked.push((issue, &link.to));
                 }
                 Change::Link(link) if link.kind.orders() => linked.push((issue, &issue.id)),
+                Change::Status(loopx_rules::issue::Status::Closed) => {
+                    let of = issue.linked(LinkKind::DuplicateOf);
+                    linked.extend(of.map(|original| (issue, original)));
+                }
                 _ => {}
             }
         }

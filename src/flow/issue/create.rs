@@ -81,12 +81,6 @@ pub(crate) fn create(
     write(ctx, |snapshot, _| plan(snapshot, new, &ids, from))
 }
 
-/// Refuses what [`create`] would refuse now, and writes nothing.
-pub(crate) fn rehearse(ctx: &Context, new: &[New]) -> Result<()> {
-    let ids = ready(ctx, new)?;
-    plan(&ctx.store()?.snapshot()?, new, &ids, None).map(drop)
-}
-
 /// The ids of new issues, once each field of them is one that an issue can have.
 pub(super) fn ready(ctx: &Context, new: &[New]) -> Result<Vec<IssueId>> {
     for one in new {
@@ -125,7 +119,15 @@ pub(super) fn plan(
             continue;
         }
         made.insert(id.clone(), issues.len());
-        issues.push((blank(id), one.changes.clone()));
+        let status = one.changes.iter().rev().find_map(|change| match change {
+            Change::Status(status) => Some(*status),
+            _ => None,
+        });
+        let blank = Issue {
+            status: status.unwrap_or(Status::Open),
+            ..blank(id)
+        };
+        issues.push((blank, one.changes.clone()));
         reasons.push(one.reason.clone());
     }
     for (one, id) in new.iter().zip(ids) {

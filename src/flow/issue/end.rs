@@ -88,6 +88,7 @@ pub(crate) fn end(
         let day = today(now);
         let mut steps = Vec::new();
         let mut ended: Vec<Issue> = Vec::new();
+        let mut said: Vec<(Issue, Vec<Change>)> = Vec::new();
         for typed in typed {
             let issue = require_understood(snapshot, typed)?;
             if issue.status == end.status() && issue.apart_in("status").is_none() {
@@ -114,9 +115,8 @@ pub(crate) fn end(
                 };
                 after.links.push(link.clone());
                 changes.push(Change::Link(link));
-                let changed = [(after.clone(), changes.clone())];
-                require_no_cycle(snapshot, &changed, &ToString::to_string)?;
             }
+            said.push((after.clone(), changes.clone()));
             ended.push(after);
             steps.push(Step {
                 id: issue.id.clone(),
@@ -125,6 +125,7 @@ pub(crate) fn end(
                 reason: None,
             });
         }
+        require_no_cycle(snapshot, &said, &ToString::to_string)?;
         let beside = Beside::of(snapshot)?;
         let behind = beside.behind(&ended);
         let ids = ended.iter().map(|issue| &issue.id);

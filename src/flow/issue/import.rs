@@ -4,7 +4,7 @@
 use super::change::{Ask, check};
 use super::create::{self, New};
 use super::later::Differs;
-use super::{Names, later, tree};
+use super::{Names, Plan, Written, later, tree, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
@@ -52,7 +52,7 @@ pub(crate) struct Request {
 pub(crate) struct Came {
     pub issue: IssueId,
     pub title: String,
-    /// Where it stands.
+    /// The place of it in the file.
     pub at: String,
     /// Its id there.
     pub key: String,
@@ -66,9 +66,9 @@ pub(crate) struct Report {
     pub new: Vec<Came>,
     /// Those that are here already.
     pub here: usize,
-    /// Those of them of which their program says something else than when they were taken over.
+    /// News of their program of those that are here: what it says otherwise than when it spoke last.
     pub changed: Vec<Differs>,
-    /// That was brought.
+    /// True where that was brought.
     pub updated: bool,
     /// Those whose beginning was taken back here: they stay away.
     pub taken_back: Vec<IssueId>,
@@ -91,7 +91,7 @@ impl Request {
         self.command(wishes, "")
     }
 
-    /// The same command that brings what the other program changed, too.
+    /// Command that brings what the other program changed, too.
     pub(crate) fn with_update(&self) -> Option<Hint> {
         self.command(&[], " --update")
     }
@@ -143,6 +143,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
     let snapshot = ctx.store()?.snapshot()?;
     let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, taken)?;
     if format == Format::Loopx.to_string() {
+        sorting.is_own = true;
         sorting.settle();
     }
     sorting.links();
@@ -150,7 +151,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         sorting.waves();
     }
     sorting.check(ctx);
-    let changed = sorting.changed(&snapshot)?;
+    let mut changed = sorting.changed(&snapshot)?;
     if request.update {
         sorting.taken.faults.extend(later::faults(ctx, &changed));
     }
@@ -166,30 +167,25 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         From::Todos(under) => sorting.gone(ctx, under.as_deref())?,
         From::Text(_) | From::Path(_) => Vec::new(),
     };
-    let new = sorting.new_issues();
     let mut names = Names::of(&snapshot)?;
+    let brings = request.update && !changed.is_empty();
     let mut commit = None;
-    let named = |failure: Failure| sorting.named(failure);
-    match (new.is_empty(), request.dry_run) {
-        (true, _) => {}
-        (false, true) => {
-            create::rehearse(ctx, &new).map_err(named)?;
-            let ids: Vec<IssueId> = new.iter().filter_map(|one| one.id.clone()).collect();
-            names.add(&ids);
-        }
-        (false, false) => {
-            let written = create::create(ctx, &new, Some(&format)).map_err(named)?;
+    if sorting.comes.contains(&true) || brings {
+        let written = bring(ctx, &sorting, (request, &format));
+        if let Some(written) = written.map_err(|failure| sorting.named(failure))? {
             commit = Some(written.commit);
             names = written.names;
+            if request.update {
+                changed = written.value;
+            }
+        } else {
+            let new = sorting.coming().map(|(at, _)| sorting.ids[at].clone());
+            names.add(&new.collect::<Vec<_>>());
         }
     }
-    let updated = request.update && !request.dry_run && !changed.is_empty();
-    if updated {
-        commit = Some(later::bring(ctx, &changed, &format)?.commit);
-    }
     Ok(Report {
+        updated: commit.is_some() && request.update && !changed.is_empty(),
         changed,
-        updated,
         new: sorting.came(),
         here: sorting.here,
         taken_back: sorting.taken_back,
@@ -202,6 +198,43 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         commit,
         names,
     })
+}
+
+/// Writes what comes and, where it is asked for, what the program changed: in one commit, or nothing. A dry run is
+/// refused what the run would be, and writes nothing.
+fn bring(
+    ctx: &Context,
+    sorting: &Sorting,
+    (request, format): (&Request, &str),
+) -> Result<Option<Written<Vec<Differs>>>> {
+    let new = sorting.new_issues();
+    let ids = create::ready(ctx, &new)?;
+    let plan = |snapshot: &Snapshot<'_>| {
+        let created = create::plan(snapshot, &new, &ids, Some(format))?;
+        let changed = if request.update {
+            sorting.changed(snapshot)?
+        } else {
+            Vec::new()
+        };
+        // What the program says goes first: it stands beside what was done here, and a link of now stands behind both.
+        let mut steps = later::steps(ctx, snapshot, &changed, format)?;
+        let what = if created.steps.is_empty() {
+            format!("import again from {format}: {}", later::words(&changed))
+        } else {
+            created.what
+        };
+        steps.extend(created.steps);
+        Ok(Plan {
+            what,
+            reason: None,
+            steps,
+            value: changed,
+        })
+    };
+    if request.dry_run {
+        return plan(&ctx.store()?.snapshot()?).map(|_| None);
+    }
+    write(ctx, |snapshot, _| plan(snapshot)).map(Some)
 }
 
 /// Reads what is to be taken over, and how it is called.
@@ -284,20 +317,23 @@ pub(crate) fn code_path(ctx: &Context, typed: &str) -> String {
     parts.join("/")
 }
 
-/// Whether HEAD had the comment once: it has its file, or the commit at which it was read. Another branch never did.
-fn was_here(ctx: &Context, place: &Place) -> Result<bool> {
-    let Some(head) = ctx.repo.head()?.commit else {
-        return Ok(false);
-    };
-    let tree = ctx.repo.commit_info(&head)?.tree;
-    if ctx.repo.blob_at(&tree, &place.path)?.is_some() {
-        return Ok(true);
+/// The branch of this worktree, as it is asked about comments that are gone.
+struct Branch {
+    head: Oid,
+    tree: Oid,
+}
+
+impl Branch {
+    /// True where this branch had the comment once: the commit at which it was read is one of its own. Where that commit is
+    /// not in this clone, or nobody knows it, the branch has its file.
+    fn had(&self, ctx: &Context, place: &Place) -> Result<bool> {
+        if let Some(commit) = &place.commit
+            && ctx.repo.contains(commit)?
+        {
+            return ctx.repo.is_ancestor(commit, &self.head);
+        }
+        Ok(ctx.repo.blob_at(&self.tree, &place.path)?.is_some() || place.commit.is_none())
     }
-    Ok(match &place.commit {
-        // What is not in this clone is no commit of this branch.
-        Some(commit) => *commit == head || ctx.repo.is_ancestor(commit, &head).unwrap_or_default(),
-        None => true,
-    })
 }
 
 fn is_under(path: &str, under: Option<&str>) -> bool {
@@ -349,6 +385,8 @@ struct Sorting {
     links: Vec<Vec<Ask>>,
     here: usize,
     taken_back: Vec<IssueId>,
+    /// True of JSON lines of our own.
+    is_own: bool,
 }
 
 impl Sorting {
@@ -382,6 +420,7 @@ impl Sorting {
             links: vec![Vec::new(); taken.items.len()],
             here: 0,
             taken_back: Vec::new(),
+            is_own: false,
             taken: Taken::default(),
         };
         for (at, item) in taken.items.iter_mut().enumerate() {
@@ -590,9 +629,13 @@ impl Sorting {
         wishes
     }
 
-    /// What is here already, and what its program says of it otherwise than before.
+    /// News of what is here already. Our own lines bring none: their source is where an issue came from first, and not
+    /// whoever wrote the lines.
     fn changed(&self, snapshot: &Snapshot<'_>) -> Result<Vec<Differs>> {
         let mut found = Vec::new();
+        if self.is_own {
+            return Ok(found);
+        }
         for (at, item) in self.taken.items.iter().enumerate() {
             if self.known.contains(&self.ids[at]) {
                 found.extend(later::differs(snapshot, &self.ids[at], item)?);
@@ -614,9 +657,14 @@ impl Sorting {
                 && !self.ids.contains(&issue.id)
         };
         let mut gone = Vec::new();
+        let Some(head) = ctx.repo.head()?.commit else {
+            return Ok(gone);
+        };
+        let tree = ctx.repo.commit_info(&head)?.tree;
+        let branch = Branch { head, tree };
         for issue in self.open.iter().filter(is_gone) {
             if let Some(place) = &issue.place
-                && was_here(ctx, place)?
+                && branch.had(ctx, place)?
             {
                 gone.push(issue.id.clone());
             }

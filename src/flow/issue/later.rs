@@ -1,7 +1,8 @@
 //! A backlog that is taken over again: what its program changed since is told, and brought where somebody asks for it.
 
 use super::change::{check, shortened};
-use super::{Plan, Step, Written, require_person, write};
+use super::undo::off;
+use super::{Step, require_person};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
 use loopx_rules::issue::event::{Change, IssueEvent};
@@ -15,9 +16,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Differs {
     pub issue: IssueId,
-    /// Where it stands.
+    /// The place of it in the file.
     pub at: String,
-    /// What is otherwise, in words.
+    /// The differences, in words.
     pub changes: Vec<String>,
     #[serde(skip)]
     said: Vec<Change>,
@@ -25,7 +26,7 @@ pub(crate) struct Differs {
     reason: Option<String>,
 }
 
-/// What the program of an issue that is here says otherwise; nothing where it says what it said.
+/// News of an issue that is here: what its program says otherwise than before, where it does.
 pub(super) fn differs(
     snapshot: &Snapshot<'_>,
     id: &IssueId,
@@ -35,9 +36,7 @@ pub(super) fn differs(
         return Ok(None);
     }
     let ops = snapshot.issue_records(id)?.unwrap_or_default();
-    let mut said = later::since(id, &later::spoken(&ops), &item.plain.changes());
-    // Somebody is at it there: here a claim says so, or a session.
-    said.retain(|change| *change != Change::Status(Status::InProgress));
+    let said = later::since(id, &later::spoken(&ops, &off(&ops)), &item.plain.changes());
     if said.is_empty() {
         return Ok(None);
     }
@@ -68,42 +67,44 @@ pub(super) fn faults(ctx: &Context, all: &[Differs]) -> Vec<Finding> {
     found
 }
 
-/// Brings what the program changed, in one commit: each record stands behind those by which the program spoke before,
-/// beside what was done here since.
-pub(super) fn bring(ctx: &Context, all: &[Differs], format: &str) -> Result<Written<()>> {
+/// The records that bring what the program changed: each stands behind those by which the program spoke before, beside
+/// what was done here since.
+pub(super) fn steps(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    all: &[Differs],
+    format: &str,
+) -> Result<Vec<Step>> {
     let resolves = |one: &Differs| one.said.contains(&Change::Status(Status::Resolved));
     if all.iter().any(resolves) {
         require_person(ctx, "that an issue is resolved")?;
     }
-    write(ctx, |snapshot, _| {
-        let mut steps = Vec::new();
-        for one in all {
-            let ops = snapshot.issue_records(&one.issue)?.unwrap_or_default();
-            let spoken = later::spoken(&ops);
-            let Some((before, source)) = place(&one.issue, &spoken) else {
-                continue;
-            };
-            let mut changes = vec![source];
-            changes.extend(one.said.iter().cloned());
-            let ends =
-                |change: &Change| matches!(change, Change::Status(status) if status.is_final());
-            let ends = one.said.iter().any(ends);
-            let why = || format!("{format} says so");
-            steps.push(Step {
-                id: one.issue.clone(),
-                before: Some(before),
-                body: IssueEvent::Changed { changes }.into(),
-                reason: ends.then(|| one.reason.clone().unwrap_or_else(why)),
-            });
-        }
-        let words: Vec<String> = all.iter().flat_map(|one| one.changes.clone()).collect();
-        Ok(Plan {
-            what: format!("import again from {format}: {}", shortened(&words)),
-            reason: None,
-            steps,
-            value: (),
-        })
-    })
+    let mut steps = Vec::new();
+    for one in all {
+        let ops = snapshot.issue_records(&one.issue)?.unwrap_or_default();
+        let spoken = later::spoken(&ops, &off(&ops));
+        let Some((before, source)) = place(&one.issue, &spoken) else {
+            continue;
+        };
+        let mut changes = vec![source];
+        changes.extend(one.said.iter().cloned());
+        let ends = |change: &Change| matches!(change, Change::Status(status) if status.is_final());
+        let ends = one.said.iter().any(ends);
+        let why = || format!("{format} says so");
+        steps.push(Step {
+            id: one.issue.clone(),
+            before: Some(before),
+            body: IssueEvent::Changed { changes }.into(),
+            reason: ends.then(|| one.reason.clone().unwrap_or_else(why)),
+        });
+    }
+    Ok(steps)
+}
+
+/// The words of what is brought, for the subject of the commit.
+pub(super) fn words(all: &[Differs]) -> String {
+    let words: Vec<String> = all.iter().flat_map(|one| one.changes.clone()).collect();
+    shortened(&words)
 }
 
 /// The issue as its program left it, and where it comes from.

@@ -2,6 +2,7 @@
 //! that they do not count.
 
 use super::change::shortened;
+use super::claim::holder;
 use super::{Plan, Step, Written, names, require_person, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
@@ -9,10 +10,12 @@ use loopx_base::hint::command;
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Issue, IssueId, fold, persons_word};
+use loopx_rules::lease::{Standing, Worktrees, standing};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::words::Word;
 use loopx_store::Snapshot;
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Records that were taken back, or brought back, in words.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +31,10 @@ impl Moved {
     fn of<'o>(records: impl Iterator<Item = &'o Operation>) -> Self {
         let words = |op: &Operation| match &op.body {
             Body::Issue(IssueEvent::Changed { changes }) => {
-                let words: Vec<String> = changes.iter().map(Change::words).collect();
+                // That its program says so is in each record of an import.
+                let is_said = |change: &&Change| !matches!(change, Change::Source(_));
+                let words: Vec<String> =
+                    changes.iter().filter(is_said).map(Change::words).collect();
                 shortened(&words)
             }
             _ => op.word().to_owned(),
@@ -60,6 +66,8 @@ pub(crate) fn undo(
     all: bool,
 ) -> Result<Written<Moved>> {
     let me = ctx.repo.identity()?.author;
+    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
+    let now = ctx.now();
     let request = (reason, "undo", all);
     around(
         ctx,
@@ -88,7 +96,7 @@ pub(crate) fn undo(
             }
             require_own(id, last, &me, reason.is_some())?;
             let undone: Vec<&Operation> = ops.iter().rev().filter(is_of_batch).collect();
-            require_unused(snapshot, (id, &batch.ids), ops, &undone)?;
+            require_unused(snapshot, (id, batch), (&worktrees, now), ops, &undone)?;
             let word = Word::Undone {
                 undone: undone.iter().map(|op| op.op.clone()).collect(),
             };
@@ -152,7 +160,26 @@ fn taken_back(ops: &[Operation]) -> Option<(&Operation, &[OpId])> {
 /// The records of one command that are taken back or brought back together, and the issues that have them.
 struct Batch {
     tx: Option<String>,
-    ids: Vec<IssueId>,
+    ids: HashSet<IssueId>,
+    /// The issues that others name, each with one that does; read once, where something is asked of it.
+    named: OnceCell<HashMap<IssueId, IssueId>>,
+}
+
+impl Batch {
+    /// An issue outside of the batch that names this one.
+    fn naming(&self, snapshot: &Snapshot<'_>, id: &IssueId) -> Result<Option<IssueId>> {
+        if let Some(named) = self.named.get() {
+            return Ok(named.get(id).cloned());
+        }
+        let mut named = HashMap::new();
+        for other in super::all(snapshot)?.issues {
+            if !self.ids.contains(&other.id) {
+                let to = other.links.iter().map(|link| link.to.clone());
+                named.extend(to.map(|to| (to, other.id.clone())));
+            }
+        }
+        Ok(self.named.get_or_init(|| named).get(id).cloned())
+    }
 }
 
 /// The issues beside this one in which the same command wrote.
@@ -194,6 +221,7 @@ fn around(
         let batch = Batch {
             tx,
             ids: parts.iter().map(|(id, _)| id.clone()).collect(),
+            named: OnceCell::new(),
         };
         let mut steps = Vec::new();
         let mut value = Moved::default();
@@ -261,7 +289,8 @@ fn nothing(id: &IssueId, what: &str) -> Failure {
 /// that somebody else spoke of or that others name.
 fn require_unused(
     snapshot: &Snapshot<'_>,
-    (id, batch): (&IssueId, &[IssueId]),
+    (id, batch): (&IssueId, &Batch),
+    (worktrees, now): (&Worktrees, i64),
     ops: &[Operation],
     undone: &[&Operation],
 ) -> Result<()> {
@@ -293,16 +322,16 @@ fn require_unused(
         return Err(refused(format!("{} said something of it", comment.by)).help(close));
     }
     let claim = fold(id, ops).and_then(|read| read.issue.claim);
-    if let Some(claim) = claim {
-        let what = format!("{} has it in hand", claim.signed.by.name);
+    let what = match standing(claim.as_deref(), worktrees.here.as_deref(), now) {
+        Standing::Own { .. } => Some("you have it in hand".to_owned()),
+        Standing::Held(claim) => Some(format!("{} has it in hand", holder(claim, worktrees))),
+        Standing::Free | Standing::Dead(_) => None,
+    };
+    if let Some(what) = what {
         return Err(refused(what).help(command!("issue release {id}")));
     }
-    let others = super::all(snapshot)?.issues;
-    let names = |other: &&Issue| {
-        !batch.contains(&other.id) && other.links.iter().any(|link| link.to == *id)
-    };
-    if let Some(other) = others.iter().find(names) {
-        return Err(refused(format!("{} names it", other.id)).help(close));
+    if let Some(other) = batch.naming(snapshot, id)? {
+        return Err(refused(format!("{other} names it")).help(close));
     }
     Ok(())
 }

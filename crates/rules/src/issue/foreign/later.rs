@@ -2,12 +2,14 @@
 //! changed here is not asked: where both wrote one field their records stand beside each other, as those of two clones.
 
 use crate::issue::event::Change;
-use crate::issue::{Issue, IssueId, Texts, fold};
+use crate::issue::{Issue, IssueId, Status, Texts, fold};
 use crate::op::{Body, Operation};
+use loopx_base::id::OpId;
 use std::collections::BTreeSet;
 
 /// The records by which the program spoke from which an issue was taken over: each says where the issue comes from.
-pub fn spoken(ops: &[Operation]) -> Vec<&Operation> {
+/// Those that were taken back (`off`) are not among them: what they brought can come again.
+pub fn spoken<'o>(ops: &'o [Operation], off: &BTreeSet<OpId>) -> Vec<&'o Operation> {
     let names_source = |op: &&Operation| match &op.body {
         Body::Issue(event) => {
             let mut changes = event.changes().iter();
@@ -15,7 +17,8 @@ pub fn spoken(ops: &[Operation]) -> Vec<&Operation> {
         }
         _ => false,
     };
-    ops.iter().filter(names_source).collect()
+    let counts = |op: &&Operation| !off.contains(&op.op);
+    ops.iter().filter(names_source).filter(counts).collect()
 }
 
 /// The changes of the program since it spoke last; `now`: all that it says of the issue now.
@@ -26,11 +29,23 @@ pub fn since(id: &IssueId, spoken: &[&Operation], now: &[Change]) -> Vec<Change>
     };
     let (issue, texts) = (&read.issue, &read.texts);
     let mut changes: Vec<Change> = (now.iter())
+        .filter_map(|change| begun(issue, change))
         .filter(|change| !was_said(issue, texts, change))
-        .cloned()
         .collect();
     changes.extend(no_longer_said(issue, texts, now));
     changes
+}
+
+/// A change as it is brought. Where somebody is at the issue there, it is open again if it had ended; else nothing comes:
+/// here a claim says that somebody is at it, or a session.
+fn begun(issue: &Issue, change: &Change) -> Option<Change> {
+    match change {
+        Change::Status(Status::InProgress) if issue.status.is_final() => {
+            Some(Change::Status(Status::Open))
+        }
+        Change::Status(Status::InProgress) => None,
+        other => Some(other.clone()),
+    }
 }
 
 /// True of what the program said before, and of what nobody brings a second time.
