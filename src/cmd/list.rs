@@ -122,7 +122,7 @@ fn show_issues(issues: &view::Rows, ui: &mut Ui) {
         issue::row_lines(ui, &issues.names, &row);
     }
     let take = command!("issue take {}", first.short);
-    let take = ui.command(&take.into());
+    let take = ui.command(&take);
     ui.status(format!("to begin with the backlog: {take}"));
 }
 

@@ -234,7 +234,7 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
             one.short,
             sessions.join(" and "),
             way.map_or_else(String::new, |way| {
-                format!(" (one of them ends: {})", ui.command(&way.into()))
+                format!(" (one of them ends: {})", ui.command(&way))
             })
         ));
     }

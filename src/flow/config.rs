@@ -1,7 +1,7 @@
 //! `config`: the policy that holds, and where each setting of it comes from. Nothing here writes.
 
 use super::context::Context;
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Result};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::run::Run;
 use loopx_rules::policy::{FILE, Policy, schema};
@@ -33,6 +33,9 @@ pub(crate) struct Effective {
 
 /// Personal settings: git's own scopes.
 const PERSONAL: [&str; 3] = ["loopx.branch", "loopx.sign", "loopx.target"];
+
+/// The beginning of the keys that hold for the backlog.
+const BACKLOG: &str = "backlog.";
 
 /// The policy of a commit; without one, of the session that is meant, else of HEAD.
 pub(crate) fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
@@ -69,7 +72,14 @@ pub(crate) fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
     }
     let mut policy = settings(&policy, &named, FILE);
     if session.is_some() {
-        of_backlog(ctx, &mut policy)?;
+        match of_backlog(ctx, &mut policy) {
+            // The session has its own settings, which are whole: what the backlog obeys is left out.
+            Err(failure) if failure.code == Code::PolicyInvalid => {
+                policy.retain(|setting| !setting.key.starts_with(BACKLOG));
+                warnings.push(failure.message);
+            }
+            held => held?,
+        }
     }
     let personal = PERSONAL
         .iter()
@@ -112,7 +122,7 @@ fn of_backlog(ctx: &Context, policy: &mut [Setting]) -> Result<()> {
         return Ok(());
     };
     let of_head = show(ctx, Some(head.as_str()))?.policy;
-    let is_of_backlog = |setting: &&mut Setting| setting.key.starts_with("backlog.");
+    let is_of_backlog = |setting: &&mut Setting| setting.key.starts_with(BACKLOG);
     for setting in policy.iter_mut().filter(is_of_backlog) {
         let held = of_head.iter().find(|one| one.key == setting.key);
         if let Some(held) = held {

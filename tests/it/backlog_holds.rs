@@ -665,6 +665,172 @@ fn n39_13_what_i_claimed_myself_is_not_in_the_hands_of_another() {
 }
 
 #[test]
+fn n39_7_settings_of_a_session_are_shown_where_the_file_of_head_is_broken() {
+    let s = backlog();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--id", "work", "Fix it"])
+        .ok();
+    s.commit_file("loopx.toml", "[backlog\n", "broken").ok();
+    let shown = s.loopx(&["--json", "config", "show"]).json();
+    assert!(
+        shown["policy"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty()),
+        "{shown}"
+    );
+    assert!(
+        shown["warnings"].to_string().contains("loopx.toml"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn n39_8_each_issue_that_is_queued_without_a_solution_is_named() {
+    let s = backlog();
+    let with = create(&s, &["With"]);
+    s.loopx(&["issue", "solution", "add", &with, "so", "--task", "Do"])
+        .ok();
+    s.loopx(&["issue", "solution", "bind", &with, "s1"]).ok();
+    let without = create(&s, &["Without"]);
+    let also = create(&s, &["Also"]);
+    let said = s.loopx(&[
+        "issue", "edit", &with, &without, &also, "--status", "queued",
+    ]);
+    for id in [&without, &also] {
+        let add = format!("issue solution add {}", &id[..7]);
+        assert!(said.to_string().contains(&add), "{said}");
+    }
+    let add = format!("issue solution add {}", &with[..7]);
+    assert!(!said.to_string().contains(&add), "{said}");
+}
+
+#[test]
+fn n39_12_a_queue_that_cannot_go_on_leads_to_the_next_of_its_order() {
+    let s = backlog();
+    for priority in ["3", "0", "2"] {
+        let id = create(&s, &["One", "-p", priority]);
+        let file = ["--task", "Do", "--file", "code.txt"];
+        s.loopx(&[&["issue", "solution", "add", &id, "so"], &file[..]].concat())
+            .ok();
+        s.loopx(&["issue", "solution", "bind", &id, "s1"]).ok();
+    }
+    s.loopx(&["issue", "queue", "form"]).ok();
+    let taken = s.loopx(&["--json", "issue", "queue", "next"]).json();
+    let view = s.loopx(&["--json", "issue", "queue", "show"]).json();
+    let first = view["groups"][0][0].as_str().expect("an id").to_owned();
+    assert_eq!(taken["issue"]["id"], first.as_str(), "{taken}");
+    assert_eq!(
+        view["next_action"],
+        format!("git loopx issue show {}", &first[..7])
+    );
+}
+
+#[test]
+fn n39_14_a_command_that_settles_nothing_is_not_given_as_one() {
+    let (all, ids) = two(&["One"]);
+    let one = ids[0].as_str();
+    all.loopx(0, &["issue", "edit", one, "--criterion", "it is fast"])
+        .ok();
+    let both = || {
+        for at in [0, 1, 0] {
+            all.sync(at).ok();
+        }
+    };
+    both();
+    all.loopx(0, &["issue", "tick", one, "1"]).ok();
+    all.loopx(1, &["issue", "tick", one, "1"]).ok();
+    all.loopx(1, &["issue", "untick", one, "1"]).ok();
+    both();
+    let settle = |at: usize| {
+        let shown = all.loopx(at, &["--json", "sync"]).json();
+        let listed = all.loopx(at, &["--json", "issue", "list", "--apart"]);
+        (shown, listed.json()["next_action"].take())
+    };
+    let (_, next) = settle(0);
+    let next = next.as_str().expect("a command").to_owned();
+    let number = format!("tick {} 1", &one[..7]);
+    assert!(next.ends_with(&number), "{next}");
+    let words: Vec<&str> = next.split(' ').skip(2).collect();
+    all.loopx(0, &words).ok();
+    assert_eq!(settle(0).1, Value::Null);
+    both();
+    for (at, how) in [(0, "so"), (1, "or so")] {
+        let add = ["issue", "solution", "add", one, how, "--task", "Do"];
+        all.loopx(at, &add).ok();
+        all.loopx(at, &["issue", "solution", "bind", one, "s1"])
+            .ok();
+    }
+    all.sync(0).ok();
+    let synced = all.loopx(1, &["--json", "sync"]).json();
+    assert_eq!(
+        synced["apart"][0]["fields"],
+        json!(["solution"]),
+        "{synced}"
+    );
+    assert_eq!(synced["apart"][0]["settle"], Value::Null, "{synced}");
+}
+
+#[test]
+fn n39_16_an_option_that_is_misspelt_is_no_comment() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    let slip = s.loopx(&["issue", "comment", &id, "--knd"]);
+    slip.says("--kind").fails_with(2);
+    s.loopx(&["issue", "comment", &id, "--", "- dash"]).ok();
+    assert_eq!(show(&s, &id)["notes"][0]["text"], "- dash");
+}
+
+#[test]
+fn n39_11_a_list_with_a_slip_is_refused_with_the_line_of_the_slip() {
+    let s = backlog();
+    s.write(
+        "l.json",
+        "[{\"title\": \"One\"},\n{\"title\": \"Two\"}\n{\"title\": \"Three\"}]\n",
+    );
+    let error = refused(
+        &s,
+        2,
+        "issue_field_invalid",
+        &["issue", "create", "--from", "l.json"],
+    );
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("l.json:3: "), "{message}");
+}
+
+#[test]
+fn n39_17_an_estimate_of_nothing_says_so_and_an_older_export_comes() {
+    let s = backlog();
+    let args = ["issue", "create", "One", "--estimate", "0h"];
+    let error = refused(&s, 2, "issue_field_invalid", &args);
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.contains("found 0m"), "{message}");
+    s.write(
+        "own.jsonl",
+        "{\"key\": \"k\", \"title\": \"One\", \"estimate\": 0}\n",
+    );
+    s.loopx(&["issue", "import", "own.jsonl", "--format", "loopx"])
+        .ok();
+}
+
+#[test]
+fn n39_15_a_file_of_a_solution_is_of_no_task_where_several_name_none() {
+    let s = backlog();
+    let id = create(&s, &["Write it"]);
+    let add = [
+        "issue", "solution", "add", &id, "so", "--task", "Write", "--task", "Try", "--file",
+        "code.txt",
+    ];
+    s.loopx(&add).ok();
+    s.loopx(&["issue", "solution", "bind", &id, "s1"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--profile", "lite", "--id", "work", "--issue", &id])
+        .ok();
+    assert!(!s.read(".loopx/work/tasks.jsonl").contains("code.txt"));
+    let asked = s.loopx(&["cat", "intent.md"]).ok();
+    assert!(asked.contains("code.txt"), "{asked}");
+}
+
+#[test]
 fn n38_27_a_reply_is_a_message_and_no_rule() {
     let s = backlog();
     s.loopx(&["start", "--quick", "--no-branch", "--id", "work", "Work"])
@@ -836,7 +1002,7 @@ fn n38_42_what_is_refused_is_not_shown_whole_and_what_begins_with_a_dash_is_text
         &["issue", "create", "One", "--estimate", "0h"],
     );
     let id = create(&s, &["One"]);
-    s.loopx(&["issue", "comment", &id, "- dash", "--kind", "risk"])
+    s.loopx(&["issue", "comment", &id, "--kind", "risk", "--", "- dash"])
         .ok();
     let note = show(&s, &id)["notes"][0].take();
     assert_eq!(

@@ -245,20 +245,18 @@ pub(crate) fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .help(command!("help issue edit")));
     }
     let written = flow::change(ctx, &args.ids, &edit, args.reason.as_ref())?;
-    if let (Some("planned" | "queued"), Some(id)) = (args.status.as_deref(), written.ids.first())
-        && flow::has_no_solution(ctx, id)?
-    {
-        let add = command!("issue solution add {} HOW", written.names.short(id));
-        let add = ui.command(&add);
+    for id in &written.value {
+        let short = written.names.short(id);
+        let add = ui.command(&command!("issue solution add {short} HOW"));
         ui.status(format!(
-            "it has no solution yet, without which it is in no queue: {add}"
+            "{short} has no solution yet, without which it is in no queue: {add}"
         ));
     }
     done(ui, &written, "changed", "issue edit");
     Ok(Exit::Done)
 }
 
-fn done(ui: &mut Ui, written: &crate::flow::issue::Written<()>, what: &str, verb: &str) {
+fn done<T>(ui: &mut Ui, written: &crate::flow::issue::Written<T>, what: &str, verb: &str) {
     let next = written
         .ids
         .first()
@@ -334,8 +332,7 @@ pub(crate) fn tick(args: &TickArgs, holds: bool, ctx: &Context, ui: &mut Ui) -> 
 pub struct CommentArgs {
     /// The issue
     id: String,
-    /// The text; `-` reads it from stdin
-    #[arg(allow_hyphen_values = true)]
+    /// The text; `-` reads it from stdin. One that begins with `-` stands behind `--`
     text: String,
     /// The kind of the comment
     #[arg(long, value_name = "KIND", default_value = "message", value_parser = clap::builder::PossibleValuesParser::new(NoteKind::WORDS))]

@@ -12,6 +12,7 @@ use crate::flow::issue::{Names, Written};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command};
+use loopx_rules::issue::IssueId;
 use loopx_rules::issue::queue::{Conflict, Mode, Queue, Resolution};
 use serde_json::json;
 
@@ -132,7 +133,7 @@ fn show(_: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         (false, _) if view.waits_for_retry() => command!("issue queue retry"),
         (false, _) if view.can_go_on => command!("issue queue next"),
         // Somebody is at what comes next, or it waits.
-        (false, _) => match issues.values().min_by_key(|row| row.waits.len()) {
+        (false, _) => match first(queue).and_then(|id| issues.get(id)) {
             Some(row) => command!("issue show {}", row.short),
             None => command!("issue list"),
         },
@@ -149,7 +150,12 @@ fn show(_: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn rows(view: &QueueView, ids: &[loopx_rules::issue::IssueId], ui: &mut Ui) {
+/// The issue that comes first in the order of the queue.
+fn first(queue: &Queue) -> Option<&IssueId> {
+    queue.groups.iter().flatten().chain(&queue.held).next()
+}
+
+fn rows(view: &QueueView, ids: &[IssueId], ui: &mut Ui) {
     for row in ids.iter().filter_map(|id| view.issues.get(id)) {
         row_lines(ui, &view.names, row);
     }

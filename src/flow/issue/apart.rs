@@ -6,7 +6,7 @@ use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
-use loopx_rules::issue::{Apart, Issue, IssueId};
+use loopx_rules::issue::{Apart, Criterion, Issue, IssueId, TICKED, criterion_field};
 use loopx_store::Snapshot;
 use serde::Serialize;
 
@@ -31,7 +31,8 @@ fn fields(issue: &Issue) -> impl Iterator<Item = &Apart> {
     issue.apart.iter().filter(|apart| apart.field != "claim")
 }
 
-/// The command that settles the first field of an issue that people wrote apart, by the value that it has now.
+/// The command that settles the first field of an issue that people wrote apart, by the last of its values; `None` where no
+/// single command does.
 pub(crate) fn settle(issue: &Issue, short: &str) -> Option<Hint> {
     // A status holds the issue back: it goes first.
     let apart = issue.apart_in("status").or_else(|| fields(issue).next())?;
@@ -54,7 +55,17 @@ pub(crate) fn settle(issue: &Issue, short: &str) -> Option<Hint> {
         }
         "description" => command!("issue edit {short} -F FILE"),
         "parent" => command!("issue link {short} parent {value}"),
-        _ => command!("issue show {short}"),
+        field => return settle_criterion(issue, short, (field, value)),
+    })
+}
+
+/// The command that settles a criterion: it holds, or it does not.
+fn settle_criterion(issue: &Issue, short: &str, (field, value): (&str, &str)) -> Option<Hint> {
+    let is_it = |one: &Criterion| field == criterion_field(&one.text);
+    let number = issue.criteria.iter().position(is_it)? + 1;
+    Some(match value {
+        TICKED => command!("issue tick {short} {number}"),
+        _ => command!("issue untick {short} {number}"),
     })
 }
 
@@ -88,12 +99,10 @@ pub(crate) fn listed(found: &[ApartIssue]) -> Option<String> {
 
 /// The command that leads on: it settles the only one, or lists them.
 pub(crate) fn way(found: &[ApartIssue]) -> Option<Hint> {
-    let mut open = found.iter().filter_map(|one| one.settle.as_ref());
+    let mut open = found.iter().filter(|one| !one.fields.is_empty());
     let first = open.next()?;
-    Some(match open.next() {
-        None => first.clone(),
-        Some(_) => command!("issue list --apart"),
-    })
+    let only = first.settle.clone().filter(|_| open.next().is_none());
+    Some(only.unwrap_or_else(|| command!("issue list --apart")))
 }
 
 /// What clones made apart in the backlog of a state; nothing where it is what it was. What cannot be read is for `fsck`.

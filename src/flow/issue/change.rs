@@ -8,7 +8,10 @@ use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::is_day;
 use loopx_rules::issue::limits::{LONGEST_LINE, LONGEST_TEXT, is_line};
-use loopx_rules::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind};
+use loopx_rules::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind, Status};
+
+/// The states of an issue that is done by its solution.
+const PLANNED: [Status; 2] = [Status::Planned, Status::Queued];
 use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_store::Snapshot;
 
@@ -74,13 +77,13 @@ pub(crate) struct Edit {
     pub unlinks: Vec<Ask>,
 }
 
-/// Changes issues; all that are named, or none.
+/// Changes issues; all that are named, or none. Gives those that are planned or queued without a solution.
 pub(crate) fn change(
     ctx: &Context,
     typed: &[String],
     edit: &Edit,
     reason: Option<&String>,
-) -> Result<Written<()>> {
+) -> Result<Written<Vec<IssueId>>> {
     for change in &edit.changes {
         check(ctx, change)?;
     }
@@ -108,20 +111,22 @@ pub(crate) fn change(
         let words: Vec<String> = (changed.iter())
             .flat_map(|(_, changes)| changes.iter().map(Change::words))
             .collect();
+        let without = changed.iter().filter(|one| lacks_solution(one));
+        let without = without.map(|(issue, _)| &issue.id);
         Ok(Plan {
             what: shortened(&words),
             reason: reason.cloned(),
+            value: without.cloned().collect(),
             steps: steps(changed),
-            value: (),
         })
     })
 }
 
-/// True where no solution of an issue is bound.
-pub(crate) fn has_no_solution(ctx: &Context, id: &IssueId) -> Result<bool> {
-    let snapshot = ctx.store()?.snapshot()?;
-    let issue = require_understood(&snapshot, id.as_str())?;
-    Ok(issue.bound.is_none())
+/// True where an issue is said to be planned or queued, and has no solution by which it would be.
+fn lacks_solution((issue, changes): &(Issue, Vec<Change>)) -> bool {
+    let plans =
+        |change: &Change| matches!(change, Change::Status(status) if PLANNED.contains(status));
+    issue.bound.is_none() && changes.iter().any(plans)
 }
 
 /// Whether it says that there is something to do.
@@ -300,7 +305,7 @@ pub(super) fn require_no_cycle(
                     linked.push((issue, &link.to));
                 }
                 Change::Link(link) if link.kind.orders() => linked.push((issue, &issue.id)),
-                Change::Status(loopx_rules::issue::Status::Closed) => {
+                Change::Status(Status::Closed) => {
                     let of = issue.linked(LinkKind::DuplicateOf);
                     linked.extend(of.map(|original| (issue, original)));
                 }
@@ -442,7 +447,7 @@ pub(crate) fn check(ctx: &Context, change: &Change) -> Result<()> {
             "expected a priority from 0, the first, to {LAST_PRIORITY}, found {priority}"
         ))),
         Change::Estimate(Some(0)) => Err(invalid(
-            "expected a time like 90m, 4h or 2d, found none".to_owned(),
+            "expected a time like 90m, 4h or 2d, found 0m".to_owned(),
         )),
         Change::Due(Some(day)) | Change::Defer(Some(day)) if !is_day(day) => Err(invalid(format!(
             "expected a day like 2026-11-30, found `{day}`"

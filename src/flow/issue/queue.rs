@@ -266,6 +266,32 @@ impl Line {
             None => Ok(Line { queue, waits }),
         }
     }
+
+    /// The place of the next issue: the first that waits for nothing, has not failed, and touches nothing that somebody is
+    /// at. One whose lease has ended comes again.
+    fn next(&self, backlog: &Backlog, labels: &[String], now: i64) -> Option<usize> {
+        let Line { queue, waits } = self;
+        let is_over = |issue: &Issue| {
+            let claim = issue.claim.as_ref();
+            !issue.in_session && claim.is_some_and(|claim| until(claim) <= now)
+        };
+        let runs = |issue: &&Issue| issue.status == Status::InProgress && !is_over(issue);
+        let running: Vec<&Issue> = backlog.issues.iter().filter(runs).collect();
+        let is_free = |issue: &Issue| {
+            let open = |id: &IssueId| backlog.find(id).is_some_and(|one| !one.status.is_final());
+            let unresolved = queue.unresolved().any(|conflict| {
+                conflict.issues.contains(&issue.id) && conflict.issues.iter().all(open)
+            });
+            (issue.status == Status::Queued || is_over(issue))
+                && !unresolved
+                && labels.iter().all(|label| issue.labels.contains(label))
+                && running.iter().all(|one| !queue.apart(&issue.id, &one.id))
+        };
+        queue.groups.iter().flatten().find_map(|id| {
+            let at = backlog.issues.iter().position(|issue| issue.id == *id)?;
+            (waits[at].is_empty() && is_free(&backlog.issues[at])).then_some(at)
+        })
+    }
 }
 
 /// Whether an issue has a place in the queue.
@@ -373,7 +399,9 @@ impl QueueView {
 pub(crate) fn show(ctx: &Context) -> Result<QueueView> {
     let snapshot = ctx.store()?.snapshot()?;
     let backlog = backlog_with(&snapshot, Vec::new())?;
-    let Line { queue, mut waits } = Line::of(ctx, &snapshot, &backlog, &today(ctx.now()))?;
+    let line = Line::of(ctx, &snapshot, &backlog, &today(ctx.now()))?;
+    let can_go_on = line.next(&backlog, &[], ctx.now()).is_some();
+    let Line { queue, mut waits } = line;
     let names = Names::of(&snapshot)?;
     let mut issues = BTreeMap::new();
     let mut planned = 0;
@@ -385,7 +413,6 @@ pub(crate) fn show(ctx: &Context) -> Result<QueueView> {
         }
         planned += usize::from(issue.status == Status::Planned && issue.bound.is_some());
     }
-    let can_go_on = next(ctx, &snapshot, &backlog, &[], ctx.now()).is_ok();
     Ok(QueueView {
         queue,
         issues,
@@ -395,8 +422,7 @@ pub(crate) fn show(ctx: &Context) -> Result<QueueView> {
     })
 }
 
-/// The place of the next issue of the queue: the first that waits for nothing, has not failed, and touches nothing that
-/// somebody is at. One whose lease has ended comes again.
+/// The place of the next issue of the queue.
 pub(super) fn next(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
@@ -404,30 +430,9 @@ pub(super) fn next(
     labels: &[String],
     now: i64,
 ) -> Result<usize> {
-    let Line { queue, waits } = Line::of(ctx, snapshot, backlog, &today(now))?;
-    let is_over = |issue: &Issue| {
-        let claim = issue.claim.as_ref();
-        !issue.in_session && claim.is_some_and(|claim| until(claim) <= now)
-    };
-    let runs = |issue: &&Issue| issue.status == Status::InProgress && !is_over(issue);
-    let running: Vec<&Issue> = backlog.issues.iter().filter(runs).collect();
-    let is_free = |issue: &Issue| {
-        let open = |id: &IssueId| backlog.find(id).is_some_and(|one| !one.status.is_final());
-        let unresolved = queue.unresolved().any(|conflict| {
-            conflict.issues.contains(&issue.id) && conflict.issues.iter().all(open)
-        });
-        (issue.status == Status::Queued || is_over(issue))
-            && !unresolved
-            && labels.iter().all(|label| issue.labels.contains(label))
-            && running.iter().all(|one| !queue.apart(&issue.id, &one.id))
-    };
-    for id in queue.groups.iter().flatten() {
-        let at = backlog.issues.iter().position(|issue| issue.id == *id);
-        if let Some(at) = at.filter(|at| waits[*at].is_empty() && is_free(&backlog.issues[*at])) {
-            return Ok(at);
-        }
-    }
-    Err(none_ready(backlog))
+    let line = Line::of(ctx, snapshot, backlog, &today(now))?;
+    line.next(backlog, labels, now)
+        .ok_or_else(|| none_ready(backlog))
 }
 
 fn none_ready(backlog: &Backlog) -> Failure {

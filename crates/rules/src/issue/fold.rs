@@ -586,6 +586,14 @@ impl Folding<'_> {
     }
 }
 
+/// The value of a criterion that holds.
+pub const TICKED: &str = "ticked";
+
+/// The name of a criterion as a field that people wrote apart.
+pub fn criterion_field(text: &str) -> String {
+    format!("criterion {text:?}")
+}
+
 fn name(field: &Field) -> String {
     match field {
         Field::Title => "title".to_owned(),
@@ -602,7 +610,7 @@ fn name(field: &Field) -> String {
         Field::Made => "made".to_owned(),
         Field::Place => "place".to_owned(),
         Field::Kept(name) => name.clone(),
-        Field::Tick(text) => format!("criterion {text:?}"),
+        Field::Tick(text) => criterion_field(text),
         Field::Bound => "solution".to_owned(),
         Field::Score(op) => format!("score of {}", op.short()),
         Field::Rejected(op) => format!("rejection of {}", op.short()),
@@ -614,7 +622,7 @@ fn name(field: &Field) -> String {
 fn value_of(change: &Change) -> String {
     match change {
         Change::Description(text) => text.clone(),
-        Change::Tick(_) => "ticked".to_owned(),
+        Change::Tick(_) => TICKED.to_owned(),
         Change::Untick(_) => "not ticked".to_owned(),
         Change::Title(title) => title.clone(),
         other => {

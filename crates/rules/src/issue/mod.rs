@@ -24,7 +24,7 @@ pub mod template;
 mod text;
 
 pub use around::{around, behind};
-pub use fold::{Read, fold, persons_word};
+pub use fold::{Read, TICKED, criterion_field, fold, persons_word};
 pub use graph::{Backlog, Wait};
 pub use id::IssueId;
 pub use short::{ShortName, ShortNames};
@@ -327,8 +327,7 @@ impl Issue {
     /// Whether everybody says of a criterion that it is ticked, or that it is not.
     pub fn is_ticked(&self, text: &str, ticked: bool) -> bool {
         let is_it = |one: &Criterion| one.text == text && one.done == ticked;
-        let field = format!("criterion {text:?}");
-        self.criteria.iter().any(is_it) && self.apart_in(&field).is_none()
+        self.criteria.iter().any(is_it) && self.apart_in(&criterion_field(text)).is_none()
     }
 
     /// How many criteria are ticked.

@@ -115,6 +115,8 @@ impl Plain {
             Estimate::Minutes(minutes) => Some(*minutes),
             Estimate::Text(text) => minutes(text),
         });
+        // No time at all is none: an older line may say so.
+        let estimate = estimate.filter(|minutes| *minutes > 0);
         changes.extend(estimate.map(|minutes| Change::Estimate(Some(minutes))));
         for criterion in &self.criteria {
             match criterion {
@@ -271,24 +273,33 @@ fn words(error: &serde_json::Error) -> String {
 }
 
 /// The documents of a text with the places of their lines: one a line, or all of them in one list.
-fn documents<'t>(text: &'t str) -> Vec<(usize, &'t str)> {
-    let lines = |before: &'t str| before.matches('\n').count();
-    if text.trim_start().starts_with('[')
-        && let Ok(all) = serde_json::from_str::<Vec<&'t RawValue>>(text)
-    {
-        let place = |one: &&'t RawValue| one.get().as_ptr().addr() - text.as_ptr().addr();
-        let all = all.iter();
-        return all
-            .map(|one| (lines(&text[..place(one)]), one.get()))
-            .collect();
+fn documents(text: &str) -> serde_json::Result<Vec<(usize, &str)>> {
+    if !text.trim_start().starts_with('[') {
+        return Ok(text.lines().enumerate().collect());
     }
-    text.lines().enumerate().collect()
+    let all: Vec<&RawValue> = serde_json::from_str(text)?;
+    let (mut line, mut seen) = (0, 0);
+    let placed = all.iter().map(|one| {
+        let place = one.get().as_ptr().addr() - text.as_ptr().addr();
+        line += text[seen..place].matches('\n').count();
+        seen = place;
+        (line, one.get())
+    });
+    Ok(placed.collect())
 }
 
 /// Reads issues; an empty line is passed over. The first that is wrong is named with its line.
 pub fn read(text: &str, file: &str) -> Result<Vec<Plain>> {
     let mut found = Vec::new();
-    for (at, line) in documents(text) {
+    let documents = documents(text).map_err(|error| {
+        let (line, what) = (error.line(), words(&error));
+        Failure::usage(
+            Code::IssueFieldInvalid,
+            format!("{file}:{line}: expected a list of issues as JSON: {what}"),
+        )
+        .help(command!("help issue create"))
+    })?;
+    for (at, line) in documents {
         if line.trim().is_empty() {
             continue;
         }

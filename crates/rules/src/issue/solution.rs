@@ -84,8 +84,12 @@ impl Proposal {
         found.into_iter().collect()
     }
 
-    /// The files that it names, and none of its tasks does: they are those of the tasks that name none.
+    /// The files that it names, and none of its tasks does: they are those of the task that names none. Where several name
+    /// none, nobody knows whose they are.
     fn own_files(&self) -> Vec<Value> {
+        if self.tasks.iter().filter(|task| names_no_file(task)).count() != 1 {
+            return Vec::new();
+        }
         let files = |task: &Value| task["files"].as_array().cloned().unwrap_or_default();
         let path = |file: &Value| match file {
             Value::String(path) => path.clone(),
@@ -107,8 +111,7 @@ impl Proposal {
         let own = self.own_files();
         let line = |task: &Value| {
             let mut task = task.clone();
-            let is_without = task["files"].as_array().is_none_or(Vec::is_empty);
-            if is_without && !own.is_empty() {
+            if names_no_file(&task) && !own.is_empty() {
                 task["files"] = json!(own);
             }
             if !prefix.is_empty() {
@@ -132,6 +135,10 @@ impl Proposal {
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.tasks.iter().filter_map(|task| task["id"].as_str())
     }
+}
+
+fn names_no_file(task: &Value) -> bool {
+    task["files"].as_array().is_none_or(Vec::is_empty)
 }
 
 /// Values of an audit, each of 100.
