@@ -67,7 +67,7 @@ fn n38_8_a_sync_names_what_was_written_apart_and_the_command_that_settles_it() {
         .ok();
     all.sync(0).ok();
     let said = all.sync(1).says("issues written apart: ").says("(status)");
-    // Of two values the one with the larger record is shown.
+    // Of two values the one with the later date is shown.
     let shown = all.loopx(1, &["--json", "issue", "show", one]).json();
     let settle = shown["next_action"].as_str().expect("a command").to_owned();
     let settle = settle.trim_end_matches("WHY").to_owned();

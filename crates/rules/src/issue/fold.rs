@@ -2,7 +2,7 @@
 //! the order in which they came.
 //!
 //! A field with one value has the values that nobody who wrote it later had seen: one, or several that were written
-//! apart. A member of a set is there as long as one record put it there whose effect no later record, knowing of it,
+//! apart, of which the one with the later date is shown. A member of a set is there as long as one record put it there whose effect no later record, knowing of it,
 //! took away. Lines of the description merge three ways.
 
 mod brought;
@@ -16,7 +16,7 @@ use super::{
     Texts, Version, text,
 };
 use crate::causality::Causality;
-use crate::lease::Claim;
+use crate::lease::{Claim, seconds_of};
 use crate::note::Note;
 use crate::op::{Body, Operation};
 use crate::session::{Signed, Stamped, recorded, signed};
@@ -114,7 +114,7 @@ impl Effect {
     }
 }
 
-/// The values of a field that nobody had seen who wrote it later, oldest first, with the place of their record.
+/// The values of a field that nobody had seen who wrote it later, by their dates, with the place of their record.
 type Heads = Vec<(usize, Change)>;
 
 struct Folding<'o> {
@@ -165,7 +165,7 @@ pub fn persons_word(id: &IssueId, ops: &[Operation], word: &Word) -> Option<&'st
 
 fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> {
     let mut sorted: Vec<&Operation> = ops.iter().collect();
-    sorted.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
+    sorted.sort_by_cached_key(|op| (op.seq, dated(op)));
     let cause = Causality::of(&sorted);
     let off = taken_back(&sorted, &cause, word);
     let mut folding = Folding {
@@ -213,6 +213,12 @@ fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> 
         }
     }
     Some(folding.finish(id, created?))
+}
+
+/// The place of a record among those whose writers knew nothing of each other: by its date, then by who wrote it. Ids are
+/// random, and decide only between two records of one person and one second.
+fn dated(op: &Operation) -> (Option<i64>, &str, &str, &OpId) {
+    (seconds_of(&op.at), &op.by.name, &op.by.email, &op.op)
 }
 
 /// The records that somebody took back and nobody brought back since. Records stand in replay order; a word behind them
@@ -335,8 +341,10 @@ impl Folding<'_> {
         let heads = self.fields.entry(field.clone()).or_default();
         // Within one record the last word counts.
         heads.retain(|(head, _)| *head != at && !cause.saw(at, *head));
+        let dated = |at: usize| dated(self.ops[at]);
+        let place = |heads: &Heads| heads.partition_point(|(head, _)| dated(*head) < dated(at));
         let Change::Description(text) = &change else {
-            heads.push((at, change));
+            heads.insert(place(heads), (at, change));
             return;
         };
         self.descriptions.push((at, text.clone()));
@@ -355,11 +363,11 @@ impl Folding<'_> {
                 None => rest.push((head, other)),
             }
         }
-        rest.push((at, Change::Description(merged)));
+        rest.insert(place(&rest), (at, Change::Description(merged)));
         *heads = rest;
     }
 
-    /// The value of a field: of several the one that was written last.
+    /// The value of a field: of several the one with the later date.
     fn value(&self, field: &Field) -> Option<&Change> {
         self.fields.get(field)?.last().map(|(_, change)| change)
     }

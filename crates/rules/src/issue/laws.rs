@@ -51,13 +51,17 @@ impl Knows {
     }
 
     fn write_for(&mut self, who: usize, reason: Option<&str>, body: impl Into<Body>) {
+        self.write_at(who, "2026-01-01T00:00:00Z", reason, body);
+    }
+
+    fn write_at(&mut self, who: usize, at: &str, reason: Option<&str>, body: impl Into<Body>) {
         let seq = self.ops.iter().map(|op| op.seq).max().unwrap_or(0) + 1;
         let draft = Draft {
             seq,
             after: self.newest(),
             entity: format!("issues/{}", id()),
             tx: format!("{who}-{seq}"),
-            at: "2026-01-01T00:00:00Z".to_owned(),
+            at: at.to_owned(),
             by: Person::parse(&format!("P{who} <p{who}@x>")),
             committer: None,
             reason: reason.map(str::to_owned),
@@ -226,6 +230,40 @@ fn two_who_write_one_value_apart_agree_and_two_values_stay_both() {
         assert_eq!(found, bob.issue());
         let values = found.apart_in("priority").map_or(0, |one| one.values.len());
         assert_eq!(values, apart);
+    }
+}
+
+/// Ids of records are random: nobody can tell by them which value is shown.
+#[test]
+fn of_two_values_apart_the_later_date_is_shown_and_of_one_date_the_later_name() {
+    let write = |knows: &mut Knows, who, at: &str, priority| {
+        let at = format!("2026-01-01T{at}");
+        knows.write_at(who, &at, None, change(Change::Priority(priority)));
+    };
+    for one in 0..3 {
+        for other in 0..3 {
+            for (ada_at, bob_at, shown) in [
+                ("02:00:00Z", "01:00:00Z", one),
+                ("01:00:00Z", "02:00:00Z", other),
+                ("02:30:00Z", "03:00:00+01:00", one),
+                ("01:00:00Z", "01:00:00Z", other),
+            ] {
+                let mut ada = play(&[]).swap_remove(0);
+                let mut bob = ada.clone();
+                write(&mut ada, 0, ada_at, one);
+                // More records make a value no later.
+                for label in ["x", "y"].into_iter().take(usize::from(other)) {
+                    bob.write(1, change(Change::Label(label.to_owned())));
+                }
+                write(&mut bob, 1, bob_at, other);
+                ada.hear(&bob);
+                assert_eq!(
+                    ada.issue().priority,
+                    shown,
+                    "{one} {other} {ada_at} {bob_at}"
+                );
+            }
+        }
     }
 }
 
