@@ -1,6 +1,8 @@
 //! Changes of an issue's fields: what was asked for is checked, what is so already is left out, and the rest is one
 //! record for each issue.
 
+use super::end::require_original;
+use super::sound::require_open_parent;
 use super::{Plan, Step, Written, backlog_with, names, require_understood, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
@@ -199,7 +201,11 @@ fn link(
     match (comes, changed[at].0.links.contains(&link)) {
         (true, false) if is_related(snapshot, changed, &holder, &link)? => {}
         (true, false) => {
+            if link.kind == LinkKind::DuplicateOf {
+                require_original(snapshot, &holder, &link.to)?;
+            }
             let (issue, changes) = &mut changed[at];
+            require_open_parent(snapshot, issue, &link)?;
             leave_parents(issue, changes, &link)?;
             issue.links.push(link.clone());
             changes.push(Change::Link(link));
@@ -308,6 +314,13 @@ pub(super) fn require_no_cycle(
                 Change::Status(Status::Closed) => {
                     let of = issue.linked(LinkKind::DuplicateOf);
                     linked.extend(of.map(|original| (issue, original)));
+                }
+                // Of several parents another one stands now.
+                Change::Unlink(link)
+                    if link.kind == LinkKind::Parent
+                        && issue.linked(LinkKind::Parent).next().is_some() =>
+                {
+                    linked.push((issue, &issue.id));
                 }
                 _ => {}
             }

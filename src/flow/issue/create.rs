@@ -1,6 +1,7 @@
 //! New issues, one or many in one commit, with links among them.
 
 use super::change::{Ask, check, require_no_cycle, shortened, to_itself, two_parents};
+use super::sound::require_open_parent;
 use super::{Plan, Step, Written, names, write};
 use crate::flow::context::Context;
 use crate::flow::write_scope::new_uid;
@@ -161,6 +162,10 @@ pub(super) fn plan(
                 && *first != link
             {
                 return Err(one.placed(two_parents(issue.id.as_str(), [&first.to, &link.to])));
+            }
+            if from.is_none() && !made.contains_key(&link.to) {
+                require_open_parent(snapshot, issue, &link)
+                    .map_err(|failure| one.placed(failure))?;
             }
             if !issue.links.contains(&link) {
                 issue.links.push(link.clone());

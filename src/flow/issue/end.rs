@@ -155,28 +155,30 @@ pub(crate) fn end(
     })
 }
 
-/// Refuses an issue as a duplicate of itself, by way of others that were closed as duplicates, too: nothing would be left
-/// to do.
-fn require_original(snapshot: &Snapshot<'_>, id: &IssueId, of: &IssueId) -> Result<()> {
+/// Refuses an issue as a duplicate of itself, by way of others that are duplicates, too: nothing would be left to do.
+pub(super) fn require_original(snapshot: &Snapshot<'_>, id: &IssueId, of: &IssueId) -> Result<()> {
     if of == id {
         return Err(super::change::to_itself(id.as_str(), LinkKind::DuplicateOf)
             .help(command!("issue duplicates")));
     }
     let (mut known, mut left) = (HashSet::new(), vec![of.clone()]);
     while let Some(one) = left.pop() {
-        let closed = super::read(snapshot, &one)?
-            .map(|read| read.issue)
-            .filter(|issue| issue.status == Status::Closed && known.insert(one.clone()));
-        for next in closed
-            .iter()
-            .flat_map(|issue| issue.linked(LinkKind::DuplicateOf))
-        {
+        let found = super::read(snapshot, &one)?.map(|read| read.issue);
+        let found = found.filter(|_| known.insert(one.clone()));
+        let next = found.iter();
+        for next in next.flat_map(|issue| issue.linked(LinkKind::DuplicateOf)) {
             if next == id {
+                let is_closed = found.iter().any(|one| one.status == Status::Closed);
+                let (what, help) = if is_closed {
+                    ("was closed as", command!("issue reopen {one}"))
+                } else {
+                    ("is", command!("issue unlink {one} duplicate-of {id}"))
+                };
                 return Err(Failure::refused(
                     Code::IssueCycle,
-                    format!("{one} was closed as a duplicate of {id}: both would be closed, and neither done"),
+                    format!("{one} {what} a duplicate of {id}: of both neither would be done"),
                 )
-                .help(command!("issue reopen {one}")));
+                .help(help));
             }
             left.push(next.clone());
         }
@@ -186,7 +188,7 @@ fn require_original(snapshot: &Snapshot<'_>, id: &IssueId, of: &IssueId) -> Resu
 
 /// Refuses the end of an issue that has open parts, and the word that it is done where it waits for something or where
 /// a criterion is open.
-fn require_whole(
+pub(super) fn require_whole(
     issue: &Issue,
     end: &End,
     after: &Backlog,
@@ -291,12 +293,14 @@ pub(crate) fn reopen(
                 .help(command!("issue show {}", issue.id)));
             }
             super::sessions::require_no_archive(snapshot, &issue)?;
+            // What is open again says not what another one says.
+            let mut changes = vec![Change::Status(issue.unbegun())];
+            let links = issue.links.iter();
+            let links = links.filter(|link| link.kind == LinkKind::DuplicateOf);
+            changes.extend(links.cloned().map(Change::Unlink));
             steps.push(Step {
                 id: issue.id.clone(),
-                body: IssueEvent::Changed {
-                    changes: vec![Change::Status(issue.unbegun())],
-                }
-                .into(),
+                body: IssueEvent::Changed { changes }.into(),
                 before: Some(issue),
                 reason: None,
             });

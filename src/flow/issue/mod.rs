@@ -23,6 +23,7 @@ pub(crate) mod queue;
 pub(crate) mod roadmap;
 pub(crate) mod sessions;
 pub(crate) mod solution;
+mod sound;
 pub(crate) mod template;
 mod tree;
 pub(crate) mod undo;

@@ -3,13 +3,14 @@
 
 use super::change::shortened;
 use super::claim::holder;
-use super::{Plan, Step, Written, names, require_person, write};
+use super::sound::require_sound;
+use super::{Plan, Step, Written, names, require_person, today, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::{Issue, IssueId, fold, persons_word};
+use loopx_rules::issue::{Issue, IssueId, fold, fold_with, persons_word};
 use loopx_rules::lease::{Standing, Worktrees, standing};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::words::Word;
@@ -208,7 +209,7 @@ fn around(
     tx: impl Fn(&IssueId, &[Operation]) -> Result<Option<String>>,
     decide: impl Fn(&Snapshot<'_>, &Batch, (&IssueId, &[Operation])) -> Result<Option<(Word, Moved)>>,
 ) -> Result<Written<Moved>> {
-    write(ctx, |snapshot, _| {
+    write(ctx, |snapshot, identity| {
         let id = names::resolve(snapshot, typed)?;
         let ops = snapshot
             .issue_records(&id)?
@@ -225,12 +226,17 @@ fn around(
         };
         let mut steps = Vec::new();
         let mut value = Moved::default();
+        let mut moves = Vec::new();
         for (id, ops) in &parts {
             let Some((word, moved)) = decide(snapshot, &batch, (id, ops))? else {
                 continue;
             };
             if let Some(what) = persons_word(id, ops, &word) {
                 require_person(ctx, what)?;
+            }
+            if let Some(after) = fold_with(id, ops, &word) {
+                let before = super::read(snapshot, id)?.map(|read| read.issue);
+                moves.push((before, after.issue));
             }
             let before = place(id, ops)?;
             value.add(&before, moved);
@@ -241,6 +247,7 @@ fn around(
                 reason: None,
             });
         }
+        require_sound(snapshot, moves, &today(identity.judges_at()))?;
         Ok(Plan {
             what: format!("{verb} {}", value.words.join(", ")),
             reason: reason.cloned(),

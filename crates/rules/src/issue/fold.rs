@@ -140,6 +140,11 @@ pub fn fold(id: &IssueId, ops: &[Operation]) -> Option<Read> {
     folded(id, ops, None)
 }
 
+/// Folds the records of an issue with a word behind them.
+pub fn fold_with(id: &IssueId, ops: &[Operation], word: &Word) -> Option<Read> {
+    folded(id, ops, Some(word))
+}
+
 /// What only a person says of an issue and what holds once this word stands behind its records, and not before: that it
 /// is resolved, that a rejected solution will do after all, what somebody's score is.
 pub fn persons_word(id: &IssueId, ops: &[Operation], word: &Word) -> Option<&'static str> {

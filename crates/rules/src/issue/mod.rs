@@ -24,7 +24,7 @@ pub mod template;
 mod text;
 
 pub use around::{around, behind};
-pub use fold::{Read, TICKED, criterion_field, fold, persons_word};
+pub use fold::{Read, TICKED, criterion_field, fold, fold_with, persons_word};
 pub use graph::{Backlog, Wait};
 pub use id::IssueId;
 pub use short::{ShortName, ShortNames};
