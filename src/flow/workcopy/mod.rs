@@ -4,18 +4,23 @@
 //! Nothing is overwritten: what changed on both sides is merged three ways, or becomes a conflict that
 //! stands in the file for a person.
 
+mod ignored;
+mod merging;
 mod outputs;
+mod standing;
 
+pub(crate) use ignored::{exclude, exclude_but};
+pub(super) use merging::{marked, utf8};
+pub(crate) use merging::{marker_line, merge, our_marker_line};
 pub(crate) use outputs::{Outputs, require_name};
+pub(crate) use standing::{FileStatus, Peek};
 
 use super::files;
-use super::old_root;
 use loopx_base::failpoint::reach;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::Repo;
-use loopx_git::merge::Labels;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_rules::op::Write;
@@ -23,7 +28,6 @@ use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 use loopx_rules::task;
 use loopx_rules::texts::Texts;
-use loopx_store as store;
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,66 +97,6 @@ pub(crate) struct Edits {
 pub(crate) fn shown(repo: &Repo, id: &SessionId, below: &str) -> String {
     let path = format!("{FOLDER}/{id}/{below}");
     files::shown(repo, path.trim_end_matches('/'))
-}
-
-/// The working copy as it is, taken in without anything being written.
-#[derive(Debug, Default)]
-pub(crate) struct Peek {
-    pub edits: Edits,
-    pub statuses: BTreeMap<Artifact, FileStatus>,
-    /// What `save` would refuse, and why. What can be read of it is among the edits all the same.
-    pub refused: Vec<(Option<Artifact>, Failure)>,
-    /// How the files of tasks stand.
-    pub outputs: BTreeMap<String, FileStatus>,
-    /// The files are another session's.
-    pub foreign: Option<Failure>,
-}
-
-/// How a file of the working copy stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum FileStatus {
-    Clean,
-    /// Edited here, not saved yet.
-    Modified,
-    /// Removed here, not saved yet.
-    Deleted,
-    /// The branch has a newer version.
-    Behind,
-    /// Edited here, and changed on the branch.
-    Diverged,
-    /// Carries conflict markers.
-    Conflicted,
-    /// Not checked out here.
-    Absent,
-}
-
-impl FileStatus {
-    /// Whether something was done to it here that is not saved.
-    pub(crate) fn is_edited(self) -> bool {
-        matches!(
-            self,
-            FileStatus::Modified | FileStatus::Deleted | FileStatus::Diverged
-        )
-    }
-
-    /// How a file stands that has no conflict, by its content, the content that it was last in step with, and the
-    /// content on the branch.
-    fn of(file: Option<&Oid>, base: Option<&Oid>, tip: Option<&Oid>) -> Self {
-        if file == tip {
-            FileStatus::Clean
-        } else if file.is_none() && base.is_none() {
-            FileStatus::Absent
-        } else if file == base {
-            FileStatus::Behind
-        } else if tip != base && base.is_some() {
-            FileStatus::Diverged
-        } else if file.is_none() {
-            FileStatus::Deleted
-        } else {
-            FileStatus::Modified
-        }
-    }
 }
 
 impl<'r> WorkCopy<'r> {
@@ -329,46 +273,6 @@ impl<'r> WorkCopy<'r> {
         }
     }
 
-    /// How every artifact stands here, without changing anything.
-    pub(crate) fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
-        self.require_own(state)?;
-        let mut found = BTreeMap::new();
-        let listed = self.listed()?;
-        for artifact in Artifact::ALL {
-            let base = self.bases.bases.get(&artifact);
-            let tip = state.artifacts.get(&artifact);
-            let file = if listed.contains(&artifact) {
-                self.id_of_file(artifact, tip.into_iter().chain(base))?
-            } else {
-                None
-            };
-            if file.is_none() && base.is_none() && tip.is_none() {
-                continue;
-            }
-            let is_contested = state
-                .contested()
-                .any(|(contested, _)| contested == artifact);
-            let is_apart = is_contested && file.as_ref() == tip;
-            let status = if is_apart || self.is_marked(artifact)? {
-                FileStatus::Conflicted
-            } else {
-                FileStatus::of(file.as_ref(), base, tip)
-            };
-            found.insert(artifact, status);
-        }
-        Ok(found)
-    }
-
-    /// Whether a file into which both sides of a conflict were put still carries a marker: what somebody chose by hand
-    /// is an edit like any other.
-    fn is_marked(&self, artifact: Artifact) -> Result<bool> {
-        if !self.bases.conflicts.contains(&artifact) {
-            return Ok(false);
-        }
-        let text = self.read(artifact, u64::MAX)?;
-        Ok(text.is_some_and(|text| marker_line(&String::from_utf8_lossy(&text)).is_some()))
-    }
-
     /// Refuses edits where the branch has the folder: git wrote them over what stood there, with words that somebody
     /// else committed.
     fn require_untracked(&self) -> Result<()> {
@@ -503,76 +407,6 @@ impl<'r> WorkCopy<'r> {
             "choose between the marked sides, then run: ",
             command!("save")
         ]))
-    }
-
-    /// How the edits of this worktree stand, with nothing written: what a save would take in, and what it
-    /// would refuse.
-    pub(crate) fn peek(&self, state: &State, max_bytes: u64) -> Result<Peek> {
-        let mut peek = Peek::default();
-        peek.statuses = match self.statuses(state) {
-            Err(failure) if failure.code == Code::WorkingCopyForeign => {
-                peek.foreign = Some(failure);
-                return Ok(peek);
-            }
-            statuses => statuses?,
-        };
-        for (artifact, status) in peek.statuses.clone() {
-            if artifact.is_derived() {
-                continue;
-            }
-            let looked = match status {
-                FileStatus::Deleted => self.check_open(artifact, state).map(|()| None),
-                FileStatus::Modified | FileStatus::Diverged => self
-                    .read(artifact, max_bytes)
-                    .and_then(|bytes| match bytes {
-                        Some(bytes) => self.take_in(artifact, bytes, state, &mut peek),
-                        None => Ok(None),
-                    }),
-                _ => continue,
-            };
-            let from = state.artifacts.get(&artifact).cloned();
-            match looked {
-                Ok(to) if status == FileStatus::Deleted || to.is_some() => {
-                    peek.edits.writes.insert(artifact, Write { from, to });
-                }
-                Ok(_) => {}
-                Err(failure) => peek.refused.push((Some(artifact), failure)),
-            }
-        }
-        peek.outputs = self.output_statuses(state)?;
-        match self.peek_outputs(state, max_bytes, |_| true) {
-            Ok((outputs, _)) => peek.edits.outputs = outputs,
-            Err(failure) => peek.refused.push((None, failure)),
-        }
-        Ok(peek)
-    }
-
-    /// What a save would make of an edited file; nothing where that is a conflict.
-    fn take_in(
-        &self,
-        artifact: Artifact,
-        bytes: Vec<u8>,
-        state: &State,
-        peek: &mut Peek,
-    ) -> Result<Option<Oid>> {
-        let base = self.bases.bases.get(&artifact);
-        let tip = state.artifacts.get(&artifact);
-        let as_it_is = String::from_utf8_lossy(&bytes).into_owned();
-        let text = match self.check(artifact, bytes, state) {
-            Ok(text) if base == tip || tip.is_none() => text,
-            Ok(text) => match self.merge(artifact, base, &text, tip)? {
-                Ok(merged) => merged,
-                Err(_) => return Ok(None),
-            },
-            Err(failure) if failure.code == Code::ArtifactLocked => return Err(failure),
-            Err(failure) => {
-                peek.refused.push((Some(artifact), failure));
-                as_it_is
-            }
-        };
-        let blob = self.repo.hash_blob(text.as_bytes())?;
-        peek.edits.texts.insert(artifact, text);
-        Ok(Some(blob))
     }
 
     /// Refuses edits that could not be saved.
@@ -798,59 +632,6 @@ impl<'r> WorkCopy<'r> {
     }
 }
 
-/// The text of an artifact, which is UTF-8. `help` leads on where it is not.
-pub(super) fn utf8(bytes: Vec<u8>, path: &str, help: impl Into<Hint>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let before = &error.as_bytes()[..at];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Failure::refused(
-            Code::ArtifactNotUtf8,
-            format!("{path}:{line}: expected UTF-8, found other bytes"),
-        )
-        .help(help)
-    })
-}
-
-/// The refusal of a text in which a merge left its markers.
-pub(super) fn marked(path: &str, line: usize, help: impl Into<Hint>) -> Failure {
-    Failure::conflict(
-        Code::ArtifactConflict,
-        format!("{path}:{line}: conflict markers are still there"),
-    )
-    .help(help)
-}
-
-/// What an edited text comes to where the branch has another one than it was checked out from; else both sides between
-/// markers.
-pub(crate) fn merge(
-    repo: &Repo,
-    artifact: Artifact,
-    (base, theirs): (Option<&Oid>, Option<&Oid>),
-    ours: &str,
-) -> Result<std::result::Result<String, String>> {
-    let read = |id: Option<&Oid>| id.map_or_else(|| Ok(Vec::new()), |id| repo.read_blob(id));
-    // A base may be gone with a history that was put aside and pruned. Nobody knows then which side
-    // changed what, so a person decides.
-    let base_bytes = match read(base) {
-        Err(failure) if failure.is_of_missing_object() => None,
-        known => Some(known?),
-    };
-    let labels = Labels {
-        base: "as it was",
-        ours: OURS,
-        theirs: THEIRS,
-    };
-    let known = base_bytes.as_deref().unwrap_or_default();
-    let merged = store::merge_artifact(artifact, [known, ours.as_bytes(), &read(theirs)?], labels)?;
-    let text = String::from_utf8_lossy(&merged.text).into_owned();
-    if merged.clean && base_bytes.is_some() && gate::faults(artifact, &text).is_empty() {
-        Ok(Ok(text))
-    } else {
-        Ok(Err(text))
-    }
-}
-
 /// The folder in which the sides of specs wait that an archive found in conflict.
 pub(crate) const CONFLICTS: &str = "conflicts";
 
@@ -898,86 +679,6 @@ pub(crate) fn is_note(file: &Path) -> bool {
     let note = std::fs::read(file).ok();
     note.and_then(|bytes| serde_json::from_slice::<Bases>(&bytes).ok())
         .is_some_and(|bases| bases.format > 0)
-}
-
-/// The names that stand at the markers of a conflict of ours.
-const OURS: &str = "here";
-const THEIRS: &str = "on the branch";
-
-/// The line of the first marker in a text that carries those of a merge of ours, all of them: a
-/// document may well show somebody else's.
-pub(crate) fn our_marker_line(text: &str) -> Option<usize> {
-    let at = |marker: String| text.lines().position(|line| line.trim_end() == marker);
-    at(format!(">>>>>>> {THEIRS}"))?;
-    Some(at(format!("<<<<<<< {OURS}"))? + 1)
-}
-
-/// The line of the first conflict marker, if there is one.
-pub(crate) fn marker_line(text: &str) -> Option<usize> {
-    text.lines()
-        .position(|line| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> "))
-        .map(|at| at + 1)
-}
-
-/// Makes git ignore working copies, in all worktrees of the repository.
-pub(crate) fn exclude(repo: &Repo) -> Result<()> {
-    let path = repo.common_dir().join("info").join("exclude");
-    let known = files::read(&path, u64::MAX)?.unwrap_or_default();
-    let is_rule = |line: &[u8]| line.starts_with(format!("/{FOLDER}/").as_bytes());
-    let shown = match repo.work_dir() {
-        Some(top) if !known.split(|b| *b == b'\n').any(is_rule) => old_root::beside_copies(top),
-        _ => Vec::new(),
-    };
-    exclude_but(repo, &shown)
-}
-
-/// The same, and keeps git from ignoring what an old root has beside them. The rule of an earlier run gives way.
-pub(crate) fn exclude_but(repo: &Repo, shown: &[String]) -> Result<()> {
-    let path = repo.common_dir().join("info").join("exclude");
-    let (all, each) = (format!("/{FOLDER}/"), format!("/{FOLDER}/*"));
-    let text = files::read(&path, u64::MAX)?.unwrap_or_default();
-    let is = |line: &[u8], rule: &str| line == rule.as_bytes();
-    let mut lines: Vec<&[u8]> = text.split(|b| *b == b'\n').collect();
-    let has = |rule: &str| lines.iter().any(|line| is(line, rule));
-    let rules: Vec<String> = match shown {
-        [] if has(&all) || has(&each) => Vec::new(),
-        [] => vec![all.clone()],
-        _ => {
-            let names = shown
-                .iter()
-                .map(|name| format!("!/{FOLDER}/{}", escaped(name)));
-            let rules = std::iter::once(each).chain(names);
-            rules.filter(|rule| !has(rule)).collect()
-        }
-    };
-    let gives_way = !shown.is_empty() && has(&all);
-    if rules.is_empty() && !gives_way {
-        return Ok(());
-    }
-    if gives_way {
-        lines.retain(|line| !is(line, &all));
-    }
-    let mut text = lines.join(&b'\n');
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
-    for rule in rules {
-        text.extend(rule.as_bytes());
-        text.push(b'\n');
-    }
-    files::write_in_git_dir(repo, &path, &text)
-}
-
-/// A name in which no letter is a pattern.
-fn escaped(name: &str) -> String {
-    let special = |c: char| "\\*?[ ".contains(c);
-    name.chars().fold(String::new(), |mut out, c| {
-        if special(c) {
-            out.push('\\');
-        }
-        out.push(c);
-        out
-    })
 }
 
 /// The ways on from an edit of the list that was approved; `amend` is the command that policy wants.

@@ -1,7 +1,8 @@
 //! The files of tasks in a working copy, `.loopx/<id>/tasks/<task>/...`: any bytes, under any name that a task may
 //! leave. They are open in every stage, and follow the branch as artifacts do.
 
-use super::{FOLDER, FileStatus, OURS, THEIRS, WorkCopy, our_marker_line};
+use super::merging::{OURS, THEIRS};
+use super::{FOLDER, FileStatus, WorkCopy, our_marker_line};
 use crate::flow::files;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
