@@ -75,7 +75,7 @@ pub struct Global {
     /// When to use colour
     #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
-    /// The session; else LOOPX_SESSION, the one bound to this branch, or the only active one
+    /// The session (default: LOOPX_SESSION, else the session bound to this branch, else the only active session)
     #[arg(short, long, global = true, help_heading = EVERYWHERE, value_name = "ID")]
     pub session: Option<String>,
 }
@@ -102,20 +102,20 @@ pub enum Command {
     #[command(visible_alias = "ls")]
     List(cmd::list::ListArgs),
     History(cmd::project_history::HistoryArgs),
-    /// Show where the session stands, what holds it, and the command that leads on
+    /// Show the stage of the session, what blocks it, and the command that leads on
     #[command(visible_alias = "st")]
     Status {
-        /// The session (default: the one that is meant)
+        /// The session (default: as for --session)
         id: Option<String>,
     },
     /// Print the command that leads on, and nothing else
     Next {
-        /// The session (default: the one that is meant)
+        /// The session (default: as for --session)
         id: Option<String>,
     },
     /// Show everything that is stored of the session
     Show {
-        /// The session (default: the one that is meant)
+        /// The session (default: as for --session)
         id: Option<String>,
         /// Print the recorded output of this run instead
         #[arg(long, value_name = "OPERATION")]
@@ -126,7 +126,7 @@ pub enum Command {
     Log(cmd::history::LogArgs),
     /// Show what changed in its artifacts: unsaved edits, or between two points of its history
     Diff {
-        /// The session (default: the one that is meant), then up to two points: operations by their number from
+        /// The session (default: as for --session), then up to two points: operations by their number from
         /// `git loopx log`, like @3 (default: now)
         #[arg(value_name = "ID|POINT", num_args = 0..=3)]
         words: Vec<String>,
@@ -140,7 +140,7 @@ pub enum Command {
     Redact(cmd::redact::RedactArgs),
     /// End the session without a result; everything is kept
     Abandon {
-        /// The session (default: the one that is meant)
+        /// The session (default: as for --session)
         id: Option<String>,
         /// Why, for the record
         #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
@@ -184,7 +184,7 @@ pub enum Command {
     /// List tasks, and say what became of them
     #[command(subcommand)]
     Task(TaskCommand),
-    /// Keep a backlog: what is to be done before there is a session for it
+    /// Keep a backlog of issues: work that no session has started yet
     #[command(subcommand)]
     Issue(IssueCommand),
     /// Milestones, phases and waves over issues: cut, put in order, check, agree on, take over

@@ -52,7 +52,7 @@ pub(super) fn sentence(error: &clap::Error, command: &str, below: &[String]) -> 
         }
         ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             format!(
-                "expected {} behind `{command}`, found nothing",
+                "expected one of {} behind `{command}`, found nothing",
                 below.join(", ")
             )
         }

@@ -15,7 +15,7 @@ use serde_json::json;
 /// Change the list of tasks that was approved, in the build
 ///
 /// Without a file: tasks.jsonl as it is edited in the working copy. What is done stays as it is: a goal that is done is
-/// kept, and a changed one stands behind it. The record approves the new list, and so asks for whom plan->build asks.
+/// kept, and a changed one stands behind it. The record approves the new list, so it needs the same people as plan->build.
 #[derive(Clone, Debug, clap::Args)]
 pub struct AmendArgs {
     /// The new list, `-` for stdin (default: tasks.jsonl of the working copy)

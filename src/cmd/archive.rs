@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 
 /// Merge the session's delta into the specs, in one commit, and close the session
 ///
-/// Several sessions are archived all or none, one commit for each, those first that others depend on.
+/// Several sessions are archived together or not at all: one commit for each session, and a session before the sessions
+/// that depend on it.
 #[derive(Debug, clap::Args)]
 pub struct ArchiveArgs {
     /// The sessions (default: the one that is meant)
@@ -29,7 +30,7 @@ pub struct ArchiveArgs {
     /// Show what would change; write nothing
     #[arg(short = 'n', long, group = "mode")]
     pub dry_run: bool,
-    /// Finish, or finish taking back, after the conflicts in .loopx/ID/conflicts were resolved
+    /// Go on with the archive, or with --undo, after you resolved the conflicts in .loopx/ID/conflicts
     #[arg(long = "continue", group = "mode")]
     pub go_on: bool,
     /// Forget the conflicts that were written out
@@ -38,7 +39,7 @@ pub struct ArchiveArgs {
     /// Take the archive of a session back, by a new commit
     #[arg(long, value_name = "ID", group = "why", conflicts_with_all = ["go_on", "abort"])]
     pub undo: Option<String>,
-    /// Let domain/Requirement/Scenario in without evidence; can be repeated
+    /// Accept this scenario (domain/Requirement/Scenario) without evidence (can be repeated)
     #[arg(
         long,
         value_name = "SCENARIO",
@@ -147,14 +148,14 @@ fn said(one: &Archived, mode: Mode, ui: &mut Ui) -> Value {
             format!("{id}: would change {files} on {target}")
         }
         (Mode::Abort, _) => {
-            format!("{id}: the conflicts are forgotten; the session is still done")
+            format!("{id}: the conflicts were discarded; the session stays in stage done")
         }
         (_, Some(commit)) if one.finished => {
             let commit = commit.short();
             format!("{id}: finished an earlier archive on {target} as {commit}")
         }
         (_, Some(commit)) => format!("{id}: archived on {target} as {}", commit.short()),
-        (_, None) => format!("{id}: archived on {target}; the specs said so already"),
+        (_, None) => format!("{id}: archived on {target}; no spec had to change"),
     });
     json!({
         "session": one.id,
@@ -248,7 +249,7 @@ fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
         }
         (None, Mode::Abort) => {
             ui.status(format!(
-                "{id}: the conflicts are forgotten; {undone} stands on {target}"
+                "{id}: the conflicts were discarded; {undone} stays on {target}"
             ));
             ui.hint(command!("archive --undo {id}"));
         }

@@ -67,7 +67,7 @@ pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
             Some(true) if flow::preview(ctx, &request)? != preview => {
                 return Err(Failure::refused(
                     Code::ApprovalStale,
-                    "the session or the code changed while the question stood there",
+                    "the session or the code changed while git loopx waited for your answer; nothing was approved",
                 )
                 .help(command!("finish")));
             }
@@ -153,10 +153,7 @@ fn tell(
     if let Some(one) = archived {
         said.push(match commit {
             Some(commit) => format!("archived on {} as {}", clean(&one.target), commit.short()),
-            None => format!(
-                "archived on {}; the specs said so already",
-                clean(&one.target)
-            ),
+            None => format!("archived on {}; no spec had to change", clean(&one.target)),
         });
     }
     ui.status(format!(

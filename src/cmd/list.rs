@@ -22,7 +22,7 @@ use serde_json::json;
 /// So many issues are shown where there is no session.
 const FIRST_ISSUES: usize = 3;
 
-/// Show the sessions: where each stands, who is waited for, and what is next in it
+/// List the sessions: the stage of each, whom it waits for, and the next command
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct ListArgs {
     /// Only those whose id, title or branch contain this
@@ -138,7 +138,7 @@ fn show(board: &Board, ctx: &Context, ui: &mut Ui) {
     let unjudged = board.sessions.iter().filter(|one| is_unjudged(one)).count();
     if unjudged > 0 {
         ui.status(format!(
-            "?: {} not looked at, for only those that were touched last are; one of them: {}, all that wait for others: {}",
+            "?: {} not checked, because only the sessions touched last are checked; to check one: {}; to check all that wait for others: {}",
             counted(unjudged, "session"),
             command!("next -s SESSION"),
             command!("list --waiting")

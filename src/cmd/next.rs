@@ -23,11 +23,11 @@ pub(crate) fn next(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ),
         Next::Waits(Waits { who, what }) => Failure::waiting(
             Code::NextWaits,
-            format!("session {id} waits for {who}, for {what}; no command is next"),
+            format!("no command is next: session {id} waits for {who} ({what})"),
         ),
         Next::Write => Failure::waiting(
             Code::NextWaits,
-            format!("session {id} waits for what you do yourself; no command is next"),
+            format!("no command is next for session {id}: you have to do the next step yourself"),
         ),
     };
     Err(if advised.advice.is_empty() {

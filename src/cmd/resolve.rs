@@ -15,7 +15,7 @@ use loopx_rules::artifact::Artifact;
 use serde_json::json;
 use std::io::Read;
 
-/// List what clones made apart and a person has to decide, and settle it
+/// List the conflicts between clones that a person has to decide, and settle them
 #[derive(Debug, clap::Args)]
 pub struct ResolveArgs {
     /// The artifact to settle; with no choice, as it stands in .loopx/ID

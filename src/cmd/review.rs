@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// Open the review of base..head, or record a verdict on it
 ///
-/// A verdict opens the review first where it is approved and not open yet.
+/// If build->review is approved and the review is not open yet, a verdict opens the review first.
 #[derive(Debug, clap::Args)]
 pub struct ReviewArgs {
     /// Record the verdict: approve, or request-changes (changes is the same)

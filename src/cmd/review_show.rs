@@ -223,7 +223,7 @@ fn verdict(shown: &ReviewShown, ui: &mut Ui) {
         Some(roles) => {
             let roles: Vec<&str> = roles.iter().map(|one| one.role.as_str()).collect();
             let said = format!(
-                "you are {} of this: your verdict is not independent, and is recorded so",
+                "you are {} of the reviewed code: your verdict is recorded as not independent",
                 roles.join(" and ")
             );
             ui.fold_out(ui.paint(style::WARN, &said), 0);

@@ -15,19 +15,19 @@ use std::io::Write;
 
 /// Run a command and record it as evidence for the present code
 ///
-/// Without a task and a command every check of the session is run that has no pass on the present code.
+/// Without --task and COMMAND, every check of the session that has not passed on the present code is run.
 #[derive(Debug, clap::Args)]
 pub struct RunArgs {
     /// Run every check that has no pass on the present code
     #[arg(long, conflicts_with_all = ["task", "command"])]
     pub all: bool,
-    /// The slice that this verifies; without a command its own verification is run
+    /// The task that the run is evidence for; without COMMAND, the task's own check is run
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
     /// What kind of check it is: one word, like test, lint, build, regression
     #[arg(long, value_name = "KIND", default_value = "test")]
     pub kind: String,
-    /// Run a check that somebody else wrote: you have read it, and are not asked again for these words
+    /// Run a check that somebody else wrote: you have read the check, and are not asked again for the same command
     #[arg(long, conflicts_with = "command")]
     pub trust: bool,
     #[command(flatten)]
@@ -115,7 +115,7 @@ fn warn(ran: &Ran, task: Option<&str>, ui: &mut Ui) {
     }
     if let Some(task) = task.filter(|_| !ran.is_check) {
         ui.warn(format!(
-            "this is not what {task} says is run for it, so no gate counts it; that is: {}",
+            "this is not the command that {task} names, so no gate counts the run; the command is: {}",
             ui.command(&command!("run --task {task}"))
         ));
     }
@@ -124,7 +124,7 @@ fn warn(ran: &Ran, task: Option<&str>, ui: &mut Ui) {
     }
     if ran.counts == Some(false) {
         ui.warn(
-            "policy counts only runs that a role of evidence.by signed: this one is no evidence for a gate",
+            "policy counts only runs signed by a role of evidence.by: this run is no evidence for a gate",
         );
     }
 }

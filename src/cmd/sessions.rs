@@ -23,7 +23,7 @@ pub(crate) fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             super::sync::flaws(from, (&begun.mended, &begun.damaged), ui);
             let tip = &begun.tip;
             ui.status(format!(
-                "sessions live on the branch `{}` from now on ({})",
+                "sessions are stored on the branch `{}` ({})",
                 done.branch,
                 tip.short()
             ));
@@ -35,7 +35,7 @@ pub(crate) fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
                 }
                 None => ui.hint(hint![
                     command!("start \"{}\"", begin::title(ctx)?),
-                    "   (and, to let git hold the gates: ",
+                    "   (and, to let git check commits and pushes: ",
                     command!("hooks install"),
                     ")"
                 ]),
@@ -95,7 +95,7 @@ pub struct StartArgs {
     /// The session's id, instead of one made of the words
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
-    /// Take this commit back: the documents of the session are written already
+    /// Take this commit back; git loopx writes the documents of the session
     #[arg(long, value_name = "COMMIT")]
     pub revert: Option<String>,
     /// For this issue of the backlog: its title and text are the request; more of them stand behind it
@@ -194,7 +194,10 @@ pub(crate) fn start(args: StartArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit>
     }
     let said = match &done.value {
         Some(revert) => format!("{place}; the documents are written, and the build is: {revert}"),
-        None => format!("{place}; what to write is in {}", ctx.folder(&done.id)),
+        None => format!(
+            "{place}; the files to write are in {}",
+            ctx.folder(&done.id)
+        ),
     };
     report(
         ctx,
@@ -234,7 +237,7 @@ pub(crate) fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Start the session from another commit: history was rewritten, or policy has moved
+/// Change the base of the session, after history was rewritten or policy changed
 ///
 /// The base gives the policy and the begin of what a review covers. A base is replaced when it is no longer in the
 /// history of the branch, or by a newer commit of the target that the branch has merged; no commit of the

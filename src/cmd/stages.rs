@@ -334,7 +334,7 @@ fn draft_said(ctx: &Context, done: &Done<Outcome>) -> String {
         ),
         None => match done.value.proposed {
             Some(Proposed { file, noun, count }) => format!(
-                "{} proposed in {file}, each to get its command",
+                "{} proposed in {file}; write the check of each",
                 counted(count, noun)
             ),
             None if done.value.history.is_empty() => "the plan says so".to_owned(),

@@ -13,10 +13,10 @@ use loopx_base::id::SessionId;
 use loopx_rules::settings::SyncPoint;
 use std::io::{IsTerminal, Write};
 
-/// Bring the sessions here and on a remote together: fetch, merge, push
+/// Exchange sessions with a remote: fetch, merge, push
 #[derive(Debug, clap::Args)]
 pub struct SyncArgs {
-    /// The remote; else loopx.remote, that of this branch, the only one, or origin
+    /// The remote (default: loopx.remote, else the remote of this branch, else the only remote, else origin)
     pub remote: Option<String>,
     /// Fetch, and say what would happen; move no branch
     #[arg(short = 'n', long)]
@@ -290,7 +290,7 @@ fn warn_of_history(report: &Report, ui: &mut Ui) {
 fn warn_of_names(report: &Report, ui: &mut Ui) {
     for one in &report.renamed {
         ui.warn(format!(
-            "two sessions are named {}: the one that is \"{}\" is {} from now on",
+            "two sessions are named {}: the session \"{}\" is renamed to {}",
             one.from,
             clean(&one.title),
             one.to
@@ -298,7 +298,7 @@ fn warn_of_names(report: &Report, ui: &mut Ui) {
     }
     for one in &report.shared {
         ui.warn(format!(
-            "the branch {} is bound to {}: their gates hold until one of them has it alone (e.g. {})",
+            "the branch {} is bound to {}: the gates of these sessions stay closed until only one session is bound to the branch (e.g. {})",
             clean(&one.branch),
             clean(&one.sessions.join(" and to ")),
             command!("use {} --branch {}", clean(&one.sessions[0]), clean(&one.branch))

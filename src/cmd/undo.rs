@@ -15,7 +15,7 @@ use serde_json::json;
 
 /// Take back what you did last, by a new commit
 ///
-/// What somebody else did is taken back by name, with a reason. Runs, notes and claims stay; right behind a run or a note a number says that the step before it is meant. History stays as it was: `git loopx log` shows what is undone, and `git loopx redo` brings it back. What
+/// What somebody else did is taken back by name, with a reason. Runs, notes and claims stay; if a run or a note came last, a number (`undo 1`) takes back the step before it. History stays as it was: `git loopx log` shows what is undone, and `git loopx redo` brings it back. What
 /// an archive made of the specs is taken back by `git loopx archive --undo ID`.
 #[derive(clap::Args, Clone, Debug)]
 pub struct UndoArgs {

@@ -9,7 +9,7 @@ use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_rules::range_rules::{Finding, Severity};
 
-/// Judge every commit of a range again, from objects alone: what a hook was not asked is seen here
+/// Judge every commit of a range again, also the commits that no hook judged
 #[derive(Debug, clap::Args)]
 pub struct VerifyArgs {
     /// Like main..HEAD, or one commit (default: from where the branch's session began to HEAD)
@@ -20,7 +20,7 @@ pub struct VerifyArgs {
     /// The branch that the commits are on, where HEAD is detached
     #[arg(long, value_name = "NAME")]
     pub branch: Option<String>,
-    /// The branch that is to take the commits: where policy protects it, all that it asks for
+    /// The branch that the commits go to; if policy protects it, its rules for protected branches are judged too
     #[arg(long, value_name = "NAME")]
     pub onto: Option<String>,
     /// Print what covers each commit and path that a protected branch would take, or why nothing does
@@ -39,7 +39,7 @@ pub struct VerifyArgs {
 /// The account, newest commit last: the letter of the step, the commit, and its paths below.
 fn explain(report: &Report, ui: &mut Ui) {
     let Some(account) = &report.account else {
-        ui.status("no protected branch takes this: nothing is accounted for");
+        ui.status("these commits go to no protected branch, so --explain has nothing to print");
         return;
     };
     for row in &account.commits {

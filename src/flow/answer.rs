@@ -59,7 +59,7 @@ fn require<'f>(facts: &'f Facts<'_>, number: u32) -> Result<&'f Stamped<Finding>
     facts.state.finding(number).ok_or_else(|| {
         let count = facts.state.findings.len();
         let message = match count {
-            0 => format!("there is no finding {number}: nobody found anything"),
+            0 => format!("there is no finding {number}: the session has no finding"),
             1 => format!("there is no finding {number}; there is 1"),
             _ => format!("there is no finding {number}; there are 1 to {count}"),
         };
@@ -79,11 +79,11 @@ fn check(
         return Err(Failure::refused(
             Code::FindingUnchanged,
             format!(
-                "nothing changed since finding {number} was found: {}",
+                "expected a change since finding {number} was recorded, found none: {}",
                 finding.value.words()
             ),
         )
-        .help(hint!["mend it, or say why it stays as it is: ", leave]));
+        .help(hint!["fix the code, or say why the finding stays: ", leave]));
     }
     if word != AnswerWord::Wontfix {
         return Ok(());
@@ -91,7 +91,7 @@ fn check(
     if request.reason.is_none() {
         return Err(Failure::usage(
             Code::ReasonRequired,
-            format!("finding {number} can stay as it is only for a reason"),
+            format!("`wontfix` for finding {number} needs a reason"),
         )
         .help(leave));
     }

@@ -152,8 +152,8 @@ pub(super) fn meant(facts: &Facts<'_>, ends: Ends) -> Result<Transition> {
         Failure::refused(
             Code::InvalidTransition,
             match (to.as_str(), ways.is_empty()) {
-                ("", _) => format!("nothing leads on from {stage} but archive"),
-                (to, true) => format!("{to}: nothing leads on from {stage} but archive"),
+                ("", _) => format!("from stage {stage} only `archive` leads on"),
+                (to, true) => format!("{to}: from stage {stage} only `archive` leads on"),
                 (to, false) => {
                     format!("{to}; from {stage} a session goes to {}", ways.join(", "))
                 }

@@ -43,7 +43,7 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
     if let (true, Some(manual)) = (checks.is_empty(), open.first()) {
         return Err(Failure::nothing(
             Code::ChecksFresh,
-            format!("no command proves {}: a person looks", manual.id),
+            format!("no command proves {}: a person has to look", manual.id),
         )
         .help(manual.help(&facts.policy)));
     }

@@ -102,7 +102,7 @@ pub(crate) fn look(ctx: &Context) -> Result<Vec<Check>> {
 /// The drivers that `.gitattributes` names are set up in each clone for itself.
 fn merge_drivers(ctx: &Context) -> Check {
     match super::driver::not_set_up(ctx).as_slice() {
-        [] => check("merge_drivers", Level::Fine, "those that .gitattributes names are set up"),
+        [] => check("merge_drivers", Level::Fine, "every merge driver that .gitattributes names is set up"),
         names => check(
             "merge_drivers",
             Level::Note,
@@ -146,11 +146,18 @@ fn git_version() -> Check {
 /// A linked worktree that was moved by hand works, and git takes its files here for lost after a while.
 fn worktree(ctx: &Context) -> Check {
     match ctx.repo.noted_elsewhere() {
-        None => check("worktree", Level::Fine, "it is where git has noted it"),
+        None => check(
+            "worktree",
+            Level::Fine,
+            "the worktree is in the folder that git recorded",
+        ),
         Some(noted) => check(
             "worktree",
             Level::Note,
-            format!("it was moved: git has noted it at {}", noted.display()),
+            format!(
+                "the worktree was moved: git recorded it at {}",
+                noted.display()
+            ),
         )
         .help("git worktree repair"),
     }
@@ -166,7 +173,7 @@ fn identity(ctx: &Context) -> Check {
 fn settings(ctx: &Context) -> Check {
     let faults = settings::faults(|key| ctx.repo.config(key));
     if faults.is_empty() {
-        check("settings", Level::Fine, "each says something")
+        check("settings", Level::Fine, "every setting has a valid value")
     } else {
         check("settings", Level::Problem, faults.join("; "))
             .help("git config --show-origin --get-regexp '^loopx\\.'")
@@ -177,7 +184,7 @@ fn settings(ctx: &Context) -> Check {
 fn policy(ctx: &Context) -> Check {
     match super::specs::policy(ctx).map(|policy| policy.warnings()) {
         Ok(warnings) if warnings.is_empty() => {
-            check("policy", Level::Fine, "it sets nothing that is not known")
+            check("policy", Level::Fine, "every key of loopx.toml is known")
         }
         Ok(warnings) => check("policy", Level::Note, warnings.join("; "))
             .help(command!("config schema").note("(the keys that there are)")),
@@ -212,11 +219,7 @@ fn signers(ctx: &Context) -> Check {
             ),
         )
         .help("git add loopx.signers  (a line for each person: ADDRESS PUBLIC-KEY)"),
-        (true, _) => check(
-            "signers",
-            Level::Fine,
-            "each key stands for those that it names",
-        ),
+        (true, _) => check("signers", Level::Fine, "each key is for named people only"),
     }
 }
 
@@ -225,7 +228,7 @@ fn durable(ctx: &Context) -> Check {
         check(
             "fsync",
             Level::Fine,
-            "what is written is synced to the disk",
+            "each step is synced to the disk (loopx.fsync)",
         )
     } else {
         check(
@@ -351,7 +354,11 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
         return Check::failed("copies", failure);
     }
     match left {
-        Ok(left) if left.is_empty() => check("copies", Level::Fine, "none without its session"),
+        Ok(left) if left.is_empty() => check(
+            "copies",
+            Level::Fine,
+            "every working copy belongs to a session",
+        ),
         Ok(left) => {
             let names: Vec<String> = left
                 .iter()

@@ -280,7 +280,7 @@ fn require_nothing_hidden(ctx: &Context) -> Result<()> {
     Err(Failure::refused(
         Code::WorktreeHidden,
         format!(
-            "{} differs from what git has, and git was told not to look at it: what runs here proves nothing of the code that is committed",
+            "{} differs from the committed file, and git was told not to look at the file: a run here is no evidence for the committed code",
             paths.join(", ")
         ),
     )
@@ -534,7 +534,7 @@ fn argv(
     if check.argv.is_empty() && request.argv.is_empty() {
         return Err(Failure::usage(
             Code::CommandMissing,
-            format!("no command proves {task}: a person looks, and says what they saw"),
+            format!("no command proves {task}: a person has to look, and to say what they saw"),
         )
         .help(command!(
             "build --waive {task} --reason WHY{}",

@@ -164,7 +164,7 @@ fn renamed(ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Optio
             continue;
         }
         return Ok(Some(format!(
-            "branch `{branch}` was `{former}`, which session {id} is bound to: nothing is judged here until you type: {}",
+            "branch `{branch}` was renamed from `{former}`, the branch of session {id}; the hooks check no commit here until you run: {}",
             command!("use {id} --branch {}", shell_word(branch))
         )));
     }

@@ -72,7 +72,7 @@ pub(crate) fn pre_push(
     Ok(outcome(
         findings,
         warnings,
-        command!("verify").note("(to push all the same: git push --no-verify, or LOOPX=0)"),
+        command!("verify").note("(to push anyway: git push --no-verify, or LOOPX=0)"),
     ))
 }
 
@@ -97,7 +97,7 @@ pub(super) fn outcome(
     Outcome::Refused(
         Failure::refused(
             first.code,
-            format!("the workflow does not allow this push, for {reasons}{more}"),
+            format!("this push is refused, for {reasons}{more}"),
         )
         .blockers(errors.iter().take(SHOWN).map(Finding::blocker).collect())
         .help(help),

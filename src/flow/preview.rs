@@ -113,7 +113,7 @@ pub(crate) fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
     wanted.or_else(brief).ok_or_else(|| {
         Failure::nothing(
             Code::NothingToEdit,
-            format!("no document of stage {stage} wants work"),
+            format!("no document of stage {stage} needs work"),
         )
         .help(gate::next_action(facts.view()))
     })

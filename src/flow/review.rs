@@ -87,7 +87,7 @@ fn step(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
             _ => Err(Failure::refused(
                 Code::ApprovedTransitionRequired,
                 format!(
-                    "`review` needs an approved {}; the session is in stage {}",
+                    "`review` needs an approval of {} first; the session is in stage {}",
                     Transition::BuildToReview,
                     facts.state.stage
                 ),
@@ -495,7 +495,7 @@ fn require_consistent(request: &VerdictRequest, reason: Option<&str>) -> Result<
     if needs_reason && reason.is_none() {
         return Err(Failure::refused(
             Code::RollbackRationaleRequired,
-            "going back behind build needs a reason",
+            "sending the session back to a stage before build needs a reason",
         )
         .help(sent_back(request, Target::Plan)));
     }
@@ -591,7 +591,7 @@ fn require_something(facts: &Facts<'_>, files: &[String]) -> Result<()> {
     }
     Err(Failure::refused(
         Code::ReviewEmpty,
-        "there is nothing to review: no file differs from where the review begins",
+        "there is nothing to review: no file differs from the commit where the review begins",
     )
     .help(hint![
         "commit the change, or say why there is none: ",

@@ -483,7 +483,7 @@ fn free(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<SessionId> {
 /// An id is never reused silently (S-008). `again` starts another session with an id of its own.
 fn taken(state: &State, on_branch: bool, again: Hint) -> Failure {
     let id = &state.id;
-    let other = |first: Hint| hint![first, "  or, for another one: ", again.clone()];
+    let other = |first: Hint| hint![first, "  or, to start another session: ", again.clone()];
     let (how, help) = match &state.ending {
         None if on_branch => (
             format!("is in stage {}", state.stage),
@@ -501,7 +501,7 @@ fn taken(state: &State, on_branch: bool, again: Hint) -> Failure {
     };
     Failure::refused(
         Code::SessionExists,
-        format!("session {id} exists: it {how}"),
+        format!("a session named {id} exists already: it {how}"),
     )
     .help(help)
 }

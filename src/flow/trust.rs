@@ -75,9 +75,12 @@ pub(super) fn require(
         return remember(&ctx.repo, known, &strangers);
     }
     let message = match strangers.as_slice() {
-        [one] => format!("nobody here agreed to run the check of {}", one.words()),
+        [one] => format!(
+            "nobody in this clone has allowed this check to run: {}",
+            one.words()
+        ),
         several => format!(
-            "nobody here agreed to run {} checks; read them before you do",
+            "nobody in this clone has allowed {} checks to run; read them first",
             several.len()
         ),
     };

@@ -186,7 +186,7 @@ pub(super) fn open_editor(path: &Path) -> Result<()> {
     Err(Failure::refused(
         Code::EditorFailed,
         format!(
-            "the editor `{editor}` ended with {}; nothing was saved",
+            "the editor `{editor}` ended with exit code {}; nothing was saved",
             ended.code
         ),
     )

@@ -157,7 +157,7 @@ fn a_conflict_in_the_third_leaves_the_first_two_unarchived_and_the_way_on_works(
         assert_eq!(
             failure["help"],
             "git loopx archive one two --onto main, then: git loopx archive three --onto main  \
-             (writes the sides out)"
+             (writes both sides of the conflict to files)"
         );
     }
     assert_eq!(y.at("main", DEMO_PATH), DEMO);

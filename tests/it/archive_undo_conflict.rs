@@ -135,7 +135,7 @@ fn giving_up_forgets_the_conflict_and_the_archive_stands() {
     refused(&s, 5, &["archive", "--abort"], "no_conflict");
     conflict(&s, &[]);
     let said = s.loopx(&["archive", "--abort"]).ok();
-    assert!(said.contains("forgotten"), "{said}");
+    assert!(said.contains("discarded"), "{said}");
 }
 
 #[test]

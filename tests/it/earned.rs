@@ -128,7 +128,7 @@ fn chain_b22_what_was_touched_and_what_changed_to_read_is_said_and_refuses_nothi
     assert_eq!(files["reads_changed"], json!(["guide.txt"]));
     assert!(done.stderr.contains("stray.txt"), "{done}");
     assert!(
-        done.stderr.contains("what had to be read for T-1"),
+        done.stderr.contains("documents that T-1 asks to read"),
         "{done}"
     );
     let shown = s.loopx(&["--json", "task", "show", "T-1"]).json();

@@ -114,7 +114,7 @@ fn u4_a_check_that_writes_a_file_is_told_which() {
     let blocker = d.status()["blockers"][0].clone();
     assert_eq!(
         blocker["message"],
-        "completion_audit_missing_evidence: VS-1 changed out.log while it ran, and proves nothing, \
+        "checks without evidence for the present code: VS-1 changed out.log while it ran, so the run is no evidence, \
          verification has to run again"
     );
     let help = blocker["help"].as_str().expect("help");

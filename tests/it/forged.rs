@@ -421,7 +421,7 @@ fn work_that_a_command_proves_is_done_by_no_word() {
         assert_eq!(status_of(&all, "A"), "failed", "{done}");
         assert_eq!(status_of(&all, "B"), "pending");
         loopx(&all, &["task", "list"])
-            .says("which does not count")
+            .says("that record does not count")
             .says("waits for A");
         // It leads on.
         loopx(&all, &["task", "retry", "A"]).ok();

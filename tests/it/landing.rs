@@ -361,7 +361,7 @@ fn verify_explains_what_covers_each_commit_and_path() {
     .says("    loopx.toml  (guarded: lands only by a session)")
     .says("    src/e.rs  (not in always_allow)");
     s.loopx(&["verify", "main..main", "--explain"])
-        .says("nothing is accounted for")
+        .says("so --explain has nothing to print")
         .ok();
 }
 

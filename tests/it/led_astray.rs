@@ -36,7 +36,7 @@ fn no_run_is_recorded_for_a_tree_that_git_was_told_not_to_look_at() {
         s.loopx(&["run", "--", "true"]).ok();
         s.write("src/a", "two\n");
         let led = s.loopx(&["run"]).fails_with(1);
-        led.says("src/a differs from what git has, and git was told not to look at it")
+        led.says("src/a differs from the committed file, and git was told not to look at the file")
             .says(&format!("git update-index {look} :/src/a"));
         s.git(&["update-index", look, "src/a"]).ok();
         s.git(&["commit", "--quiet", "-a", "-m", "Two"]).ok();
@@ -133,7 +133,7 @@ fn a_change_that_comes_to_nothing_is_led_to_a_reason() {
     s.loopx(&["run"]).ok();
     s.loopx(&["next"])
         .fails_with(6)
-        .says("where no code changes: git loopx finish --yes --reason");
+        .says("if no code has to change: git loopx finish --yes --reason");
     let refused = s.loopx(&["finish", "--yes"]).fails_with(1);
     refused.says("git loopx finish --yes --reason");
 }
@@ -249,6 +249,6 @@ fn the_check_of_somebody_else_is_read_before_it_is_next() {
         call.env("GIT_COMMITTER_EMAIL", "grace@example.org").run()
     };
     let led = by(&["next"]).fails_with(6);
-    led.says("nobody here agreed to run check-1; to read it: git loopx cat brief.md")
-        .says("where you agree: git loopx run --task check-1 --trust");
+    led.says("nobody in this clone has allowed the check of check-1 to run; to read it: git loopx cat brief.md")
+        .says("to allow it and run it: git loopx run --task check-1 --trust");
 }

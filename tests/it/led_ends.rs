@@ -315,7 +315,7 @@ fn a_path_that_a_person_is_to_open_is_named_from_where_they_are() {
     s.loopx(&["init"]).ok();
     let here = s.path().join("src/deep");
     let at = |args: &[&str]| s.loopx_in(&here, args);
-    at(&["start", "Demo"]).says("what to write is in ../../.loopx/demo");
+    at(&["start", "Demo"]).says("the files to write are in ../../.loopx/demo");
     at(&["checkout"]).says("checked out in ../../.loopx/demo");
     s.write(".loopx/demo/spec.md", b"\xff\n");
     at(&["save"])

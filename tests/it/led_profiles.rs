@@ -219,7 +219,7 @@ fn a_hint_names_no_command_that_nobody_knows_to_be_one() {
     s.loopx(&["start", "--quick", "it"]).ok();
     s.loopx(&["run"])
         .fails_with(2)
-        .says("run the command that shows that it works, behind `git loopx run --`");
+        .says("run the command that shows that the change works, behind `git loopx run --`");
     // Who alone can go on is no command that is next.
     let s = repository("[review]\nindependence = \"require\"\n");
     in_review_alone(&s);

@@ -40,7 +40,7 @@ fn a_reviewer_who_sends_work_back_is_not_led_into_the_build() {
     let finding = ["--finding", "high: src/a:1: wrong"];
     grace(&s, &[&back[..], &finding].concat()).ok();
     let waits = grace(&s, &["next"]).fails_with(6);
-    waits.says("what the review found to be mended");
+    waits.says("the fix of what the review found");
     let command = next(&s).ok();
     assert_eq!(command.trim(), "git loopx approve --to build --enter");
 }

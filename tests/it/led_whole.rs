@@ -44,7 +44,7 @@ fn whoever_approves_the_plan_of_somebody_else_is_not_led_into_its_build() {
     d.by(RITA, &["next"])
         .fails_with(6)
         .says("the build")
-        .says("to build it yourself: git loopx build");
+        .says("to build yourself: git loopx build");
     assert_eq!(next(&d), "git loopx build");
 }
 
@@ -123,7 +123,9 @@ fn what_is_said_to_be_partial_is_sent_back_and_the_record_alone_leads_forward_ag
     );
     d.call("sh").args(&["-c", &back]).run().ok();
     d.does(&["approve", "--to", "build", "--enter"]);
-    assert!(advice(&d).contains("mend on branch demo what the review found; to read it: "));
+    assert!(
+        advice(&d).contains("fix on branch demo what the review found; to read the findings: ")
+    );
     d.edit("execution-record.md", RECORD);
     d.does(&["save"]);
     assert_eq!(next(&d), "git loopx run --task VS-1");
@@ -221,7 +223,7 @@ fn what_was_archived_is_led_to_its_target_where_no_remote_stands_between() {
     let d = Drive::done();
     d.does(&["archive"]);
     assert_eq!(next(&d), "git switch main");
-    assert!(advice(&d).contains("main has it not yet; there: git merge demo"));
+    assert!(advice(&d).contains("main does not have the change yet; on main, run: git merge demo"));
     d.git(&["switch", "--quiet", "main"]).ok();
     assert_eq!(next_of(&d), "git merge demo");
     d.git(&["merge", "--quiet", "demo"]).ok();
@@ -240,7 +242,7 @@ fn next_of(d: &Drive) -> String {
 fn a_file_in_which_nobody_wrote_anything_is_not_called_written() {
     let d = Drive::reviewing();
     let status = d.loopx(&["status"]);
-    status.says("review-report.md  empty; nothing asks for it");
+    status.says("review-report.md  not filled in; no gate needs it");
 }
 
 #[test]

@@ -456,7 +456,7 @@ fn a_session_that_nobody_looked_at_is_told_from_one_that_waits_for_nobody() {
     assert!(!listed.stdout.contains(" - "), "{listed}");
     let name = rows[0].split_whitespace().find(|word| word.len() > 3);
     s.loopx(&["next", "-s", name.expect("a name")]).ok();
-    listed.says("?: 2 sessions not looked at").ok();
+    listed.says("?: 2 sessions not checked").ok();
     let json = s.loopx(&["--json", "list"]).json();
     let sessions = json["sessions"].as_array().expect("sessions").iter();
     assert_eq!(sessions.filter(|one| one["judged"] == false).count(), 2);
@@ -555,7 +555,7 @@ fn a_task_that_did_not_leave_its_file_leads_to_that_file() {
     line["outputs"] = outputs["outputs"].clone();
     let s = building(&[line]);
     s.loopx(&["run", "--task", "A"]).fails_with(1);
-    let write = "write docs/a.md, which A leaves, then: git loopx";
+    let write = "write docs/a.md, an output of A, then: git loopx";
     s.loopx(&["next"]).says(write).says("run --task A");
     s.loopx(&["take", "A"]).ok();
     s.loopx(&["next"]).says(write).says("task done A");

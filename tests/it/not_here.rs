@@ -103,7 +103,10 @@ fn a_clone_that_is_behind_the_reviewed_code_does_not_call_it_changed() {
     reviewed(&s);
     synced(&s);
     let status = bobs(&s, &["-s", "it", "status"]).ok();
-    assert!(status.contains("reviewed is not here"), "{status}");
+    assert!(
+        status.contains("reviewed is not in this repository"),
+        "{status}"
+    );
     assert!(!status.contains("changed since"), "{status}");
     s.git(&["push", "--quiet", "origin", "work"]).ok();
     bob(&s, "git")
@@ -111,7 +114,10 @@ fn a_clone_that_is_behind_the_reviewed_code_does_not_call_it_changed() {
         .run()
         .ok();
     let status = bobs(&s, &["-s", "it", "status"]).ok();
-    assert!(status.contains("is ahead of this"), "{status}");
+    assert!(
+        status.contains("reviewed newer code than the code here"),
+        "{status}"
+    );
     assert!(!status.contains("changed since"), "{status}");
     // Whoever rewrote the code has nothing to fetch.
     s.commit_file("src/a", "three\n", "Three").ok();
@@ -187,22 +193,22 @@ fn a_linked_worktree_that_was_moved_works_and_the_doctor_names_it() {
     s.loopx_in(s.root().join("linked"), &["start", "--quick", "else"])
         .ok();
     s.loopx_in(s.root().join("linked"), &["doctor"])
-        .says("it is where git has noted it");
+        .says("the worktree is in the folder that git recorded");
     fs::rename(s.root().join("linked"), &moved).expect("moved");
     s.loopx_in(&moved, &["status"]).ok();
     fs::write(moved.join("src/a"), "else\n").expect("written");
     s.loopx_in(moved.join("src"), &["next"])
         .fails_with(6)
-        .says("behind `git loopx run --`");
+        .says("run the command that shows that the change works, behind `git loopx run --`");
     s.git_in(&moved, &["commit", "--quiet", "--all", "-m", "Else"])
         .ok();
     s.loopx_in(&moved, &["run", "--", "true"]).ok();
     s.loopx_in(&moved, &["doctor"])
-        .says("it was moved")
+        .says("the worktree was moved")
         .says("git worktree repair");
     s.git_in(&moved, &["worktree", "repair"]).ok();
     s.loopx_in(&moved, &["doctor"])
-        .says("it is where git has noted it");
+        .says("the worktree is in the folder that git recorded");
     s.loopx_in(&moved, &["finish", "--yes"]).ok();
 }
 

@@ -455,13 +455,13 @@ fn a_task_that_a_person_looks_at_is_proven_by_a_word_and_never_by_a_run() {
     assert_eq!(ran["ran"].as_array().map(Vec::len), Some(1), "{ran:#}");
     s.loopx(&["run"])
         .fails_with(5)
-        .says("no command proves T1: a person looks")
+        .says("no command proves T1: a person has to look")
         .says("build --waive T1 --reason");
     s.loopx(&["run", "--task", "T1"])
         .fails_with(2)
         .says("build --waive T1 --reason");
     s.loopx(&["status"]).says(
-        "look at what T1 asks for, and say what you saw: git loopx build --waive T1 --reason",
+        "no command checks T1: look at the result yourself, and record what you saw: git loopx build --waive T1 --reason",
     );
     s.loopx(&["build", "--waive", "T1", "--reason", "it reads well"])
         .ok();

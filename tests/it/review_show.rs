@@ -47,7 +47,7 @@ fn u13_a_review_shows_what_it_covers_and_how_to_read_it() {
         "  passed   VS-1  true",
         "specs  2 requirements changed",
         "  demo: Signing out\n    The system SHALL end a session that its person {+or an operator +}ends.",
-        "you are author and committer and builder of this: your verdict is not independent",
+        "you are author and committer and builder of the reviewed code: your verdict is recorded as not independent",
         &format!("read: git diff {base}..{head}"),
         "next: git loopx review --verdict request-changes --target plan",
     ] {

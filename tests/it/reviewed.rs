@@ -127,7 +127,7 @@ fn a_run_that_changed_the_code_proves_no_goal_and_no_decision() {
     ];
     let error = refuses(&s, 1, "decision_evidence", &decision);
     assert!(
-        text(&error["message"]).contains("proves nothing"),
+        text(&error["message"]).contains("is no evidence"),
         "{error:#}"
     );
     let decided = decide(&s, &["G", "--verdict", "proceed", "--evidence", &run]);

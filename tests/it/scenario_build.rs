@@ -241,7 +241,7 @@ fn s_081_nothing_verified_blocks_the_audit() {
     let message = d.status()["blockers"][0]["message"].clone();
     let message = message.as_str().expect("a message");
     assert!(
-        message.starts_with("completion_audit_missing_evidence: VS-1"),
+        message.starts_with("checks without evidence for the present code: VS-1"),
         "{message}"
     );
 }

@@ -409,7 +409,7 @@ fn a_persons_word_on_a_task_holds_for_the_code_that_they_looked_at() {
     s.loopx(&["task", "done", "--manual", "--reason", "it reads well"])
         .ok();
     let list = s.loopx(&["task", "list"]).ok();
-    assert!(!list.contains("shown again"), "{list}");
+    assert!(!list.contains("proven again"), "{list}");
     s.loopx(&["run", "--", "true"]).ok();
     s.loopx(&["approve", "--show"]).ok();
     s.commit_file("code.txt", "three\n", "Third").ok();

@@ -282,7 +282,7 @@ fn what_was_sent_back_goes_on_only_where_something_of_it_changed() {
     assert_eq!(take(&s), "GATE.1.again");
     // The report of before is of another task.
     s.loopx(&["task", "done"])
-        .says("tasks/GATE.1.again/report.md, which is not there")
+        .says("tasks/GATE.1.again/report.md as an output, but the file is missing")
         .fails_with(1);
     // A copy of it is nothing new.
     report("GATE.1.again", "Wrong.\n");

@@ -116,6 +116,8 @@ fn s37_a_task_that_is_done_names_the_others_that_change_the_same_files() {
         .collect();
     assert_eq!(rows, ["B claimed true", "D pending false"], "C waits for A");
     s.loopx(&["task", "done", "B"])
-        .says("A (completed) changes the same, and neither waited for the other: code.txt")
+        .says(
+            "A (completed) changes the same files, and neither task waits for the other: code.txt",
+        )
         .ok();
 }

@@ -103,7 +103,7 @@ fn plan_proposes_slices_for_the_scenarios_until_somebody_wrote_some_or_the_criti
     d.edit("change/spec-delta.md", DELTA);
     let said = d.loopx(&["plan"]).ok();
     assert!(
-        said.contains("1 slice proposed in change/slices.json, each to get its command"),
+        said.contains("1 slice proposed in change/slices.json; write the check of each"),
         "{said}"
     );
     let slices: serde_json::Value =

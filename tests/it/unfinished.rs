@@ -129,7 +129,7 @@ fn t5_a_start_whose_working_copy_cannot_be_written_has_started() {
     assert!(!s.exists(COPY));
     s.loopx(&["start", "Auth timeout"])
         .fails_with(1)
-        .says("session auth-timeout exists");
+        .says("a session named auth-timeout exists");
     assert!(s.exists(COPY), "the next command that writes finished it");
     settled(&s);
 }

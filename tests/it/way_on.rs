@@ -111,18 +111,18 @@ fn no_archive_leaves_code_behind_that_no_branch_holds() {
 fn an_archive_that_lands_before_its_code_says_so_until_the_code_is_there() {
     let s = on_branch();
     let done = s.loopx(&["finish", "--yes", "--onto", "main"]);
-    done.says("main does not have the code that was reviewed")
+    done.says("main does not have the reviewed code")
         .says("git merge work")
         .ok();
     s.loopx(&["status", "it"])
-        .says("which has not got the code")
+        .says("which does not have the code")
         .ok();
     assert_eq!(follow(&s), "git switch main");
     let next = s.loopx(&["-s", "it", "next"]).ok();
     assert_eq!(next.trim(), "git merge work");
     s.git(&["merge", "--quiet", "--no-edit", "work"]).ok();
     let status = s.loopx(&["status", "it"]).ok();
-    assert!(!status.contains("has not got the code"), "{status}");
+    assert!(!status.contains("does not have the code"), "{status}");
     s.loopx(&["-s", "it", "next"]).fails_with(5);
 }
 
@@ -255,7 +255,8 @@ fn the_landing_is_named_on_both_sides_once_a_remote_has_the_branch() {
     s.loopx(&["finish", "--yes"]).ok();
     s.git(&["push", "--quiet", "origin", "work"]).ok();
     sync(&s);
-    let told = "main has it not yet: open a pull request for work on origin, or: ";
+    let told =
+        "main does not have the change yet: open a pull request for work on origin, or run: ";
     for (branch, way) in [
         ("work", "git switch main  and there: git merge work"),
         ("main", "git merge work"),
@@ -292,7 +293,7 @@ fn an_edit_that_a_switch_to_the_target_would_overwrite_is_put_aside_first() {
     s.git(&["stash", "push", "--quiet", "--include-untracked"])
         .ok();
     s.loopx(&["status"])
-        .says("edits that were put aside on work: git stash pop")
+        .says("edits stashed on work; to bring them back: git stash pop")
         .ok();
     assert_eq!(follow(&s), "git merge work");
     let nothing: [&str; 0] = [];
@@ -326,12 +327,12 @@ fn no_file_that_is_secret_by_its_name_is_led_into_a_commit() {
     s.loopx(&["run", "--", "true"]).ok();
     let status = s.loopx(&["status"]).ok();
     let said: Vec<&str> = status.split_whitespace().collect();
-    let left_out = "left out, for the name says that it is secret: .env, new/tls/server.key";
+    let left_out = "left out, because the name looks secret: .env, new/tls/server.key";
     assert!(said.join(" ").contains(left_out), "{status}");
     assert_eq!(follow(&s), add);
     assert_eq!(s.git(&["diff", "--cached", "--name-only"]).line(), "new/b");
     s.git(&["commit", "--quiet", "-m", "b"]).ok();
-    let alone = "have git ignore .env, new/tls/, which is no part of the change";
+    let alone = "let git ignore .env, new/tls/: the name looks secret";
     for command in [&["finish", "--yes"][..], &["next"]] {
         let held = s.loopx(command).says(alone);
         assert!(!held.stderr.contains("git add"), "{held}");
@@ -441,7 +442,7 @@ fn an_archive_that_a_settled_conflict_left_on_a_branch_is_taken_out() {
     s.call("sh").args(&["-c", &revert]).run().ok();
     s.loopx(&["-s", "it", "next"])
         .fails_with(5)
-        .says("to take that back: git loopx -s it undo");
+        .says("to undo that: git loopx -s it undo");
 }
 
 #[test]
@@ -457,7 +458,7 @@ fn a_finished_session_whose_branch_is_gone_is_opened_on_one_of_its_name() {
         .says("git switch -c work  (makes it again; then: git loopx -s it reopen");
     s.git(&["switch", "--quiet", "-c", "work"]).ok();
     s.loopx(&reopen).ok();
-    s.loopx(&["next"]).says("finished and is open again");
+    s.loopx(&["next"]).says("the session is open again");
 }
 
 #[test]
@@ -509,7 +510,7 @@ fn finish_asks_why_where_no_code_differs() {
         s.loopx(&["status"]).says("build").ok();
         if ran {
             let led = s.loopx(&["next"]).fails_with(6);
-            led.says("no file differs from where the review begins: write the code, and commit it")
+            led.says("no file differs from the commit where the review begins: write the code and commit it")
                 .says("git loopx finish --yes --reason ");
         }
     }
@@ -663,7 +664,7 @@ fn an_undo_behind_a_run_names_the_step_before_it_and_takes_nothing_back() {
         s.loopx(command).ok();
         s.loopx(&["undo"])
             .fails_with(5)
-            .says("nobody takes back a run or a note; before it came `build`")
+            .says("undo never takes back a run or a note; the step before it is `build`")
             .says("git loopx -s it undo 1  (takes back `build`)");
         s.loopx(&["status"]).says("code").ok();
     }

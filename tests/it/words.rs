@@ -285,7 +285,7 @@ fn approve_without_a_stage_goes_on_and_enter_takes_the_step_too() {
         .ok();
     s.loopx(&["approve"])
         .fails_with(1)
-        .says("nothing leads on from done but archive");
+        .says("from stage done only `archive` leads on");
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn a_verdict_opens_the_review_where_that_is_approved_and_a_refused_one_opens_not
     let s = at("build", "src/**", "");
     s.loopx(&["review", "--verdict", "approve"])
         .fails_with(1)
-        .says("needs an approved build->review");
+        .says("needs an approval of build->review first");
     let record = "---\nplanned_scope: []\nimplemented_scope: []\nremaining_scope: []\n\
                   completion_claim: full\n---\n# E\n\n## Changes\n\nx\n";
     session::put(&s, "execution-record.md", record);

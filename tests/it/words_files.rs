@@ -93,7 +93,7 @@ fn u17_a_commit_on_a_bound_branch_that_was_renamed_is_warned() {
     code("early").fails_with(1);
     s.git(&["branch", "-m", "re'named"]).ok();
     let out = code("early").says(
-        "warning: branch `re'named` was `demo`, which session demo is bound to: nothing is judged here until you type: \
+        "warning: branch `re'named` was renamed from `demo`, the branch of session demo; the hooks check no commit here until you run: \
          git loopx use demo --branch 're'\\''named'",
     );
     out.ok();

@@ -69,5 +69,5 @@ fn u18_run_alone_asks_for_a_command_where_there_is_no_check() {
     s.loopx(&["run"])
         .fails_with(2)
         .says("the session has no check of its own")
-        .says("run the command that shows that it works, behind `git loopx run --`");
+        .says("run the command that shows that the change works, behind `git loopx run --`");
 }

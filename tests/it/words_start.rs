@@ -35,7 +35,7 @@ fn u16_start_joins_its_words_and_makes_a_short_id_that_can_be_read() {
     // Another title that gives the same id is another session only under another id.
     s.loopx(&["start", "--no-branch", "Fix", "the", "timeout!"])
         .fails_with(1)
-        .says("session fix-the-timeout exists")
+        .says("a session named fix-the-timeout exists already")
         .says("git loopx start --id fix-the-timeout-2 'Fix the timeout!'");
     s.loopx(&["start", "--id", "bug-7", "again"])
         .fails_with(1)
@@ -75,7 +75,7 @@ fn edit_without_a_name_opens_what_the_gate_wants_first() {
     assert!(out.starts_with("opening spec.md: spec.md:"), "{out}");
     s.loopx(&["edit"])
         .fails_with(5)
-        .says("no document of stage clarify wants work");
+        .says("no document of stage clarify needs work");
     s.loopx(&["approve", "--enter"]).ok();
     let out = edit("true").ok();
     assert!(out.starts_with("opening plan.md: "), "{out}");

@@ -65,7 +65,7 @@ codes! {
     AgentConfigUnreadable "agent_config_unreadable" [Refused]
         "A file of an agent host cannot be understood, so nothing is written into it.";
     AgentMayNot "agent_may_not" [Waiting]
-        "An agent typed what only a person can say.";
+        "An agent ran a command that only a person may run.";
     AliasInvalid "alias_invalid" [Usage]
         "An alias of `git config loopx.alias.*` does not lead to a command.";
     AllowSecretInvalid "allow_secret_invalid" [Usage]
@@ -147,7 +147,7 @@ codes! {
     ArtifactConflict "artifact_conflict" [Conflict]
         "An artifact has conflict markers, or sides that a person has to choose between.";
     ArtifactInvalid "artifact_invalid" [Refused]
-        "An artifact has a fault that a gate would have to guess about.";
+        "An artifact has a fault, so that no gate can judge it.";
     ArtifactLocked "artifact_locked" [Refused]
         "The artifact is not open in the stage of the session.";
     ArtifactMissing "artifact_missing" [NotFound]
@@ -433,7 +433,7 @@ codes! {
     GateSkipped "gate_skipped" [Refused]
         "A session came to a stage without the approval that its profile asks for.";
     GateTooLight "gate_too_light" [Refused]
-        "A move of a session was made without something that the policy of the branch asks of it.";
+        "A transition of a session was made without something that the policy of the branch asks for.";
     GitFailed "git_failed" [Internal]
         "Git could not do what it was asked to.";
     GitTooOld "git_too_old" [Refused]
@@ -453,7 +453,7 @@ codes! {
     HistoryShallow "history_shallow" [NotFound, Refused]
         "The clone is shallow, and commits that are needed are not in it.";
     HomeUnknown "home_unknown" [Usage]
-        "Something of a person's own is asked for, and nothing says where home is.";
+        "A personal file is needed, and the environment names no home folder.";
     HookLine "hook_line" [Refused]
         "A hook manager is used here, and a line has to be added to its file.";
     HookLinesStand "hook_lines_stand" [Refused]
@@ -497,7 +497,7 @@ codes! {
     ImportSessionInvalid "import_session_invalid" [Refused]
         "The state file of a team's session is missing, or not as it has to be; nothing was imported.";
     ImportUnclear "import_unclear" [Usage]
-        "An import was told nothing to take in, or two things.";
+        "An import needs exactly one thing to take in.";
     IndexCurrent "index_current" [Nothing]
         "The index of the records is as it has to be.";
     IndexLocked "index_locked" [Waiting]
@@ -513,7 +513,7 @@ codes! {
     InvalidTransition "invalid_transition" [Refused]
         "No transition leads from the stage of the session to the one that is named.";
     IssueAmbiguous "issue_ambiguous" [Usage]
-        "What was typed is the beginning of several ids of issues.";
+        "The text is the beginning of the ids of several issues.";
     IssueBlocked "issue_blocked" [Refused]
         "The issue waits for something.";
     IssueCriterionOpen "issue_criterion_open" [Refused]
@@ -675,7 +675,7 @@ codes! {
     NothingNext "nothing_next" [Nothing]
         "The session has ended, and nothing is left to do.";
     NothingToEdit "nothing_to_edit" [Nothing]
-        "No document of the present stage wants work.";
+        "No document of the present stage needs work.";
     NothingToPropose "nothing_to_propose" [Nothing]
         "Every scenario of the delta has a task.";
     NothingToRecover "nothing_to_recover" [Nothing]

@@ -239,7 +239,7 @@ impl Command {
             let session = self.session.as_deref().or(place.session.filter(named));
             let session = session.map_or_else(String::new, |id| format!("-s {id} "));
             return format!(
-                "run the command that shows that it works, behind `{PROGRAM} {session}{before}`"
+                "run the command that shows that the change works, behind `{PROGRAM} {session}{before}`"
             );
         }
         let command = match self.session.as_deref().or(place.session.filter(named)) {
@@ -270,8 +270,8 @@ fn general_reason(words: &str) -> &'static str {
         ("issue close", "it will not be done"),
         ("issue queue fail", "the tests fail"),
         ("issue resolve", "it was looked at by hand"),
-        ("issue solution bind", "it will do"),
-        ("issue solution reject", "it does not do"),
+        ("issue solution bind", "it solves the issue"),
+        ("issue solution reject", "it does not solve the issue"),
         ("issue take", "it goes on here"),
         ("issue undo", "it is not wanted"),
         ("note withdraw", "it is not so"),

@@ -209,13 +209,13 @@ impl Offence {
             Rule::OutOfScope => "outside the scope that the plan declares".to_owned(),
             Rule::ProfileTooLight => match &self.demand {
                 Some(demand) => format!(
-                    "policy demands the profile {} for it; the session's profile lacks {}",
+                    "policy demands the profile {} for these paths; the session's profile lacks {}",
                     demand.profile, demand.lacking
                 ),
-                None => "policy demands a heavier profile for it".to_owned(),
+                None => "policy demands a heavier profile for these paths".to_owned(),
             },
             Rule::WorkingCopy => {
-                "the working copy of a session; what counts is on the loopx branch".to_owned()
+                "a file of a session's working copy, which no commit may have; the session's files are on the loopx branch".to_owned()
             }
         }
     }
@@ -275,7 +275,7 @@ pub fn refusal(state: &State, offences: &[Offence], lead: Option<&Hint>) -> Opti
         Failure::refused(
             first.rule.code(),
             format!(
-                "session {} is in stage {}: this commit is not allowed yet",
+                "this commit is not allowed: session {} is in stage {}",
                 state.id, state.stage
             ),
         )

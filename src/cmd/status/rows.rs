@@ -93,9 +93,9 @@ fn ending(status: &Status) -> Option<Row> {
             let commit = commit.map_or_else(String::new, |id| format!(" as {}", id.short()));
             let landed = match &status.landed {
                 Some(landed) if landed.target == *target => match landed.commit {
-                    Some(_) if landed.lacks_code => ", which has not got the code".to_owned(),
+                    Some(_) if landed.lacks_code => ", which does not have the code".to_owned(),
                     Some(_) => String::new(),
-                    None => ", which has it no more".to_owned(),
+                    None => ", which no longer has the archive".to_owned(),
                 },
                 Some(Landed {
                     target,
@@ -196,9 +196,9 @@ fn files(status: &Status) -> Vec<Row> {
         let mut said = if !lacks.is_empty() {
             lacks.join("; ")
         } else if status.blank_artifacts.contains(&artifact) {
-            "empty; nothing asks for it".to_owned()
+            "not filled in; no gate needs it".to_owned()
         } else if is_stale {
-            "written, and older than what it builds on".to_owned()
+            "written; a document that it builds on changed later".to_owned()
         } else {
             "written".to_owned()
         };
@@ -342,7 +342,7 @@ fn aside(status: &Status) -> Option<Row> {
     let (branch, pop) = status.aside.as_ref()?;
     Some(Row::new(
         "stash",
-        format!("edits that were put aside on {branch}: {pop}"),
+        format!("edits stashed on {branch}; to bring them back: {pop}"),
     ))
 }
 
@@ -369,7 +369,7 @@ fn checks(status: &Status) -> Option<Row> {
             let word = match item.proof {
                 Proof::Failed => "failed",
                 Proof::Stale => "has to run again",
-                _ if item.is_manual() => "is for a person to look at",
+                _ if item.is_manual() => "waits for a person to look",
                 _ => "has not run",
             };
             format!("{} {word}", item.id)
@@ -515,10 +515,10 @@ fn remote(status: &Status) -> Option<Row> {
     let place = format!("{}/{}", remote.remote, remote.branch);
     let said = match (remote.ahead, remote.behind) {
         (0, 0) => return None,
-        (ahead, 0) => format!("{place} lacks {} of here", commits(ahead)),
+        (ahead, 0) => format!("{place} lacks {} of this clone", commits(ahead)),
         (0, behind) => format!("{place} is {behind} ahead"),
         (ahead, behind) => format!(
-            "{place} is {behind} ahead, and lacks {} of here",
+            "{place} is {behind} ahead, and lacks {} of this clone",
             commits(ahead)
         ),
     };

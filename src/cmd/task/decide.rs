@@ -63,7 +63,7 @@ pub struct DecideArgs {
     reason: Option<String>,
 }
 
-/// Let a checkpoint pass, a decision that waits for a person, or a task begin that waits for one
+/// Let a checkpoint, or a decision that waits for a person, pass; or let a task begin that waits for a person
 #[derive(Clone, Debug, clap::Args)]
 pub struct OpenArgs {
     /// The checkpoint, the decision or the task

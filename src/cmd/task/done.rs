@@ -12,7 +12,7 @@ use serde_json::json;
 /// Complete a task: run what proves it, and record that it passed
 ///
 /// Nothing is run where the check has passed on the present code. What fails is recorded, and the task stays as it
-/// is: exit code 1. What no command proves, a person completes, with --manual and a reason.
+/// is: exit code 1. If no command proves the task, a person completes it with --manual and a reason.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DoneArgs {
     /// The task (default: the one that is taken here)
@@ -21,7 +21,7 @@ pub struct DoneArgs {
     /// What was done, for the cards of those who come after: at most 500 characters
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// It is done but for this
+    /// What is left: the task is done except for this
     #[arg(long, value_name = "TEXT")]
     partial: Option<String>,
     /// Something that whoever comes after has to know
@@ -116,21 +116,21 @@ fn warn(ui: &mut Ui, finished: &Finished, touched: &Touched) {
     let has_plan = !(touched.declared.is_empty() && touched.untouched.is_empty());
     if has_plan && !touched.undeclared.is_empty() {
         ui.warn(format!(
-            "changed since {} was taken, and no file that the plan names for it: {}",
+            "files that changed since {} was taken, but that the plan does not name for the task: {}",
             finished.task,
             names(&touched.undeclared)
         ));
     }
     if !touched.untouched.is_empty() {
         ui.warn(format!(
-            "the plan names these files for {}, and nothing changed in them since it was taken: {}",
+            "files that the plan names for {}, but that did not change since the task was taken: {}",
             finished.task,
             names(&touched.untouched)
         ));
     }
     for other in touched.overlaps.iter().filter(|other| other.at_once) {
         ui.warn(format!(
-            "{} ({}) changes the same, and neither waited for the other: {}",
+            "{} ({}) changes the same files, and neither task waits for the other: {}",
             other.task,
             other.status,
             names(&other.files)
@@ -138,7 +138,7 @@ fn warn(ui: &mut Ui, finished: &Finished, touched: &Touched) {
     }
     if !touched.reads_changed.is_empty() {
         ui.warn(format!(
-            "what had to be read for {} has changed since it was taken: {}",
+            "documents that {} asks to read changed since the task was taken: {}",
             finished.task,
             names(&touched.reads_changed)
         ));

@@ -93,16 +93,16 @@ fn remarks(row: &Row, ui: &Ui) -> Vec<String> {
         });
     }
     if row.unearned {
-        said.push("a record of a word says that it is done, which does not count".to_owned());
+        said.push("a person recorded the task as done, but that record does not count".to_owned());
     }
     if row.reopened {
         said.push(
-            "a person let it pass, and has to look again: what stands before it is not as it was"
+            "a person let the task pass, but the tasks before it changed: a person has to look again"
                 .to_owned(),
         );
     }
     if row.status == Status::Completed && row.proof.is_some_and(|proof| !proof.is_proven()) {
-        said.push("what proves it has to be shown again: the code changed since".to_owned());
+        said.push("the code changed since: the task has to be proven again".to_owned());
     }
     said.extend(row.partial.iter().map(|left| format!("left: {left}")));
     if matches!(row.status, Status::Failed | Status::Skipped) {

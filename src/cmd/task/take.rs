@@ -38,7 +38,7 @@ pub struct TakeArgs {
     /// Why, for the record
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
-    /// A name for this asking: asked again under it, the same card comes and nothing more is claimed
+    /// A name for this request: the same name again prints the same card and claims no other task
     #[arg(long, value_name = "NAME", conflicts_with = "peek")]
     request: Option<String>,
     /// Print the whole card, however long
@@ -100,7 +100,9 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     };
     let missing = taken.card.missing().join(", ");
     let before = match (missing.is_empty(), taken.card.is_manual()) {
-        (true, true) => format!("look at what {task} asks for, and say what you saw: "),
+        (true, true) => format!(
+            "no command checks {task}: look at the result yourself, and record what you saw: "
+        ),
         (true, false) => String::new(),
         (false, _) => format!("write {missing}, which {task} leaves, then: "),
     };

@@ -269,7 +269,7 @@ fn lacks_code(ctx: &Context, state: &State, aim: &Aim) -> Result<Option<String>>
     }
     let code = state.branch.as_deref().unwrap_or(short);
     Ok(Some(format!(
-        "{target} does not have the code that was reviewed: it is to land, too (git merge {})",
+        "{target} does not have the reviewed code yet; merge it too: git merge {}",
         shell_word(code)
     )))
 }
@@ -345,7 +345,8 @@ impl Plan {
         if failure.kind == Kind::Conflict {
             for blocker in &mut failure.blockers {
                 blocker.code = Code::RequirementConflict;
-                blocker.help = command!("archive").note("(writes the sides out)");
+                blocker.help =
+                    command!("archive").note("(writes both sides of the conflict to files)");
             }
             failure.code = Code::ArchiveConflict;
             failure.message = format!(

@@ -251,7 +251,8 @@ fn among_others(
     before: &[SessionId],
 ) -> Failure {
     let target = &plan.aim.target;
-    let alone = command!("archive {id} --onto {target}").note("(writes the sides out)");
+    let alone = command!("archive {id} --onto {target}")
+        .note("(writes both sides of the conflict to files)");
     if failure.kind == Kind::Conflict {
         for blocker in &mut failure.blockers {
             *blocker = Blocker {

@@ -61,7 +61,8 @@ pub(crate) fn unarchive(
         require_standing(ctx, &id, &archive, &aim)?;
         let back = backwards(ctx, &archive, &aim)?;
         if let Some(failure) = back.conflict(&id, &archive, &aim) {
-            let help = command!("archive --undo {id}").note("(writes the sides out)");
+            let help = command!("archive --undo {id}")
+                .note("(writes both sides of the conflict to files)");
             return Err(failure.help(help));
         }
         let changes = back.changes(&id, &archive, &aim, BTreeMap::new())?;

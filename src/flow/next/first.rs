@@ -86,7 +86,7 @@ fn branchless(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Resu
     if somebody_else && is_elsewhere && gone::last_commit(ctx, state)?.is_none() {
         let author = state.touched.by.to_string();
         return Ok(Advised::waits(author, format!("the push of {bound}")).advice(format!(
-            "the branch {bound} is not here: not pushed yet, renamed or deleted; where a remote has it: git fetch, then git switch {bound}"
+            "the branch {bound} is not in this clone: it was not pushed yet, or was renamed or deleted; if a remote has it: git fetch, then git switch {bound}"
         )));
     }
     let way = gone::way_back(ctx, state, bound)?;

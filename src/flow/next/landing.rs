@@ -196,17 +196,17 @@ pub(super) fn trusted(
     let asked = std::slice::from_ref(&check);
     match trust::require(ctx, at, &facts.policy, asked, (false, again.clone())) {
         Err(failure) if failure.code == Code::CheckNotTrusted => {
-            let told = format!("nobody here agreed to run {task}");
+            let told = format!("nobody in this clone has allowed the check of {task} to run");
             Ok(Advised::write(match check.source {
                 Source::Artifact(artifact) => hint![
                     format!("{told}; to read it: "),
                     command!("cat {artifact}"),
-                    "; where you agree: ",
+                    "; to allow it and run it: ",
                     again
                 ],
                 Source::Policy => {
                     hint![
-                        format!("{told}, which {POLICY} has; where you agree: "),
+                        format!("{told}, which {POLICY} has; to allow it and run it: "),
                         again
                     ]
                 }

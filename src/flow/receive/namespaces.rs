@@ -106,7 +106,7 @@ pub(super) fn refused(updates: &[Update]) -> Option<Failure> {
     Some(
         Failure::refused(
             Code::RefClosed,
-            format!("this push is not taken, for {reasons}"),
+            format!("this push is refused, for {reasons}"),
         )
         .blockers(blockers)
         .help("git update-ref  (on the server itself, where its administrator wants it)"),

@@ -303,7 +303,7 @@ fn clone(ctx: &Context, plan: &mut Plan) -> Result<()> {
     let store = ctx.store()?;
     let is_there = store.tip()?.is_some();
     plan.wires.push(Wire {
-        text: format!("sessions live on the branch {}", store.branch()),
+        text: format!("sessions are stored on the branch {}", store.branch()),
         needed: !is_there,
         what: What::Init,
     });

@@ -117,7 +117,7 @@ fn wrong_stage(facts: &Facts<'_>, command: &str) -> Failure {
     Failure::refused(
         Code::ApprovedTransitionRequired,
         format!(
-            "`{command}` needs an approved {needed}; the session is in stage {}",
+            "`{command}` needs an approval of {needed} first; the session is in stage {}",
             state.stage
         ),
     )

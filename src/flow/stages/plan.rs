@@ -158,9 +158,9 @@ fn propose_tasks(facts: &Facts<'_>, written: &Written) -> Result<Act<Outcome>> {
         ),
         None => {
             let why = if scenarios.is_empty() {
-                "the delta has no scenario, so no task can be made of one"
+                "no task was proposed: the delta has no scenario"
             } else {
-                "every scenario of the delta has a task"
+                "no task was proposed: every scenario of the delta has a task already"
             };
             return Err(
                 Failure::nothing(Code::NothingToPropose, why).help(gate::next_action(facts.view()))

@@ -270,7 +270,7 @@ pub(super) fn fetch(
         Fetched::Empty => Err(Failure::refused(
             Code::RemoteEmpty,
             format!(
-                "{remote} has no branch yet; a forge may take the first that comes for its default branch, and that must not be `{branch}`"
+                "{remote} has no branch yet; a forge may make the first pushed branch its default branch, and `{branch}` must not become the default branch"
             ),
         )
         .help(hint![format!("git push {remote} HEAD  (a branch with code first), then: "), command!("sync {remote}")])),

@@ -360,7 +360,7 @@ fn resolve(
         if goes_on && !run.value.proves() {
             return Err(if run.value.passed() {
                 format!(
-                    "the run {name} changed {} while it ran, and proves nothing",
+                    "the run {name} changed {} while it ran, so the run is no evidence",
                     run.value.changed.join(", ")
                 )
             } else {
@@ -389,7 +389,7 @@ pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<
     let reason = loopx_base::said(reason).ok_or_else(|| {
         Failure::usage(
             Code::ReasonRequired,
-            "`task open` needs a reason: what was looked at",
+            "`task open` needs a reason: say what you looked at",
         )
         .help(command!("task open {task} --reason WHY"))
     })?;

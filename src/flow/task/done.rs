@@ -206,7 +206,7 @@ fn check(request: &DoneRequest) -> Result<()> {
         };
         return Err(Failure::usage(
             Code::ReasonRequired,
-            "a person's word that a task is done needs a reason: what was looked at",
+            "--manual needs a reason: say what you looked at",
         )
         .help(again));
     }
@@ -235,7 +235,7 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(Node, bool)> {
         return Err(Failure::refused(
             Code::TaskUnverified,
             format!(
-                "{} is proven by a command, and no word stands for it",
+                "{} is proven by its command; --manual cannot complete it",
                 node.id
             ),
         )
@@ -270,12 +270,18 @@ fn require_no_decision(plan: &Plan<'_>, at: usize) -> Result<()> {
     match node.kind {
         NodeKind::Goal => Err(Failure::refused(
             Code::TaskStepInvalid,
-            format!("{} is a goal: evidence ends it, and no word does", node.id),
+            format!(
+                "{} is a goal: only evidence completes it, --manual does not",
+                node.id
+            ),
         )
         .help(gate::lead_of(node, plan.statuses[at], plan.state))),
         NodeKind::Decision => Err(Failure::refused(
             Code::TaskStepInvalid,
-            format!("{} is a decision: values end it, and no word does", node.id),
+            format!(
+                "{} is a decision: only `git loopx task decide` completes it",
+                node.id
+            ),
         )
         .help(gate::lead_of(node, plan.statuses[at], plan.state))),
         _ => Ok(()),
@@ -313,7 +319,7 @@ fn require_proof(
         };
         return Err(Failure::refused(
             Code::TaskUnverified,
-            format!("no command proves {}: a person looks{what}", node.id),
+            format!("no command proves {}: a person has to look{what}", node.id),
         )
         .help(command!("task done {} --manual --reason WHY", node.id)));
     }
@@ -355,7 +361,7 @@ fn require_passed(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> {
     let why = match (not_started, evidence.exit) {
         (Some(why), _) => format!("could not be started: {why}"),
         (None, Some(0)) if !evidence.tree_kept => format!(
-            "changed {} while it ran, and proves nothing",
+            "changed {} while it ran, so the run is no evidence",
             evidence.changed.join(", ")
         ),
         (None, Some(0)) => return Ok(()),

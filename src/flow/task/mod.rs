@@ -161,7 +161,7 @@ impl<'f> Plan<'f> {
             [at] => Ok(*at),
             [] => Err(Failure::usage(
                 Code::TaskNotNamed,
-                "expected the id of a task: nobody here has one",
+                "expected the id of a task: no task is taken in this worktree",
             )
             .help(command!("task list"))),
             several => {

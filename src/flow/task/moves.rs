@@ -127,7 +127,7 @@ pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<D
             return Err(Failure::refused(
                 Code::TaskCapReached,
                 format!(
-                    "{} failed {failures} times, and may be tried {} times; a person decides whether it is tried again",
+                    "{} failed {failures} times, and at most {} attempts are allowed; a person has to decide about another attempt",
                     node.id, node.cap
                 ),
             )

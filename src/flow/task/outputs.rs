@@ -158,7 +158,7 @@ pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node, state: &Sta
     if let Some((path, _)) = own.find(|(_, versions)| versions.len() > 1) {
         return Err(Failure::conflict(
             Code::ArtifactConflict,
-            format!("{task} is not done: {path} was written apart, and nobody has chosen yet"),
+            format!("{task} is not done: {path} has versions from several clones, and nobody has chosen one yet"),
         )
         .help(command!("resolve {path}")));
     }
@@ -182,7 +182,7 @@ pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node, state: &Sta
     Err(Failure::refused(
         Code::TaskOutputMissing,
         format!(
-            "{task} is not done: the plan says that it leaves {}, which is not there",
+            "{task} is not done: the plan names {} as an output, but the file is missing",
             missing.join(", ")
         ),
     )

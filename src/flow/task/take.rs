@@ -420,7 +420,7 @@ fn is_last(plan: &Plan<'_>, at: usize, claim: &Stamped<Claim>, moment: i64) -> b
 fn spent(plan: &Plan<'_>, at: usize) -> Failure {
     let node = &plan.nodes[at];
     let message = format!(
-        "{} was not done in its time, and may be tried {} times; a person decides whether it is tried again",
+        "{} was not done in its time, and all of its {} attempts are used; a person has to decide about another attempt",
         node.id, node.cap
     );
     Failure::refused(Code::TaskCapReached, message)
@@ -615,7 +615,7 @@ fn nothing(
         let node = &plan.nodes[*at];
         return Failure::waiting(
             Code::DecisionOpen,
-            format!("{} is to be decided before the work goes on", node.id),
+            format!("the work goes on only after {} is decided", node.id),
         )
         .help(gate::lead_of(node, plan.statuses[*at], plan.state));
     }

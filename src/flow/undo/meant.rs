@@ -135,7 +135,7 @@ pub(super) fn require_newest(
     Err(Failure::nothing(
         Code::NothingToUndo,
         format!(
-            "`{}` (@{}) came last, and nobody takes back a run or a note; before it came `{word}` (@{seq})",
+            "the last step is `{}` (@{}), and undo never takes back a run or a note; the step before it is `{word}` (@{seq})",
             stands.word(),
             stands.seq
         ),

@@ -73,7 +73,7 @@ impl Telling<'_> {
         Err(Failure::usage(
             Code::ReasonRequired,
             format!(
-                "`{}` (@{}) of {} rests on it and goes with it: whoever takes a task from somebody says why",
+                "`{}` (@{}) by {} depends on this step and is taken back too: taking a task from somebody else needs a reason",
                 claim.word(),
                 claim.seq,
                 claim.by

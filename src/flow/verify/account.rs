@@ -251,10 +251,10 @@ fn said(target: &str, why: &Why, code: Code) -> String {
             format!("`{target}` takes guarded paths only from a session")
         }
         Why::Nobody => {
-            format!("`{target}` takes only the result of a session, and this is nobody's")
+            format!("`{target}` takes only results of sessions, and no session has this result")
         }
-        Why::NotDone { .. } => format!("`{target}` takes what is done; {why}"),
-        Why::NoVerdict(_) => format!("`{target}` takes what was reviewed; {why}"),
+        Why::NotDone { .. } => format!("`{target}` takes only sessions in stage done; {why}"),
+        Why::NoVerdict(_) => format!("`{target}` takes only reviewed code; {why}"),
         Why::Stray { .. } if code == Code::PathGuarded => {
             format!("`{target}` takes guarded paths only from a session; {why}")
         }

@@ -263,7 +263,7 @@ impl<'r> WorkCopy<'r> {
             Some(uid) if uid != state.uid => Err(Failure::refused(
                 Code::WorkingCopyForeign,
                 format!(
-                    "the files in {} are of another session: two had this name, and theirs is {} now",
+                    "the files in {} belong to another session: two sessions had this name, and the other one is named {} now",
                     self.shown(""),
                     self.id.beside(uid)
                 ),
@@ -287,7 +287,7 @@ impl<'r> WorkCopy<'r> {
         Err(Failure::refused(
             Code::WorkingCopyCommitted,
             format!(
-                "expected {folder} in no commit, found it in {}: git may have put somebody else's words there",
+                "expected no commit to have {folder}, found it in {}: its files may be somebody else's text that git checked out",
                 head.short()
             ),
         )

@@ -84,7 +84,7 @@ impl fmt::Display for Why {
             ),
             Why::Landed(session) => write!(
                 f,
-                "the verdict of session {session} has landed, and lands once"
+                "the verdict of session {session} was used for an earlier landing, and a verdict counts for one landing only"
             ),
             Why::OtherTarget { session, target } => {
                 write!(f, "the verdict of session {session} is about `{target}`")

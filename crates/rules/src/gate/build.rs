@@ -107,7 +107,7 @@ pub enum Proof {
 const VERIFICATION: &str = "verification";
 const APPROVED_PLAN: &str = "approved-plan";
 /// Stands for the command of a check that has none: somebody looks, and says so by a waiver.
-const MANUAL: &str = "(a person looks)";
+const MANUAL: &str = "(a person has to look)";
 
 /// One line of the completion audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -173,7 +173,7 @@ impl AuditItem {
         match self.changed.as_slice() {
             [] => format!("{} {}", self.id, word(self.proof)),
             files => format!(
-                "{} changed {} while it ran, and proves nothing",
+                "{} changed {} while it ran, so the run is no evidence",
                 self.id,
                 files.join(", ")
             ),
@@ -393,7 +393,7 @@ fn of_brief(view: View<'_>) -> Vec<Blocker> {
     match view.slices() {
         Ok(checks) if checks.is_empty() && !is_proven_by_policy(view) => found.push(Blocker::new(
             Code::BriefCheckMissing,
-            format!("{artifact} names no check: a command that shows that the change works"),
+            format!("{artifact} has no check: expected a command that shows that the change works"),
             view.policy.run_check(),
         )),
         Ok(_) => {}
@@ -554,7 +554,10 @@ fn unproven(view: View<'_>, missing: &[&AuditItem]) -> Blocker {
     let text = if words.is_empty() {
         "delegated work is still open".to_owned()
     } else {
-        format!("completion_audit_missing_evidence: {}", words.join(", "))
+        format!(
+            "checks without evidence for the present code: {}",
+            words.join(", ")
+        )
     };
     Blocker::new(Code::CompletionAuditBlocked, text, help)
 }

@@ -292,14 +292,17 @@ pub fn conflicts(view: View<'_>) -> Vec<Blocker> {
                 .collect();
             Blocker::new(
                 Code::SessionConflict,
-                format!("{artifact} was changed apart by {}", people.join(" and ")),
+                format!(
+                    "{artifact} was changed in several clones at once, by {}",
+                    people.join(" and ")
+                ),
                 command!("resolve"),
             )
         }))
         .chain(view.state.outputs_apart().map(|(path, versions)| {
             Blocker::new(
                 Code::SessionConflict,
-                format!("{path} was written apart, in {} versions", versions.len()),
+                format!("{path} has {} versions from several clones", versions.len()),
                 command!("resolve"),
             )
         }))

@@ -313,7 +313,7 @@ pub fn delta(view: View<'_>) -> Vec<Blocker> {
         return vec![Blocker::new(
             Code::SpecDeltaMissingRequirements,
             format!(
-                "{path} adds, modifies, removes or renames no requirement, and does not say `behaviour: unchanged`"
+                "{path} changes no requirement; expected a change of a requirement, or `behaviour: unchanged` with a reason"
             ),
             edit,
         )];

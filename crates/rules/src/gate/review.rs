@@ -152,17 +152,23 @@ fn moved_apart(view: View<'_>, verdict: &Stamped<Verdict>, code: &CodeFacts) -> 
     match &code.reviewed {
         ReviewedCode::Known => Blocker::new(
             Code::ReviewStale,
-            format!("the code changed since {who} reviewed it: tree {then} then, {now} now"),
+            format!(
+                "the code changed since {who} reviewed it: the reviewed tree is {then}, the present tree is {now}"
+            ),
             view.policy.verdict_command(),
         ),
         ReviewedCode::Ahead(commit) => Blocker::new(
             Code::ReviewStale,
-            format!("the code that {who} reviewed is ahead of this: tree {then}, and {now} here"),
+            format!(
+                "{who} reviewed newer code than the code here: expected tree {then}, found {now}"
+            ),
             Hint::git(format!("merge --ff-only {}", commit.short())),
         ),
         ReviewedCode::Missing { remote } => Blocker::new(
             Code::ReviewedCodeMissing,
-            format!("the code that {who} reviewed is not here: tree {then}, and {now} is"),
+            format!(
+                "the code that {who} reviewed is not in this repository: expected tree {then}, found {now}"
+            ),
             hint![
                 format!("{remote} may have it: "),
                 Hint::git(format!("fetch {remote}"))
@@ -217,7 +223,7 @@ pub fn reviewer(
         let said = match by_key {
             Some(known) if part.is_none() => {
                 format!(
-                    "the key of {who} is that of the {} {}",
+                    "{who} has the same key as the {} {}",
                     known.role, known.person
                 )
             }

@@ -202,7 +202,7 @@ impl Credentials {
             format!("{who} is {role} of what {transition} is about ({person})")
         } else {
             let PartKey { role, person, .. } = self.part_of_key(&case.by.op)?;
-            format!("the key of {who} is that of the {role} {person}")
+            format!("{who} has the same key as the {role} {person}")
         };
         let code = Code::ApproverNotIndependent;
         Some(Blocker::new(code, message, case.ask_another()))

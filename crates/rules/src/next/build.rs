@@ -147,11 +147,11 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
     let reviewed = state.verdict.as_ref().map(|verdict| &verdict.value.tree);
     if state.last_transition == Some(Transition::DoneToBuild) && reviewed == Some(&code.tree) {
         return Some(Advised::write(format!(
-            "change the code{branch}, which was finished and is open again, and commit it"
+            "the session is open again: change the code{branch}, and commit it"
         )));
     }
     if state.build.rework && reviewed == Some(&code.tree) && !is_told_anew(state) {
-        let said = format!("mend{branch} what the review found; to read it: ");
+        let said = format!("fix{branch} what the review found; to read the findings: ");
         return Some(Advised::write(hint![
             said,
             command!("cat review-report.md")
@@ -302,7 +302,7 @@ pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
 /// A gate that is to be decided.
 fn judge(view: View<'_>, node: &Node, status: Status) -> Advised {
     Advised::write(hint![
-        format!("judge what {} is about: ", node.id),
+        format!("decide {}: ", node.id),
         gate::lead_of(node, status, view.state)
     ])
 }
@@ -328,7 +328,7 @@ fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
             Advised::waits(who, format!("the word that {task} may begin"))
                 .advice(hint![format!("{told}: "), word])
         }
-        _ => Advised::waits("the world", told),
+        _ => Advised::waits("an event outside the session", told),
     })
 }
 
@@ -350,11 +350,13 @@ fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
             here.map_or_else(|| path.clone(), |worktree| worktree.shown(&path))
         });
         let shown = shown.collect::<Vec<_>>().join(", ");
-        let told = format!("write {shown}, which {id} leaves, then: ");
+        let told = format!("write {shown}, an output of {id}, then: ");
         return Advised::write(hint![told, command!("task done {id}")]);
     }
     let Some(Verification::Cmd(_)) = &node.verification else {
-        let told = format!("look at what {id} asks for, and say what you saw: ");
+        let told = format!(
+            "no command checks {id}: look at the result yourself, and record what you saw: "
+        );
         return Advised::write(hint![
             told,
             command!("task done {id} --manual --reason WHY")
@@ -387,7 +389,10 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         });
     };
     if item.is_manual() {
-        let told = format!("look at what {} asks for, and say what you saw: ", item.id);
+        let told = format!(
+            "no command checks {}: look at the result yourself, and record what you saw: ",
+            item.id
+        );
         return Some(Advised::write(hint![told, item.help(view.policy)]));
     }
     let is_of_words = |run: &&Stamped<Evidence>| {
@@ -403,7 +408,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         let again = view.policy.run_task(&item.id);
         if let Some(paths) = here.missing_of(&item.id) {
             let told = format!(
-                "write {}, which {} leaves, then: ",
+                "write {}, an output of {}, then: ",
                 paths.join(", "),
                 item.id
             );
@@ -422,7 +427,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     // What is there by now, and committed, changes nothing when it is written again.
     if !item.changed.is_empty() && view.code.is_some_and(|code| code.is_dirty) {
         return Some(Advised::write(format!(
-            "{} changes {} while it runs, so that it proves nothing: have git ignore that, or commit it",
+            "the check {} changes {} while it runs, so a run is no evidence: let git ignore these files, or commit them",
             item.id,
             item.changed.join(", ")
         )));
@@ -431,7 +436,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         let run = view.policy.run_task(&item.id);
         return Some(match run.lead() {
             Some(lead) => Advised::from(lead).advice(format!(
-                "a run counts by {}",
+                "policy counts only runs that these roles sign: {}",
                 view.policy.evidence.by.join(", ")
             )),
             None => run.into(),

@@ -36,7 +36,7 @@ fn left_over(view: View<'_>, here: &Here<'_>) -> Advised {
         if let Some((branch, archive)) = &here.leftover {
             return taken_out(here, (branch, archive));
         }
-        return Advised::nothing().advice(hint!["it was abandoned; to take that back: ", undo]);
+        return Advised::nothing().advice(hint!["the session was abandoned; to undo that: ", undo]);
     }
     if let Some(unfetched) = &here.unfetched {
         return review::fetch(view, unfetched, "what was archived");
@@ -78,8 +78,9 @@ pub(super) fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
     let Unlanded { target, source, .. } = unlanded;
     let merge = Hint::git(format!("merge {}", shell_word(source)));
     if let (Some(remote), None) = (&unlanded.remote, &unlanded.lost) {
-        let there =
-            format!("{target} has it not yet: open a pull request for {source} on {remote}, or: ");
+        let there = format!(
+            "{target} does not have the change yet: open a pull request for {source} on {remote}, or run: "
+        );
         return Advised::nothing().advice(match &unlanded.way {
             Some(way) => hint![there, way.clone(), "  and there: ", merge],
             None => hint![there, merge],
@@ -95,13 +96,15 @@ pub(super) fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
     let lost = unlanded.lost.clone();
     match (&unlanded.way, lost) {
         (Some(way), Some(lost)) => Advised::from(way.clone()).advice(hint![
-            format!("{target} has it not yet; there: "),
+            format!("{target} does not have the change yet; on {target}, run: "),
             merge,
             "; ",
             lost
         ]),
-        (Some(way), None) => Advised::from(way.clone())
-            .advice(hint![format!("{target} has it not yet; there: "), merge]),
+        (Some(way), None) => Advised::from(way.clone()).advice(hint![
+            format!("{target} does not have the change yet; on {target}, run: "),
+            merge
+        ]),
         (None, Some(lost)) => Advised::from(merge).advice(lost),
         (None, None) => merge.into(),
     }
@@ -110,7 +113,8 @@ pub(super) fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
 /// Takes the archive out that an abandoned session left on a branch.
 fn taken_out(here: &Here<'_>, (branch, archive): (&str, &Oid)) -> Advised {
     let archive = archive.short();
-    let why = format!("it was abandoned, and {branch} still has its archive {archive}");
+    let why =
+        format!("the session was abandoned, but {branch} still has its archive commit {archive}");
     let revert = Hint::git(format!("revert --no-edit {archive}"));
     match &here.worktree {
         Some(worktree) if worktree.branch.as_deref() == Some(branch) => {

@@ -133,11 +133,11 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
         return forwarded(here, &behind.upstream, behind.words());
     }
     if let Some(author) = mender(view, here, way) {
-        return Advised::waits(author, "what the review found to be mended");
+        return Advised::waits(author, "the fix of what the review found");
     }
     if let Some(builder) = builder(view, here, way) {
         return Advised::waits(builder, "the build").advice(hint![
-            "whoever enters it is its builder, and no independent reviewer; to build it yourself: ",
+            "whoever enters the build becomes its builder and is no independent reviewer afterwards; to build yourself: ",
             command!("build")
         ]);
     }
@@ -248,7 +248,7 @@ fn codeless(view: View<'_>, here: &Here<'_>) -> Advised {
         (false, _) => command!("approve --to review --reason WHY"),
     };
     Advised::write(hint![
-        "no file differs from where the review begins: write the code, and commit it; where no code changes: ",
+        "no file differs from the commit where the review begins: write the code and commit it; if no code has to change: ",
         again
     ])
 }

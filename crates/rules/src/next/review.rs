@@ -127,8 +127,8 @@ fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
         return match &here.unpushed {
             Some(unpushed) => unpushed
                 .pushed()
-                .advice(format!("{sender} needs the mended code")),
-            None => Advised::waits(sender, "the verdict on what was mended"),
+                .advice(format!("{sender} needs the fixed code")),
+            None => Advised::waits(sender, "the verdict on the fixed code"),
         };
     }
     let is_nothing = here.is_empty && !view.policy.gates.protected.is_empty();

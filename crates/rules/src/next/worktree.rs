@@ -71,7 +71,7 @@ impl Worktree {
     /// The word to whoever has nothing but secret files that git does not know.
     pub(super) fn ignored(&self) -> Advised {
         Advised::write(format!(
-            "have git ignore {}, which is no part of the change and secret by its name: a line in .gitignore, or in .git/info/exclude",
+            "let git ignore {}: the name looks secret, so git loopx does not propose to commit it; add a line to .gitignore or .git/info/exclude",
             self.secret_names()
         ))
     }
@@ -229,7 +229,7 @@ pub fn committing(worktree: &Worktree) -> Advised {
         String::new()
     } else {
         let names = worktree.secret_names();
-        format!("; left out, for the name says that it is secret: {names}")
+        format!("; left out, because the name looks secret: {names}")
     };
     let advice = format!(
         "{count}{is_or_are} not committed: {}{left_out}",

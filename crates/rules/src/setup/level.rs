@@ -47,7 +47,7 @@ impl Level {
         const DOCUMENTS: &[&str] = &["docs/**", "*.md"];
         match self {
             Level::Solo => Asks {
-                about: "one person: a review of one's own lands, and is shown as such",
+                about: "one person: work that you reviewed yourself may land, and is shown as self-reviewed",
                 documents: DOCUMENTS,
                 out_of_scope: "warn",
                 independence: "record",
@@ -57,7 +57,7 @@ impl Level {
                 strict_keys: false,
             },
             Level::Team => Asks {
-                about: "a review is by somebody who took no part, by name",
+                about: "every review is by somebody who took no part, identified by name",
                 documents: DOCUMENTS,
                 out_of_scope: "warn",
                 independence: "require",

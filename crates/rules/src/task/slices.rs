@@ -25,7 +25,9 @@ pub fn nodes(text: impl Into<Rc<str>>) -> Result<Vec<Node>, Blocker> {
         let path = Artifact::TaskList.path();
         return Err(Blocker::new(
             Code::TaskListEmpty,
-            format!("{path} holds no task yet; `plan` makes one for each scenario of the delta"),
+            format!(
+                "{path} has no task yet; `git loopx plan` proposes a task for each scenario of the delta"
+            ),
             command!("plan").note("(or write a line by hand)"),
         ));
     }

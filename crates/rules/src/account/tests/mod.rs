@@ -262,7 +262,7 @@ fn g3_a_verdict_lands_once() {
     let account = judge(&world, &back, &again, &all);
     assert_eq!(letters(&account), "-");
     assert!(
-        first_why(&account).contains("lands once"),
+        first_why(&account).contains("counts for one landing only"),
         "{}",
         first_why(&account)
     );
