@@ -415,7 +415,7 @@ fn a_persons_word_on_a_task_holds_for_the_code_that_they_looked_at() {
     s.commit_file("code.txt", "three\n", "Third").ok();
     s.loopx(&["run", "--", "true"]).ok();
     let list = s.loopx(&["task", "list"]).ok();
-    assert!(list.contains("shown again"), "{list}");
+    assert!(list.contains("proven again"), "{list}");
     let held = refuses(
         &s,
         1,

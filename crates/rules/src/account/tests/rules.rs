@@ -81,7 +81,7 @@ fn what_another_session_did_as_well_has_landed_with_it() {
     let merge = world.merged(&landed, &start.two, &[&landed, &start.two]);
     let judged = judge(world, &landed, &merge, &all);
     assert!(
-        first_why(&judged).contains("landed"),
+        first_why(&judged).contains("an earlier landing"),
         "{}",
         first_why(&judged)
     );
