@@ -249,7 +249,28 @@ impl State {
             Event::Reprofiled { profile, stage, .. } => {
                 self.reprofile(op, profile, *stage, beside);
             }
-            Event::Approved { .. } => self.take_approval(op, event)?,
+            Event::Approved {
+                transition,
+                content,
+                files,
+                code,
+                completes,
+                head: _,
+                amends,
+            } => {
+                let approval = Approval {
+                    transition: *transition,
+                    armed: amends.is_none(),
+                    content: content.clone(),
+                    files: files.clone(),
+                    code: code.clone(),
+                    by: vec![approved_by(op)],
+                };
+                match amends {
+                    Some(amendment) => self.amend(approval, *completes, amendment)?,
+                    None => self.approve(op, approval, *completes)?,
+                }
+            }
             Event::Entered {
                 transition, scope, ..
             } => {
@@ -261,8 +282,38 @@ impl State {
                 self.require_stage(Stage::Plan)?;
                 self.plan.iteration += 1;
             }
-            Event::PlanReviewed { .. } => self.take_plan_review(op, event, beside)?,
-            Event::LaneReported { .. } => self.take_report(op, event, beside)?,
+            Event::PlanReviewed {
+                lane,
+                verdict,
+                findings,
+                found,
+                files,
+            } => {
+                let plain = findings.iter().map(|text| ReviewFinding::plain(text));
+                let all: Vec<ReviewFinding> = plain.chain(found.iter().cloned()).collect();
+                let review = PlanReview {
+                    run: self.plan.run,
+                    iteration: self.plan.iteration,
+                    lane: *lane,
+                    verdict: *verdict,
+                    findings: all.iter().map(plan_words).collect(),
+                    files: files.clone(),
+                };
+                self.review_plan(op, review, &all, beside)?;
+            }
+            Event::LaneReported {
+                lane,
+                status,
+                summary,
+                tree,
+            } => {
+                let report = LaneReport {
+                    status: *status,
+                    summary: summary.clone(),
+                    tree: tree.clone(),
+                };
+                self.report(op, *lane, report, beside)?;
+            }
             Event::Delegated { delegation } => self.delegate(op, delegation, beside)?,
             Event::Ran { evidence } => self.run(op, evidence, beside),
             Event::Waived { task } => {
@@ -301,85 +352,6 @@ impl State {
             }
         }
         Ok(())
-    }
-
-    fn take_approval(&mut self, op: &Operation, event: &Event) -> Result<(), String> {
-        let Event::Approved {
-            transition,
-            content,
-            files,
-            code,
-            completes,
-            head: _,
-            amends,
-        } = event
-        else {
-            return Ok(());
-        };
-        let approval = Approval {
-            transition: *transition,
-            armed: amends.is_none(),
-            content: content.clone(),
-            files: files.clone(),
-            code: code.clone(),
-            by: vec![approved_by(op)],
-        };
-        match amends {
-            Some(amendment) => self.amend(approval, *completes, amendment),
-            None => self.approve(op, approval, *completes),
-        }
-    }
-
-    fn take_plan_review(
-        &mut self,
-        op: &Operation,
-        event: &Event,
-        beside: &mut Beside<'_>,
-    ) -> Result<(), String> {
-        let Event::PlanReviewed {
-            lane,
-            verdict,
-            findings,
-            found,
-            files,
-        } = event
-        else {
-            return Ok(());
-        };
-        let plain = findings.iter().map(|text| ReviewFinding::plain(text));
-        let all: Vec<ReviewFinding> = plain.chain(found.iter().cloned()).collect();
-        let review = PlanReview {
-            run: self.plan.run,
-            iteration: self.plan.iteration,
-            lane: *lane,
-            verdict: *verdict,
-            findings: all.iter().map(plan_words).collect(),
-            files: files.clone(),
-        };
-        self.review_plan(op, review, &all, beside)
-    }
-
-    fn take_report(
-        &mut self,
-        op: &Operation,
-        event: &Event,
-        beside: &mut Beside<'_>,
-    ) -> Result<(), String> {
-        let Event::LaneReported {
-            lane,
-            status,
-            summary,
-            tree,
-        } = event
-        else {
-            return Ok(());
-        };
-        let report = LaneReport {
-            status: *status,
-            summary: summary.clone(),
-            tree: tree.clone(),
-        };
-        self.report(op, *lane, report, beside)
     }
 
     fn require_stage(&self, stage: Stage) -> Result<(), String> {
