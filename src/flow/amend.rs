@@ -335,7 +335,7 @@ fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
 fn how_far(state: &State, stored: &str) -> impl Fn(&TaskId) -> Status {
     let texts = Texts::from([(Artifact::TaskList, stored.to_owned())]);
     let nodes = plan::now(&texts, state).unwrap_or_default();
-    let decided = nodes.iter().zip(statuses(&nodes, state));
+    let decided = nodes.iter().zip(statuses(&nodes, state, &OnceCell::new()));
     let gates = decided.filter_map(|(node, status)| Some((node.id.key(), status?)));
     let gates: BTreeMap<String, Status> = gates.collect();
     move |id| match gates.get(&id.key()) {

@@ -236,6 +236,42 @@ fn a_checkpoint_that_was_opened_before_there_was_something_to_see_is_not_open() 
 }
 
 #[test]
+fn a_checkpoint_is_not_open_before_its_own_parts_are_done() {
+    let mut part = task("A", &[], Some(&["true"]));
+    part["parent"] = json!("C");
+    let all = world_of(&[
+        with("C", &[], json!({"kind": "checkpoint"})),
+        part,
+        task("B", &["C"], Some(&["true"])),
+    ]);
+    let opened = json!({"kind": "opened", "reason": "x", "body": {"task": "C"}});
+    send(&all, &forged(&all, opened, &[]));
+    all.sync(0).ok();
+    assert_eq!(status_of(&all, "C"), "pending");
+    loopx(&all, &["take", "B"]).fails_with(1).says("C");
+}
+
+#[test]
+fn a_decision_is_not_open_before_the_tasks_that_it_waits_for_are_done() {
+    let all = world_of(&[
+        task("A", &[], Some(&["true"])),
+        with("G", &["A"], json!({"kind": "decision"})),
+        task("B", &["G"], None),
+    ]);
+    let tree = all.git(0, &["rev-parse", "HEAD^{tree}"]).line();
+    let decision = json!({"came_to": "escalate", "judged": {}, "tree": tree});
+    let decided =
+        json!({"kind": "decided", "reason": "x", "body": {"task": "G", "decision": decision}});
+    send(&all, &forged(&all, decided, &[]));
+    all.sync(0).ok();
+    let opened = json!({"kind": "opened", "reason": "x", "body": {"task": "G", "judged": {}}});
+    send(&all, &forged(&all, opened, &[]));
+    all.sync(0).ok();
+    assert_eq!(status_of(&all, "G"), "pending");
+    loopx(&all, &["take", "B"]).fails_with(1).says("G");
+}
+
+#[test]
 fn a_person_is_asked_again_where_what_they_let_pass_is_done_anew() {
     let all = checkpoint();
     do_and_show(&all, "A");

@@ -19,7 +19,7 @@ use crate::policy::Policy;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::shell_word;
-use std::collections::HashMap;
+use std::cell::OnceCell;
 
 /// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
 /// the present code, as the [`known`] lines of the audit say.
@@ -42,11 +42,13 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         }
         status => status,
     };
-    let decided = statuses(nodes, view.state).into_iter();
+    // Few lists have a word that completes anything.
+    let graph = OnceCell::new();
+    let decided = statuses(nodes, view.state, &graph).into_iter();
     let status =
         |(node, decided): (&Node, Option<Status>)| decided.unwrap_or_else(|| by_records(node));
     let mut statuses: Vec<Status> = nodes.iter().zip(decided).map(status).collect();
-    close_early(nodes, &mut statuses);
+    close_early(nodes, &graph, &mut statuses);
     let fallen = fallen(nodes, &statuses, view.state);
     for (status, cause) in statuses.iter_mut().zip(fallen) {
         if cause.is_some() {
@@ -56,10 +58,12 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
     statuses
 }
 
-/// Takes the word away by which a checkpoint passed before what stands before it was done: there was nothing to see.
-fn close_early(nodes: &[Node], statuses: &mut [Status]) {
+/// Takes the word away by which a checkpoint or a decision passed before what it waits for was done: there was nothing
+/// to see.
+fn close_early<'n>(nodes: &'n [Node], graph: &OnceCell<Graph<'n>>, statuses: &mut [Status]) {
     let is_passed = |at: &usize, statuses: &[Status]| {
-        nodes[*at].kind == NodeKind::Checkpoint && statuses[*at] == Status::Completed
+        let is_word = matches!(nodes[*at].kind, NodeKind::Checkpoint | NodeKind::Decision);
+        is_word && statuses[*at] == Status::Completed
     };
     let passed: Vec<usize> = (0..nodes.len())
         .filter(|at| is_passed(at, statuses))
@@ -67,21 +71,12 @@ fn close_early(nodes: &[Node], statuses: &mut [Status]) {
     if passed.is_empty() {
         return;
     }
-    let places = nodes.iter().enumerate().rev();
-    let places: HashMap<String, usize> = places.map(|(at, node)| (node.id.key(), at)).collect();
-    // One that closes may close another one behind it.
-    loop {
-        let is_early = |at: &&usize| {
-            let mut on = nodes[**at].depends_on.iter();
-            is_passed(at, statuses)
-                && on.any(|edge| {
-                    let status = places.get(&edge.on.key()).map(|at| statuses[*at]);
-                    !status.is_some_and(|status| status.lets_on(edge.optional))
-                })
-        };
-        let Some(at) = passed.iter().find(is_early) else {
-            return;
-        };
+    let graph = graph.get_or_init(|| Graph::of(nodes));
+    // A node that closes may close another one behind it.
+    while let Some(at) = passed
+        .iter()
+        .find(|at| is_passed(at, statuses) && graph.is_held(**at, statuses))
+    {
         statuses[*at] = Status::Pending;
     }
 }

@@ -660,6 +660,12 @@ impl<'n> Graph<'n> {
         self.nodes[at].kind != NodeKind::Work
     }
 
+    /// True for a node that depends on what is not done, or not in the plan.
+    pub fn is_held(&self, at: usize, statuses: &[Status]) -> bool {
+        let mut ways = self.edges[at].iter();
+        ways.any(|way| !Self::is_met(*way, statuses[way.to])) || !self.missing(at).is_empty()
+    }
+
     /// What a node waits for, by place.
     pub fn needs(&self, at: usize) -> impl Iterator<Item = (usize, bool)> {
         self.edges[at].iter().map(|way| (way.to, way.is_optional))

@@ -103,10 +103,13 @@ pub fn allowed<'s>(
     said.filter(move |said| stands(graph, at, (&said.value.judged, said.seq), state))
 }
 
-/// The status of each node that a verdict or a person's word completes, and nothing else; nothing for other nodes.
-pub fn statuses(nodes: &[Node], state: &State) -> Vec<Option<Status>> {
-    // Few lists have a checkpoint that somebody let pass.
-    let graph = OnceCell::new();
+/// The status of each node that a verdict or a person's word completes, and nothing else; nothing for other nodes. The
+/// graph of the nodes is made where a word asks for it.
+pub fn statuses<'n>(
+    nodes: &'n [Node],
+    state: &State,
+    graph: &OnceCell<Graph<'n>>,
+) -> Vec<Option<Status>> {
     let status = |(at, node): (usize, &Node)| {
         if node.kind != NodeKind::Checkpoint {
             return Some(standing(node, state)?.status(node, state));
@@ -129,7 +132,7 @@ fn is_now(judges: &[TaskId], judged: &BTreeMap<TaskId, OpId>, state: &State) -> 
     })
 }
 
-/// Whether a person's word stands: each result that it names is the one of now. What it names no result of had its own
+/// True while a person's word stands: each result that it names is the one of now. What it names no result of had its own
 /// before the word, as the words of programs before 0.6 name none, and later ones none of what no record completed.
 fn stands(
     graph: &Graph<'_>,

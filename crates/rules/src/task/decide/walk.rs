@@ -31,7 +31,7 @@ const MOST: usize = 5 + 2 * (3 + 2) + 2 * 2;
 fn now(ops: &[Operation]) -> (State, Vec<Node>, Vec<Status>) {
     let state = fold(&id(), ops).expect("a state");
     let nodes = expand(read(PLAN).expect("a plan").nodes, &state);
-    let decided = statuses(&nodes, &state).into_iter();
+    let decided = statuses(&nodes, &state, &std::cell::OnceCell::new()).into_iter();
     let status = |(node, decided): (&Node, Option<Status>)| {
         decided.unwrap_or_else(|| state.task_status(&node.id))
     };
