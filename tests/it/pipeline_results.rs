@@ -202,25 +202,25 @@ fn what_stands_in_the_way_of_results_is_named() {
 fn an_export_takes_no_older_version_of_what_was_edited() {
     let s = half_done();
     let edited = ".loopx/demo/tasks/A/A.md";
-    let refused = |path: &str| {
+    let refused = |path: &str, way: &str| {
         let said = format!("expected {path} saved");
         words(&s, "pipeline export results")
             .fails_with(1)
             .says(&said)
-            .says("git loopx save");
+            .says(way);
         assert!(!s.exists("results"), "{path}");
     };
     // Beside what no save takes.
     s.write(edited, "who needs it, too\n");
     s.write(".loopx/demo/tasks/B/big.bin", "x".repeat(3 << 20));
-    refused("tasks/A/A.md");
+    refused("tasks/A/A.md", "git loopx save");
     s.write(edited, "who needs it\n");
-    refused("tasks/B/big.bin");
+    refused("tasks/B/big.bin", "git loopx save");
     std::fs::remove_file(s.path().join(".loopx/demo/tasks/B/big.bin")).expect("the file");
-    // A list that is closed.
+    // A list that is closed: no save takes it.
     let list = s.read(".loopx/demo/tasks.jsonl");
     s.write(".loopx/demo/tasks.jsonl", list.replace("Do B", "Do it"));
-    refused("tasks.jsonl");
+    refused("tasks.jsonl", "git loopx amend");
     s.write(".loopx/demo/tasks.jsonl", list);
     words(&s, "pipeline export results").ok();
     assert_eq!(s.read("results/spec/A/A.md"), "who needs it\n");

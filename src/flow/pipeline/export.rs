@@ -35,12 +35,12 @@ pub(crate) fn export(ctx: &Context, folder: &Path, force: bool) -> Result<Export
         files,
         unsaved,
     } = gathered(ctx)?;
-    if let Some(path) = unsaved.first() {
+    if let Some((path, way)) = unsaved {
         return Err(Failure::refused(
             Code::UnsavedEdits,
             format!("expected {path} saved, found edits of it in the working copy alone"),
         )
-        .help(command!("save")));
+        .help(way));
     }
     let folder = std::path::absolute(folder)
         .map_err(|error| Failure::internal(Code::PathUnreadable, error.to_string()))?;

@@ -7,9 +7,9 @@ use crate::flow::context::Context;
 use crate::flow::note::filter::Filter;
 use crate::flow::note::list::list;
 use crate::flow::transaction::{Facts, Needs, gather_here};
-use crate::flow::workcopy::WorkCopy;
+use crate::flow::workcopy::{self, WorkCopy};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::lease::seconds_of;
@@ -29,8 +29,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Gathered {
     pub report: Report,
     pub files: BTreeMap<String, Oid>,
-    /// Files in the session with edits that this worktree alone has.
-    pub unsaved: Vec<String>,
+    /// The first file with an edit that this worktree alone has, and the command that takes the edit in.
+    pub unsaved: Option<(String, Hint)>,
 }
 
 /// The file of the report, beside the folders of the phases.
@@ -76,6 +76,16 @@ pub(crate) fn gathered(ctx: &Context) -> Result<Gathered> {
         files.insert(Artifact::TaskList.path().to_owned(), blob.clone());
     }
     let unsaved = unsaved(ctx, &session.state, own.iter().map(|at| &plan.nodes[*at]))?;
+    let unsaved = unsaved.map(|path| {
+        let is_amended = path == Artifact::TaskList.path()
+            && workcopy::is_amended(Artifact::TaskList, &session.state);
+        let way = if is_amended {
+            workcopy::closed_list_help(facts.policy.amend_command())
+        } else {
+            command!("save")
+        };
+        (path, way)
+    });
     Ok(Gathered {
         report,
         files,
@@ -83,15 +93,15 @@ pub(crate) fn gathered(ctx: &Context) -> Result<Gathered> {
     })
 }
 
-/// The list and the files of tasks, where they were edited here and not saved.
+/// The list or a file of a task that was edited here and not saved.
 fn unsaved<'n>(
     ctx: &Context,
     state: &State,
     nodes: impl Iterator<Item = &'n Node> + Clone,
-) -> Result<Vec<String>> {
+) -> Result<Option<String>> {
     let copy = WorkCopy::open(&ctx.repo, &state.id)?.filter(|_| state.is_active());
     let Some(copy) = copy.filter(WorkCopy::exists) else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let artifacts = copy.statuses(state)?.into_iter();
     let artifacts = artifacts.map(|(artifact, status)| (artifact.path().to_owned(), status));
@@ -101,8 +111,8 @@ fn unsaved<'n>(
     };
     let is_meant = |path: &str| is_list(path) || nodes.clone().any(|node| is_left(node, path));
     let all = artifacts.chain(copy.output_statuses(state)?);
-    let edited = all.filter(|(path, status)| status.is_edited() && is_meant(path));
-    Ok(edited.map(|(path, _)| path).collect())
+    let mut edited = all.filter(|(path, status)| status.is_edited() && is_meant(path));
+    Ok(edited.next().map(|(path, _)| path))
 }
 
 fn pipelines(plan: &Plan<'_>, own: &[usize]) -> Vec<String> {
