@@ -1,7 +1,7 @@
 //! What the backlog says of an issue is what its commands do with it, and each of its words leads on.
 
 use crate::support::clones::Clones;
-use crate::support::issues::{BRIEF, backlog, create, id_of, list, refused, show, titles};
+use crate::support::issues::{BRIEF, backlog, create, id_of, list, refused, show, solve, titles};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
@@ -393,9 +393,7 @@ fn n38_13_an_issue_that_is_closed_while_its_session_goes_on_says_so() {
 fn n38_20_a_queue_whose_next_issue_is_taken_leads_to_that_issue() {
     let s = backlog();
     let id = create(&s, &["One"]);
-    s.loopx(&["issue", "solution", "add", &id, "so", "--task", "Do"])
-        .ok();
-    s.loopx(&["issue", "solution", "bind", &id, "s1"]).ok();
+    solve(&s, &id);
     s.loopx(&["issue", "queue", "form"]).ok();
     let next = |s: &Sandbox| {
         let view = s.loopx(&["--json", "issue", "queue", "show"]).json();
@@ -688,9 +686,7 @@ fn n39_7_settings_of_a_session_are_shown_where_the_file_of_head_is_broken() {
 fn n39_8_each_issue_that_is_queued_without_a_solution_is_named() {
     let s = backlog();
     let with = create(&s, &["With"]);
-    s.loopx(&["issue", "solution", "add", &with, "so", "--task", "Do"])
-        .ok();
-    s.loopx(&["issue", "solution", "bind", &with, "s1"]).ok();
+    solve(&s, &with);
     let without = create(&s, &["Without"]);
     let also = create(&s, &["Also"]);
     let said = s.loopx(&[

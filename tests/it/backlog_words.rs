@@ -3,7 +3,7 @@
 
 use crate::support::Sandbox;
 use crate::support::clones::Clones;
-use crate::support::issues::{BRIEF, backlog, create, id_of, refused, show};
+use crate::support::issues::{BRIEF, backlog, create, id_of, refused, show, solve};
 use serde_json::{Value, json};
 
 fn said(error: &Value, field: &str) -> String {
@@ -192,9 +192,7 @@ fn the_session_that_ended_last_on_a_branch_is_opened_again_without_its_name() {
 fn a_hint_of_the_queue_and_of_release_is_a_command_that_is_not_refused() {
     let s = backlog();
     let id = create(&s, &["One"]);
-    s.loopx(&["issue", "solution", "add", &id, "so", "--task", "Do"])
-        .ok();
-    s.loopx(&["issue", "solution", "bind", &id, "s1"]).ok();
+    solve(&s, &id);
     s.loopx(&["issue", "queue", "form"]).ok();
     // The branch has a session already: another one for the issue would be refused.
     s.loopx(&["start", "work"]).ok();

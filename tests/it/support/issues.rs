@@ -19,6 +19,13 @@ pub(crate) fn create(s: &Sandbox, args: &[&str]) -> String {
     id_of(&made.json())
 }
 
+/// Gives an issue a solution of one task, and binds it.
+pub(crate) fn solve(s: &Sandbox, id: &str) {
+    s.loopx(&["issue", "solution", "add", id, "so", "--task", "Do"])
+        .ok();
+    s.loopx(&["issue", "solution", "bind", id, "s1"]).ok();
+}
+
 /// The id in the document of a command that made one issue.
 pub(crate) fn id_of(made: &Value) -> String {
     made["issues"][0].as_str().expect("an id").to_owned()
