@@ -19,7 +19,7 @@ use loopx_rules::session::Ending;
 use loopx_rules::stage::Stage;
 use serde_json::json;
 
-/// So many issues are shown where there is no session.
+/// The number of issues that are shown where there is no session.
 const FIRST_ISSUES: usize = 3;
 
 /// List the sessions: the stage of each, whom it waits for, and the next command

@@ -101,7 +101,7 @@ pub(crate) fn show(ctx: &Context, from: Option<&str>) -> Result<Effective> {
     })
 }
 
-/// What each key of a policy says.
+/// The settings of a policy, each with its source.
 fn settings(policy: &Policy, named: &[String], source: &str) -> Vec<Setting> {
     let keys = schema::keys(policy).into_iter().map(|key| Setting {
         source: if named.contains(&key.name) {

@@ -70,7 +70,7 @@ pub(crate) fn run(
     // Judged before the command runs: an hour of tests must not end in "no identity".
     ctx.repo.identity()?;
     let allowed = allowed(ctx, request)?;
-    let run = Run::of(ctx, request, &allowed, live)?;
+    let run = CheckRun::of(ctx, request, &allowed, live)?;
     let mut done = act(ctx, Needs::Code, |facts| run.act(ctx, facts))?;
     lease::works(ctx);
     done.value.counts = counts(ctx, &allowed.policy, &done.state)?;
@@ -83,7 +83,7 @@ struct Allowed {
     policy: Policy,
     argv: Vec<String>,
     check: Option<Check>,
-    /// Nobody's build is taken for it: a role proves, or whoever has the task.
+    /// True where the run takes nobody's build: a role proves, or whoever has the task.
     is_apart: bool,
     is_own_task: bool,
 }
@@ -123,7 +123,7 @@ fn allowed(ctx: &Context, request: &RunRequest) -> Result<Allowed> {
 }
 
 /// A command that ran.
-struct Run<'r> {
+struct CheckRun<'r> {
     request: &'r RunRequest,
     allowed: &'r Allowed,
     recording: Recording,
@@ -131,13 +131,13 @@ struct Run<'r> {
     /// The code before it.
     before: Option<Oid>,
     started: String,
-    /// It ran at the top of the worktree.
+    /// True where it ran at the top of the worktree.
     is_top: bool,
     /// The seconds that it had, where they were over.
     limit: Option<u64>,
 }
 
-impl<'r> Run<'r> {
+impl<'r> CheckRun<'r> {
     fn of(
         ctx: &Context,
         request: &'r RunRequest,
@@ -155,7 +155,7 @@ impl<'r> Run<'r> {
             request.task.as_deref().filter(|_| allowed.is_own_task),
         );
         let recording = attended(ctx, holds, (&allowed.argv, &cwd, limit), live)?;
-        Ok(Run {
+        Ok(CheckRun {
             request,
             allowed,
             output: Output::of(&ctx.repo, &recording)?,
@@ -225,7 +225,7 @@ impl<'r> Run<'r> {
 
 /// The blobs of an output.
 struct Output {
-    /// What is kept of it on the branch.
+    /// The part of it that is kept on the branch.
     log: Oid,
     /// Not all of it is kept.
     is_cut: bool,

@@ -509,14 +509,14 @@ fn require_ids(ctx: &Context, state: &State, join: &Join, text: &str) -> Result<
 }
 
 /// A file of a session of which there are several sides.
-struct Apart<'a, B> {
+struct Sides<'a, B> {
     session: &'a SessionId,
     path: &'a str,
     /// The content of each side, and whether whoever resolves wrote it.
     sides: Vec<(B, bool)>,
 }
 
-impl<B: Clone> Apart<'_, B> {
+impl<B: Clone> Sides<'_, B> {
     /// The side with this number.
     fn side(&self, number: usize) -> Result<B> {
         let side = number.checked_sub(1).and_then(|at| self.sides.get(at));
@@ -590,7 +590,7 @@ fn chosen(
         return Err(nothing_to_resolve(artifact.path(), &state.id));
     };
     let sides = join.sides.iter();
-    let apart = Apart {
+    let apart = Sides {
         session: &state.id,
         path: artifact.path(),
         sides: sides
@@ -660,7 +660,7 @@ fn chosen_file(
         by.is_some_and(|by| by.is_same(me))
     };
     let sides = versions.iter();
-    let apart = Apart {
+    let apart = Sides {
         session: &state.id,
         path,
         sides: sides.map(|blob| (blob.clone(), is_mine(blob))).collect(),

@@ -152,10 +152,7 @@ impl LinkArgs {
 pub(super) fn text_of(file: &str) -> Result<String> {
     let text = crate::cmd::artifacts::read_text(file)?;
     // Some editors begin each file with a mark, which is no text.
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    })
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
 }
 
 /// Change the fields of issues

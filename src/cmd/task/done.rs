@@ -21,7 +21,7 @@ pub struct DoneArgs {
     /// What was done, for the cards of those who come after: at most 500 characters
     #[arg(long, value_name = "TEXT")]
     summary: Option<String>,
-    /// What is left: the task is done except for this
+    /// The rest that is left undone: the task is done except for this
     #[arg(long, value_name = "TEXT")]
     partial: Option<String>,
     /// Something that whoever comes after has to know

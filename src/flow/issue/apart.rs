@@ -1,4 +1,4 @@
-//! What clones wrote apart in the backlog: told wherever both come together, each with the command that settles it.
+//! Fields that clones wrote apart in the backlog: told wherever both come together, each with the command that settles it.
 
 use super::{Names, sessions};
 use crate::flow::context::Context;
@@ -105,7 +105,7 @@ pub(crate) fn way(found: &[ApartIssue]) -> Option<Hint> {
     Some(only.unwrap_or_else(|| command!("issue list --apart")))
 }
 
-/// What clones made apart in the backlog of a state; nothing where it is what it was. What cannot be read is for `fsck`.
+/// The issues of a state that clones made apart; none where the backlog is what it was. What cannot be read is for `fsck`.
 pub(in crate::flow) fn since(ctx: &Context, before: Option<&Oid>, now: &Oid) -> Vec<ApartIssue> {
     let at = |tip: &Oid| Snapshot::at(&ctx.repo, tip.clone(), "the branch");
     let known = before.and_then(|before| at(before).ok());

@@ -17,7 +17,7 @@ const PLANNED: [Status; 2] = [Status::Planned, Status::Queued];
 use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_store::Snapshot;
 
-/// So many characters of what is refused are shown.
+/// The number of characters that are shown of what is refused.
 const SHOWN: usize = 60;
 /// The longest field without a counterpart, in bytes.
 const LONGEST_KEPT: usize = 256 * 1024;

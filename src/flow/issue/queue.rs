@@ -380,7 +380,7 @@ pub(crate) struct QueueView {
     pub issues: BTreeMap<IssueId, Row<'static>>,
     /// Planned issues that have no place in it yet.
     pub planned: usize,
-    /// Whether somebody can take the next one now.
+    /// True where somebody can take the next issue now.
     #[serde(skip)]
     pub can_go_on: bool,
     #[serde(skip)]

@@ -1,4 +1,4 @@
-//! What no word may make of an issue, whichever command says it: bringing something back asks what doing it asks.
+//! The laws of a backlog that no command may break: bringing something back is asked what doing it is asked.
 
 use super::change::{require_no_cycle, two_parents};
 use super::end::{End, require_original, require_whole};
@@ -71,7 +71,7 @@ fn new_links<'i>(
     after.links.iter().filter(move |link| !had(link))
 }
 
-/// How an issue ends by a word, where it does.
+/// The end that a word makes of an issue, where it ends by it.
 fn ends(before: &Issue, after: &Issue) -> Option<End> {
     match after.status {
         status if status == before.status => None,

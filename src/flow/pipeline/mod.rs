@@ -460,7 +460,7 @@ pub(crate) struct Plan {
     pub params: BTreeMap<String, String>,
     /// So many tasks somebody does.
     pub tasks: usize,
-    /// So many decisions and checkpoints stand behind them.
+    /// The number of decisions and checkpoints beside them.
     pub gates: usize,
     /// All that it adds, decisions and checkpoints among it.
     pub ids: Vec<String>,

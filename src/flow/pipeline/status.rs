@@ -102,7 +102,7 @@ pub(crate) struct Working {
     pub turn: Option<TurnView>,
 }
 
-/// Where no session is active, the one that was archived last leads on.
+/// A failure for want of an active session, with the session that was archived last as the way on.
 fn to_archived(ctx: &Context, failure: Failure) -> Failure {
     if failure.code != Code::NoActiveSession {
         return failure;

@@ -10,7 +10,7 @@ use loopx_rules::op::{Event, Operation};
 use loopx_rules::replay::{WayBack, stands, undoable, way_back};
 use loopx_store::{Session, Snapshot};
 
-/// What one person did last, newest first: the operations of so many commands.
+/// The operations of the last commands of one person, newest first.
 pub(super) fn last<'o>(
     id: &SessionId,
     operations: &'o [Operation],
@@ -62,7 +62,7 @@ pub(super) fn last<'o>(
     Ok(commands.into_iter().flatten().collect())
 }
 
-/// What leads back to the moment after an operation.
+/// The operations that lead back to the moment after an operation.
 pub(super) fn to<'o>(
     snapshot: &Snapshot<'_>,
     session: &Session,

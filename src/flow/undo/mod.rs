@@ -32,23 +32,23 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use telling::Telling;
 
-/// So many records of others are passed over, in search of one's own.
+/// The number of records of others that are passed over, in search of one's own.
 const LOOKED_BACK: usize = 20;
-/// How many events a subject names.
+/// The number of events that a subject names.
 const NAMED: usize = 3;
 
-/// How far to go back.
+/// The end of a way back.
 #[derive(Clone, Debug)]
 pub(crate) enum Back {
     /// Commands of one person, this many of the last, past all that stands. Nobody named is whoever asks.
     Last { count: usize, of: Option<String> },
-    /// What whoever asks did last, where that can be taken back.
+    /// The last command of whoever asks, where it can be taken back.
     Newest,
     /// Just this operation.
     Only(String),
     /// To the moment after this operation: its id, its number, or the commit that made it.
     To(String),
-    /// The same, where the session has not come to another stage since.
+    /// To the moment after this operation, where the session has not come to another stage since.
     Within(String),
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Moved {
     /// The event's number, and the artifacts that went with it.
     pub seq: u64,
     pub artifacts: Vec<String>,
-    /// Whether the session came to another stage by it.
+    /// True where the session came to another stage by it.
     #[serde(skip)]
     pub moves_stage: bool,
 }
@@ -91,13 +91,13 @@ impl Moved {
     }
 }
 
-/// What an undo or a redo did.
+/// The result of an undo or a redo.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
-    /// In the order in which they went: newest first for an undo, the last that was undone first for a redo.
+    /// The events in the order in which they went: newest first for an undo, the last that was undone first for a redo.
     pub moved: Vec<Moved>,
     /// The files whose content is another one now, by path.
     pub changed: Vec<String>,
@@ -285,7 +285,7 @@ pub(crate) fn redo(
     })
 }
 
-/// Whether somebody did it, or ran the agent that did.
+/// True for whoever did it, or ran the agent that did.
 fn is_by(op: &Operation, who: &Person) -> bool {
     op.by.is_same(who) || op.committer.as_ref().is_some_and(|by| by.is_same(who))
 }

@@ -64,7 +64,7 @@ impl Telling<'_> {
         }
     }
 
-    /// Whoever takes a task from somebody says why.
+    /// Refuses a claim to be taken from somebody without a reason.
     fn require_own_or_reason(&self, claim: &Operation) -> Result<()> {
         let has_reason = self.reason.is_some_and(|why| !why.trim().is_empty());
         if has_reason || is_by(claim, &self.identity.author) {

@@ -21,7 +21,7 @@ use std::rc::Rc;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     There,
-    /// Its beginning was taken back.
+    /// An issue whose beginning was taken back.
     TakenBack,
     Unknown,
 }
@@ -81,7 +81,7 @@ impl<'r> Sessions<'r> {
         &self.tips[0]
     }
 
-    /// What the branches say of an issue that a commit names.
+    /// The standing of an issue that a commit names, as the branches say it.
     pub(super) fn issue_named(&self, id: &IssueId) -> Result<Named> {
         let mut found = Named::Unknown;
         for tip in &self.tips {

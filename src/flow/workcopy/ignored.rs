@@ -17,7 +17,8 @@ pub(crate) fn exclude(repo: &Repo) -> Result<()> {
     exclude_but(repo, &shown)
 }
 
-/// The same, and keeps git from ignoring what an old root has beside them. The rule of an earlier run gives way.
+/// Rules by which git ignores the working copies, but nothing of what an old root has beside them. The rule of an earlier
+/// run gives way.
 pub(crate) fn exclude_but(repo: &Repo, shown: &[String]) -> Result<()> {
     let path = repo.common_dir().join("info").join("exclude");
     let (all, each) = (format!("/{FOLDER}/"), format!("/{FOLDER}/*"));

@@ -32,7 +32,7 @@ pub(crate) fn marked(path: &str, line: usize, help: impl Into<Hint>) -> Failure 
     .help(help)
 }
 
-/// What an edited text comes to where the branch has another one than it was checked out from; else both sides between
+/// The merge of an edited text with another one that the branch has by now; where that conflicts, both sides between
 /// markers.
 pub(crate) fn merge(
     repo: &Repo,

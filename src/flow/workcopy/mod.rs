@@ -79,7 +79,7 @@ pub(crate) struct Edited {
 }
 
 /// An artifact with its text between markers, and what the branch has of it.
-type Contest = (Artifact, String, Option<Oid>);
+type BothChanged = (Artifact, String, Option<Oid>);
 
 /// What is in the working copy and not on the branch.
 #[derive(Debug, Default)]
@@ -304,7 +304,7 @@ impl<'r> WorkCopy<'r> {
     pub(crate) fn collect(&mut self, state: &State, max_bytes: u64) -> Result<Edits> {
         self.require_own(state)?;
         let mut edits = Edits::default();
-        let mut conflicts: Vec<Contest> = Vec::new();
+        let mut conflicts: Vec<BothChanged> = Vec::new();
         let listed = self.listed()?;
         for artifact in Artifact::ALL {
             if matches!(artifact, Artifact::ArtifactGraph | Artifact::AdrCandidate) {
@@ -340,7 +340,7 @@ impl<'r> WorkCopy<'r> {
         bytes: Option<Vec<u8>>,
         state: &State,
         edits: &mut Edits,
-    ) -> Result<Option<Contest>> {
+    ) -> Result<Option<BothChanged>> {
         let base = self.bases.bases.get(&artifact).cloned();
         let tip = state.artifacts.get(&artifact).cloned();
         let Some(bytes) = bytes else {
@@ -389,7 +389,7 @@ impl<'r> WorkCopy<'r> {
     }
 
     /// Puts the sides of each conflict into its file, and tells of them.
-    fn conflicting(&mut self, conflicts: Vec<Contest>) -> Result<Failure> {
+    fn conflicting(&mut self, conflicts: Vec<BothChanged>) -> Result<Failure> {
         self.require_untracked()?;
         let mut blockers = Vec::new();
         for (artifact, marked, tip) in conflicts {

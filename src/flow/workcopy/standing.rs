@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 pub(crate) struct Peek {
     pub edits: Edits,
     pub statuses: BTreeMap<Artifact, FileStatus>,
-    /// What `save` would refuse, and why. What can be read of it is among the edits all the same.
+    /// The files that `save` would refuse, and why. Edits that can be read are among the edits all the same.
     pub refused: Vec<(Option<Artifact>, Failure)>,
-    /// How the files of tasks stand.
+    /// The standing of the files of tasks.
     pub outputs: BTreeMap<String, FileStatus>,
     /// The files are another session's.
     pub foreign: Option<Failure>,
 }
 
-/// How a file of the working copy stands.
+/// The standing of a file of the working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FileStatus {
@@ -42,7 +42,7 @@ pub(crate) enum FileStatus {
 }
 
 impl FileStatus {
-    /// Whether something was done to it here that is not saved.
+    /// True where an edit of it here is not saved.
     pub(crate) fn is_edited(self) -> bool {
         matches!(
             self,
@@ -50,7 +50,7 @@ impl FileStatus {
         )
     }
 
-    /// How a file stands that has no conflict, by its content, the content that it was last in step with, and the
+    /// The standing of a file without a conflict, by its content, the content that it was last in step with, and the
     /// content on the branch.
     pub(super) fn of(file: Option<&Oid>, base: Option<&Oid>, tip: Option<&Oid>) -> Self {
         if file == tip {
@@ -70,7 +70,7 @@ impl FileStatus {
 }
 
 impl WorkCopy<'_> {
-    /// How every artifact stands here, without changing anything.
+    /// The standing of every artifact here, without changing anything.
     pub(crate) fn statuses(&self, state: &State) -> Result<BTreeMap<Artifact, FileStatus>> {
         self.require_own(state)?;
         let mut found = BTreeMap::new();
@@ -100,7 +100,7 @@ impl WorkCopy<'_> {
         Ok(found)
     }
 
-    /// Whether a file into which both sides of a conflict were put still carries a marker: what somebody chose by hand
+    /// True where a file into which both sides of a conflict were put still carries a marker: what somebody chose by hand
     /// is an edit like any other.
     fn is_marked(&self, artifact: Artifact) -> Result<bool> {
         if !self.bases.conflicts.contains(&artifact) {
@@ -110,8 +110,7 @@ impl WorkCopy<'_> {
         Ok(text.is_some_and(|text| marker_line(&String::from_utf8_lossy(&text)).is_some()))
     }
 
-    /// How the edits of this worktree stand, with nothing written: what a save would take in, and what it
-    /// would refuse.
+    /// The edits of this worktree, with nothing written: what a save would take in, and what it would refuse.
     pub(crate) fn peek(&self, state: &State, max_bytes: u64) -> Result<Peek> {
         let mut peek = Peek::default();
         peek.statuses = match self.statuses(state) {
@@ -152,7 +151,7 @@ impl WorkCopy<'_> {
         Ok(peek)
     }
 
-    /// What a save would make of an edited file; nothing where that is a conflict.
+    /// The content that a save would make of an edited file; nothing where that is a conflict.
     fn take_in(
         &self,
         artifact: Artifact,

@@ -139,7 +139,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Whether somebody means it by its id there: the whole of it in any letter case, or a number behind `#`.
+    /// True where somebody means it by its id there: the whole id in any letter case, or a number behind `#`.
     pub fn is_meant(&self, typed: &str) -> bool {
         let (id, typed) = (self.id.to_lowercase(), typed.to_lowercase());
         let number = typed.strip_prefix('#').filter(|number| !number.is_empty());
@@ -324,7 +324,7 @@ impl Issue {
         self.apart.iter().find(|apart| apart.field == field)
     }
 
-    /// Whether everybody says of a criterion that it is ticked, or that it is not.
+    /// True where everybody says of a criterion that it is ticked, or that it is not.
     pub fn is_ticked(&self, text: &str, ticked: bool) -> bool {
         let is_it = |one: &Criterion| one.text == text && one.done == ticked;
         self.criteria.iter().any(is_it) && self.apart_in(&criterion_field(text)).is_none()

@@ -71,7 +71,7 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     by_blockers(view, blockers)
 }
 
-/// Whether the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
+/// True where the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
 /// nothing may be left to write; and a pipeline says what is written when.
 fn list_leads(view: View<'_>, here: &Here<'_>) -> bool {
     here.world.is_some_and(|world| world.is_asked)
@@ -79,7 +79,7 @@ fn list_leads(view: View<'_>, here: &Here<'_>) -> bool {
         || is_words_turn(view, here)
 }
 
-/// Whether verdicts and words are all that can be given now.
+/// True where verdicts and words are all that can be given now.
 fn is_words_turn(view: View<'_>, here: &Here<'_>) -> bool {
     // Most lists have work alone, and are not read for this.
     let text = view.texts.get(&Artifact::TaskList);

@@ -81,7 +81,7 @@ impl Status {
         )
     }
 
-    /// Whether it is done for a node that waits for it: a skipped one lets on where the edge is optional.
+    /// True where a node that waits for it may go on: a skipped node lets on where the edge is optional.
     pub fn lets_on(self, is_optional: bool) -> bool {
         match self {
             Status::Completed | Status::Superseded => true,

@@ -7,8 +7,8 @@ use crate::op::{Body, Operation};
 use loopx_base::id::OpId;
 use std::collections::BTreeSet;
 
-/// The records by which the program spoke from which an issue was taken over: each says where the issue comes from.
-/// Those that were taken back (`off`) are not among them: what they brought can come again.
+/// The records by which the program spoke from which an issue was taken over: each says where the issue comes from. A
+/// record that was taken back (`off`) is not among them: what it brought can come again.
 pub fn spoken<'o>(ops: &'o [Operation], off: &BTreeSet<OpId>) -> Vec<&'o Operation> {
     let names_source = |op: &&Operation| match &op.body {
         Body::Issue(event) => {
