@@ -215,7 +215,7 @@ impl Offence {
                 None => "policy demands a heavier profile for these paths".to_owned(),
             },
             Rule::WorkingCopy => {
-                "a file of a session's working copy, which no commit may have; the session's files are on the loopx branch".to_owned()
+                "a file of a session's working copy, which belongs in no commit; the session's files are on the loopx branch".to_owned()
             }
         }
     }
