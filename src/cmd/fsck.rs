@@ -29,6 +29,10 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     for odd in &checked.oddities {
         ui.warn(format!("commit {} {}", odd.commit.short(), line(&odd.what)));
     }
+    for early in &checked.early {
+        let (session, said) = (&early.session, early.step.words());
+        ui.warn(format!("{session}: {}", line(&said)));
+    }
     for damage in &checked.damages {
         let since = match &damage.since {
             Some(commit) => format!(", since commit {}", commit.short()),
@@ -84,6 +88,7 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             "repaired": checked.repaired,
             "left": checked.left,
             "put_back": checked.put_back,
+            "early": checked.early,
         }),
     );
     Ok(

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::sign::Judge;
+use super::transaction::{Needs, gather};
 use super::workcopy::WorkCopy;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
@@ -9,11 +10,13 @@ use loopx_git::signing::can_check;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Operation;
 use loopx_rules::signature::{Flaw, bases};
+use loopx_rules::task::early::Early;
 use loopx_store::audit_cache::Memory;
 use loopx_store::check;
 use loopx_store::check::{Damage, Found, Signed};
 use loopx_store::unreadable;
 use loopx_store::{Decision, Session, Snapshot, Store, UnexplainedCommit};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// How `fsck` goes about it.
@@ -42,6 +45,17 @@ pub(crate) struct Checked {
     pub left: Vec<String>,
     /// Objects that could not be read, and can be again.
     pub put_back: Vec<Oid>,
+    /// Records about tasks of active sessions that count for nothing: no command would have written them then. They are
+    /// no damage, as they change nothing.
+    pub early: Vec<EarlyStep>,
+}
+
+/// A record about a task whose step was taken before it could be.
+#[derive(Debug, Serialize)]
+pub(crate) struct EarlyStep {
+    pub session: SessionId,
+    #[serde(flatten)]
+    pub step: Early,
 }
 
 /// Checks every session and what history did to them; with `repair` restores the damaged ones by a new
@@ -69,6 +83,7 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
         repaired: None,
         left: Vec::new(),
         put_back: Vec::new(),
+        early: early(ctx, &snapshot)?,
     };
     let is_whole = found.damages.is_empty();
     memory.keep(&ctx.repo, is_whole.then(|| snapshot.commit().clone()));
@@ -99,6 +114,24 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
     })?;
     found.repaired = Some(committed.commit);
     found.left = committed.value;
+    Ok(found)
+}
+
+/// What does not count of the records about tasks. A session that cannot be read is named as damaged.
+fn early(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<EarlyStep>> {
+    let mut found = Vec::new();
+    for (id, session) in snapshot.active()? {
+        let Some(session) = session.ok().filter(|one| !one.state.tasks.is_empty()) else {
+            continue;
+        };
+        let facts = gather(ctx, snapshot, &session, None, Needs::Unjudged, None);
+        let steps = facts.map_or_else(|_| Vec::new(), |facts| facts.early);
+        let named = steps.into_iter().map(|step| EarlyStep {
+            session: id.clone(),
+            step,
+        });
+        found.extend(named);
+    }
     Ok(found)
 }
 

@@ -30,6 +30,7 @@ use loopx_rules::policy::{Demand, Policy};
 use loopx_rules::profile::Profile;
 use loopx_rules::session::{Ending, Stamped, State};
 use loopx_rules::stage::Stage;
+use loopx_rules::task::early::{Early, early};
 use loopx_rules::task::outputs::task_of;
 use loopx_rules::task::plan;
 use loopx_rules::task::world::World;
@@ -67,6 +68,8 @@ pub(crate) struct Facts<'a> {
     pub base_missing: Option<Failure>,
     /// What tasks wait for outside of their list.
     pub world: World,
+    /// Records about tasks that the state above does not go by: their steps were taken before they could be.
+    pub early: Vec<Early>,
     /// How long claims of tasks still run.
     pub watched: Watched,
     /// What the next stage has to read and does not find.
@@ -84,6 +87,20 @@ impl Facts<'_> {
     pub(crate) fn require_person(&self, what: &str) -> Result<()> {
         let agent = agent_identity::host(loopx_base::env::var);
         agent_identity::require_person(&self.policy, agent.as_deref(), what)
+    }
+
+    /// Goes on without the records about tasks that no command would have written when they were: a list that cannot be
+    /// read says nothing of them.
+    pub(super) fn leave_out_early(&mut self) {
+        if self.state.tasks.is_empty() {
+            return;
+        }
+        let nodes = plan::now(&self.texts, &self.state).unwrap_or_default();
+        let early = early(&nodes, &self.state, &self.world);
+        if !early.is_empty() {
+            self.state = self.state.without(&early);
+            self.early = early;
+        }
     }
 
     /// Who acts.
@@ -513,6 +530,7 @@ pub(super) fn gather_with<'a>(
         credentials,
         code,
         world: World::default(),
+        early: Vec::new(),
         watched: Watched::of(&ctx.repo, &state, moment),
         operations: if needs == Needs::Operations {
             snapshot.operations(session)?
@@ -529,6 +547,8 @@ pub(super) fn gather_with<'a>(
         taken,
     };
     facts.world = world::seen(ctx, (snapshot, session), &facts)?;
+    facts.leave_out_early();
+    world::hear(&mut facts);
     Ok(facts)
 }
 

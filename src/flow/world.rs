@@ -16,6 +16,7 @@ use loopx_rules::session::Stamped;
 use loopx_rules::task::decide::allowed;
 use loopx_rules::task::file::conditions;
 use loopx_rules::task::graph::Graph;
+use loopx_rules::task::node::TaskId;
 use loopx_rules::task::plan;
 use loopx_rules::task::world::{Condition, Run, Seen, World};
 use loopx_store::{Session, Snapshot};
@@ -64,26 +65,48 @@ pub(super) fn seen(
             },
             Condition::Evidence { evidence, role } => {
                 let role = role.as_deref();
-                run(ctx, (snapshot, session), (facts, &here), (evidence, role))?
+                let (seen, first) =
+                    run(ctx, (snapshot, session), (facts, &here), (evidence, role))?;
+                if let Some(first) = first {
+                    world.passed.insert(condition.clone(), first);
+                }
+                seen
             }
         };
         world.seen.insert(condition, seen);
     }
-    let names = |who: &Person| {
-        let mut names = facts.credentials.names(who);
-        names.extend(ctx.repo.canonical(who).ok());
-        names
-    };
-    let mut tasks = facts.state.tasks.values();
-    if tasks.any(|task| !task.allowed.is_empty()) {
-        let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
-        let graph = Graph::of(&nodes);
-        for (at, node) in nodes.iter().enumerate() {
-            let said = allowed(&graph, at, &facts.state);
-            world.hear(&node.id, said.map(|said| names(&said.signed.by)).collect());
+    for task in facts.state.tasks.values() {
+        let words = task.allowed.iter().chain(&task.opened);
+        for who in words.map(|word| &word.signed.by) {
+            if !world.names.contains_key(who) {
+                let mut names = facts.credentials.names(who);
+                names.extend(ctx.repo.canonical(who).ok());
+                world.names.insert(who.clone(), names);
+            }
         }
     }
     Ok(world)
+}
+
+/// Takes the words that nodes may begin into the world, those that stand.
+pub(super) fn hear(facts: &mut Facts<'_>) {
+    let mut tasks = facts.state.tasks.values();
+    if !facts.world.is_asked || tasks.all(|task| task.allowed.is_empty()) {
+        return;
+    }
+    let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
+    let graph = Graph::of(&nodes);
+    let names = &facts.world.names;
+    let names = |who: &Person| names.get(who).cloned().unwrap_or_default();
+    let heard = nodes.iter().enumerate().map(|(at, node)| {
+        let said = allowed(&graph, at, &facts.state);
+        let said = said.map(|said| names(&said.signed.by));
+        (node.id.clone(), said.collect())
+    });
+    let heard: Vec<(TaskId, Vec<Vec<Person>>)> = heard.collect();
+    for (task, said) in heard {
+        facts.world.hear(&task, said);
+    }
 }
 
 /// The newest commit of a branch of this repository, or of what was last seen of a remote's.
@@ -168,17 +191,19 @@ impl Here {
     }
 }
 
-/// The run of a check, or of a kind, that says most of the code as it is.
+/// The run of a check, or of a kind, that says most of the code as it is, and the number of the first that passed.
 fn run(
     ctx: &Context,
     (snapshot, session): (&Snapshot<'_>, &Session),
     (facts, here): (&Facts<'_>, &Here),
     (name, role): (&str, Option<&str>),
-) -> Result<Seen> {
+) -> Result<(Seen, Option<u64>)> {
     let signed;
     let all = match role {
         None => facts.view().evidence(),
-        Some(role) if !facts.policy.approve.roles.contains_key(role) => return Ok(Seen::NoRole),
+        Some(role) if !facts.policy.approve.roles.contains_key(role) => {
+            return Ok((Seen::NoRole, None));
+        }
         Some(role) => {
             signed = here.signed(ctx, facts, (snapshot, session), role)?;
             &signed
@@ -202,8 +227,13 @@ fn run(
     let failed = here.clone().next().map(|run| (Run::Failed, run));
     let elsewhere = own.last().map(|run| (Run::Elsewhere, run));
     let newest = passed.or(failed).or(elsewhere);
-    Ok(newest.map_or(Seen::NoRun, |(how, run)| Seen::Ran {
+    let seen = newest.map_or(Seen::NoRun, |(how, run)| Seen::Ran {
         how,
         at: run.signed.at.clone(),
-    }))
+    });
+    let key = check.map_or(name, |check| check.id.as_str()).to_lowercase();
+    let before = facts.state.passed.get(&key).copied();
+    let first = own.iter().filter(|run| run.value.proves());
+    let first = first.map(|run| run.seq).chain(before).min();
+    Ok((seen, first))
 }

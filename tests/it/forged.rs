@@ -20,7 +20,7 @@ fn world() -> Clones {
     ])
 }
 
-fn world_of(tasks: &[Value]) -> Clones {
+pub(crate) fn world_of(tasks: &[Value]) -> Clones {
     Clones::once(format!("{tasks:?}"), || {
         let all = clones_building(2, tasks);
         for at in 0..2 {
@@ -31,7 +31,7 @@ fn world_of(tasks: &[Value]) -> Clones {
 }
 
 /// The newest record of the session on the remote's branch, and its id.
-fn newest(all: &Clones) -> (Value, String) {
+pub(crate) fn newest(all: &Clones) -> (Value, String) {
     git(all, &["fetch", "--quiet", "origin"]).run().ok();
     let folder = format!("sessions/{DEMO}/ops");
     let args = ["ls-tree", "-r", "--name-only", "origin/loopx", &folder];
@@ -57,7 +57,7 @@ fn newest(all: &Clones) -> (Value, String) {
 }
 
 /// The tree of the branch with one more record of these fields, and these files.
-fn forged(all: &Clones, fields: Value, files: &[(&str, &[u8])]) -> String {
+pub(crate) fn forged(all: &Clones, fields: Value, files: &[(&str, &[u8])]) -> String {
     let (last, id) = newest(all);
     let mut op = json!({
         "format": 2, "seq": last["seq"].as_u64().expect("a number") + 1, "after": [id],
@@ -92,12 +92,12 @@ fn no_server_takes(all: &Clones, tree: &str, said: &str) {
     fs::remove_file(&hook).expect("a hook");
 }
 
-fn loopx(all: &Clones, args: &[&str]) -> crate::support::Output {
+pub(crate) fn loopx(all: &Clones, args: &[&str]) -> crate::support::Output {
     let own = [&["-s", DEMO], args].concat();
     all.loopx(0, &own)
 }
 
-fn status_of(all: &Clones, id: &str) -> String {
+pub(crate) fn status_of(all: &Clones, id: &str) -> String {
     let listed = loopx(all, &["--json", "task", "list"]).json();
     let mut rows = listed["tasks"].as_array().expect("tasks").iter();
     let row = rows.find(|row| row["task"] == id).expect("the task");
@@ -212,7 +212,7 @@ fn checkpoint() -> Clones {
     ])
 }
 
-fn do_and_show(all: &Clones, id: &str) {
+pub(crate) fn do_and_show(all: &Clones, id: &str) {
     loopx(all, &["take", id]).ok();
     loopx(all, &["task", "done", id]).ok();
 }

@@ -51,6 +51,7 @@ mod failpoint_flows;
 mod findings;
 mod first_minutes;
 mod forged;
+mod forged_steps;
 mod fork;
 mod fsck;
 mod future;

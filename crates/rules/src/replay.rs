@@ -84,6 +84,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         findings: Vec::new(),
         evidence: Vec::new(),
         tasks: BTreeMap::new(),
+        passed: BTreeMap::new(),
         amendments: Vec::new(),
         bases: Vec::new(),
         conflicts: Vec::new(),
@@ -172,6 +173,8 @@ struct Walk<'w> {
     standing: BTreeMap<Artifact, Oid>,
     /// See [`Beside::writers`].
     writers: BTreeMap<String, OpId>,
+    /// See [`Beside::moves`].
+    moves: Vec<(OpId, Stage, Stage)>,
 }
 
 impl<'w> Walk<'w> {
@@ -192,6 +195,7 @@ impl<'w> Walk<'w> {
             counted: vec![0],
             writing: vec![0],
             writers: BTreeMap::new(),
+            moves: Vec::new(),
         }
     }
 
@@ -254,9 +258,11 @@ impl<'w> Walk<'w> {
         let mut beside = Beside {
             unseen: Some(&unseen),
             writers: std::mem::take(&mut self.writers),
+            moves: std::mem::take(&mut self.moves),
         };
         let applied = self.state.try_apply(self.ops[at], &mut beside);
         self.writers = beside.writers;
+        self.moves = beside.moves;
         applied
     }
 

@@ -93,8 +93,7 @@ pub(super) fn assemble(
         }
     }
     inner.extend(before.into_keys().map(|path| (path, None)));
-    let had = parts.before.map(|session| &session.state);
-    inner.extend(stored::entries(repo, &mut state, had)?);
+    inner.extend(stored::entries(repo, &mut state, parts.before)?);
     let tree = repo.edit_tree(parts.before.map(|session| &session.tree), &inner)?;
     Ok((place(&state), tree, state))
 }

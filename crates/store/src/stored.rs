@@ -1,7 +1,7 @@
 //! The state of a session as it is stored in its folder: read from its files, and written to those that change. Which
 //! files a state has is the core's business; this module finds and writes them.
 
-use super::layout;
+use super::{Session, layout};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
@@ -39,22 +39,39 @@ fn parts(repo: &Repo, folder: &Oid) -> Result<Vec<(String, Vec<u8>)>> {
 pub(super) fn entries(
     repo: &Repo,
     state: &mut State,
-    before: Option<&State>,
+    before: Option<&Session>,
 ) -> Result<BTreeMap<String, Option<Entry>>> {
     let mut found = BTreeMap::new();
+    let had = before
+        .map(|session| session.state.parts())
+        .unwrap_or_default();
     // What another program will read differently is left to it.
     if !state.is_understood() {
-        let had = before.map(State::parts).unwrap_or_default();
         found.extend(had.into_iter().map(|path| (path, None)));
         found.insert(layout::STATE.to_owned(), None);
         return Ok(found);
     }
-    let before = before.filter(|before| before.is_understood());
+    let before = match before.filter(|before| before.state.is_understood()) {
+        // What another version wrote has other bytes.
+        Some(session) if had.is_empty() || is_of_this_version(repo, session)? => {
+            Some(&session.state)
+        }
+        _ => None,
+    };
     let files = state.to_files(before)?;
+    if before.is_none() {
+        found.extend(had.into_iter().map(|path| (path, None)));
+    }
     let write = |bytes: &[u8]| repo.write_blob(bytes).map(Entry::blob);
     found.insert(layout::STATE.to_owned(), Some(write(&files.head)?));
     for (path, bytes) in files.parts {
         found.insert(path, bytes.as_deref().map(write).transpose()?);
     }
     Ok(found)
+}
+
+/// Whether the files of a session's state are those in which this version stores it.
+fn is_of_this_version(repo: &Repo, session: &Session) -> Result<bool> {
+    let bytes = repo.blob_at(&session.tree, layout::STATE)?;
+    Ok(bytes.is_some_and(|bytes| session.state.is_stored_in(&bytes)))
 }

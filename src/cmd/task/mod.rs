@@ -28,6 +28,7 @@ use loopx_base::failure::Result;
 use loopx_base::hint::command;
 use loopx_base::shell_word;
 use loopx_rules::gate::Proof;
+use loopx_rules::task::early::Early;
 use loopx_rules::task::status::{Status, Step};
 
 pub(crate) fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
@@ -92,7 +93,8 @@ fn remarks(row: &Row, ui: &Ui) -> Vec<String> {
             _ => "its check has passed on this code".to_owned(),
         });
     }
-    if row.unearned {
+    said.extend(row.early.iter().map(Early::words));
+    if row.unearned && row.early.is_empty() {
         said.push("a person recorded the task as done, but that record does not count".to_owned());
     }
     if row.reopened {

@@ -48,6 +48,7 @@ use loopx_rules::lease::{MAX_LEASE, Owner, clock};
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
+use loopx_rules::task::early::Early;
 use loopx_rules::task::event::Claim;
 use loopx_rules::task::graph::{Graph, Now};
 use loopx_rules::task::node::{Node, NodeKind, TaskId, Turn};
@@ -83,6 +84,8 @@ struct Plan<'f> {
     inserted: BTreeSet<String>,
     world: &'f World,
     watched: &'f Watched,
+    /// Records that the state does not go by.
+    early: &'f [Early],
     /// The lines of the audit that say anything of a check, by its name.
     known: HashMap<String, AuditItem>,
 }
@@ -125,6 +128,7 @@ impl<'f> Plan<'f> {
             inserted,
             world: &facts.world,
             watched: &facts.watched,
+            early: &facts.early,
             known,
         })
     }

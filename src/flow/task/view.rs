@@ -16,6 +16,7 @@ use loopx_rules::lease::{clock, seconds_of};
 use loopx_rules::op::{Body, Event, Operation};
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::card::Card;
+use loopx_rules::task::early::Early;
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait};
 use loopx_rules::task::node::{Node, NodeKind, OnComplete, Risk, TaskId, thing};
@@ -59,6 +60,9 @@ pub(crate) struct Row {
     /// A record completes it that no command writes: it does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unearned: bool,
+    /// Records about it that do not count, because their steps were taken before they could be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub early: Vec<Early>,
     /// A person let a checkpoint pass, and what they looked at is not there, or was done anew since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reopened: bool,
@@ -269,6 +273,7 @@ pub(super) fn read<T>(
             reviewed: ReviewedCode::default(),
         });
         facts.world = world::seen(ctx, (&snapshot, &session), &facts)?;
+        world::hear(&mut facts);
     }
     let plan = Plan::of(&facts)?;
     let graph = Graph::of(&plan.nodes);
@@ -450,7 +455,12 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
             && status == Status::Completed
             && status != plan.state.task_status(&node.id),
         unearned: status == Status::Failed && !is_earned(node, plan.state),
+        early: {
+            let own = plan.early.iter().filter(|one| one.task == node.id);
+            own.cloned().collect()
+        },
         reopened: node.kind == NodeKind::Checkpoint
+            && facts.is_some_and(|facts| facts.completion.is_some())
             && status == Status::Pending
             && facts.is_some_and(|facts| facts.status == Status::Completed),
         ready: status == Status::Pending && waits.is_empty() && plan.state.is_active(),

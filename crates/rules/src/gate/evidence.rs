@@ -64,7 +64,7 @@ pub fn runs_by(
             reason: op.reason.clone(),
             value: evidence.clone(),
         };
-        keep_run(&mut found, run);
+        drop(keep_run(&mut found, run));
     }
     found
 }

@@ -46,6 +46,7 @@ pub use rejudged::{asking_nothing, lacking};
 pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
 pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
+pub(crate) use tasks::is_by_run;
 pub use tasks::{
     BehindSkipped, behind_skipped, fallen, is_apart, is_earned, lead_of, list_help, task_statuses,
 };

@@ -83,7 +83,7 @@ fn close_early<'n>(nodes: &'n [Node], graph: &OnceCell<Graph<'n>>, statuses: &mu
 
 /// Whether a run that passes completes a node of which no record speaks. It says nothing of what a task waits for, nor of
 /// what it has to leave; and who works by a pipeline takes its tasks in their order.
-fn is_by_run(node: &Node) -> bool {
+pub(crate) fn is_by_run(node: &Node) -> bool {
     node.kind == NodeKind::Work
         && node.waits.is_empty()
         && node.outputs.is_empty()
@@ -120,8 +120,11 @@ pub fn is_earned(node: &Node, state: &State) -> bool {
         return true;
     };
     let has_command = || matches!(node.verification, Some(Verification::Cmd(_)));
-    let done = facts.completion.as_ref().map(|done| &done.value);
-    let is_by_run = done.is_some_and(|done| !done.manual && done.tree.is_some());
+    // What was done too early has no result.
+    let Some(done) = &facts.completion else {
+        return false;
+    };
+    let is_by_run = !done.value.manual && done.value.tree.is_some();
     facts.opened.is_none() && (is_by_run || !has_command())
 }
 

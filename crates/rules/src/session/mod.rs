@@ -44,10 +44,13 @@ const MAX_TREES: usize = 32;
 /// The version of the rules by which operations become a state. A state that other rules made is computed
 /// again where it is read.
 pub const FOLD: u32 = 4;
-/// The version of the fold for a state in which a record speaks of a task, or of the time that a check has.
-pub const TASK_FOLD: u32 = 5;
+/// The version of the fold for a state with an amendment, or with a run of a check that has a time.
+pub const LIMIT_FOLD: u32 = 5;
+/// The version of the fold for a state in which a record speaks of a task: it says where the session was then, and which
+/// results were there before. Versions 5 and 6, the latter in parts, did not.
+pub const TASK_FOLD: u32 = 8;
 /// The version of a state that is stored in parts: programs that do not know those compute it.
-const PARTS_FOLD: u32 = 6;
+const PARTS_FOLD: u32 = 9;
 /// The version of a state whose archive was taken back: programs that do not know that compute it.
 const TAKEN_BACK_FOLD: u32 = 7;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
@@ -108,6 +111,10 @@ pub struct State {
     /// Facts of tasks, by [`super::task::node::TaskId::key`]; those of which no record speaks are not here.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<String, TaskFacts>,
+    /// The numbers of the first runs that passed and that newer ones took the place of, by the task and the kind
+    /// of [`super::op::Evidence`]; since a record speaks of a task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub passed: BTreeMap<String, u64>,
     /// Changes of the approved list of tasks, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amendments: Vec<Amended>,
@@ -366,7 +373,14 @@ impl State {
         }
         let header: Header = super::op::parse_json(bytes, path)?;
         let Header { format, fold, .. } = header;
-        let known = [FIRST_FOLD, FOLD, TASK_FOLD, PARTS_FOLD, TAKEN_BACK_FOLD];
+        let known = [
+            FIRST_FOLD,
+            FOLD,
+            LIMIT_FOLD,
+            TAKEN_BACK_FOLD,
+            TASK_FOLD,
+            PARTS_FOLD,
+        ];
         if format != FORMAT || !known.contains(&fold) {
             return Ok(None);
         }
@@ -378,6 +392,9 @@ impl State {
             state = state.with_parts(counts, parts()?, path)?;
         }
         if fold < FOLD && !state.is_before_plan() {
+            return Ok(None);
+        }
+        if fold < TASK_FOLD && !state.tasks.is_empty() {
             return Ok(None);
         }
         super::record::check_seq(state.seq, path)?;

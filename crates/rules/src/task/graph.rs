@@ -88,6 +88,16 @@ pub struct Now<'s> {
     pub capacity: Option<usize>,
 }
 
+/// The moment at which somebody takes a step of a node, or took it: a command asks about now, a reader about the moment
+/// at which a record was written.
+pub trait Then {
+    /// How far a node was, as far as it let others go on.
+    fn status(&self, at: usize) -> Status;
+    fn stage(&self) -> Stage;
+    /// What a node waited for outside of the graph.
+    fn open(&self, node: &Node) -> Vec<Open>;
+}
+
 /// Something that a pending node waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
@@ -300,23 +310,73 @@ impl<'n> Graph<'n> {
         status.lets_on(way.is_optional)
     }
 
+    /// What keeps a step of a node from being taken at a moment that is over: the same that keeps it now, but for what
+    /// others have in their hands.
+    pub fn held(&self, at: usize, then: &impl Then) -> Vec<Wait> {
+        let status = |at: usize| then.status(at);
+        let mut unmet = self.own_unmet(at, status);
+        // Behind what was done, each gate was passed; a skip passes none.
+        let mut ways = self.edges[at].iter();
+        if unmet.is_empty() && ways.any(|way| status(way.to) == Status::Skipped) {
+            unmet = self.open_gates(at, status);
+        }
+        self.waits_for(
+            at,
+            (unmet, then.stage(), then.open(&self.nodes[at])),
+            status,
+        )
+    }
+
+    /// The waits that follow from these nodes, this stage and what is open outside.
+    fn waits_for(
+        &self,
+        at: usize,
+        (unmet, stage, open): (Vec<usize>, Stage, Vec<Open>),
+        status: impl Fn(usize) -> Status,
+    ) -> Vec<Wait> {
+        let node = &self.nodes[at];
+        let unmet = unmet.into_iter();
+        let unmet = unmet.map(|to| Wait::Task {
+            task: self.nodes[to].id.clone(),
+            status: status(to),
+        });
+        let mut waits: Vec<Wait> = unmet.collect();
+        let missing = self.missing(at).iter();
+        waits.extend(missing.map(|task| Wait::Unknown { task: task.clone() }));
+        if node.stage != stage {
+            waits.push(Wait::Stage { stage: node.stage });
+        }
+        waits.extend(open.into_iter().map(Wait::World));
+        waits
+    }
+
+    /// The nodes that one depends on, and that do not let it go on.
+    fn own_unmet(&self, at: usize, status: impl Fn(usize) -> Status) -> Vec<usize> {
+        let ways = self.edges[at].iter();
+        let unmet = ways.filter(|way| !Self::is_met(**way, status(way.to)));
+        unmet.map(|way| way.to).collect()
+    }
+
+    /// The gates before a node that are open.
+    fn open_gates(&self, at: usize, status: impl Fn(usize) -> Status) -> Vec<usize> {
+        let before = self.gates_before(at);
+        let before = |place: usize| (before[place / 64] >> (place % 64)) & 1 == 1;
+        let gates = self.gates.iter().copied().enumerate();
+        let gates = gates.filter(|(place, gate)| before(*place) && !status(*gate).is_terminal());
+        gates.map(|(_, gate)| gate).collect()
+    }
+
     /// The nodes that one waits for: of what it depends on, else the gates before it that are open. So no gate is
     /// passed by skipping what stands behind it, or by asking anew at one that was open already.
     fn unmet(&self, at: usize, statuses: &[Status]) -> Vec<usize> {
         #[cfg(test)]
         self.looks.set(self.looks.get() + 1);
-        let ways = self.edges[at].iter();
-        let own = ways.filter(|way| !Self::is_met(**way, statuses[way.to]));
-        let own: Vec<usize> = own.map(|way| way.to).collect();
+        let own = self.own_unmet(at, |to| statuses[to]);
         let is_open = |at: &usize| !statuses[*at].is_terminal();
         if !own.is_empty() || !self.gates.iter().any(is_open) {
             return own;
         }
-        let before = self.gates_before(at);
-        let before = |place: usize| (before[place / 64] >> (place % 64)) & 1 == 1;
-        let gates = self.gates.iter().copied().enumerate();
-        let gates = gates.filter(|(place, gate)| before(*place) && is_open(gate));
-        gates.map(|(_, gate)| gate).collect()
+        self.open_gates(at, |to| statuses[to])
     }
 
     /// The gates that have to be done before a node.
@@ -406,18 +466,9 @@ impl<'n> Graph<'n> {
 
     fn waits_beside(&self, at: usize, now: Now<'_>, claimed: &[usize]) -> Vec<Wait> {
         let node = &self.nodes[at];
-        let unmet = self.unmet(at, now.statuses).into_iter();
-        let unmet = unmet.map(|to| Wait::Task {
-            task: self.nodes[to].id.clone(),
-            status: now.statuses[to],
-        });
-        let mut waits: Vec<Wait> = unmet.collect();
-        let missing = self.missing(at).iter();
-        waits.extend(missing.map(|task| Wait::Unknown { task: task.clone() }));
-        if node.stage != now.stage {
-            waits.push(Wait::Stage { stage: node.stage });
-        }
-        waits.extend(now.world.open(node).into_iter().map(Wait::World));
+        let unmet = self.unmet(at, now.statuses);
+        let found = (unmet, now.stage, now.world.open(node));
+        let mut waits = self.waits_for(at, found, |to| now.statuses[to]);
         for other in claimed.iter().filter(|other| **other != at) {
             waits.extend(beside(node, &self.nodes[*other]));
         }

@@ -10,6 +10,7 @@ pub mod commit;
 pub mod conflict;
 pub mod debt;
 pub mod decide;
+pub mod early;
 pub mod event;
 pub mod file;
 pub mod graph;

@@ -2,12 +2,13 @@
 //!
 //! No clock is read here, and no plan: who waits for whom is the business of [`super::graph`].
 
-use super::decide::Decision;
+use super::decide::{Decision, Verdict};
 use super::event::{Claim, Completion, TaskEvent};
 use super::node::TaskId;
 use crate::lease::Owner;
 use crate::op::Operation;
 use crate::session::{Beside, Stamped, State, TASK_FOLD, recorded};
+use crate::stage::Stage;
 use loopx_base::id::OpId;
 use loopx_base::says_something;
 use loopx_base::vocabulary::vocabulary;
@@ -145,6 +146,42 @@ pub struct TaskFacts {
     /// The number of the newest retry: what ran before it proves nothing of the task.
     #[serde(default, skip_serializing_if = "is_first")]
     pub fresh_after: u64,
+    /// The first claim of those that followed each other, where the one that holds is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Moment>,
+    /// The list was written since it was begun, or apart from that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relisted: bool,
+    /// The stages that the session was in for the writers of its records, where that was not the build.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stages: BTreeMap<OpId, Stage>,
+    /// Results that it had before the one of now, the first ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<Past>,
+}
+
+/// A record as far as the rules ask what was there before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    pub op: OpId,
+    pub seq: u64,
+    pub at: String,
+}
+
+/// A result that another one took the place of, or that is to be done again: what was begun on it stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    pub step: Step,
+    #[serde(flatten)]
+    pub given: Moment,
+    /// The claim under which it was done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Moment>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relisted: bool,
+    /// What a decision came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
 }
 
 /// A person's word that something may pass.
@@ -172,6 +209,7 @@ pub struct Aside {
 /// So many claims a state names, and so many of what else was done apart: claims take no place from results.
 const KEPT_CLAIMS: usize = 16;
 const KEPT_RESULTS: usize = 32;
+const KEPT_PAST: usize = 32;
 
 #[expect(
     clippy::trivially_copy_pass_by_ref,
@@ -231,11 +269,51 @@ impl TaskFacts {
             allowed: Vec::new(),
             beside: Vec::new(),
             fresh_after: 0,
+            begun: None,
+            relisted: false,
+            stages: BTreeMap::new(),
+            past: Vec::new(),
+        }
+    }
+
+    /// The record by which the work of a node was begun: the first of the claims that led to its result, else that.
+    pub fn beginning(&self) -> Option<Moment> {
+        let claim = self.claim.as_ref().map(Moment::of);
+        let done = self.completion.as_ref().map(Moment::of);
+        self.begun.clone().or(claim).or(done)
+    }
+
+    /// Remembers the result of now, which is about to go.
+    fn keep_past(&mut self) {
+        let (step, given, begun) = match (self.status, &self.opened, &self.completion) {
+            (Status::Skipped, ..) => (Step::Skip, Moment::of(&self.last), None),
+            (Status::Completed, Some(opened), _) => (Step::Open, Moment::of(opened), None),
+            (Status::Completed, None, Some(done)) => {
+                (Step::Done, Moment::of(done), self.beginning())
+            }
+            _ => return,
+        };
+        let relisted = self.relisted;
+        self.push_past(Past {
+            step,
+            given,
+            begun,
+            relisted,
+            verdict: None,
+        });
+    }
+
+    fn push_past(&mut self, past: Past) {
+        if self.past.len() < KEPT_PAST {
+            self.past.push(past);
         }
     }
 
     /// Takes in a decision: it stands in the place of those that its writer saw.
     fn decide(&mut self, op: &Operation, decision: &Decision, saw: impl Fn(&OpId) -> bool) {
+        let gone = self.decisions.iter().filter(|known| saw(&known.op));
+        let gone: Vec<Past> = gone.map(Past::decision).collect();
+        gone.into_iter().for_each(|past| self.push_past(past));
         self.decisions.retain(|known| !saw(&known.op));
         self.decisions.push(recorded(op, decision.clone()));
         // A claim was for judging, and that is done.
@@ -264,6 +342,7 @@ impl TaskFacts {
             ..Completion::default()
         };
         let judged = judged.clone();
+        self.keep_past();
         self.status = Status::Completed;
         self.last = recorded(op, Mark {});
         self.completion = Some(recorded(op, done));
@@ -299,6 +378,9 @@ impl TaskFacts {
     }
 
     fn set(&mut self, op: &Operation, event: &TaskEvent, to: Status) {
+        if matches!(event, TaskEvent::Retried { .. }) {
+            self.keep_past();
+        }
         self.status = to;
         self.last = recorded(op, Mark {});
         match event {
@@ -307,6 +389,10 @@ impl TaskFacts {
                     self.failures += 1;
                     self.failure = Some(recorded(op, Mark {}));
                 }
+                self.begun = claim.over.as_ref().and_then(|_| {
+                    let before = self.claim.as_ref().map(Moment::of);
+                    self.begun.take().or(before)
+                });
                 self.claim = Some(recorded(op, claim.clone()));
             }
             TaskEvent::Completed { claim, done, .. } => {
@@ -318,13 +404,17 @@ impl TaskFacts {
                 self.failure = Some(recorded(op, Mark {}));
             }
             TaskEvent::Retried { .. } => {
+                self.begun = None;
                 self.claim = None;
                 self.completion = None;
                 self.opened = None;
                 self.beside.clear();
                 self.fresh_after = self.fresh_after.max(op.seq);
             }
-            TaskEvent::Released { .. } => self.claim = None,
+            TaskEvent::Released { .. } => {
+                self.begun = None;
+                self.claim = None;
+            }
             TaskEvent::Skipped { .. }
             | TaskEvent::Decided { .. }
             | TaskEvent::Allowed { .. }
@@ -349,6 +439,7 @@ impl TaskFacts {
         }
         match self.status {
             Status::Claimed => {
+                self.begun = None;
                 if let Some(claim) = self.claim.take() {
                     let lost = Aside {
                         step: Step::Take,
@@ -375,6 +466,9 @@ impl TaskFacts {
         let aside = self.beside.remove(at);
         if let Some(own) = aside.value.claim.clone() {
             self.claim = Some(of(&aside, own));
+            // Nobody knows which list its owner had.
+            self.begun = None;
+            self.relisted = true;
         }
     }
 
@@ -432,6 +526,29 @@ fn aside_of(event: &TaskEvent) -> Aside {
         step: event.step(),
         claim,
         completion,
+    }
+}
+
+impl Moment {
+    pub fn of<T>(stamped: &Stamped<T>) -> Self {
+        Moment {
+            op: stamped.op.clone(),
+            seq: stamped.seq,
+            at: stamped.signed.at.clone(),
+        }
+    }
+}
+
+impl Past {
+    /// A decision that another one stands in the place of.
+    fn decision(known: &Stamped<Decision>) -> Self {
+        Past {
+            step: Step::Decide,
+            given: Moment::of(known),
+            begun: None,
+            relisted: false,
+            verdict: known.value.came_to,
+        }
     }
 }
 
@@ -497,9 +614,28 @@ impl State {
             (_, Err(why)) if !missed_any => return Err(why),
             _ => facts.go_apart(op, event),
         }
+        let begins = match event {
+            TaskEvent::Claimed { claim, .. } => claim.over.is_none(),
+            TaskEvent::Completed { .. } => facts.claim.is_none(),
+            _ => false,
+        };
+        if begins {
+            facts.relisted = beside.missed_list();
+        }
+        let stage = beside.stage(self.stage);
+        if stage != Stage::Build {
+            facts.stages.insert(op.op.clone(), stage);
+        }
         self.fold = self.fold.max(TASK_FOLD);
         self.tasks.insert(id.key(), facts);
         Ok(())
+    }
+
+    /// The list is another one: what was begun was begun by the one before it.
+    pub(crate) fn relist(&mut self) {
+        let begun = self.tasks.values_mut();
+        let begun = begun.filter(|facts| facts.beginning().is_some());
+        begun.for_each(|facts| facts.relisted = true);
     }
 
     /// The record that a claim of a node has to name as the one it replaces.

@@ -2,6 +2,7 @@
 //! comes in as [`World`]; this module reads no clock, no git and no other session.
 
 use super::node::{Node, TaskId};
+use super::status::Moment;
 use crate::lease::seconds_of;
 use crate::session::{Ending, State};
 use crate::stage::Stage;
@@ -145,6 +146,10 @@ pub struct World {
     pub seen: BTreeMap<Condition, Seen>,
     /// Who said that a node may begin, by its key.
     pub words: BTreeMap<String, Vec<Vec<Person>>>,
+    /// The number of the first run that a condition asks for, where one is known that passed.
+    pub passed: BTreeMap<Condition, u64>,
+    /// The names of those who gave words.
+    pub names: BTreeMap<Person, Vec<Person>>,
 }
 
 /// A world that nobody looked at: nothing holds in it.
@@ -153,6 +158,8 @@ pub static UNSEEN: World = World {
     is_asked: false,
     seen: BTreeMap::new(),
     words: BTreeMap::new(),
+    passed: BTreeMap::new(),
+    names: BTreeMap::new(),
 };
 
 /// A condition that does not hold.
@@ -267,6 +274,39 @@ impl World {
                 true,
             )),
         }
+    }
+
+    /// What a node waited for at a moment that is over, as far as it can be told: a time, a person's word, a run. `people`
+    /// had given theirs. Where nobody looked nothing is said.
+    pub fn was_open(&self, node: &Node, moment: &Moment, people: &[&Person]) -> Vec<Open> {
+        if !self.is_asked {
+            return Vec::new();
+        }
+        let at = seconds_of(&moment.at);
+        let was_there = |condition: &Condition| match condition {
+            Condition::Time { time } => seconds_of(time)
+                .zip(at)
+                .is_some_and(|(time, at)| time <= at),
+            Condition::Person { .. } => people.iter().any(|who| {
+                let names = self.names.get(*who);
+                names.is_some_and(|names| condition.is_persons(names))
+            }),
+            Condition::Evidence { .. } => {
+                let first = self.passed.get(condition);
+                first.is_some_and(|first| *first < moment.seq)
+            }
+            // A branch may have moved since, and a session gone back.
+            Condition::Commit { .. } | Condition::Path { .. } | Condition::Session { .. } => true,
+        };
+        let open = node.waits.iter().filter(|condition| !was_there(condition));
+        open.map(|condition| Open {
+            condition: condition.clone(),
+            task: node.id.clone(),
+            why: String::new(),
+            since: None,
+            never: false,
+        })
+        .collect()
     }
 
     /// Takes in who said that a node may begin, each by all their names.

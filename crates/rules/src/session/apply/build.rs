@@ -2,7 +2,7 @@
 
 use super::{Beside, recorded};
 use crate::op::{Delegation, Evidence, Lane, LaneStatus, Operation};
-use crate::session::{Audit, BuildBlock, FOLD, LaneReport, MAX_TREES, Stamped, State, TASK_FOLD};
+use crate::session::{Audit, BuildBlock, FOLD, LIMIT_FOLD, LaneReport, MAX_TREES, Stamped, State};
 use crate::stage::Stage;
 
 impl State {
@@ -58,9 +58,22 @@ impl State {
         if !held {
             self.fold = self.fold.max(match evidence.limit {
                 None => FOLD,
-                Some(_) => TASK_FOLD,
+                Some(_) => LIMIT_FOLD,
             });
-            keep_run(&mut self.evidence, recorded(op, evidence.clone()));
+            let gone = keep_run(&mut self.evidence, recorded(op, evidence.clone()));
+            if !self.tasks.is_empty() {
+                self.keep_passed(&gone);
+            }
+        }
+    }
+
+    /// Remembers the runs that passed and are named no more: somebody may have begun on them.
+    fn keep_passed(&mut self, gone: &[Stamped<Evidence>]) {
+        for run in gone.iter().filter(|run| run.value.proves()) {
+            for name in run.value.task.iter().chain([&run.value.what]) {
+                let first = self.passed.entry(name.to_lowercase()).or_insert(run.seq);
+                *first = run.seq.min(*first);
+            }
         }
     }
 
@@ -113,14 +126,20 @@ impl State {
     }
 }
 
-/// Adds a run to a set of them: for each thing that was run there is one on each tree, of the newest trees.
-pub(crate) fn keep_run(known: &mut Vec<Stamped<Evidence>>, run: Stamped<Evidence>) {
-    known.retain(|one| !run.value.is_rerun_of(&one.value));
+/// Adds a run to a set of them: for each thing that was run there is one on each tree, of the newest trees. Gives those
+/// that are named no more.
+pub(crate) fn keep_run(
+    known: &mut Vec<Stamped<Evidence>>,
+    run: Stamped<Evidence>,
+) -> Vec<Stamped<Evidence>> {
+    let is_rerun = |one: &mut Stamped<Evidence>| run.value.is_rerun_of(&one.value);
+    let mut gone: Vec<Stamped<Evidence>> = known.extract_if(.., is_rerun).collect();
     let is_like = |one: &Stamped<Evidence>| run.value.is_like(&one.value);
     if known.iter().filter(|one| is_like(one)).count() >= MAX_TREES
         && let Some(oldest) = known.iter().position(is_like)
     {
-        known.remove(oldest);
+        gone.push(known.remove(oldest));
     }
     known.push(run);
+    gone
 }

@@ -8,8 +8,8 @@ mod stages;
 pub(crate) use build::keep_run;
 
 use super::{
-    Approval, Audit, BuildBlock, Ending, FOLD, LaneReport, OpConflict, PlanReview, Signed, Stamped,
-    State, TAKEN_BACK_FOLD, TASK_FOLD, TakenBack, UnknownOp, Void, Waiver, Way, way,
+    Approval, Audit, BuildBlock, Ending, FOLD, LIMIT_FOLD, LaneReport, OpConflict, PlanReview,
+    Signed, Stamped, State, TAKEN_BACK_FOLD, TakenBack, UnknownOp, Void, Waiver, Way, way,
 };
 use crate::artifact::Artifact;
 use crate::gate::covered_files;
@@ -48,7 +48,16 @@ impl State {
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
         self.require_open(op)?;
-        op.fold(self, beside)
+        let stage = self.stage;
+        op.fold(self, beside)?;
+        if self.stage != stage {
+            beside.moves.push((op.op.clone(), stage, self.stage));
+        }
+        if !op.is_about_others() && op.writes.keys().any(is_list) {
+            beside.knew(LIST, op);
+            self.relist();
+        }
+        Ok(())
     }
 
     /// Refuses what writes an artifact that is closed where the session is and where the operation leads: no command
@@ -144,7 +153,9 @@ impl State {
         );
         if reopens && matches!(self.ending, Some(Ending::Archived { .. })) {
             self.ending = None;
-            self.fold = self.fold.min(TASK_FOLD);
+            if self.fold == TAKEN_BACK_FOLD {
+                self.fold = LIMIT_FOLD;
+            }
         }
         if !self.is_active() && !is_apart {
             return Err("the session had ended".into());
@@ -402,6 +413,14 @@ fn archived(commit: Option<&Oid>, target: &str, month: &str) -> Ending {
 /// The commit that a session starts from.
 const BASE: &str = "base";
 
+/// What there is to do.
+const LIST: &str = "list";
+
+/// True for the artifacts that tasks stand in.
+fn is_list(artifact: &Artifact) -> bool {
+    matches!(artifact, Artifact::TaskList | Artifact::Slices)
+}
+
 /// The fact that a session ended.
 const ENDING: &str = "ending";
 
@@ -413,11 +432,28 @@ pub struct Beside<'a> {
     pub(crate) unseen: Option<&'a dyn Fn(&OpId) -> bool>,
     /// Who wrote last, of the facts that do not say so themselves.
     pub(crate) writers: BTreeMap<String, OpId>,
+    /// The moves of the session so far, from where to where.
+    pub(crate) moves: Vec<(OpId, Stage, Stage)>,
 }
 
 impl Beside<'_> {
     pub(crate) fn saw(&self, op: &OpId) -> bool {
         !self.unseen.is_some_and(|unseen| unseen(op))
+    }
+
+    /// The stage that the writer of an operation had the session in, where all that count give this one.
+    pub(crate) fn stage(&self, now: Stage) -> Stage {
+        let seen = self.moves.iter().rfind(|(op, ..)| self.saw(op));
+        match (seen, self.moves.first()) {
+            (Some((_, _, to)), _) => *to,
+            (None, Some((_, from, _))) => *from,
+            (None, None) => now,
+        }
+    }
+
+    /// True where the list was written without the knowledge of an operation's writer.
+    pub(crate) fn missed_list(&self) -> bool {
+        self.missed(LIST)
     }
 
     /// Whether somebody wrote a fact of whom the writer of an operation did not know.

@@ -3,7 +3,7 @@
 use super::Beside;
 use crate::op::Operation;
 use crate::profile::ProfileName;
-use crate::session::{Approval, ApprovedBy, BuildFacts, FOLD, State, TASK_FOLD};
+use crate::session::{Approval, ApprovedBy, BuildFacts, FOLD, LIMIT_FOLD, State};
 use crate::stage::{ApprovalKey, Stage, Transition};
 use crate::task::amend::{Amended, Amendment};
 use loopx_base::id::Oid;
@@ -135,7 +135,7 @@ impl State {
         if !is_of_plan || completes {
             return Err("an amendment is of the plan that was approved".into());
         }
-        self.fold = self.fold.max(TASK_FOLD);
+        self.fold = self.fold.max(LIMIT_FOLD);
         self.amendments.push(Amended {
             approval,
             amendment: amendment.clone(),

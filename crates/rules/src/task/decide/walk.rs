@@ -2,11 +2,12 @@
 //! than its cap, the measure of design 5 falls, and taking the last step back gives what was before.
 
 use super::{Decision, Rating, Standing, Verdict, expand, results, standing, statuses};
-use crate::op::Operation;
+use crate::op::{Body, Event, Operation, SessionBody};
 use crate::replay::fold;
 use crate::replay_props::{id, op_id, operation, started};
 use crate::session::State;
 use crate::stage::Stage;
+use crate::task::early::early;
 use crate::task::event::{Claim, Completion, TaskEvent};
 use crate::task::file::read;
 use crate::task::graph::{Graph, Now, Wait};
@@ -108,6 +109,19 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
     found
 }
 
+/// A session that begins in the build.
+fn building() -> Operation {
+    let mut op = started();
+    if let Body::Session(SessionBody {
+        event: Event::Started { stage, .. },
+        ..
+    }) = &mut op.body
+    {
+        *stage = Some(Stage::Build);
+    }
+    op
+}
+
 fn recorded(ops: &[Operation], body: impl Into<crate::op::Body>) -> Operation {
     let at = ops.len();
     let mut op = operation(at, at as u64 + 1, body, None);
@@ -134,7 +148,7 @@ proptest! {
 
     #[test]
     fn no_sequence_of_decisions_escapes_the_caps(choices in vec(any::<Index>(), 0..60)) {
-        let mut ops = vec![started()];
+        let mut ops = vec![building()];
         for choice in choices {
             let (state, nodes, statuses) = now(&ops);
             let legal = legal(&state, &nodes, &statuses);
@@ -148,6 +162,9 @@ proptest! {
             ops.push(op);
             let (after, new, new_statuses) = now(&ops);
             prop_assert!(after.conflicts.is_empty(), "{:?}", after.conflicts);
+            // Whoever reads it asks what whoever wrote it was asked.
+            let early = early(&new, &after, &UNSEEN);
+            prop_assert!(early.is_empty(), "{early:?}");
             prop_assert!(new.len() <= MOST, "{} nodes", new.len());
             let graph = Graph::of(&new);
             prop_assert!(graph.cycle().is_none());

@@ -1,0 +1,279 @@
+//! Steps of tasks that nobody could have taken, put on the remote's branch by plain git: a word before its time or by
+//! another person, work before what it waits for or before its stage. They do not count, the list says why, and what was
+//! honest stays, whatever happened since.
+
+use crate::forged::{do_and_show, forged, loopx, newest, status_of, world_of};
+use crate::hostile_sync::send;
+use crate::support::clones::Clones;
+use crate::support::tasks::{checkpoint, task, with};
+use serde_json::{Value, json};
+
+/// Puts a record by Mallory on the remote's branch, and takes it in. Gives its id.
+fn forge(all: &Clones, fields: Value) -> String {
+    send(all, &forged(all, fields, &[]));
+    all.sync(0).ok();
+    newest(all).1
+}
+
+fn open_by_hand(all: &Clones, id: &str) {
+    let judged = results(all);
+    let body = json!({"task": id, "judged": judged});
+    forge(all, json!({"kind": "opened", "reason": "x", "body": body}));
+}
+
+/// The results of all tasks, as an honest word names them.
+fn results(all: &Clones) -> Value {
+    let log = loopx(all, &["--json", "task", "log"]).json();
+    let rows = log["happened"].as_array();
+    let rows = rows.into_iter().flatten();
+    let done = rows.filter(|row| row["step"] == "done");
+    let named = done.map(|row| {
+        (
+            row["task"].as_str().unwrap_or("").to_owned(),
+            row["op"].clone(),
+        )
+    });
+    Value::Object(named.collect())
+}
+
+/// Takes and completes a task as a person does who looked at it.
+fn complete_by_hand(all: &Clones, id: &str) {
+    let claim = json!({"owner": "01m8dcrd665m7z1wm1h882j3ht", "seconds": 7200});
+    let body = json!({"task": id, "claim": claim});
+    let claim = forge(
+        all,
+        json!({"kind": "claimed", "weight": "holds", "body": body}),
+    );
+    let tree = all.git(0, &["rev-parse", "HEAD^{tree}"]).line();
+    let done = json!({"manual": true, "tree": tree});
+    let body = json!({"task": id, "claim": claim, "done": done});
+    forge(
+        all,
+        json!({"kind": "completed", "reason": "looked", "body": body}),
+    );
+}
+
+fn back_to_plan(all: &Clones) {
+    loopx(all, &["plan", "--reason", "the list is wrong"]).ok();
+    all.settle();
+}
+
+fn build(all: &Clones) {
+    loopx(all, &["approve", "--enter", "--reason", "agreed"]).ok();
+    all.settle();
+}
+
+fn waiting(task: Value, waits: &Value) -> Value {
+    let mut task = task;
+    task["waits"] = json!([waits]);
+    task
+}
+
+/// Conditions that are not there, and the words for them.
+fn conditions() -> [(Value, &'static str); 3] {
+    [
+        (
+            json!({"time": "2030-01-01T00:00:00Z"}),
+            "2030-01-01T00:00:00Z",
+        ),
+        (json!({"person": "Zoe"}), "the word of Zoe"),
+        (json!({"evidence": "T"}), "a passing run of T"),
+    ]
+}
+
+#[test]
+fn a_checkpoint_is_not_open_before_what_it_waits_for_outside_of_the_list() {
+    for (waits, words) in conditions() {
+        let all = world_of(&[
+            task("T", &[], Some(&["true"])),
+            waiting(checkpoint("C", &[]), &waits),
+            task("B", &["C"], Some(&["true"])),
+        ]);
+        open_by_hand(&all, "C");
+        assert_eq!(status_of(&all, "C"), "pending", "{waits}");
+        loopx(&all, &["task", "list"]).says(&format!(
+            "does not count: it was written while C waited for {words}"
+        ));
+        loopx(&all, &["take", "B"]).fails_with(1).says("C");
+        loopx(&all, &["fsck"]).says("`open` of C by Mallory").ok();
+    }
+    // It leads on.
+    let all = world_of(&[
+        task("T", &[], Some(&["true"])),
+        waiting(checkpoint("C", &[]), &json!({"evidence": "T"})),
+    ]);
+    open_by_hand(&all, "C");
+    loopx(&all, &["run", "--task", "T"]).ok();
+    assert_eq!(status_of(&all, "C"), "pending");
+    loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
+    assert_eq!(status_of(&all, "C"), "completed");
+    // The same run once more takes no word away.
+    loopx(&all, &["run", "--task", "T"]).ok();
+    assert_eq!(status_of(&all, "C"), "completed");
+}
+
+#[test]
+fn a_decision_is_neither_made_nor_opened_before_what_it_waits_for() {
+    for (waits, words) in conditions() {
+        let gate = with("G", &[], json!({"kind": "decision"}));
+        let all = world_of(&[
+            task("T", &[], Some(&["true"])),
+            waiting(gate, &waits),
+            task("B", &["G"], Some(&["true"])),
+        ]);
+        let decision = json!({"verdict": "proceed", "came_to": "proceed", "judged": {}});
+        let body = json!({"task": "G", "decision": decision});
+        forge(
+            &all,
+            json!({"kind": "decided", "reason": "x", "body": body}),
+        );
+        assert_eq!(status_of(&all, "G"), "pending", "{waits}");
+        loopx(&all, &["task", "list"]).says(&format!("while G waited for {words}"));
+        let decision = json!({"verdict": "escalate", "came_to": "escalate", "judged": {}});
+        let body = json!({"task": "G", "decision": decision});
+        forge(
+            &all,
+            json!({"kind": "decided", "reason": "x", "body": body}),
+        );
+        open_by_hand(&all, "G");
+        assert_eq!(status_of(&all, "G"), "pending", "{waits}");
+        loopx(&all, &["take", "B"]).fails_with(1).says("G");
+    }
+}
+
+#[test]
+fn work_is_not_done_before_what_it_waits_for() {
+    let mut conditions: Vec<(Value, &str)> = conditions().to_vec();
+    conditions.push((json!({"person": "any"}), "a person's word"));
+    for (waits, words) in conditions {
+        let all = world_of(&[
+            task("T", &[], Some(&["true"])),
+            waiting(task("M", &[], None), &waits),
+            task("B", &["M"], Some(&["true"])),
+        ]);
+        complete_by_hand(&all, "M");
+        assert_eq!(status_of(&all, "M"), "failed", "{waits}");
+        assert_eq!(status_of(&all, "B"), "pending");
+        loopx(&all, &["task", "list"])
+            .says("`done` of M by Mallory")
+            .says(&format!("while M waited for {words}"));
+    }
+    // Work before it, on a run alone, by its records, and by such as do not count.
+    let all = world_of(&[
+        task("A", &[], Some(&["true"])),
+        task("M", &["A"], None),
+        task("N", &["M"], None),
+    ]);
+    complete_by_hand(&all, "M");
+    complete_by_hand(&all, "N");
+    assert_eq!(status_of(&all, "M"), "failed");
+    assert_eq!(status_of(&all, "N"), "failed");
+    do_and_show(&all, "A");
+    assert_eq!(status_of(&all, "M"), "failed");
+    // It leads on, and what was forged behind it wakes up by nothing.
+    loopx(&all, &["task", "retry", "M"]).ok();
+    loopx(&all, &["take", "M"]).ok();
+    loopx(&all, &["task", "done", "M", "--manual", "--reason", "seen"]).ok();
+    assert_eq!(status_of(&all, "M"), "completed");
+    assert_eq!(status_of(&all, "N"), "failed");
+}
+
+#[test]
+fn no_step_counts_that_was_taken_before_its_stage() {
+    let wait = json!({"person": "any"});
+    let all = world_of(&[
+        checkpoint("C", &[]),
+        task("M", &[], None),
+        waiting(task("W", &[], None), &wait),
+        with("G", &[], json!({"kind": "decision"})),
+        task("B", &["C", "M", "G"], Some(&["true"])),
+    ]);
+    back_to_plan(&all);
+    open_by_hand(&all, "C");
+    complete_by_hand(&all, "M");
+    let allowed = json!({"kind": "allowed", "reason": "x", "body": {"task": "W"}});
+    forge(&all, allowed);
+    let decision = json!({"verdict": "proceed", "came_to": "proceed", "judged": {}});
+    let body = json!({"task": "G", "decision": decision});
+    forge(
+        &all,
+        json!({"kind": "decided", "reason": "x", "body": body}),
+    );
+    build(&all);
+    let found = ["C", "M", "G"].map(|id| status_of(&all, id));
+    assert_eq!(found, ["pending", "failed", "pending"]);
+    loopx(&all, &["take", "W"])
+        .fails_with(1)
+        .says("a person's word");
+    loopx(&all, &["task", "list"]).says("while C waited for stage build");
+    loopx(&all, &["task", "decide", "G", "--verdict", "proceed"]).ok();
+    loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
+    let found = ["C", "M", "G"].map(|id| status_of(&all, id));
+    assert_eq!(found, ["completed", "failed", "completed"]);
+}
+
+#[test]
+fn what_was_done_in_its_turn_stays_done_whatever_happens_before_it() {
+    let all = world_of(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+        with("G", &["B"], json!({"kind": "decision"})),
+        task("D", &["G"], None),
+        waiting(task("W", &["D"], None), &json!({"person": "any"})),
+        checkpoint("C", &["W"]),
+    ]);
+    do_and_show(&all, "A");
+    do_and_show(&all, "B");
+    loopx(&all, &["task", "decide", "G", "--verdict", "proceed"]).ok();
+    let manual = |id: &str| {
+        loopx(&all, &["take", id]).ok();
+        loopx(&all, &["task", "done", id, "--manual", "--reason", "seen"]).ok();
+    };
+    manual("D");
+    loopx(&all, &["task", "open", "W", "--reason", "go"]).ok();
+    manual("W");
+    loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
+    let statuses = || ["B", "D", "W"].map(|id| status_of(&all, id));
+    // It is done anew, and decided anew.
+    loopx(&all, &["task", "retry", "A"]).ok();
+    assert_eq!(statuses(), ["completed"; 3]);
+    do_and_show(&all, "A");
+    loopx(&all, &["task", "retry", "B"]).ok();
+    do_and_show(&all, "B");
+    assert_eq!(status_of(&all, "G"), "pending");
+    assert_eq!(statuses(), ["completed"; 3]);
+    let fix = ["task", "decide", "G", "--verdict", "fix", "--reason", "x"];
+    loopx(&all, &fix).ok();
+    assert_eq!(statuses(), ["completed"; 3]);
+    // The session goes back, the list is another one, and comes again.
+    back_to_plan(&all);
+    assert_eq!(statuses(), ["completed"; 3]);
+    build(&all);
+    assert_eq!(statuses(), ["completed"; 3]);
+    let list = loopx(&all, &["--json", "task", "list"]).json();
+    let rows = list["tasks"].as_array().expect("tasks");
+    assert!(rows.iter().all(|row| row["early"].is_null()), "{list:#}");
+    all.settle();
+    all.assert_agreed();
+}
+
+/// A task that a run alone completed has no record of its own that a word could name.
+#[test]
+fn a_word_before_the_run_that_completes_what_it_is_about_does_not_count() {
+    let list = [
+        task("A", &[], Some(&["true"])),
+        checkpoint("C", &["A"]),
+        task("B", &["C"], Some(&["true"])),
+    ];
+    let all = world_of(&list);
+    open_by_hand(&all, "C");
+    loopx(&all, &["run", "--task", "A"]).ok();
+    assert_eq!(status_of(&all, "A"), "completed");
+    assert_eq!(status_of(&all, "C"), "pending");
+    loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
+    assert_eq!(status_of(&all, "C"), "completed");
+    // The same run once more, one that fails, and other code.
+    loopx(&all, &["run", "--task", "A"]).ok();
+    loopx(&all, &["run", "--", "true"]).ok();
+    assert_eq!(status_of(&all, "C"), "completed");
+}
