@@ -48,6 +48,20 @@ pub(crate) struct Where {
     pub issue: Option<String>,
 }
 
+impl Where {
+    /// A command of notes that looks there, too; `more` stands behind the place.
+    pub(crate) fn command(&self, what: &str, more: &str) -> Hint {
+        match (&self.issue, self.journal) {
+            (Some(issue), _) => {
+                let issue = loopx_base::shell_word(issue);
+                command!("note {what} --issue {issue}{more}")
+            }
+            (None, true) => command!("note {what} --journal{more}"),
+            (None, false) => command!("note {what}{more}"),
+        }
+    }
+}
+
 /// Where notes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
@@ -150,7 +164,11 @@ fn is_named(record: &NoteRecord, typed: &str) -> bool {
 }
 
 /// The note that somebody means.
-pub(super) fn find<'n>(records: &'n [NoteRecord], typed: &str) -> Result<&'n NoteRecord> {
+pub(super) fn find<'n>(
+    records: &'n [NoteRecord],
+    place: &Where,
+    typed: &str,
+) -> Result<&'n NoteRecord> {
     let meant: Vec<&NoteRecord> = records
         .iter()
         .filter(|record| is_named(record, typed))
@@ -161,7 +179,7 @@ pub(super) fn find<'n>(records: &'n [NoteRecord], typed: &str) -> Result<&'n Not
             Code::NoteUnknown,
             format!("there is no note `{typed}` here"),
         )
-        .help(command!("note list"))),
+        .help(place.command("list", ""))),
         many => {
             let ids: Vec<&str> = many
                 .iter()
@@ -172,7 +190,7 @@ pub(super) fn find<'n>(records: &'n [NoteRecord], typed: &str) -> Result<&'n Not
                 Code::NoteUnknown,
                 format!("`{typed}` is {} notes: {}", many.len(), ids.join(", ")),
             )
-            .help(command!("note list --json")))
+            .help(place.command("list", " --json")))
         }
     }
 }
@@ -323,7 +341,7 @@ pub(crate) fn note(
     keep(ctx, place, &look, &subject, |records, facts| {
         let mut said = said.clone();
         if let Some(typed) = reply_to {
-            said.reply_to = Some(find(records, typed)?.op.clone());
+            said.reply_to = Some(find(records, place, typed)?.op.clone());
         }
         if let Some(task) = &said.task {
             require_task(facts, task)?;

@@ -5,7 +5,7 @@ use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::note::promote;
 use crate::flow::note::promote::Request;
-use crate::flow::note::{Where, bus as flow, import as importing};
+use crate::flow::note::{Home, Where, bus as flow, import as importing};
 use crate::ui::{Ui, clean, diff, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
@@ -23,7 +23,7 @@ pub(super) fn status(at: &Where, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "{home}: no role said anything; {}",
             counted(status.notes, "note")
         ));
-        ui.hint(command!("note \"WHAT IS SO\" --type progress --from ROLE"));
+        ui.hint(at.command("\"WHAT IS SO\"", " --type progress --from ROLE"));
     }
     for role in &status.roles {
         let last = &role.last;
@@ -41,7 +41,7 @@ pub(super) fn status(at: &Where, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }
     }
     for one in &status.values {
-        apart(one, ui);
+        apart(&status.home, one, ui);
     }
     ui.json(
         "note status",
@@ -68,11 +68,11 @@ pub(super) fn get(key: Option<&str>, at: &Where, ctx: &Context, ui: &mut Ui) -> 
                 ui.out(format!("{name} = {value}  ({})", line(&one.owner)));
             }
         }
-        apart(one, ui);
+        apart(&home, one, ui);
     }
     if values.is_empty() {
         ui.status(format!("{}: no keys", place(&home, ui)));
-        ui.hint(command!("note set ROLE:NAME VALUE"));
+        ui.hint(listing(&home, "set ROLE:NAME VALUE"));
     }
     ui.json(
         "note get",
@@ -82,7 +82,7 @@ pub(super) fn get(key: Option<&str>, at: &Where, ctx: &Context, ui: &mut Ui) -> 
 }
 
 /// Says what was set apart and does not stand.
-fn apart(one: &Keyed, ui: &mut Ui) {
+fn apart(home: &Home, one: &Keyed, ui: &mut Ui) {
     let key = line(&one.key);
     for other in &one.apart {
         ui.warn(format!(
@@ -100,7 +100,8 @@ fn apart(one: &Keyed, ui: &mut Ui) {
         ));
     }
     if !one.apart.is_empty() || !one.refused.is_empty() {
-        ui.hint(command!("note set {key} VALUE --from {}", one.owner));
+        let again = format!("set {key} VALUE --from {}", one.owner);
+        ui.hint(listing(home, &again));
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn get(ctx: &Context, place: &Where, key: Option<&str>) -> Result<(Ho
                 Code::NoteKeyUnknown,
                 format!("no role has set `{key}` here"),
             )
-            .help(command!("note get")));
+            .help(place.command("get", "")));
         }
     }
     Ok((home, found))
@@ -69,7 +69,7 @@ pub(crate) fn set(
                 Code::NoteInvalid,
                 format!("expected the role that sets `{key}`, found none"),
             )
-            .help(command!("note set {key} VALUE --from ROLE")));
+            .help(place.command(&format!("set {key} VALUE"), " --from ROLE")));
         }
     };
     require_said("the value of the key", value, command!("help note set"))?;
@@ -95,23 +95,18 @@ pub(crate) fn withdraw(
 ) -> Result<Noted> {
     let reason = reason.unwrap_or_default();
     let typed_again = loopx_base::shell_word(typed);
-    let at = match (&place.issue, place.journal) {
-        (Some(issue), _) => format!(" --issue {}", loopx_base::shell_word(issue)),
-        (None, true) => " --journal".to_owned(),
-        (None, false) => String::new(),
-    };
-    let again = command!("note withdraw {typed_again}{at} --reason WHY");
+    let again = place.command(&format!("withdraw {typed_again}"), " --reason WHY");
     require_said("a reason", reason, again)?;
     let look = Look::Note(typed.to_owned());
     let subject = format!("withdraw the note {typed}");
     keep(ctx, place, &look, &subject, |records, _| {
-        let note = find(records, typed)?.op.clone();
+        let note = find(records, place, typed)?.op.clone();
         if bus::withdrawn(records).contains(&note) {
             return Err(Failure::nothing(
                 Code::NoteWithdrawn,
                 format!("the note {typed} was withdrawn already"),
             )
-            .help(command!("note list --withdrawn")));
+            .help(place.command("list", " --withdrawn")));
         }
         Ok(Note::Withdrawn {
             note,

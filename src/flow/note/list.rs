@@ -110,7 +110,7 @@ pub(crate) fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
     for group in &groups {
         let thread = match &filter.thread {
             None => None,
-            Some(typed) => match find(&group.records, typed) {
+            Some(typed) => match find(&group.records, &filter.place, typed) {
                 Ok(one) => {
                     is_named = true;
                     Some(one.op.clone())
@@ -122,7 +122,7 @@ pub(crate) fn list(ctx: &Context, filter: &Filter) -> Result<Notes> {
         found.extend(taken(group, filter, thread.as_ref()));
     }
     if let (Some(typed), false) = (&filter.thread, is_named) {
-        find(&[], typed)?;
+        find(&[], &filter.place, typed)?;
     }
     found.sort_by(|one, other| (&one.at, one.seq).cmp(&(&other.at, other.seq)));
     let left_out = filter
@@ -150,7 +150,7 @@ pub(crate) fn of_session(
 pub(crate) fn show(ctx: &Context, typed: &str, place: &Where) -> Result<(Listed, Vec<Listed>)> {
     let snapshot = ctx.store()?.snapshot()?;
     let group = of_place(ctx, &snapshot, place)?;
-    let one = find(&group.records, typed)?;
+    let one = find(&group.records, place, typed)?;
     let filter = Filter {
         withdrawn: true,
         ..Filter::default()

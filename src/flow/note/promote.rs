@@ -10,7 +10,6 @@ use crate::flow::rules;
 use crate::flow::rules::AddRequest;
 use crate::flow::write_scope::{self, Opening, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
 use loopx_base::id::OpId;
 use loopx_rules::note::bus::withdrawn;
 use loopx_rules::note::{Note, NoteKind, NoteRecord, Promotion};
@@ -45,8 +44,8 @@ pub(crate) struct Made {
 /// Makes a rule or a draft out of a note.
 pub(crate) fn promote(ctx: &Context, place: &Where, request: Request<'_>) -> Result<Made> {
     let (home, records) = records(ctx, place)?;
-    let record = find(&records, request.note)?;
-    require_new(ctx, &records, record, request.into)?;
+    let record = find(&records, place, request.note)?;
+    require_new(ctx, (&records, place), record, request.into)?;
     let id = short(&record.op);
     let mut made = match request.into {
         Promotion::Rule => rule(ctx, record, id, request)?,
@@ -113,7 +112,7 @@ pub(super) fn told(
 
 fn require_new(
     ctx: &Context,
-    records: &[NoteRecord],
+    (records, place): (&[NoteRecord], &Where),
     record: &NoteRecord,
     wanted: Promotion,
 ) -> Result<()> {
@@ -127,7 +126,7 @@ fn require_new(
             Code::NoteInvalid,
             format!("expected a note that says something, found {what}"),
         )
-        .help(command!("note list")));
+        .help(place.command("list", "")));
     }
     let text = record.note.text();
     if text.trim().is_empty() {
@@ -147,7 +146,7 @@ fn require_new(
             Code::NotePromoted,
             format!("the note was made {path} before"),
         )
-        .help(command!("note show {}", record.op))),
+        .help(place.command(&format!("show {}", record.op), ""))),
     }
 }
 

@@ -139,7 +139,7 @@ fn choose(ctx: &Context, choice: Choice<'_>) -> Result<Vec<NoteRecord>> {
         .collect();
     let mut named = BTreeSet::new();
     for typed in choice.only {
-        let note = find(&records, typed)?;
+        let note = find(&records, &Where::default(), typed)?;
         if !says_a_rule(note) {
             return Err(Failure::usage(
                 Code::NoteInvalid,
