@@ -122,7 +122,7 @@ fn help_is_one_screen_and_its_topics_are_too() {
         move     approve  run  review  finish  archive  undo\n\
         team     sync  list  verify\n\
         more     git loopx help --all\n\
-        topics   git loopx help TOPIC: stages, profiles, specs, hooks, agents, words,\n         licenses, codes\n\n\
+        topics   git loopx help TOPIC: stages, profiles, specs, backlog, hooks, agents,\n         words, licenses, codes\n\n\
         git loopx start --quick \"Fix the typo in the login form\"\n\
         git loopx help start\n"
     );
@@ -131,7 +131,9 @@ fn help_is_one_screen_and_its_topics_are_too() {
     for line in wide("40", &["help"]).lines().take(12) {
         assert!(line.chars().count() <= 40, "{line}");
     }
-    for topic in ["stages", "profiles", "specs", "hooks", "agents", "words"] {
+    for topic in [
+        "stages", "profiles", "specs", "backlog", "hooks", "agents", "words",
+    ] {
         let said = wide("80", &["help", topic]);
         let own = said.split("\n\nUsage:").next().expect("a topic");
         assert!(own.lines().count() <= 40, "{topic}\n{said}");

@@ -13,7 +13,7 @@ pub(crate) struct Topic {
     pub text: &'static str,
 }
 
-const TOPICS: [Topic; 7] = [
+const TOPICS: [Topic; 8] = [
     Topic {
         name: "stages",
         text: include_str!("topics/stages.txt"),
@@ -25,6 +25,10 @@ const TOPICS: [Topic; 7] = [
     Topic {
         name: "specs",
         text: include_str!("topics/specs.txt"),
+    },
+    Topic {
+        name: "backlog",
+        text: include_str!("topics/backlog.txt"),
     },
     Topic {
         name: "hooks",
