@@ -3,7 +3,7 @@
 use super::report;
 use crate::cli::Exit;
 use crate::flow::sessions;
-use crate::flow::sessions::{Binding, StartRequest};
+use crate::flow::sessions::{Binding, StartRequest, Used};
 use crate::flow::{Context, begin, rebase};
 use crate::ui::{Ui, line};
 use loopx_base::counted;
@@ -224,15 +224,18 @@ pub(crate) fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
     let ctx = Context::open(Some(args.id))?.leaving_to(ui.unfinished());
     let done = sessions::bind(&ctx, args.branch)?;
     let before: Vec<&str> = done.value.before.iter().map(SessionId::as_str).collect();
-    let said = match before.as_slice() {
-        [] => format!("bound to branch {}", done.value.branch),
-        before => format!(
-            "bound to branch {} (which was bound to {})",
-            done.value.branch,
-            before.join(", ")
-        ),
+    let Used { branch, left, .. } = &done.value;
+    let others = (!before.is_empty()).then(|| format!("which was bound to {}", before.join(", ")));
+    let left = left.as_ref().map(|left| {
+        let back = ui.command(&command!("undo").session(&done.id));
+        format!("and to {left} no more; {back} binds it there again")
+    });
+    let more: Vec<String> = others.into_iter().chain(left).collect();
+    let said = match more.as_slice() {
+        [] => format!("bound to branch {branch}"),
+        more => format!("bound to branch {branch} ({})", more.join(", ")),
     };
-    let extra = json!({ "branch": done.value.branch, "before": done.value.before });
+    let extra = json!({ "branch": branch, "before": done.value.before, "left": done.value.left });
     report(&ctx, ui, "use", &done, &said, extra);
     Ok(Exit::Done)
 }

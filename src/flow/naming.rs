@@ -327,7 +327,7 @@ impl Context {
     }
 
     /// What leads to the branch that a session is bound to.
-    pub(super) fn to_branch(&self, id: &SessionId, branch: &str) -> Result<Hint> {
+    pub(in crate::flow) fn to_branch(&self, id: &SessionId, branch: &str) -> Result<Hint> {
         let name = format!("refs/heads/{branch}");
         if let Some(folder) = self.repo.checked_out_in(&name)?.filter(|dir| dir.is_dir())
             && self.repo.work_dir() != Some(folder.as_path())

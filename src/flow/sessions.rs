@@ -223,7 +223,7 @@ impl<'a> Beginning<'a> {
         if let Some(known) = snapshot.find(&self.id)? {
             let other = format!("--id {} ", free(snapshot, &self.id)?);
             let again = again(self.request, &self.id, &self.title, &other);
-            return Err(taken(&known.state, self.on_branch, again));
+            return Err(taken(&known.state, self.back_to(ctx, &known.state)?, again));
         }
         if let Some(branch) = &self.branch
             && let Some(other) = snapshot.bound_to(branch)?.first()
@@ -240,6 +240,18 @@ impl<'a> Beginning<'a> {
             .help(elsewhere(ctx, self.request, &self.id, &self.title)));
         }
         Ok(())
+    }
+
+    /// The way to a session that has the id: to its branch where that is another one; else this one can be bound to it.
+    fn back_to(&self, ctx: &Context, state: &State) -> Result<Option<Hint>> {
+        let id = &state.id;
+        let here = ctx.head()?.branch;
+        match &state.branch {
+            Some(own) if self.on_branch && here.as_ref() != Some(own) => {
+                ctx.to_branch(id, own).map(Some)
+            }
+            _ => Ok(self.on_branch.then(|| command!("use {id}"))),
+        }
     }
 
     /// The artifacts that lie there from the beginning, each as a blob.
@@ -481,20 +493,17 @@ fn free(snapshot: &Snapshot<'_>, id: &SessionId) -> Result<SessionId> {
 }
 
 /// An id is never reused silently (S-008). `again` starts another session with an id of its own.
-fn taken(state: &State, on_branch: bool, again: Hint) -> Failure {
+fn taken(state: &State, way: Option<Hint>, again: Hint) -> Failure {
     let id = &state.id;
     let other = |first: Hint| hint![first, "  or, to start another session: ", again.clone()];
-    let (how, help) = match &state.ending {
-        None if on_branch => (
-            format!("is in stage {}", state.stage),
-            other(command!("use {id}")),
-        ),
-        None => (
+    let (how, help) = match (&state.ending, way) {
+        (None, Some(way)) => (format!("is in stage {}", state.stage), other(way)),
+        (None, None) => (
             format!("is in stage {}", state.stage),
             command!("status").session(id),
         ),
-        Some(Ending::Archived { target, .. }) => (format!("is archived on {target}"), again),
-        Some(Ending::Abandoned { .. }) => (
+        (Some(Ending::Archived { target, .. }), _) => (format!("is archived on {target}"), again),
+        (Some(Ending::Abandoned { .. }), _) => (
             "was abandoned".to_owned(),
             other(command!("undo").session(id)),
         ),
@@ -512,6 +521,8 @@ pub(crate) struct Used {
     pub branch: String,
     /// The other sessions that were bound to it.
     pub before: Vec<SessionId>,
+    /// The branch to which the session was bound.
+    pub left: Option<String>,
 }
 
 /// The branch of the sessions is no branch to work on.
@@ -529,6 +540,7 @@ fn require_of_code(ctx: &Context, branch: &str) -> Result<()> {
 
 /// Binds a branch to the session.
 pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> {
+    let is_named = branch.is_some();
     let name = ctx.wanted().unwrap_or_default();
     let branch = match branch {
         Some(name) => {
@@ -570,6 +582,9 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
             ],
         };
         require_unprotected(&facts.policy, &branch, leads_on)?;
+        if !is_named {
+            require_not_elsewhere(ctx, &facts.state, &branch)?;
+        }
         gone::require_commits(ctx, &facts.state, &branch)?;
         let event = Event::Bound {
             branch: branch.clone(),
@@ -583,11 +598,37 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
                     let others = before.iter().filter(|id| **id != facts.state.id);
                     others.cloned().collect()
                 },
+                left: facts.state.branch.clone().filter(|own| *own != branch),
             },
         );
         act.takes = Some(branch.clone());
         Ok(act)
     })
+}
+
+/// Refuses to take a session away from another worktree, where nobody named the branch: it goes on there.
+fn require_not_elsewhere(ctx: &Context, state: &State, branch: &str) -> Result<()> {
+    let Some(own) = state.branch.as_ref().filter(|own| *own != branch) else {
+        return Ok(());
+    };
+    let folder = ctx.repo.checked_out_in(&format!("refs/heads/{own}"))?;
+    let folder = folder.filter(|dir| dir.is_dir() && ctx.repo.work_dir() != Some(dir.as_path()));
+    let Some(folder) = folder else {
+        return Ok(());
+    };
+    let id = &state.id;
+    Err(Failure::refused(
+        Code::BranchMismatch,
+        format!(
+            "session {id} is bound to {own}, which is checked out in {}",
+            folder.display()
+        ),
+    )
+    .help(hint![
+        ctx.to_branch(id, own)?,
+        format!("  or, to go on with it on {branch}: "),
+        command!("use {id} --branch {branch}")
+    ]))
 }
 
 /// Ends a session without a result. Everything is kept.
