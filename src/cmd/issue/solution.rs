@@ -9,6 +9,7 @@ use crate::flow::issue::audit;
 use crate::flow::issue::audit::Review;
 use crate::flow::issue::solution as flow;
 use crate::flow::issue::solution::Said;
+use crate::flow::rules::typed_path;
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
@@ -71,7 +72,7 @@ pub struct AddArgs {
 fn add(args: AddArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let mut proposal = match &args.from {
         Some(file) => of_json(file)?,
-        None => of_words(&args)?,
+        None => of_words(ctx, &args)?,
     };
     if let Some(name) = args.name {
         proposal.name = name;
@@ -101,7 +102,18 @@ fn of_json(file: &str) -> Result<Proposal> {
     }
 }
 
-fn of_words(args: &AddArgs) -> Result<Proposal> {
+/// A path of the code from the top; a folder ends with `/`.
+fn placed(ctx: &Context, typed: &str) -> String {
+    let path = typed_path(ctx, typed);
+    if typed.ends_with('/') && !path.is_empty() && !path.ends_with('/') {
+        format!("{path}/")
+    } else {
+        path
+    }
+}
+
+/// A solution of words: its paths count from where somebody stands.
+fn of_words(ctx: &Context, args: &AddArgs) -> Result<Proposal> {
     let titles = args.titles.iter().enumerate();
     let mut tasks: Vec<Value> = titles
         .map(|(at, title)| json!({ "id": format!("TASK-{:03}", at + 1), "title": title }))
@@ -126,7 +138,7 @@ fn of_words(args: &AddArgs) -> Result<Proposal> {
     ];
     let files = named.iter().flat_map(|(paths, action)| {
         paths.iter().map(|path| Touched {
-            path: path.clone(),
+            path: placed(ctx, path),
             action: *action,
         })
     });

@@ -85,7 +85,7 @@ impl Proposal {
     }
 
     /// The files that it names, and none of its tasks does: they are those of the task that names none. Where several name
-    /// none, nobody knows whose they are.
+    /// none, nobody knows whose they are. A folder is of the solution alone: a task names files.
     fn own_files(&self) -> Vec<Value> {
         if self.tasks.iter().filter(|task| names_no_file(task)).count() != 1 {
             return Vec::new();
@@ -97,7 +97,8 @@ impl Proposal {
         };
         let named = self.tasks.iter().flat_map(files);
         let named: BTreeSet<String> = named.map(|file| path(&file)).collect();
-        let own = self.files.iter().filter(|file| !named.contains(&file.path));
+        let is_own = |file: &&Touched| !named.contains(&file.path) && !file.path.ends_with('/');
+        let own = self.files.iter().filter(is_own);
         own.map(|file| json!({ "path": file.path, "action": file.action }))
             .collect()
     }
