@@ -29,7 +29,7 @@ const BATCH: u32 = 5;
 const ONE: &str = "lx-00000000aa";
 
 /// The rows of the table: what is typed, and whether it changes something.
-const ROWS: [(&str, &[&str], bool); 11] = [
+const ROWS: [(&str, &[&str], bool); 17] = [
     ("list", &["issue", "list"], false),
     ("list as JSON", &["issue", "list", "--json"], false),
     (
@@ -49,6 +49,40 @@ const ROWS: [(&str, &[&str], bool); 11] = [
         &["issue", "close", ONE, "--reason", "unwanted", "-q"],
         true,
     ),
+    ("comment", &["issue", "comment", ONE, "words", "-q"], true),
+    ("take back", &["issue", "undo", ONE, "-q"], true),
+    ("log of one", &["issue", "log", ONE], false),
+    ("graph as JSON", &["issue", "graph", "--json"], false),
+    (
+        "what people wrote apart",
+        &["issue", "list", "--apart"],
+        false,
+    ),
+    (
+        "import what was exported",
+        &["issue", "import", "own.jsonl", "--format", "loopx", "-q"],
+        false,
+    ),
+];
+
+/// Notes in the journal beside the one.
+const NOTES: [usize; 3] = [0, 1_000, 100_000];
+
+/// The rows of the table of notes.
+const NOTE_ROWS: [(&str, &[&str], bool); 5] = [
+    ("note", &["note", "words", "--journal", "-q"], true),
+    (
+        "note set",
+        &["note", "set", "tester:at", "1", "--journal", "-q"],
+        true,
+    ),
+    ("note get", &["note", "get", "--journal"], false),
+    (
+        "last 20 of a role",
+        &["note", "list", "--journal", "--to", "all", "--last", "20"],
+        false,
+    ),
+    ("note status", &["note", "status", "--journal"], false),
 ];
 
 fn main() {
@@ -68,7 +102,54 @@ fn main() {
         println!("| {name} | {} |", cells.join(" | "));
     }
     println!("| make them all by one commit | {} |", imports.join(" | "));
+    notes(root.path());
     println!("\nCPU / wall in ms; medians of {ROUNDS} rounds of {BATCH}");
+}
+
+/// The table of notes: each journal has one key, and 0, 1,000 or 100,000 messages beside it.
+fn notes(root: &Path) {
+    let mut cells: Vec<Vec<String>> = vec![Vec::new(); NOTE_ROWS.len()];
+    for count in NOTES {
+        let dir = root.join(format!("notes-{count}"));
+        journal(&dir, count);
+        for (row, (_, args, changes)) in NOTE_ROWS.iter().enumerate() {
+            let taken: Vec<Taken> = (0..ROUNDS).map(|_| sample(&dir, args, *changes)).collect();
+            cells[row].push(cell(&taken));
+        }
+    }
+    println!("\n| what | 0 | 1,000 | 100,000 |\n|---|---|---|---|");
+    for ((name, ..), cells) in NOTE_ROWS.iter().zip(&cells) {
+        println!("| {name} | {} |", cells.join(" | "));
+    }
+}
+
+/// A journal of one key and so many messages.
+fn journal(dir: &Path, count: usize) {
+    fs::create_dir_all(dir).expect("a folder");
+    let loopx = measure::loopx();
+    run("git", dir, &["init", "-q", "-b", "main"]);
+    run(loopx, dir, &["init", "-q"]);
+    let set = ["note", "set", "tester:at", "0", "--journal", "-q"];
+    run(loopx, dir, &set);
+    if count > 0 {
+        let message = |n: usize| {
+            format!(
+                r#"{{"id":"MSG-{n}","ts":"2026-01-02T00:00:00Z","from":"tester","to":"planner","type":"progress","summary":"It is {n}"}}"#
+            )
+        };
+        let lines: Vec<String> = (1..=count).map(message).collect();
+        let log = dir.join("messages.jsonl");
+        fs::write(&log, lines.join("\n")).expect("a log");
+        let import = ["note", "import", "messages.jsonl", "--journal", "-q"];
+        run(loopx, dir, &import);
+    }
+    run("git", dir, &["gc", "-q"]);
+    run(
+        loopx,
+        dir,
+        &["note", "list", "--journal", "--last", "1", "-q"],
+    );
+    peers::copy(&dir.join(".git"), &ready(dir));
 }
 
 fn sample(dir: &Path, args: &[&str], changes: bool) -> Taken {
@@ -109,6 +190,9 @@ fn made(dir: &Path, count: usize) -> String {
         command.args(["issue", "create", "--from", "plan.jsonl", "-q"]);
         command
     });
+    let mut export = measure::command(loopx, dir);
+    let export = export.args(["issue", "export"]).output();
+    fs::write(dir.join("own.jsonl"), export.expect("an export").stdout).expect("a backlog");
     run("git", dir, &["gc", "-q"]);
     // What a list keeps is there for whoever lists often.
     run(loopx, dir, &["issue", "list", "-q"]);
