@@ -1,7 +1,6 @@
 //! What the backlog says of an issue is what its commands do with it, and each of its words leads on.
 
-use crate::support::clones::Clones;
-use crate::support::issues::{BRIEF, backlog, create, id_of, list, refused, show, solve, titles};
+use crate::support::issues::{BRIEF, backlog, create, list, refused, show, solve, titles, two};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
@@ -41,20 +40,6 @@ fn n38_2_a_duplicate_by_which_its_original_would_wait_for_itself_is_refused() {
     s.loopx(&["issue", "unlink", &between, "blocked-by", &duplicate])
         .ok();
     s.loopx(&close).ok();
-}
-
-/// Two clones with the same backlog of some issues.
-fn two(titles: &[&str]) -> (Clones, Vec<String>) {
-    let all = Clones::apart(2);
-    all.loopx(0, &["init"]).ok();
-    let make = |title: &&str| {
-        let made = all.loopx(0, &["--json", "issue", "create", title]);
-        id_of(&made.json())
-    };
-    let ids = titles.iter().map(make).collect();
-    all.sync(0).ok();
-    all.sync(1).ok();
-    (all, ids)
 }
 
 #[test]

@@ -524,7 +524,7 @@ fn what_was_done_last_is_taken_back_and_brought_back() {
         list(&s, &["--all"]).is_empty(),
         "its beginning was taken back"
     );
-    refused(&s, 4, "issue_unknown", &["issue", "show", &id]);
+    refused(&s, 4, "issue_taken_back", &["issue", "show", &id]);
     s.loopx(&["issue", "redo", &id]).ok();
     assert_eq!(show(&s, &id)["title"], "One");
     let log = s.loopx(&["--json", "issue", "log", &id]).json();

@@ -155,7 +155,8 @@ fn an_issue_whose_session_goes_on_gets_no_second_one() {
         refused(&s, 6, "issue_held", &second);
         refused(&s, 5, "issue_none_ready", &["issue", "take"]);
         assert_eq!(show(&s, &id)["running"], "one");
-        assert!(next_of(&s, &id).contains("status"), "{}", next_of(&s, &id));
+        let next = next_of(&s, &id);
+        assert!(next.contains("git switch work"), "{next}");
         s.git(&["switch", "--quiet", "work"]).ok();
     };
     is_held();

@@ -21,6 +21,7 @@ mod archive_waits;
 mod archive_worktree;
 mod auto_sync;
 mod backlog_holds;
+mod backlog_leads;
 mod backlog_words;
 mod bad_input;
 mod base_gone;

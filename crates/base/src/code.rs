@@ -521,7 +521,7 @@ codes! {
     IssueCriterionUnknown "issue_criterion_unknown" [NotFound]
         "The issue has no such criterion, or more than one.";
     IssueCycle "issue_cycle" [Refused]
-        "By such links an issue would wait for itself.";
+        "By such links an issue would wait for itself, or of several duplicates none would be done.";
     IssueEnded "issue_ended" [Refused, Nothing]
         "The issue is resolved or closed already.";
     IssueFieldInvalid "issue_field_invalid" [Usage]
@@ -558,6 +558,8 @@ codes! {
         "No solution of the issue is bound.";
     IssueSolutionUnknown "issue_solution_unknown" [NotFound]
         "The issue has no such solution, or more than one.";
+    IssueTakenBack "issue_taken_back" [NotFound]
+        "The beginning of the issue was taken back.";
     IssueTemplateInvalid "issue_template_invalid" [Refused]
         "A template of issues says what no issue can have.";
     IssueTemplateUnknown "issue_template_unknown" [NotFound]

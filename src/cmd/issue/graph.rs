@@ -29,11 +29,14 @@ pub(crate) fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .iter()
         .map(|id| graph.names.short(id))
         .collect();
-    ui.status(if path.is_empty() {
-        "no open issue".to_owned()
-    } else {
-        format!("longest chain: {}", path.join(" -> "))
+    ui.status(match (path.as_slice(), graph.open) {
+        ([], 0) => "no open issue".to_owned(),
+        ([], open) => format!("{open} open, and none of them can be begun"),
+        (path, _) => format!("longest chain: {}", path.join(" -> ")),
     });
+    if let Some(next) = &graph.next_action {
+        ui.hint(next);
+    }
     ui.json("issue graph", &json!(graph));
     Ok(Exit::Done)
 }

@@ -6,7 +6,7 @@ use crate::flow::issue::import as flow;
 use crate::flow::issue::import::{From, Report, Request};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command};
 use loopx_rules::issue::foreign::{Format, Wish};
 use serde_json::json;
 
@@ -74,6 +74,7 @@ pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     let next = match (report.dry_run, report.new.is_empty(), report.gone.first()) {
         (true, _, _) => None,
         _ if !report.changed.is_empty() && !report.updated => request.with_update(),
+        _ if report.changed.iter().any(|one| !one.apart.is_empty()) => settle(&report),
         (false, _, Some(gone)) => Some(command!(
             "issue resolve {} --reason \"the comment is gone\"",
             report.names.short(gone)
@@ -88,6 +89,14 @@ pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     body["next_action"] = json!(next);
     ui.json("issue import", &body);
     Ok(Exit::Done)
+}
+
+/// The command that settles the only field that an update wrote apart, or lists them.
+fn settle(report: &Report) -> Option<Hint> {
+    let mut apart = report.changed.iter().filter(|one| !one.apart.is_empty());
+    let only = apart.next().and_then(|one| one.settle.clone());
+    let only = only.filter(|_| apart.next().is_none());
+    Some(only.unwrap_or_else(|| command!("issue list --apart")))
 }
 
 fn wish(text: &str) -> Result<Wish> {
@@ -127,12 +136,19 @@ pub(crate) fn print(report: &Report, ui: &mut Ui) {
         } else {
             "otherwise there"
         };
-        let changes: Vec<String> = one.changes.iter().map(|one| line(one)).collect();
-        ui.out(format!(
-            "{short}  {}  {brought}: {}",
-            line(&one.at),
-            changes.join(", ")
-        ));
+        let is_apart = |words: &&String| one.apart.contains(words);
+        let (apart, whole): (Vec<&String>, Vec<&String>) = one.changes.iter().partition(is_apart);
+        let said = [
+            (brought, whole),
+            ("written apart, and nothing is settled", apart),
+        ];
+        let said = said.iter().filter(|(_, changes)| !changes.is_empty());
+        let said = said.map(|(what, changes)| {
+            let changes: Vec<String> = changes.iter().map(|one| line(one)).collect();
+            format!("{what}: {}", changes.join(", "))
+        });
+        let said: Vec<String> = said.collect();
+        ui.out(format!("{short}  {}  {}", line(&one.at), said.join("; ")));
     }
     for id in &report.taken_back {
         let short = report.names.short(id);

@@ -198,7 +198,7 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
         _ if !rows.damaged.is_empty() => Some(command!("fsck --repair")),
         _ if is_apart => rows
             .iter()
-            .find_map(|row| apart::settle(&row.issue, &row.short)),
+            .find_map(|row| apart::settle_row(&row, &rows.names)),
         Some(row) => Some(command!("issue take {}", row.short)),
         None if rows.all == 0 => {
             ui.hint(command!("issue create \"The login form times out\"").note("(for one)"));

@@ -3,8 +3,10 @@
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::issue::view;
+use crate::flow::issue::view::Log;
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
+use loopx_base::hint::command;
 use serde_json::json;
 
 /// Show what happened to an issue, oldest first; with -v also each text that its description had
@@ -15,7 +17,11 @@ pub struct LogArgs {
 }
 
 pub(crate) fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let (id, entries) = view::log(ctx, &args.id)?;
+    let Log {
+        id,
+        entries,
+        is_there,
+    } = view::log(ctx, &args.id)?;
     for entry in &entries {
         let number = ui.paint(style::NAME, &format!("@{}", entry.seq));
         let undone = if entry.undone { "  (taken back)" } else { "" };
@@ -37,6 +43,11 @@ pub(crate) fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.out(format!("    reason: {}", line(reason)));
         }
     }
-    ui.json("issue log", &json!({ "issue": id, "log": entries }));
+    let next = (!is_there).then(|| command!("issue redo {id}"));
+    if let Some(next) = &next {
+        ui.hint(next);
+    }
+    let body = json!({ "issue": id, "log": entries, "next_action": next });
+    ui.json("issue log", &body);
     Ok(Exit::Done)
 }

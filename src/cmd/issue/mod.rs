@@ -22,7 +22,7 @@ use crate::flow::issue::{Names, Written};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
-use loopx_base::id::Oid;
+use loopx_base::id::{Oid, SessionId};
 use loopx_rules::issue::{IssueId, Status};
 use serde_json::{Value, json};
 
@@ -107,8 +107,11 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
 /// What is to be known of an issue beside its fields.
 fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
-    if let (Some(session), None) = (&row.issue.running, &row.holder) {
-        said.push(format!("session {session} goes on for it"));
+    let running: Vec<&str> = row.issue.all_running().map(SessionId::as_str).collect();
+    match (running.as_slice(), &row.holder) {
+        ([], _) | ([_], Some(_)) => {}
+        ([one], None) => said.push(format!("session {one} goes on for it")),
+        (more, _) => said.push(format!("sessions {} go on for it", more.join(" and "))),
     }
     if let Some(holder) = &row.holder {
         let lasts = ui.lasting(holder.alive, &holder.until);
@@ -142,7 +145,7 @@ fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
         let values: Vec<String> = (apart.values.iter())
             .map(|one| {
                 let value: String = line(&one.value).chars().take(60).collect();
-                format!("{value} ({})", one.by.name)
+                format!("{value} ({})", one.who())
             })
             .collect();
         said.push(format!(
@@ -151,6 +154,7 @@ fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
             values.join(", ")
         ));
     }
+    said.extend(row.issue.overruled.iter().map(|one| one.words()));
     if let (true, Some(reason)) = (row.issue.status.is_final(), &row.issue.reason) {
         said.push(reason.clone());
     }

@@ -37,13 +37,13 @@ pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn next(shown: &Shown) -> Option<Hint> {
     let short = &shown.row.short;
     match shown.row.issue.status {
+        _ if shown.row.waits.iter().any(|wait| wait.circle().is_some()) => {
+            apart::settle_row(&shown.row, &shown.names)
+        }
         _ if shown.row.issue.apart_in("status").is_some() => apart::settle(&shown.row.issue, short),
         Status::Resolved | Status::Closed => None,
         _ if shown.row.ready => Some(command!("issue take {short}")),
-        _ if shown.row.issue.running.is_some() => {
-            let session = shown.row.issue.running.as_ref();
-            session.map(|session| command!("status").session(session))
-        }
+        _ if shown.go_on.is_some() => shown.go_on.clone(),
         Status::InProgress if shown.row.waits.iter().any(|wait| wait.issue().is_some()) => {
             let other = shown.row.waits.iter().find_map(|wait| wait.issue());
             other.map(|other| {
@@ -105,10 +105,7 @@ fn fields(issue: &Issue, ui: &Ui) -> Vec<(&'static str, String)> {
         ("due", issue.due.clone()),
         ("not before", issue.defer.clone()),
         ("estimate", issue.estimate.map(duration)),
-        (
-            "from",
-            source.map(|source| format!("{} {}", source.system, source.id)),
-        ),
+        ("from", source.map(ToString::to_string)),
         ("sessions", joined(sessions.collect())),
         ("place", issue.place.as_ref().map(ToString::to_string)),
         ("made", made),

@@ -1,14 +1,18 @@
 //! Fields that clones wrote apart in the backlog: told wherever both come together, each with the command that settles it.
 
+use super::view::Row;
 use super::{Names, sessions};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
-use loopx_rules::issue::{Apart, Criterion, Issue, IssueId, TICKED, criterion_field};
+use loopx_rules::issue::{
+    Apart, Criterion, Issue, IssueId, TICKED, Wait, circles, criterion_field,
+};
 use loopx_store::Snapshot;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// An issue that clones wrote apart, or began apart.
 #[derive(Clone, Debug, Serialize)]
@@ -21,9 +25,27 @@ pub(crate) struct ApartIssue {
     /// The command that settles the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settle: Option<Hint>,
+    /// The issues that were closed as duplicates of each other, said at the oldest of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub circle: Vec<IssueId>,
     /// The sessions that go on for it, where these are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionId>,
+    /// What somebody has to settle, in words; nothing where that is none of its fields.
+    #[serde(skip)]
+    listed: Option<String>,
+}
+
+/// The command that ends a circle of duplicates: this one is the original.
+pub(crate) fn original(id: impl std::fmt::Display) -> Hint {
+    command!("issue reopen {id}")
+}
+
+/// The command that settles a row of a list of what people wrote apart.
+pub(crate) fn settle_row(row: &Row<'_>, names: &Names) -> Option<Hint> {
+    let circle = row.waits.iter().find_map(Wait::circle);
+    let circle = circle.map(|circle| original(names.short(&circle[0])));
+    circle.or_else(|| settle(&row.issue, &row.short))
 }
 
 /// The fields of an issue that somebody has to settle: of two claims the earlier one counts.
@@ -35,16 +57,18 @@ fn fields(issue: &Issue) -> impl Iterator<Item = &Apart> {
 /// single command does.
 pub(crate) fn settle(issue: &Issue, short: &str) -> Option<Hint> {
     // A status holds the issue back: it goes first.
-    let apart = issue.apart_in("status").or_else(|| fields(issue).next())?;
+    let Some(apart) = issue.apart_in("status").or_else(|| fields(issue).next()) else {
+        let overruled = issue
+            .overruled
+            .as_ref()
+            .filter(|_| !issue.status.is_final());
+        return overruled.map(|_| command!("issue close {short} --reason WHY"));
+    };
     let value = apart.values.last().map_or("", |one| one.value.as_str());
+    if apart.field == "status" {
+        return settle_status(apart, short);
+    }
     Some(match apart.field.as_str() {
-        "status" => match value {
-            "resolved" => command!("issue resolve {short} --reason WHY"),
-            "closed" => command!("issue close {short} --reason WHY"),
-            "planned" => command!("issue edit {short} --status planned"),
-            "queued" => command!("issue edit {short} --status queued"),
-            _ => command!("issue edit {short} --status open"),
-        },
         "due" if value == "none" => command!("issue edit {short} --no-due"),
         "defer" if value == "none" => command!("issue edit {short} --no-defer"),
         "estimate" if value == "none" => command!("issue edit {short} --no-estimate"),
@@ -57,6 +81,24 @@ pub(crate) fn settle(issue: &Issue, short: &str) -> Option<Hint> {
         "parent" => command!("issue link {short} parent {value}"),
         field => return settle_criterion(issue, short, (field, value)),
     })
+}
+
+/// The commands that settle a status: each of its values, and the last of them first.
+fn settle_status(apart: &Apart, short: &str) -> Option<Hint> {
+    let mut values: Vec<&str> = Vec::new();
+    for one in apart.values.iter().rev() {
+        if !values.contains(&one.value.as_str()) {
+            values.push(&one.value);
+        }
+    }
+    let ways = values.into_iter().map(|value| match value {
+        "resolved" => command!("issue resolve {short} --reason WHY"),
+        "closed" => command!("issue close {short} --reason WHY"),
+        "planned" => command!("issue edit {short} --status planned"),
+        "queued" => command!("issue edit {short} --status queued"),
+        _ => command!("issue edit {short} --status open"),
+    });
+    ways.reduce(|first, other| hint![first, "  or: ", other])
 }
 
 /// The command that settles a criterion: it holds, or it does not.
@@ -74,32 +116,54 @@ pub(in crate::flow) fn found(snapshot: &Snapshot<'_>) -> Result<Vec<ApartIssue>>
     let all = super::all(snapshot)?;
     let names = Names::of_issues(&all);
     let twice = sessions::begun_twice(snapshot, &all.issues)?;
+    let circles = circles(&all.issues).into_iter();
+    let circles: HashMap<&IssueId, Vec<&Issue>> =
+        circles.map(|circle| (&circle[0].id, circle)).collect();
     let found = all.issues.iter().filter_map(|issue| {
         let short = names.short(&issue.id);
+        let fields: Vec<String> = fields(issue).map(|apart| apart.field.clone()).collect();
+        let circle = circles.get(&issue.id).into_iter().flatten();
+        let circle: Vec<IssueId> = circle.map(|issue| issue.id.clone()).collect();
+        let end = (!circle.is_empty()).then(|| original(short));
         let one = ApartIssue {
             issue: issue.id.clone(),
             short: short.to_owned(),
-            fields: fields(issue).map(|apart| apart.field.clone()).collect(),
-            settle: settle(issue, short),
+            listed: words((issue, short), &fields, &circle, &names),
+            settle: end.or_else(|| settle(issue, short)),
             sessions: twice.get(&issue.id).cloned().unwrap_or_default(),
+            fields,
+            circle,
         };
-        (!one.fields.is_empty() || !one.sessions.is_empty()).then_some(one)
+        (one.listed.is_some() || !one.sessions.is_empty()).then_some(one)
     });
     Ok(found.collect())
 }
 
+/// The parts of an issue that somebody has to settle, in words.
+fn words(
+    (issue, short): (&Issue, &str),
+    fields: &[String],
+    circle: &[IssueId],
+    names: &Names,
+) -> Option<String> {
+    let others = circle.iter().skip(1).map(|id| names.short(id));
+    let circle = others.map(|other| format!("closed as a duplicate of its duplicate {other}"));
+    let overruled = issue.overruled.iter().map(|one| one.words());
+    let all = circle.chain(fields.iter().cloned()).chain(overruled);
+    let all: Vec<String> = all.collect();
+    (!all.is_empty()).then(|| format!("{short} ({})", all.join(", ")))
+}
+
 /// The issues that somebody has to settle, in words.
 pub(crate) fn listed(found: &[ApartIssue]) -> Option<String> {
-    let open = found.iter().filter(|one| !one.fields.is_empty());
-    let words: Vec<String> = open
-        .map(|one| format!("{} ({})", one.short, one.fields.join(", ")))
-        .collect();
+    let words = found.iter().filter_map(|one| one.listed.as_deref());
+    let words: Vec<&str> = words.collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// The command that leads on: it settles the only one, or lists them.
 pub(crate) fn way(found: &[ApartIssue]) -> Option<Hint> {
-    let mut open = found.iter().filter(|one| !one.fields.is_empty());
+    let mut open = found.iter().filter(|one| one.listed.is_some());
     let first = open.next()?;
     let only = first.settle.clone().filter(|_| open.next().is_none());
     Some(only.unwrap_or_else(|| command!("issue list --apart")))

@@ -289,7 +289,7 @@ fn choose(
             return Err(held(issue, claim, &owner.worktrees));
         }
         (Standing::Free | Standing::Dead(_), Some(session)) if !request.take_over => {
-            return Err(running(issue, session));
+            return Err(running(ctx, snapshot, issue, session));
         }
         _ => {}
     }
@@ -350,13 +350,28 @@ pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>, worktrees: &Worktrees)
 }
 
 /// A session that was started for it goes on: a second one would do the work again.
-pub(super) fn running(issue: &Issue, session: &SessionId) -> Failure {
+pub(super) fn running(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    issue: &Issue,
+    session: &SessionId,
+) -> Failure {
+    let sessions: Vec<&str> = issue.all_running().map(SessionId::as_str).collect();
+    let word = if sessions.len() > 1 {
+        "sessions"
+    } else {
+        "session"
+    };
     Failure::waiting(
         Code::IssueHeld,
-        format!("{} is being done in session {session}", issue.id),
+        format!(
+            "{} is being done in {word} {}",
+            issue.id,
+            sessions.join(" and ")
+        ),
     )
     .help(hint![
-        command!("status").session(session),
+        super::sessions::place(ctx, snapshot, session),
         "  or, to give it up: ",
         command!("abandon --reason WHY").session(session)
     ])
@@ -375,6 +390,7 @@ pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
                 command!("issue show {issue}")
             }
             Wait::Settling { .. } => command!("issue show {id}"),
+            Wait::Circle { issues } => super::apart::original(&issues[0]),
             Wait::Day { .. } => command!("issue edit {id} --no-defer"),
             Wait::Newer { .. } => command!("issue log {id}"),
         };

@@ -4,6 +4,7 @@
 use super::beside::Beside;
 use super::change::require_no_cycle;
 use super::claim::{not_ready, require_own};
+use super::sound::require_open_parent;
 use super::{
     Plan, Step, Written, all, backlogs_around, require_reason, require_understood, today, write,
 };
@@ -143,7 +144,7 @@ pub(crate) fn end(
                 freed(&before, &after, &day, |_| true)
             }
         };
-        let running = ended.iter().filter_map(|issue| issue.running.clone());
+        let running = ended.iter().flat_map(Issue::all_running).cloned();
         let running: BTreeSet<SessionId> = running.collect();
         let running = running.into_iter().collect();
         Ok(Plan {
@@ -228,6 +229,7 @@ pub(super) fn require_whole(
     // What ends by the same command holds nothing back, and one's own word settles what was written apart.
     waits.retain(|wait| match wait {
         Wait::Issue { issue, .. } => after.find(issue).is_none_or(|one| !one.status.is_final()),
+        Wait::Circle { issues } => !issues.contains(&issue.id),
         Wait::Day { .. } | Wait::Settling { .. } => false,
         Wait::Missing { .. } | Wait::NotNeeded { .. } | Wait::Newer { .. } => true,
     });
@@ -275,6 +277,27 @@ fn freed(
     now.filter(is_new).cloned().collect()
 }
 
+/// Refuses to open a part again of what has ended and is not opened with it.
+fn require_open_whole(snapshot: &Snapshot<'_>, part: &Issue, opened: &[IssueId]) -> Result<()> {
+    let open = Issue {
+        status: Status::Open,
+        ..part.clone()
+    };
+    let mut links = part.links.iter();
+    let whole = links.find(|link| link.kind == LinkKind::Parent && !opened.contains(&link.to));
+    match whole {
+        None => Ok(()),
+        Some(link) => require_open_parent(snapshot, &open, link).map_err(|failure| {
+            let (id, whole) = (&part.id, &link.to);
+            failure.help(hint![
+                command!("issue reopen {id} {whole}"),
+                "  or it is none any more: ",
+                command!("issue unlink {id} parent {whole}")
+            ])
+        }),
+    }
+}
+
 /// Opens issues again that were resolved or closed.
 pub(crate) fn reopen(
     ctx: &Context,
@@ -283,8 +306,12 @@ pub(crate) fn reopen(
 ) -> Result<Written<()>> {
     write(ctx, |snapshot, _| {
         let mut steps = Vec::new();
-        for typed in typed {
-            let issue = require_understood(snapshot, typed)?;
+        let issues = typed
+            .iter()
+            .map(|typed| require_understood(snapshot, typed));
+        let issues = issues.collect::<Result<Vec<Issue>>>()?;
+        let ids: Vec<IssueId> = issues.iter().map(|issue| issue.id.clone()).collect();
+        for issue in issues {
             if !issue.status.is_final() {
                 return Err(Failure::nothing(
                     Code::IssueOpen,
@@ -293,6 +320,7 @@ pub(crate) fn reopen(
                 .help(command!("issue show {}", issue.id)));
             }
             super::sessions::require_no_archive(snapshot, &issue)?;
+            require_open_whole(snapshot, &issue, &ids)?;
             // What is open again says not what another one says.
             let mut changes = vec![Change::Status(issue.unbegun())];
             let links = issue.links.iter();

@@ -4,6 +4,7 @@
 use super::change::{Ask, check};
 use super::create::{self, New};
 use super::later::Differs;
+use super::same::Sources;
 use super::{Names, Plan, Written, later, tree, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
@@ -141,7 +142,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         }
     }
     let snapshot = ctx.store()?.snapshot()?;
-    let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, taken)?;
+    let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, (taken, request.update))?;
     if format == Format::Loopx.to_string() {
         sorting.is_own = true;
         sorting.settle();
@@ -177,6 +178,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
             names = written.names;
             if request.update {
                 changed = written.value;
+                later::judged(&ctx.store()?.snapshot()?, &names, &mut changed)?;
             }
         } else {
             let new = sorting.coming().map(|(at, _)| sorting.ids[at].clone());
@@ -345,30 +347,6 @@ fn is_under(path: &str, under: Option<&str>) -> bool {
         || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What has the source of an issue that is here, and neither its title nor its time: it is another issue of a backlog
-/// that counts as this one did.
-fn others(issues: &[Issue], taken: &Taken) -> Vec<Finding> {
-    let here = issues
-        .iter()
-        .filter_map(|one| Some((one.source.as_ref()?, one)));
-    let here: HashMap<&Source, &Issue> = here.collect();
-    let differs = |item: &Item| {
-        let source = item.plain.source.as_ref()?;
-        let one = here.get(source)?;
-        let there = item.plain.created.as_ref()?.at.as_ref()?;
-        let made = one.made.as_ref()?.at.as_ref()?;
-        (item.plain.title.trim() != one.title && there != made).then(|| Finding {
-            at: item.at.clone(),
-            message: format!(
-                "{} is {} here, `{}` of {made}; this is `{}` of {there}: a name tells the two backlogs apart, \
-                 as --source NAME",
-                source.id, one.id, one.title, item.plain.title
-            ),
-        })
-    };
-    taken.items.iter().filter_map(differs).collect()
-}
-
 /// What is to be taken over beside what is here.
 struct Sorting {
     taken: Taken,
@@ -377,7 +355,7 @@ struct Sorting {
     /// Whether the item comes.
     comes: Vec<bool>,
     by_key: HashMap<String, usize>,
-    by_source: HashMap<Source, IssueId>,
+    sources: Sources,
     open: Vec<Issue>,
     known: HashSet<IssueId>,
     /// Those that are a part of another issue here.
@@ -390,59 +368,48 @@ struct Sorting {
 }
 
 impl Sorting {
-    fn of(snapshot: &Snapshot<'_>, prefix: &str, mut taken: Taken) -> Result<Self> {
+    fn of(
+        snapshot: &Snapshot<'_>,
+        prefix: &str,
+        (mut taken, is_same): (Taken, bool),
+    ) -> Result<Self> {
         let issues = snapshot.issues()?.issues;
         let known: HashSet<IssueId> = issues.iter().map(|issue| issue.id.clone()).collect();
-        let by_source: HashMap<Source, IssueId> = (issues.iter())
-            .filter_map(|issue| Some((issue.source.clone()?, issue.id.clone())))
-            .collect();
         let is_part = |issue: &&Issue| issue.linked(LinkKind::Parent).next().is_some();
         let parts = issues
             .iter()
             .filter(is_part)
             .map(|one| one.id.clone())
             .collect();
-        let others = others(&issues, &taken);
-        taken.faults.extend(others);
         let mut folders: HashSet<IssueId> = HashSet::new();
         snapshot.issue_ids(|name| folders.extend(IssueId::parse(name)))?;
         let mut sorting = Sorting {
             ids: Vec::new(),
             comes: Vec::new(),
             by_key: HashMap::new(),
+            sources: Sources::of(&issues, folders, is_same),
             open: issues
                 .into_iter()
                 .filter(|issue| !issue.status.is_final())
                 .collect(),
             known,
             parts,
-            by_source,
             links: vec![Vec::new(); taken.items.len()],
             here: 0,
             taken_back: Vec::new(),
             is_own: false,
             taken: Taken::default(),
         };
-        for (at, item) in taken.items.iter_mut().enumerate() {
-            let source = item.plain.source.as_ref();
-            let by_source = source.and_then(|source| sorting.by_source.get(source));
-            let id = match (&item.plain.id, by_source, source) {
-                (Some(id), _, _) if folders.contains(id) => id.clone(),
-                (_, Some(id), _) => id.clone(),
-                (Some(id), _, _) => id.clone(),
-                (None, None, Some(source)) => create::imported(prefix, &source.system, &source.id)?,
-                // A line of our own without an id: its key is all that there is.
-                (None, None, None) => {
-                    let key = item.plain.key.clone().unwrap_or_default();
-                    create::imported(prefix, "key", &key)?
-                }
-            };
-            match (sorting.known.contains(&id), folders.contains(&id)) {
+        for (at, item) in taken.items.iter().enumerate() {
+            let (id, fault) = sorting.sources.id_of(snapshot, prefix, item)?;
+            taken.faults.extend(fault);
+            let is_there = sorting.sources.has_folder(&id);
+            match (sorting.known.contains(&id), is_there) {
                 (true, _) => sorting.here += 1,
                 (false, true) => sorting.taken_back.push(id.clone()),
                 (false, false) => {}
             }
-            sorting.comes.push(!folders.contains(&id));
+            sorting.comes.push(!is_there);
             sorting
                 .by_key
                 .insert(item.plain.key.clone().unwrap_or_default(), at);
@@ -475,7 +442,7 @@ impl Sorting {
             system,
             id: to.to_owned(),
         };
-        self.by_source.get(&source).cloned()
+        self.sources.only(&source).cloned()
     }
 
     /// Makes links between issues of which at least one comes. What names nothing is kept as data.

@@ -2,9 +2,10 @@
 
 use super::change::{check, shortened};
 use super::undo::off;
-use super::{Step, require_person};
+use super::{Names, Step, apart, require_person};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
+use loopx_base::hint::Hint;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::foreign::{Finding, Item, later};
 use loopx_rules::issue::{Issue, IssueId, Status, fold};
@@ -20,6 +21,12 @@ pub(crate) struct Differs {
     pub at: String,
     /// The differences, in words.
     pub changes: Vec<String>,
+    /// Those of them that stand beside what was written here, once they are brought: somebody has to settle them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub apart: Vec<String>,
+    /// The command that settles the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settle: Option<Hint>,
     #[serde(skip)]
     said: Vec<Change>,
     #[serde(skip)]
@@ -44,9 +51,37 @@ pub(super) fn differs(
         issue: id.clone(),
         at: item.at.clone(),
         changes: said.iter().map(Change::words).collect(),
+        apart: Vec::new(),
+        settle: None,
         reason: item.plain.reason.clone(),
         said,
     }))
+}
+
+/// Says of what was brought which of it stands beside what was written here.
+pub(super) fn judged(snapshot: &Snapshot<'_>, names: &Names, all: &mut [Differs]) -> Result<()> {
+    for one in all {
+        let Some(read) = snapshot.issue(&one.issue)? else {
+            continue;
+        };
+        let issue = read.issue;
+        let is_apart = |words: &&String| {
+            let field = words.split(' ').next().unwrap_or_default();
+            issue.apart_in(field).is_some()
+        };
+        one.apart = one.changes.iter().filter(is_apart).cloned().collect();
+        if !one.apart.is_empty() {
+            one.settle = apart::settle(&issue, names.short(&one.issue));
+        }
+    }
+    Ok(())
+}
+
+/// The title that its program gave an issue last, whatever somebody made of it here.
+pub(super) fn spoken_title(snapshot: &Snapshot<'_>, id: &IssueId) -> Result<Option<String>> {
+    let ops = snapshot.issue_records(id)?.unwrap_or_default();
+    let issue = place(id, &later::spoken(&ops, &off(&ops)));
+    Ok(issue.map(|(issue, _)| issue.title))
 }
 
 /// Refuses what no issue can have, each with its place.

@@ -21,6 +21,7 @@ mod later;
 mod names;
 pub(crate) mod queue;
 pub(crate) mod roadmap;
+mod same;
 pub(crate) mod sessions;
 pub(crate) mod solution;
 mod sound;
@@ -180,8 +181,9 @@ fn nothing_to_do() -> Failure {
 
 /// The issue that somebody means, as it is now.
 pub(super) fn require(snapshot: &Snapshot<'_>, typed: &str) -> Result<Read> {
-    let id = names::resolve(snapshot, typed)?;
-    read(snapshot, &id)?.ok_or_else(|| names::unknown(typed))
+    let mut read = names::read(snapshot, typed)?;
+    sessions::settle(snapshot, std::slice::from_mut(&mut read.issue))?;
+    Ok(read)
 }
 
 /// An issue as it is now, refused where a newer program wrote of it.

@@ -8,7 +8,7 @@ use crate::flow::archive::confirmed;
 use crate::flow::context::Context;
 use crate::flow::write_scope::{first, seal};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::SessionId;
 use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
@@ -73,6 +73,20 @@ pub(super) fn require_no_archive(snapshot: &Snapshot<'_>, issue: &Issue) -> Resu
     }
 }
 
+/// The way to a session that goes on: to its branch where that is not here, for a step of it is refused elsewhere.
+pub(super) fn place(ctx: &Context, snapshot: &Snapshot<'_>, session: &SessionId) -> Hint {
+    let status = command!("status").session(session);
+    let state = snapshot.find(session).ok().flatten();
+    let Some(branch) = state.and_then(|session| session.state.branch.clone()) else {
+        return status;
+    };
+    let here = ctx.repo.head().ok().and_then(|head| head.branch);
+    if here.as_ref() == Some(&branch) {
+        return status;
+    }
+    ctx.to_branch(session, &branch).unwrap_or(status)
+}
+
 /// The issues for which more than one session goes on, with those.
 pub(super) fn begun_twice(
     snapshot: &Snapshot<'_>,
@@ -102,8 +116,10 @@ fn settle_one(issue: &mut Issue, endings: &Endings) {
             known.push(found);
         }
     }
-    let running = known.iter().find(|(_, ending)| ending.is_none());
-    issue.running = running.map(|(session, _)| session.clone());
+    let running = known.iter().filter(|(_, ending)| ending.is_none());
+    let mut running = running.map(|(session, _)| session.clone());
+    issue.running = running.next();
+    issue.running_beside = running.collect();
     let archived = known.iter().find_map(|(session, ending)| match ending {
         Some(Ending::Archived {
             target,
@@ -330,7 +346,7 @@ pub(crate) fn begin(
             return Err(super::claim::ended(issue));
         }
         if let Some(session) = &issue.running {
-            return Err(super::claim::running(issue, session));
+            return Err(super::claim::running(ctx, snapshot, issue, session));
         }
         let token = worktrees.here.as_deref();
         if let Standing::Held(claim) = lease::standing(issue.claim.as_deref(), token, now) {

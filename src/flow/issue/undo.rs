@@ -7,7 +7,7 @@ use super::sound::require_sound;
 use super::{Plan, Step, Written, names, require_person, today, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Issue, IssueId, fold, fold_with, persons_word};
@@ -95,7 +95,7 @@ pub(crate) fn undo(
                 )
                 .help(command!("issue log {id}")));
             }
-            require_own(id, last, &me, reason.is_some())?;
+            require_own(id, last, &me, (reason.is_some(), all))?;
             let undone: Vec<&Operation> = ops.iter().rev().filter(is_of_batch).collect();
             require_unused(snapshot, (id, batch), (&worktrees, now), ops, &undone)?;
             let word = Word::Undone {
@@ -116,7 +116,13 @@ fn last_done(id: &IssueId, ops: &[Operation]) -> Result<Option<String>> {
     let off = off(ops);
     let counts = |op: &&Operation| !off.contains(&op.op) && !op.is_passed_over();
     let last = ops.iter().rev().find(counts);
-    let last = last.ok_or_else(|| nothing(id, "taken back"))?;
+    let last = last.ok_or_else(|| {
+        let nothing = nothing(id, "taken back");
+        match fold(id, ops) {
+            None => nothing.help(command!("issue redo {id}")),
+            Some(_) => nothing,
+        }
+    })?;
     Ok(last.tx.clone())
 }
 
@@ -159,28 +165,54 @@ fn taken_back(ops: &[Operation]) -> Option<(&Operation, &[OpId])> {
 }
 
 /// The records of one command that are taken back or brought back together, and the issues that have them.
-struct Batch {
+struct Batch<'n> {
     tx: Option<String>,
     ids: HashSet<IssueId>,
-    /// The issues that others name, each with one that does; read once, where something is asked of it.
-    named: OnceCell<HashMap<IssueId, IssueId>>,
+    named: &'n OnceCell<Named>,
 }
 
-impl Batch {
+/// The issues that others name, each with those that do; read once, where something is asked of it.
+type Named = HashMap<IssueId, Vec<IssueId>>;
+
+impl Batch<'_> {
     /// An issue outside of the batch that names this one.
     fn naming(&self, snapshot: &Snapshot<'_>, id: &IssueId) -> Result<Option<IssueId>> {
-        if let Some(named) = self.named.get() {
-            return Ok(named.get(id).cloned());
-        }
-        let mut named = HashMap::new();
-        for other in super::all(snapshot)?.issues {
-            if !self.ids.contains(&other.id) {
-                let to = other.links.iter().map(|link| link.to.clone());
-                named.extend(to.map(|to| (to, other.id.clone())));
+        if self.named.get().is_none() {
+            let mut named = Named::new();
+            for other in super::all(snapshot)?.issues {
+                for link in other.links {
+                    named.entry(link.to).or_default().push(other.id.clone());
+                }
             }
+            self.named.get_or_init(|| named);
         }
-        Ok(self.named.get_or_init(|| named).get(id).cloned())
+        let naming = self.named.get().and_then(|named| named.get(id));
+        let mut naming = naming.into_iter().flatten();
+        Ok(naming.find(|other| !self.ids.contains(*other)).cloned())
     }
+}
+
+/// The failure of a whole batch with the issues of it that can be moved one by one.
+fn with_single(failure: Failure, free: &[IssueId]) -> Failure {
+    let (Some(first), Code::IssueUsed) = (free.first(), failure.code) else {
+        return failure;
+    };
+    let names: Vec<&str> = free.iter().take(5).map(IssueId::as_str).collect();
+    let rest = match free.len() {
+        0..=5 => String::new(),
+        all => format!(" and {} more", all - 5),
+    };
+    let message = format!(
+        "{}; nothing is taken back, and each for itself can be: {}{rest}",
+        failure.message,
+        names.join(", ")
+    );
+    let alone = command!("issue undo {first}");
+    let help = match failure.help.clone() {
+        Some(help) => hint![help, "  or, one by one: ", alone],
+        None => alone,
+    };
+    Failure { message, ..failure }.help(help)
 }
 
 /// The issues beside this one in which the same command wrote.
@@ -207,28 +239,41 @@ fn around(
     typed: &str,
     (reason, verb, all): (Option<&String>, &str, bool),
     tx: impl Fn(&IssueId, &[Operation]) -> Result<Option<String>>,
-    decide: impl Fn(&Snapshot<'_>, &Batch, (&IssueId, &[Operation])) -> Result<Option<(Word, Moved)>>,
+    decide: impl Fn(
+        &Snapshot<'_>,
+        &Batch<'_>,
+        (&IssueId, &[Operation]),
+    ) -> Result<Option<(Word, Moved)>>,
 ) -> Result<Written<Moved>> {
     write(ctx, |snapshot, identity| {
-        let id = names::resolve(snapshot, typed)?;
-        let ops = snapshot
-            .issue_records(&id)?
-            .ok_or_else(|| names::unknown(typed))?;
+        let (id, ops) = names::logged(snapshot, typed)?;
         let tx = tx(&id, &ops)?;
         let mut parts = vec![(id.clone(), ops)];
         if let Some(tx) = tx.as_ref().filter(|_| all) {
             parts.extend(beside(snapshot, &id, tx)?);
         }
-        let batch = Batch {
-            tx,
-            ids: parts.iter().map(|(id, _)| id.clone()).collect(),
-            named: OnceCell::new(),
+        let named = OnceCell::new();
+        let of = |ids: &[(IssueId, Vec<Operation>)]| Batch {
+            tx: tx.clone(),
+            ids: ids.iter().map(|(id, _)| id.clone()).collect(),
+            named: &named,
+        };
+        let batch = of(&parts);
+        let alone = |failure: Failure| {
+            let can = |part: &&(IssueId, Vec<Operation>)| {
+                let batch = of(std::slice::from_ref(*part));
+                matches!(decide(snapshot, &batch, (&part.0, &part.1)), Ok(Some(_)))
+            };
+            let free = parts.iter().filter(|_| all).filter(can);
+            let free: Vec<IssueId> = free.map(|(id, _)| id.clone()).collect();
+            with_single(failure, &free)
         };
         let mut steps = Vec::new();
         let mut value = Moved::default();
         let mut moves = Vec::new();
         for (id, ops) in &parts {
-            let Some((word, moved)) = decide(snapshot, &batch, (id, ops))? else {
+            let decided = decide(snapshot, &batch, (id, ops)).map_err(&alone)?;
+            let Some((word, moved)) = decided else {
                 continue;
             };
             if let Some(what) = persons_word(id, ops, &word) {
@@ -259,9 +304,7 @@ fn around(
 
 /// Where the next record goes. An issue whose beginning was taken back has a log all the same.
 fn place(id: &IssueId, ops: &[Operation]) -> Result<Issue> {
-    let mut counted = ops.to_vec();
-    counted.retain(|op| op.said().is_none());
-    let mut issue = fold(id, &counted)
+    let mut issue = names::as_begun(id, ops)
         .ok_or_else(|| names::unknown(id.as_str()))?
         .issue;
     issue.seq = ops.iter().map(|op| op.seq).max().unwrap_or(0);
@@ -296,7 +339,7 @@ fn nothing(id: &IssueId, what: &str) -> Failure {
 /// that somebody else spoke of or that others name.
 fn require_unused(
     snapshot: &Snapshot<'_>,
-    (id, batch): (&IssueId, &Batch),
+    (id, batch): (&IssueId, &Batch<'_>),
     (worktrees, now): (&Worktrees, i64),
     ops: &[Operation],
     undone: &[&Operation],
@@ -343,7 +386,12 @@ fn require_unused(
     Ok(())
 }
 
-fn require_own(id: &IssueId, op: &Operation, me: &Person, has_reason: bool) -> Result<()> {
+fn require_own(
+    id: &IssueId,
+    op: &Operation,
+    me: &Person,
+    (has_reason, all): (bool, bool),
+) -> Result<()> {
     if op.by.email == me.email || has_reason {
         return Ok(());
     }
@@ -355,5 +403,9 @@ fn require_own(id: &IssueId, op: &Operation, me: &Person, has_reason: bool) -> R
             op.by
         ),
     )
-    .help(command!("issue undo {id} --reason WHY")))
+    .help(if all {
+        command!("issue undo {id} --all --reason WHY")
+    } else {
+        command!("issue undo {id} --reason WHY")
+    }))
 }

@@ -5,10 +5,11 @@ use super::claim::holder;
 use super::{Damaged, Names, names, today};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::Filter;
-use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Texts, Wait};
+use loopx_rules::issue::{Backlog, Issue, IssueId, LinkKind, Read, Texts, Wait, fold};
 use loopx_rules::lease::{Worktrees, clock, seconds_of, until};
 use loopx_rules::op::{Body, Operation};
 use serde::Serialize;
@@ -312,6 +313,9 @@ pub(crate) struct Shown {
     pub failures: Vec<loopx_rules::issue::solution::Failed>,
     /// The issues that name it, with the word for what it is to them.
     pub named_by: Vec<Naming>,
+    /// The way to the first session that goes on for it.
+    #[serde(skip)]
+    pub go_on: Option<Hint>,
     #[serde(skip)]
     pub names: Names,
     /// The titles of the issues that it has to do with.
@@ -337,7 +341,12 @@ pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
         Names::of(&snapshot)?
     };
     let backlog = Backlog::of(beside.around(std::slice::from_ref(&read.issue.id))?);
-    Ok(shown(ctx, &backlog, names, read))
+    let running = read.issue.running.as_ref();
+    let go_on = running.map(|session| super::sessions::place(ctx, &snapshot, session));
+    Ok(Shown {
+        go_on,
+        ..shown(ctx, &backlog, names, read)
+    })
 }
 
 /// An issue beside all others.
@@ -368,6 +377,7 @@ fn shown(ctx: &Context, backlog: &Backlog, names: Names, read: Read) -> Shown {
         ways: texts.solutions,
         failures: texts.failures,
         named_by,
+        go_on: None,
         names,
         titles,
     }
@@ -413,12 +423,18 @@ pub(crate) struct Entry {
 }
 
 /// The log of an issue, oldest first.
-pub(crate) fn log(ctx: &Context, typed: &str) -> Result<(IssueId, Vec<Entry>)> {
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    pub id: IssueId,
+    pub entries: Vec<Entry>,
+    /// True unless its beginning was taken back.
+    pub is_there: bool,
+}
+
+/// The log of an issue.
+pub(crate) fn log(ctx: &Context, typed: &str) -> Result<Log> {
     let snapshot = ctx.store()?.snapshot()?;
-    let id = names::resolve(&snapshot, typed)?;
-    let ops = snapshot
-        .issue_records(&id)?
-        .ok_or_else(|| names::unknown(typed))?;
+    let (id, ops) = names::logged(&snapshot, typed)?;
     let off = super::undo::off(&ops);
     let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     let entries = ops.iter().map(|op| Entry {
@@ -432,7 +448,11 @@ pub(crate) fn log(ctx: &Context, typed: &str) -> Result<(IssueId, Vec<Entry>)> {
         reason: op.reason.clone(),
         undone: off.contains(&op.op),
     });
-    Ok((id, entries.collect()))
+    Ok(Log {
+        is_there: fold(&id, &ops).is_some(),
+        entries: entries.collect(),
+        id,
+    })
 }
 
 fn word(op: &Operation) -> String {
@@ -485,8 +505,36 @@ pub(crate) struct GraphView {
     pub critical_path: Vec<IssueId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<Vec<IssueId>>,
+    /// How many issues are open.
+    pub open: usize,
+    /// The command that ends the cycle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_action: Option<Hint>,
     #[serde(skip)]
     pub names: Names,
+}
+
+/// The link that ends a cycle where it is taken away: of an issue to the next one, or of the next one as a part of it.
+fn unlink(backlog: &Backlog, cycle: &[IssueId], names: &Names) -> Option<Hint> {
+    let mut pairs = cycle.windows(2);
+    let link = pairs.find_map(|pair| {
+        let [one, next] = pair else { return None };
+        let of = |id: &IssueId, to: &IssueId, is_it: fn(LinkKind) -> bool| {
+            let links = backlog.find(id)?.links.iter();
+            let mut links = links.filter(|link| link.to == *to && is_it(link.kind));
+            Some((id.clone(), links.next()?.clone()))
+        };
+        let waits = of(one, next, |kind| kind.orders() && kind != LinkKind::Parent);
+        waits.or_else(|| of(next, one, |kind| kind == LinkKind::Parent))
+    });
+    let (id, link) = link?;
+    let (short, to) = (names.short(&id), names.short(&link.to));
+    Some(match link.kind {
+        LinkKind::Parent => command!("issue unlink {short} parent {to}"),
+        LinkKind::WaitsFor => command!("issue unlink {short} waits-for {to}"),
+        LinkKind::IfFailed => command!("issue unlink {short} if-failed {to}"),
+        _ => command!("issue unlink {short} blocked-by {to}"),
+    })
 }
 
 /// The open issues as a graph.
@@ -510,10 +558,16 @@ pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
     });
     let waves = waves.collect();
     let path = backlog.critical_path().into_iter();
+    let cycle = backlog.cycle();
+    let open = backlog.issues.iter();
     Ok(GraphView {
+        next_action: cycle
+            .as_ref()
+            .and_then(|cycle| unlink(&backlog, cycle, &names)),
+        open: open.filter(|issue| !issue.status.is_final()).count(),
         waves,
         critical_path: path.map(|at| backlog.issues[at].id.clone()).collect(),
-        cycle: backlog.cycle(),
+        cycle,
         names,
     })
 }

@@ -7,7 +7,7 @@ use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_git::Repo;
 use loopx_rules::issue;
-use loopx_rules::issue::IssueId;
+use loopx_rules::issue::{Issue, IssueId};
 use loopx_rules::op::Operation;
 use loopx_rules::replay;
 use loopx_rules::replay::fold;
@@ -18,9 +18,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 /// An issue that a commit names, as the backlog has it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Named {
     There,
+    /// An issue that was closed as a duplicate of its duplicate; the oldest of that circle.
+    Circle(IssueId),
     /// An issue whose beginning was taken back.
     TakenBack,
     Unknown,
@@ -86,10 +88,13 @@ impl<'r> Sessions<'r> {
         let mut found = Named::Unknown;
         for tip in &self.tips {
             if let Some(records) = tip.issue_records(id)? {
-                if issue::fold(id, &records).is_some() {
-                    return Ok(Named::There);
+                match issue::fold(id, &records) {
+                    Some(read) if read.issue.originals().next().is_some() => {
+                        return Ok(in_circle(&tip.issues()?.issues, id));
+                    }
+                    Some(_) => return Ok(Named::There),
+                    None => found = Named::TakenBack,
                 }
-                found = Named::TakenBack;
             }
         }
         Ok(found)
@@ -211,6 +216,13 @@ impl<'r> Sessions<'r> {
         }
         Ok(false)
     }
+}
+
+/// The standing of an issue that was closed as a duplicate.
+fn in_circle(issues: &[Issue], id: &IssueId) -> Named {
+    let mut circles = issue::circles(issues).into_iter();
+    let circle = circles.find(|circle| circle.iter().any(|one| one.id == *id));
+    circle.map_or(Named::There, |circle| Named::Circle(circle[0].id.clone()))
 }
 
 /// The state of a session, where it is what the operations give: a record that says more opens nothing.

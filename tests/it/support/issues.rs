@@ -1,6 +1,7 @@
 //! A backlog in a sandbox.
 
 use super::Sandbox;
+use super::clones::Clones;
 use serde_json::Value;
 
 /// A repository with code and the branch of sessions.
@@ -67,4 +68,18 @@ pub(crate) fn refused(s: &Sandbox, code: i32, word: &str, args: &[&str]) -> Valu
     assert_eq!(error["code"], word, "{error}");
     assert_eq!(tip(), before, "{args:?} changed something");
     error
+}
+
+/// Two clones with the same backlog of some issues.
+pub(crate) fn two(titles: &[&str]) -> (Clones, Vec<String>) {
+    let all = Clones::apart(2);
+    all.loopx(0, &["init"]).ok();
+    let make = |title: &&str| {
+        let made = all.loopx(0, &["--json", "issue", "create", title]);
+        id_of(&made.json())
+    };
+    let ids = titles.iter().map(make).collect();
+    all.sync(0).ok();
+    all.sync(1).ok();
+    (all, ids)
 }

@@ -32,6 +32,15 @@ pub fn is_day(text: &str) -> bool {
     text.len() == 10 && seconds_of(&format!("{text}T00:00:00Z")).is_some()
 }
 
+/// True where people wrote a field of it apart, took it back while others used it, or closed it as a duplicate of its
+/// duplicate.
+fn is_apart(issue: &Issue, waits: &[Wait]) -> bool {
+    let mut circles = waits.iter().filter_map(Wait::circle);
+    !issue.apart.is_empty()
+        || issue.overruled.is_some()
+        || circles.any(|circle| circle.contains(&issue.id))
+}
+
 /// Which issues are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -107,7 +116,7 @@ impl Filter {
             })
             && (self.due.as_ref())
                 .is_none_or(|day| issue.due.as_ref().is_some_and(|due| due <= day))
-            && (!self.apart || !issue.apart.is_empty())
+            && (!self.apart || is_apart(issue, waits))
     }
 }
 

@@ -24,7 +24,10 @@ use crate::words::Word;
 use loopx_base::id::OpId;
 use std::collections::{BTreeMap, BTreeSet};
 
+mod undone;
 mod ways;
+
+use undone::{overruled, taken_back};
 
 /// An issue as its records give it.
 #[derive(Clone, Debug, PartialEq)]
@@ -226,52 +229,6 @@ fn dated(op: &Operation) -> (Option<i64>, &str, &str, &OpId) {
     (seconds_of(&op.at), &op.by.name, &op.by.email, &op.op)
 }
 
-/// The records that somebody took back and nobody brought back since. Records stand in replay order; a word behind them
-/// is that of somebody who knows them all.
-fn taken_back<'o>(
-    ops: &[&'o Operation],
-    cause: &Causality,
-    word: Option<&'o Word>,
-) -> BTreeSet<&'o OpId> {
-    let said = ops.iter().enumerate();
-    let said = said.filter_map(|(at, op)| Some((Some(at), op.said()?)));
-    let mut off = BTreeSet::new();
-    for (at, word) in said.chain(word.map(|word| (None, word))) {
-        match word {
-            Word::Undone { undone } => {
-                let stays = at.is_some_and(|at| is_used_apart(ops, cause, at));
-                off.extend(
-                    undone
-                        .iter()
-                        .filter(|one| !stays || !is_beginning(ops, one)),
-                );
-            }
-            Word::Redone { redone } => {
-                for op in redone {
-                    off.remove(op);
-                }
-            }
-            _ => {}
-        }
-    }
-    off
-}
-
-/// True where somebody who knew nothing of the word at this place did something with the issue: whoever takes the beginning
-/// of an issue back does not take that away from them.
-fn is_used_apart(ops: &[&Operation], cause: &Causality, at: usize) -> bool {
-    let mut others = ops.iter().enumerate();
-    others.any(|(other, op)| {
-        other != at && op.said().is_none() && !cause.saw(at, other) && !cause.saw(other, at)
-    })
-}
-
-fn is_beginning(ops: &[&Operation], id: &OpId) -> bool {
-    let mut ops = ops.iter();
-    let op = ops.find(|op| op.op == *id);
-    op.is_some_and(|op| matches!(op.body, Body::Issue(IssueEvent::Created { .. })))
-}
-
 impl Folding<'_> {
     fn event(&mut self, id: &IssueId, at: usize, event: &IssueEvent) {
         for change in event.changes() {
@@ -425,6 +382,7 @@ impl Folding<'_> {
             sessions: self.sessions(),
             in_session: self.in_session(),
             running: None,
+            running_beside: Vec::new(),
             source: self.source(),
             made: self.made(),
             place: self.place(),
@@ -438,6 +396,7 @@ impl Folding<'_> {
             changed: last.map_or_else(|| created.clone(), |op| signed(op)),
             created,
             apart: self.apart(),
+            overruled: overruled(&self.ops, &self.cause).map(Box::new),
             needs: self.needs.iter().cloned().collect(),
             seq: last.map_or(0, |op| op.seq),
             newest: self.newest(),
@@ -583,7 +542,15 @@ impl Folding<'_> {
 
     fn version(&self, at: usize, value: String) -> Version {
         let op = self.ops[at];
+        let from = match &op.body {
+            Body::Issue(event) => event.changes().iter().find_map(|change| match change {
+                Change::Source(source) => Some(source.system.clone()),
+                _ => None,
+            }),
+            _ => None,
+        };
         Version {
+            from,
             value,
             by: op.by.clone(),
             at: op.at.clone(),

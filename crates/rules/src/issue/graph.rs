@@ -4,6 +4,7 @@
 //! An issue waits for what it names by a link that orders, for its parts, for what the issue waits for that it is a
 //! part of, for its day, and for whoever has to settle what people wrote apart. Nothing of it is stored.
 
+use super::circle::circles_in;
 use super::{Issue, IssueId, LinkKind, Status};
 use crate::lease::seconds_of;
 use crate::stage::Stage;
@@ -28,6 +29,8 @@ pub enum Wait {
     NotNeeded { issue: IssueId },
     /// People wrote its status apart.
     Settling { field: String },
+    /// Issues that were closed as duplicates of each other, oldest first: somebody has to say which is the original.
+    Circle { issues: Vec<IssueId> },
     /// A record of it asks for a newer program.
     Newer { needs: String },
 }
@@ -37,6 +40,14 @@ impl Wait {
     pub fn issue(&self) -> Option<&IssueId> {
         match self {
             Wait::Issue { issue, .. } | Wait::Missing { issue } => Some(issue),
+            _ => None,
+        }
+    }
+
+    /// The circle of duplicates that it waits for.
+    pub fn circle(&self) -> Option<&[IssueId]> {
+        match self {
+            Wait::Circle { issues } => Some(issues),
             _ => None,
         }
     }
@@ -54,9 +65,21 @@ impl Wait {
                 )
             }
             Wait::Settling { field } => format!("somebody to settle its {field}"),
+            Wait::Circle { issues } => {
+                let names: Vec<String> = issues.iter().map(name).collect();
+                format!(
+                    "somebody to say which of {} is the original: they were closed as duplicates of each other",
+                    names.join(" and ")
+                )
+            }
             Wait::Newer { needs } => format!("git loopx {needs}, which a record of it needs"),
         }
     }
+}
+
+/// The order in which issues came to be.
+pub(super) fn age(issue: &Issue) -> (Option<i64>, IssueId) {
+    (seconds_of(&issue.created.at), issue.id.clone())
 }
 
 /// All issues, in the order in which they came to be.
@@ -66,11 +89,15 @@ pub struct Backlog {
     nodes: Vec<Node>,
     statuses: Vec<TaskStatus>,
     places: HashMap<IssueId, usize>,
+    /// The places of issues that were closed as duplicates of each other.
+    circles: Vec<Vec<usize>>,
+    /// The number of the circle in which an issue is.
+    circle_of: HashMap<usize, usize>,
 }
 
 impl Backlog {
     pub fn of(mut issues: Vec<Issue>) -> Self {
-        issues.sort_by_cached_key(|issue| (seconds_of(&issue.created.at), issue.id.clone()));
+        issues.sort_by_cached_key(age);
         let places: HashMap<IssueId, usize> = issues
             .iter()
             .enumerate()
@@ -81,19 +108,26 @@ impl Backlog {
             .iter()
             .map(|issue| node(issue, &issues, &places, &parts));
         let nodes = nodes.collect();
-        let status = |issue: &Issue| {
-            if issue.status.is_final() {
+        let circles = circles_in(&issues, &places);
+        let numbered = circles.iter().enumerate();
+        let circle_of = numbered.flat_map(|(number, of)| of.iter().map(move |at| (*at, number)));
+        let circle_of: HashMap<usize, usize> = circle_of.collect();
+        // Nobody did what the issues of a circle ask for.
+        let status = |(at, issue): (usize, &Issue)| {
+            if issue.status.is_final() && !circle_of.contains_key(&at) {
                 TaskStatus::Completed
             } else {
                 TaskStatus::Pending
             }
         };
-        let statuses = issues.iter().map(status).collect();
+        let statuses = issues.iter().enumerate().map(status).collect();
         Backlog {
             issues,
             nodes,
             statuses,
             places,
+            circles,
+            circle_of,
         }
     }
 
@@ -106,15 +140,21 @@ impl Backlog {
         self.places.get(id).map(|at| &self.issues[*at])
     }
 
-    /// What each issue waits for on that day; nothing of one that is resolved or closed.
+    fn circle_wait(&self, at: usize) -> Option<Wait> {
+        let circle = self.circles[*self.circle_of.get(&at)?].iter();
+        let issues = circle.map(|at| self.issues[*at].id.clone()).collect();
+        Some(Wait::Circle { issues })
+    }
+
+    /// What each issue waits for on that day; nothing of one that is resolved or closed, but for a circle of duplicates.
     pub fn waits(&self, today: &str) -> Vec<Vec<Wait>> {
         let graph = Graph::of(&self.nodes);
         let of_graph = graph.all_waits(self.now());
-        let of_graph = of_graph.into_iter().zip(&self.issues);
+        let of_graph = of_graph.into_iter().zip(&self.issues).enumerate();
         of_graph
-            .map(|(waits, issue)| {
+            .map(|(at, (waits, issue))| {
                 if issue.status.is_final() {
-                    Vec::new()
+                    self.circle_wait(at).into_iter().collect()
                 } else {
                     self.waits_of(issue, waits, today)
                 }
@@ -131,17 +171,22 @@ impl Backlog {
         }
     }
 
+    fn wait_for(&self, at: usize) -> Wait {
+        self.circle_wait(at).unwrap_or_else(|| Wait::Issue {
+            issue: self.issues[at].id.clone(),
+            status: self.issues[at].status,
+        })
+    }
+
     fn waits_of(&self, issue: &Issue, of_graph: Vec<TaskWait>, today: &str) -> Vec<Wait> {
         let mut waits = Vec::new();
         let id = |task: &TaskId| IssueId::parse(task.as_str());
         for wait in &of_graph {
             match wait {
                 TaskWait::Task { task, .. } => {
-                    let other = id(task).and_then(|id| self.find(&id));
-                    waits.extend(other.map(|other| Wait::Issue {
-                        issue: other.id.clone(),
-                        status: other.status,
-                    }));
+                    let at = id(task).and_then(|id| self.places.get(&id).copied());
+                    let wait = at.map(|at| self.wait_for(at));
+                    waits.extend(wait.filter(|wait| !waits.contains(wait)));
                 }
                 TaskWait::Unknown { task } => {
                     waits.extend(id(task).map(|issue| Wait::Missing { issue }));
@@ -215,12 +260,19 @@ impl Backlog {
 
     /// What can be done side by side, wave after wave; what is resolved or closed is in none.
     pub fn waves(&self) -> Vec<Vec<usize>> {
-        Graph::of(&self.nodes).waves(&self.statuses, None)
+        let mut waves = Graph::of(&self.nodes).waves(&self.statuses, None);
+        for wave in &mut waves {
+            wave.retain(|at| !self.circle_of.contains_key(at));
+        }
+        waves.retain(|wave| !wave.is_empty());
+        waves
     }
 
     /// The longest chain of what is left.
     pub fn critical_path(&self) -> Vec<usize> {
-        Graph::of(&self.nodes).critical_path(&self.statuses)
+        let mut path = Graph::of(&self.nodes).critical_path(&self.statuses);
+        path.retain(|at| !self.circle_of.contains_key(at));
+        path
     }
 
     /// The parts of each issue that has some.

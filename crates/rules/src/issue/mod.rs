@@ -5,6 +5,7 @@
 //! who asks for them is not known here.
 
 mod around;
+mod circle;
 pub mod event;
 pub mod filter;
 mod fold;
@@ -24,6 +25,7 @@ pub mod template;
 mod text;
 
 pub use around::{around, behind};
+pub use circle::circles;
 pub use fold::{Read, TICKED, criterion_field, fold, fold_with, persons_word};
 pub use graph::{Backlog, Wait};
 pub use id::IssueId;
@@ -38,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.
-pub const FOLD: u32 = 8;
+pub const FOLD: u32 = 9;
 
 vocabulary!(
     /// How far an issue is.
@@ -139,13 +141,27 @@ pub struct Source {
 }
 
 impl Source {
-    /// True where somebody means it by its id there: the whole id in any letter case, or a number behind `#`.
+    /// True where somebody means it by its id there: the whole id in any letter case, or a number behind `#`; with the
+    /// name of its backlog in front, as `beads bd-1`, where several have one id.
     pub fn is_meant(&self, typed: &str) -> bool {
-        let (id, typed) = (self.id.to_lowercase(), typed.to_lowercase());
+        let typed = typed.to_lowercase();
+        let system = self.system.to_lowercase();
+        let inner = typed.strip_prefix(&system);
+        self.is_id(inner.and_then(|id| id.strip_prefix(' ')).unwrap_or(&typed))
+    }
+
+    fn is_id(&self, typed: &str) -> bool {
+        let id = self.id.to_lowercase();
         let number = typed.strip_prefix('#').filter(|number| !number.is_empty());
         let has_number =
             |number| id == number || id.rsplit_once('#').is_some_and(|(_, of)| of == number);
         id == typed || number.is_some_and(has_number)
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.system, self.id)
     }
 }
 
@@ -195,6 +211,19 @@ pub struct Version {
     pub by: Person,
     pub at: String,
     pub op: OpId,
+    /// The backlog that says so, where an import brought it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+}
+
+impl Version {
+    /// Whoever says so, for people.
+    pub fn who(&self) -> String {
+        match &self.from {
+            Some(system) => format!("{system}, brought by {}", self.by.name),
+            None => self.by.name.clone(),
+        }
+    }
 }
 
 /// A field that people wrote apart and that nobody has written since.
@@ -202,6 +231,23 @@ pub struct Version {
 pub struct Apart {
     pub field: String,
     pub values: Vec<Version>,
+}
+
+/// The beginning of an issue was taken back by somebody who did not know that another one used it meanwhile: it stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Overruled {
+    pub undone: Signed,
+    pub used: Signed,
+}
+
+impl Overruled {
+    /// In words, behind the name of the issue.
+    pub fn words(&self) -> String {
+        format!(
+            "taken back by {}, and it stays: {} used it meanwhile",
+            self.undone.by.name, self.used.by.name
+        )
+    }
 }
 
 /// What is true of an issue, but for its long texts.
@@ -243,6 +289,9 @@ pub struct Issue {
     /// The session that was started for it and goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<SessionId>,
+    /// More sessions that were started for it, each in a clone that did not know of the other, and that go on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub running_beside: Vec<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     /// Who made it where it was taken over from.
@@ -266,6 +315,9 @@ pub struct Issue {
     /// What people wrote apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<Apart>,
+    /// A word that took its beginning back, and that does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overruled: Option<Box<Overruled>>,
     /// The versions of this program that records ask for which it does not understand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
@@ -290,6 +342,11 @@ impl Issue {
         let is_closed = self.status == Status::Closed;
         self.linked(LinkKind::DuplicateOf)
             .filter(move |_| is_closed)
+    }
+
+    /// Every session that was started for it and goes on.
+    pub fn all_running(&self) -> impl Iterator<Item = &SessionId> {
+        self.running.iter().chain(&self.running_beside)
     }
 
     /// Whether it is a roadmap: its parts are what is done.

@@ -131,6 +131,12 @@ fn words(text: &str) -> Vec<String> {
     found
 }
 
+/// True where two titles have a word in common that says something.
+pub fn shares_word(one: &str, other: &str) -> bool {
+    let other = words(other);
+    words(one).iter().any(|word| other.contains(word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Said, pairs};
