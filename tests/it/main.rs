@@ -207,6 +207,7 @@ mod task_locks;
 mod task_outputs;
 mod task_races;
 mod task_remote;
+mod task_results;
 mod task_roles;
 mod task_scenarios;
 mod task_stuck;

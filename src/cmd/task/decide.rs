@@ -40,6 +40,12 @@ pub struct DecideArgs {
     /// How many critical findings are left
     #[arg(long, value_name = "COUNT")]
     critical: Option<u32>,
+    /// Goals that are not met
+    #[arg(long, value_name = "GOAL", value_delimiter = ',')]
+    unmet: Vec<String>,
+    /// What is still owed where the work goes on: a finding that does not hold it (can be repeated)
+    #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
+    condition: Vec<String>,
     /// What is weakest (default: the lowest score)
     #[arg(long, value_name = "NAME")]
     weakest: Option<String>,
@@ -103,6 +109,8 @@ pub(crate) fn decide(args: DecideArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         "severity": judged.severity,
         "why": judged.why,
         "notes": judged.notes,
+        "unmet": request.decision.unmet,
+        "conditions": request.decision.conditions,
         "suggestion": judged.suggestion,
         "parse_failed": request.decision.parse_failed,
         "missing_evidence": decided.missing,
@@ -203,6 +211,8 @@ fn request(args: DecideArgs, figures: BTreeMap<String, Points>) -> Result<Decide
         }
         decision.criticals = typed;
     }
+    decision.unmet.extend(args.unmet);
+    decision.conditions.extend(args.condition);
     decision.weakest = args.weakest.or(decision.weakest);
     decision.confidence = args.confidence.or(decision.confidence);
     let reason = said.as_ref().and_then(|said| said.reason.clone());
@@ -272,11 +282,17 @@ pub(super) fn row_words(row: &DecisionRow) -> String {
     }
     for (is_so, word) in [
         (row.close_call, "close call"),
+        (row.confidence == Some(Confidence::Low), "low confidence"),
         (row.parse_failed, "not readable"),
         (row.undone, "undone"),
     ] {
         if is_so {
             words.push_str(&format!("  ({word})"));
+        }
+    }
+    for (label, names) in [("not met", &row.unmet), ("condition", &row.conditions)] {
+        if !names.is_empty() {
+            words.push_str(&format!("  {label}: {}", names.join(", ")));
         }
     }
     if let Some(reason) = &row.reason {

@@ -1,12 +1,14 @@
 //! `task done`.
 
 use crate::cli::Exit;
+use crate::cmd::artifacts::read_text;
 use crate::cmd::{SignArgs, report};
 use crate::flow::Context;
 use crate::flow::task as flow;
-use crate::flow::task::{DoneRequest, Finished, Touched};
+use crate::flow::task::{DoneRequest, Finished, ResultText, Touched};
 use crate::ui::{Ui, line};
 use loopx_base::failure::Result;
+use loopx_rules::task::decide::read_result;
 use serde_json::json;
 
 /// Complete a task: run what proves it, and record that it passed
@@ -36,6 +38,9 @@ pub struct DoneArgs {
     /// Why, for the record
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
+    /// Read the result from a text with a TASK_COMPLETE block (`-` for stdin); what is typed beside it counts first
+    #[arg(long, value_name = "FILE")]
+    from: Option<String>,
     /// Commit the files that the plan names for it, once it has passed
     #[arg(long)]
     commit: bool,
@@ -47,6 +52,8 @@ pub struct DoneArgs {
 }
 
 pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
+    let text = args.from.as_deref().map(read_text).transpose()?;
+    let said = text.map(|text| read_result(&text).map_or(ResultText::Unread, ResultText::Read));
     let request = DoneRequest {
         task: args.task,
         summary: args.summary,
@@ -58,6 +65,7 @@ pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         sign: args.sign.wanted(ctx),
         commit: args.commit,
         trust: args.trust,
+        said,
     };
     // With --json stdout carries one document; what the check prints goes to stderr.
     let done = if ui.is_json() {
@@ -82,6 +90,11 @@ pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     } else if args.commit {
         ui.status("nothing of its files was left to commit");
     }
+    if finished.is_unread {
+        ui.warn(
+            "the text has no TASK_COMPLETE block that can be read, so the task is done in part",
+        );
+    }
     if let Some(stray) = &finished.stray {
         ui.warn(stray);
     }
@@ -96,6 +109,7 @@ pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "code_commit": committed,
         "files": finished.touched,
         "warning": finished.stray,
+        "unread": finished.is_unread,
     });
     report(ctx, ui, "task done", &done, &said, extra);
     Ok(Exit::Done)

@@ -1,7 +1,7 @@
 //! `task decide` and `task open`: values come in, and what follows is computed by [`loopx_rules::task::decide`]. Here
 //! they meet the session: what is judged has to be done, and what a decision rests on has to be there.
 
-use super::{Plan, file_of};
+use super::{Plan, file_of, outputs};
 use crate::flow::context::Context;
 use crate::flow::lease;
 use crate::flow::transaction::{Act, Done, Facts, Needs, act_beside, load_active};
@@ -13,7 +13,7 @@ use loopx_rules::gate::lead_of;
 use loopx_rules::session::State;
 use loopx_rules::task::decide::{
     Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, counting, has_nothing_new,
-    judge, misfit, results, sent_back_by, standing,
+    is_alike, judge, misfit, results, sent_back_by, standing,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::{Graph, Wait};
@@ -100,7 +100,11 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         decision.evidence = evidence;
         decision.tree = facts.code.as_ref().map(|code| code.tree.clone());
         decision.judged = results(&graph, at, plan.state);
-        if let Some(why) = misfit(gate, &decision) {
+        if gate.goals && goes_on {
+            add_open_goals(&plan, &graph, at, &mut decision);
+        }
+        decision.repeated = repeated(&plan, node, (&decision, request.reason.as_deref()));
+        if let Some(why) = misfit(gate, &decision, plan.state) {
             return Err(
                 Failure::usage(Code::DecisionValues, format!("{}: {why}", node.id))
                     .help(command!("task show {}", node.id)),
@@ -111,6 +115,8 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         if judged.verdict == Verdict::Proceed {
             require_changed(ctx, facts, &plan, node)?;
         }
+        let left = outputs::collect(ctx, facts, node)?;
+        outputs::require(ctx, facts, node, &outputs::with(&facts.state, &left))?;
         let what = match decision.verdict {
             Some(given) if judged.adjusted => {
                 format!(
@@ -132,9 +138,45 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
             task: node.id.clone(),
             decision,
         };
-        Ok(Act::new(event, what, decided).reason(request.reason.clone()))
+        let act = Act::new(event, what, decided).reason(request.reason.clone());
+        Ok(act.outputs(left))
     })
     .map(|done| with_inserted(ctx, done))
+}
+
+/// Adds the goals that are open and do not wait for the gate to those that are not met.
+fn add_open_goals(plan: &Plan<'_>, graph: &Graph<'_>, at: usize, decision: &mut Decision) {
+    let mut behind = BTreeSet::new();
+    let mut next = vec![at];
+    while let Some(at) = next.pop() {
+        next.extend(graph.dependents(at).iter().filter(|to| behind.insert(**to)));
+    }
+    let goals = plan.nodes.iter().enumerate();
+    let goals = goals.filter(|(at, node)| node.kind == NodeKind::Goal && !behind.contains(at));
+    for (at, goal) in goals.filter(|(at, _)| !plan.statuses[*at].is_terminal()) {
+        let id = goal.id.as_str();
+        if !decision
+            .unmet
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case(id))
+        {
+            decision.unmet.push(plan.nodes[at].id.to_string());
+        }
+    }
+}
+
+/// The number of decisions before this one, one behind the other, that gave the same: the score, and why.
+fn repeated(plan: &Plan<'_>, node: &Node, given: (&Decision, Option<&str>)) -> u32 {
+    let before = sent_back_by(&plan.nodes, node);
+    let before = before.and_then(|before| counting(before, plan.state));
+    match before {
+        Some((one, judged))
+            if judged.score.is_some() && is_alike((&one.value, one.reason.as_deref()), given) =>
+        {
+            one.value.repeated.saturating_add(1)
+        }
+        _ => 0,
+    }
 }
 
 /// What stands in the plan since the decision.

@@ -16,6 +16,7 @@ use loopx_base::id::Oid;
 use loopx_rules::gate;
 use loopx_rules::session::State;
 use loopx_rules::task::alike::{ENOUGH, are_alike};
+use loopx_rules::task::decide::{Ending, WorkResult};
 use loopx_rules::task::event::{Completion, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait};
 use loopx_rules::task::node::{Node, NodeKind, TaskId, Verification};
@@ -44,6 +45,16 @@ pub(crate) struct DoneRequest {
     pub commit: bool,
     /// Its check may run, whoever wrote it.
     pub trust: bool,
+    /// What the text of a result said, where one was given.
+    pub said: Option<ResultText>,
+}
+
+/// The text of a result, as it was read.
+#[derive(Clone, Debug)]
+pub(crate) enum ResultText {
+    Read(WorkResult),
+    /// It has no block that can be read.
+    Unread,
 }
 
 /// A task that is done.
@@ -60,6 +71,8 @@ pub(crate) struct Finished {
     pub touched: Option<Touched>,
     /// Why the code here may be another change's.
     pub stray: Option<String>,
+    /// The text of its result could not be read.
+    pub is_unread: bool,
 }
 
 /// Runs what proves a task where that has not passed on this code, and completes it.
@@ -68,6 +81,8 @@ pub(crate) fn done(
     request: &DoneRequest,
     live: impl Write + Send,
 ) -> Result<Done<Finished>> {
+    let filled = request.said.as_ref().map(|said| with_said(request, said));
+    let request = filled.as_ref().unwrap_or(request);
     check(request)?;
     let (node, has_proof) = match before(ctx, request) {
         // The remote may have given it to this worktree, unheard.
@@ -81,6 +96,9 @@ pub(crate) fn done(
         found => found?,
     };
     let task = node.id.clone();
+    if let Some(ResultText::Read(said)) = &request.said {
+        require_success(ctx, &node, said)?;
+    }
     if !has_proof {
         let run = RunRequest {
             task: Some(task.to_string()),
@@ -138,6 +156,7 @@ pub(crate) fn done(
             committed: committed.clone(),
             touched,
             stray: bound_here::stray(ctx, &facts.state)?,
+            is_unread: matches!(request.said, Some(ResultText::Unread)),
         };
         let event = TaskEvent::Completed {
             task: task.clone(),
@@ -152,6 +171,70 @@ pub(crate) fn done(
         (Err(failure), Some(commit)) => Err(beside_commit(failure, &commit)),
         (Err(failure), None) => Err(failure),
     }
+}
+
+/// What was typed, with what the text of a result says where nothing was typed.
+fn with_said(request: &DoneRequest, said: &ResultText) -> DoneRequest {
+    let mut request = request.clone();
+    match said {
+        ResultText::Read(said) => {
+            let summary = said.summary.as_deref();
+            let summary = summary.map(|text| text.chars().take(LONGEST).collect());
+            request.summary = request.summary.or(summary);
+            if said.ending == Ending::Partial {
+                let left = said.summary.clone();
+                let left = left.unwrap_or_else(|| "its result does not say what".to_owned());
+                request.partial = request.partial.or(Some(left));
+            }
+            let severity = said
+                .severity
+                .map(|severity| format!("discussed: severity {severity}"));
+            request.caveats.extend(severity);
+        }
+        ResultText::Unread => {
+            let left = "the text of its result has no TASK_COMPLETE block that can be read";
+            request.partial = request.partial.or_else(|| Some(left.to_owned()));
+        }
+    }
+    request
+}
+
+/// Refuses the result of another task, of an attempt that failed, and of a file that nobody finds.
+fn require_success(ctx: &Context, node: &Node, said: &WorkResult) -> Result<()> {
+    let task = &node.id;
+    if !said.task.eq_ignore_ascii_case(task.as_str()) {
+        return Err(Failure::usage(
+            Code::ResultInvalid,
+            format!(
+                "expected the result of {task}, found a result of `{}`",
+                said.task
+            ),
+        )
+        .help(command!("task show {task}")));
+    }
+    if said.ending == Ending::Failed {
+        let why = said.summary.as_deref().unwrap_or("its result says no more");
+        return Err(Failure::refused(
+            Code::ResultInvalid,
+            format!("{task} is not done: its result says that it failed: {why}"),
+        )
+        .help(command!("task fail {task} --reason WHY")));
+    }
+    let Some(path) = &said.artifact else {
+        return Ok(());
+    };
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
+    if outputs::is_there(ctx, &facts, node, path)? {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        Code::TaskOutputMissing,
+        format!("{task} is not done: its result names {path}, and nobody finds that file"),
+    )
+    .help(command!("task outputs {task}")))
 }
 
 /// A refusal behind which the commit of the files stands.

@@ -6,10 +6,10 @@ use crate::flow::transaction::{Facts, Needs, gather_here};
 use loopx_base::failure::Result;
 use loopx_base::id::{OpId, SessionId};
 use loopx_rules::op::{Body, Operation};
-use loopx_rules::session::Stamped;
+use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::decide::{
-    Decision, Judged, Points, Severity, Standing, Verdict, counting, counts, is_close, misfit,
-    outweighed, standing, wanted,
+    Confidence, Decision, Judged, Points, Severity, Standing, Verdict, counting, counts, is_close,
+    misfit, outweighed, standing, wanted, weakest,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::Graph;
@@ -80,6 +80,13 @@ pub(crate) struct DecisionRow {
     pub score: Option<Points>,
     pub severity: Option<Severity>,
     pub close_call: bool,
+    /// How sure whoever judged was.
+    pub confidence: Option<Confidence>,
+    pub weakest: Option<String>,
+    /// Goals that are not met.
+    pub unmet: Vec<String>,
+    /// What the work that goes on still owes.
+    pub conditions: Vec<String>,
     pub parse_failed: bool,
     pub why: Vec<String>,
     pub reason: Option<String>,
@@ -190,8 +197,15 @@ fn rows_of(facts: &Facts<'_>, node: &Node) -> Vec<DecisionRow> {
         .state
         .task(&node.id)
         .map_or(&[][..], |facts| &facts.decisions);
-    let row =
-        |one: &Stamped<Decision>| row(Envelope::of(one), &node.id, &one.value, Some(node), false);
+    let row = |one: &Stamped<Decision>| {
+        row(
+            Envelope::of(one),
+            &node.id,
+            &one.value,
+            (Some(node), &facts.state),
+            false,
+        )
+    };
     decisions.iter().map(row).collect()
 }
 
@@ -220,7 +234,14 @@ pub(crate) fn decisions(ctx: &Context) -> Result<(SessionId, Vec<DecisionRow>)> 
             by: op.by.to_string(),
             reason: op.reason.as_ref(),
         };
-        Some(row(envelope, task, decision, node, undone.contains(&op.op)))
+        let is_undone = undone.contains(&op.op);
+        Some(row(
+            envelope,
+            task,
+            decision,
+            (node, &facts.state),
+            is_undone,
+        ))
     };
     Ok((
         named(&facts.state),
@@ -253,13 +274,13 @@ fn row(
     envelope: Envelope<'_>,
     task: &TaskId,
     decision: &Decision,
-    node: Option<&Node>,
+    (node, state): (Option<&Node>, &State),
     is_undone: bool,
 ) -> DecisionRow {
     let gate = node.and_then(|node| Some((node.kind, node.gate.as_deref()?)));
     let judged = gate.map(|(kind, gate)| {
         let judged = counts(kind, gate, decision);
-        match misfit(gate, decision).filter(|_| judged.verdict == Verdict::Proceed) {
+        match misfit(gate, decision, state).filter(|_| judged.verdict == Verdict::Proceed) {
             // Nothing follows from values that the rubric does not ask for.
             Some(misfit) => Judged {
                 severity: None,
@@ -285,6 +306,13 @@ fn row(
         score,
         severity: judged.as_ref().and_then(|one| one.severity),
         close_call: is_close,
+        confidence: decision.confidence,
+        weakest: gate.map_or_else(
+            || decision.weakest.clone(),
+            |(_, gate)| weakest(gate, decision),
+        ),
+        unmet: decision.unmet.clone(),
+        conditions: decision.conditions.clone(),
         parse_failed: decision.parse_failed,
         why: judged.map_or_else(Vec::new, |one| one.why),
         reason: envelope.reason.cloned(),

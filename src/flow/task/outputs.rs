@@ -12,9 +12,10 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
+use loopx_rules::gate::lead_of;
 use loopx_rules::session::{FileVersions, State};
 use loopx_rules::task::event::Completion;
-use loopx_rules::task::node::{Node, TaskId};
+use loopx_rules::task::node::{Node, NodeKind, TaskId};
 use loopx_rules::task::outputs::{is_within, task_of};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -166,12 +167,17 @@ pub(super) fn require(ctx: &Context, facts: &Facts<'_>, node: &Node, state: &Sta
     if missing.is_empty() {
         return Ok(());
     }
-    let lead = hint![
-        "write what is missing, then: ",
-        command!("task done {task}"),
-        "  or: ",
-        command!("task fail {task} --reason WHY")
-    ];
+    let lead = if node.kind == NodeKind::Work {
+        hint![
+            "write what is missing, then: ",
+            command!("task done {task}"),
+            "  or: ",
+            command!("task fail {task} --reason WHY")
+        ]
+    } else {
+        let lead = lead_of(node, state.task_status(task), state);
+        hint!["write what is missing, then: ", lead]
+    };
     let blocker = |path: &&str| {
         let message = match task_of(path) {
             Some(_) => format!("there is no {}/{path}", ctx.folder(&state.id)),
@@ -223,6 +229,12 @@ pub(in crate::flow) fn missing<'n>(
         }
     }
     Ok(missing)
+}
+
+/// Whether a path that a task names as its result is there: in the session, in its working copy, or in the code.
+pub(super) fn is_there(ctx: &Context, facts: &Facts<'_>, node: &Node, path: &str) -> Result<bool> {
+    let new = peek(ctx, facts, node)?;
+    is_present(ctx, facts, &with(&facts.state, &new), path)
 }
 
 /// Whether a path is an artifact or another file of the session, or a file that git has or would take.

@@ -202,6 +202,9 @@ pub struct GateDef {
     /// What it judges beside the task that it stands behind.
     pub judges: Option<Vec<String>>,
     pub rubric: Option<Value>,
+    /// It holds while a goal of the list is open.
+    pub goals: Option<bool>,
+    pub outputs: Option<Vec<String>>,
     pub views: Option<Vec<String>>,
     #[serde(rename = "final")]
     pub is_final: Option<bool>,

@@ -433,6 +433,12 @@ impl<'p> Maker<'p> {
         if before != task {
             fields.push(("depends_on", json!([before])));
         }
+        if let Some(outputs) = &gate.outputs {
+            let mut texts = texts.clone();
+            texts.insert("id".to_owned(), own.to_owned());
+            let outputs: Vec<String> = outputs.iter().map(|path| filled(path, &texts)).collect();
+            fields.push(("outputs", json!(outputs)));
+        }
         let mut rules = Map::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -441,6 +447,7 @@ impl<'p> Maker<'p> {
         };
         put("judges", Some(json!(judges)));
         put("rubric", gate.rubric.clone());
+        put("goals", gate.goals.map(Value::from));
         put("views", gate.views.as_ref().map(|views| json!(views)));
         put("final", gate.is_final.map(Value::from));
         put("cap", gate.cap.map(Value::from));

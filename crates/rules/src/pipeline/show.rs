@@ -60,6 +60,11 @@ pub struct GateRow<'p> {
     pub round: Option<u32>,
     pub views: &'p [String],
     pub rubric: Option<&'p serde_json::Value>,
+    /// It holds while a goal of the list is open.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub goals: bool,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    pub outputs: &'p [String],
     #[serde(rename = "final")]
     pub is_final: bool,
     pub cap: Option<u64>,
@@ -118,6 +123,8 @@ fn gate(gate: &GateDef) -> GateRow<'_> {
         round: gate.round,
         views: gate.views(),
         rubric: gate.rubric.as_ref(),
+        goals: gate.goals.unwrap_or(false),
+        outputs: gate.outputs.as_deref().unwrap_or_default(),
         is_final: gate.is_final.unwrap_or(false),
         cap: gate.cap,
         at_cap: gate.at_cap.as_deref(),

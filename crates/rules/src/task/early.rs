@@ -178,7 +178,8 @@ impl<'j> Judge<'j> {
                 continue;
             };
             let verdict = counts(node.kind, gate, &decision.value).verdict;
-            let proceeds = verdict == Verdict::Proceed && misfit(gate, &decision.value).is_none();
+            let proceeds =
+                verdict == Verdict::Proceed && misfit(gate, &decision.value, self.state).is_none();
             if proceeds || gate.superseded.is_some() {
                 self.good[at].push((decision.seq, Status::Completed));
             }

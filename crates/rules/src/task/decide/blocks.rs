@@ -3,6 +3,7 @@
 
 use super::points::Points;
 use super::values::{BEST_RATING, Confidence, Decision, Severity, Verdict};
+use loopx_base::vocabulary::vocabulary;
 
 /// What the blocks of a text say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,18 +16,66 @@ pub struct Said {
     pub is_of_hundred: bool,
 }
 
-const MARKS: [&str; 3] = ["VERDICT", "DISCUSS_RESULT", "TASK_COMPLETE"];
+vocabulary!(
+    /// How a task ended, as whoever did it says.
+    Ending {
+        Success = "success",
+        /// Something of it is left.
+        Partial = "partial",
+        Failed = "failed",
+    }
+);
+
+/// The result of a task, as whoever did it wrote it down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkResult {
+    /// The task that it is about.
+    pub task: String,
+    pub ending: Ending,
+    pub summary: Option<String>,
+    /// A file that it says it left.
+    pub artifact: Option<String>,
+    /// How far a discussion of it was from agreeing.
+    pub severity: Option<Severity>,
+}
+
+/// Reads the TASK_COMPLETE block of a text; `None` where there is none or more than one, or where it cannot be read.
+pub fn read_result(text: &str) -> Option<WorkResult> {
+    let blocks = blocks(text);
+    let mut results = blocks.iter().filter(|(mark, _)| *mark == RESULT);
+    let (_, fields) = results.next()?;
+    if results.next().is_some() || is_contradiction(fields) {
+        return None;
+    }
+    let field = |name: &str| field(fields, name);
+    let severity = match field("discuss_verdict") {
+        Some(verdict) => discussed(verdict, field("discuss_severity"))?,
+        None => None,
+    };
+    Some(WorkResult {
+        task: field("task_id")?.to_owned(),
+        ending: field("status")?.to_ascii_lowercase().parse().ok()?,
+        summary: field("summary").map(str::to_owned),
+        artifact: field("artifact").map(str::to_owned),
+        severity,
+    })
+}
+
+const RESULT: &str = "TASK_COMPLETE";
+const MARKS: [&str; 3] = ["VERDICT", "DISCUSS_RESULT", RESULT];
 
 /// Fields that something follows from. Texts may stand in a block more than once.
-const VALUES: [&str; 10] = [
+const VALUES: [&str; 12] = [
     "average_rating",
     "confidence",
     "confidence_score",
     "discuss_severity",
     "discuss_verdict",
+    "recommendation",
     "severity",
     "status",
     "task_id",
+    "unmet",
     "verdict",
     "weakest_dimension",
 ];
@@ -68,10 +117,7 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
         if is_end && found.last().is_some_and(|(_, fields)| !fields.is_empty()) {
             is_open = false;
         }
-        let field = line
-            .trim()
-            .trim_start_matches(['-', '*', ' '])
-            .split_once(':');
+        let field = field_of(line.trim().trim_start_matches(['-', '*', ' ']));
         if let (true, Some((name, value)), Some((_, fields))) = (is_open, field, found.last_mut()) {
             let name = name
                 .trim_matches(['*', '`', ' '])
@@ -83,6 +129,13 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     found
 }
 
+/// `NAME: VALUE`, and `UNMET=[..]`, which alone is written with the other sign.
+fn field_of(line: &str) -> Option<(&str, &str)> {
+    let is_unmet = |(name, _): &(&str, &str)| name.trim().eq_ignore_ascii_case("unmet");
+    let unmet = line.split_once('=').filter(is_unmet);
+    unmet.or_else(|| line.split_once(':'))
+}
+
 /// Whether a block gives one field two values.
 fn is_contradiction(fields: &[(String, &str)]) -> bool {
     fields.iter().enumerate().any(|(at, (name, value))| {
@@ -92,18 +145,20 @@ fn is_contradiction(fields: &[(String, &str)]) -> bool {
     })
 }
 
+/// The first value of a field that says anything.
+fn field<'t>(fields: &[(String, &'t str)], name: &str) -> Option<&'t str> {
+    let first = fields.iter().find(|(field, _)| field == name);
+    first
+        .map(|(_, value)| *value)
+        .filter(|value| !value.is_empty())
+}
+
 /// Takes a block in; `None` where a word of it means nothing, or where two of them contradict each other.
 fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
     if is_contradiction(fields) {
         return None;
     }
-    let field = |name: &str| {
-        let mut fields = fields.iter().filter(|(field, _)| field == name);
-        fields
-            .next()
-            .map(|(_, value)| *value)
-            .filter(|value| !value.is_empty())
-    };
+    let field = |name: &str| field(fields, name);
     let decision = &mut said.decision;
     let verdict = match *mark {
         "VERDICT" => {
@@ -117,12 +172,17 @@ fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
                 .filter(|word| *word != "none")
                 .map(str::to_owned);
             said.reason = field("reason").or(field("gap_summary")).map(str::to_owned);
-            Some(
-                field("status")?
-                    .to_ascii_lowercase()
-                    .parse::<Verdict>()
-                    .ok()?,
-            )
+            decision.unmet = field("unmet").map_or(Some(Vec::new()), names)?;
+            let all = fields.iter();
+            let conditions =
+                all.filter(|(name, _)| matches!(name.as_str(), "condition" | "conditions"));
+            let conditions = conditions.map(|(_, text)| (*text).to_owned());
+            decision.conditions = conditions.filter(|text| !text.is_empty()).collect();
+            let (verdict, has_conditions) = status(field("status")?)?;
+            if has_conditions && decision.conditions.is_empty() {
+                decision.conditions.push(said.reason.clone()?);
+            }
+            Some(verdict)
         }
         "DISCUSS_RESULT" => {
             decision.severity = discussed(field("verdict")?, field("severity"))?;
@@ -130,8 +190,16 @@ fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
             said.reason = said
                 .reason
                 .take()
-                .or(field("divergences").map(str::to_owned));
-            None
+                .or(joined(field("divergences"), field("action_items")));
+            match field("recommendation")
+                .map(str::to_ascii_lowercase)
+                .as_deref()
+            {
+                None | Some("proceed-with-caution" | "proceed") => None,
+                Some("revise") => Some(Verdict::Fix),
+                Some("escalate") => Some(Verdict::Escalate),
+                Some(_) => return None,
+            }
         }
         _ => {
             said.task = Some(field("task_id")?.to_owned());
@@ -141,11 +209,10 @@ fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
                     .max(discussed(verdict, field("discuss_severity"))?);
             }
             said.reason = said.reason.take().or(field("summary").map(str::to_owned));
-            Some(match field("status")?.to_ascii_lowercase().as_str() {
-                "success" => Verdict::Proceed,
+            Some(match field("status")?.to_ascii_lowercase().parse().ok()? {
+                Ending::Success => Verdict::Proceed,
                 // What is left is named, and nobody goes on without a word.
-                "partial" | "failed" => Verdict::Fix,
-                _ => return None,
+                Ending::Partial | Ending::Failed => Verdict::Fix,
             })
         }
     };
@@ -154,6 +221,38 @@ fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
         decision.verdict = Some(Verdict::Proceed);
     }
     Some(())
+}
+
+/// A verdict, or the word of a review for it, and whether the word asks for conditions.
+fn status(word: &str) -> Option<(Verdict, bool)> {
+    match word.to_ascii_lowercase().as_str() {
+        "approve" => Some((Verdict::Proceed, false)),
+        "conditional" => Some((Verdict::Proceed, true)),
+        "block" => Some((Verdict::Fix, false)),
+        word => Some((word.parse().ok()?, false)),
+    }
+}
+
+/// `[G1, G2]`, with the brackets or without; `None` where only one of them is there.
+fn names(text: &str) -> Option<Vec<String>> {
+    let bare = match (text.strip_prefix('['), text.ends_with(']')) {
+        (Some(open), true) => open.strip_suffix(']')?,
+        (None, false) => text,
+        _ => return None,
+    };
+    let all = bare
+        .split(',')
+        .map(|name| name.trim().trim_matches(['`', '"', '\'']));
+    let all = all.filter(|name| !name.is_empty() && !name.eq_ignore_ascii_case("none"));
+    Some(all.map(str::to_owned).collect())
+}
+
+/// What parts the views, and what is to be done about it.
+fn joined(apart: Option<&str>, actions: Option<&str>) -> Option<String> {
+    match (apart, actions) {
+        (Some(apart), Some(actions)) => Some(format!("{apart}; to do: {actions}")),
+        (said, None) | (None, said) => said.map(str::to_owned),
+    }
 }
 
 /// Nothing stays nothing; what is there has to be read.
@@ -199,7 +298,7 @@ fn discussed(verdict: &str, severity: Option<&str>) -> Option<Option<Severity>> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Said, read};
+    use super::{Ending, Said, read, read_result};
     use crate::task::decide::{Severity, Verdict};
 
     fn failed(said: &Said) -> bool {
@@ -264,8 +363,58 @@ mod tests {
             "DISCUSS_RESULT\nverdict: consensus_reached\naverage_rating: 5.1",
             "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: 8/10",
             "---VERDICT---\nSTATUS: proceed\nCONFIDENCE_SCORE: 120%",
+            // A list that nobody closed, a word that no discussion recommends, a condition without words.
+            "---VERDICT---\nSTATUS: proceed\nUNMET=[G1, G2",
+            "---VERDICT---\nSTATUS: proceed\nUNMET=[G1]\nUNMET=[G2]",
+            "DISCUSS_RESULT\nverdict: consensus_reached\nrecommendation: later",
+            "---VERDICT---\nSTATUS: conditional\n---END---",
         ] {
             assert!(failed(&read(text)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn goals_that_are_not_met_are_named_in_brackets_or_without() {
+        for (said, unmet) in [
+            ("UNMET=[G1, `G2`]", &["G1", "G2"][..]),
+            ("UNMET: G1", &["G1"]),
+            ("- UNMET = [ ]", &[]),
+            ("UNMET: none", &[]),
+            ("REASON: a = b", &[]),
+        ] {
+            let text = format!("---VERDICT---\nSTATUS: fix\n{said}\n---END---");
+            assert_eq!(read(&text).decision.unmet, unmet, "{said}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_review_are_verdicts() {
+        let of = |word: &str| read(&format!("---VERDICT---\nSTATUS: {word}\nREASON: r\n")).decision;
+        assert_eq!(of("APPROVE").verdict, Some(Verdict::Proceed));
+        assert_eq!(of("Conditional").conditions, ["r"]);
+        assert_eq!(of("BLOCK").verdict, Some(Verdict::Fix));
+    }
+
+    #[test]
+    fn the_result_of_a_task_is_read_whole_or_not_at_all() {
+        let said = read_result(
+            "TASK_COMPLETE:\n- task_id: A\n- status: Partial\n- artifact: a.md\n- summary: half\n- discuss_verdict: consensus_blocked\n",
+        );
+        let said = said.expect("a result");
+        assert_eq!(
+            (said.ending, said.severity),
+            (Ending::Partial, Some(Severity::High))
+        );
+        assert_eq!(said.artifact.as_deref(), Some("a.md"));
+        for text in [
+            "done",
+            "TASK_COMPLETE\nstatus: success",
+            "TASK_COMPLETE\ntask_id: A\nstatus: fine",
+            "TASK_COMPLETE\ntask_id: A\nstatus: success\nstatus: failed",
+            "TASK_COMPLETE\ntask_id: A\nstatus: success\nTASK_COMPLETE\ntask_id: A\nstatus: success",
+            "TASK_COMPLETE\ntask_id: A\nstatus: success\ndiscuss_verdict: maybe",
+        ] {
+            assert_eq!(read_result(text), None, "{text:?}");
         }
     }
 

@@ -3,9 +3,14 @@
 use super::gate::Gate;
 use super::points::Points;
 use super::values::{BEST_RATING, Decision, Verdict};
+use crate::intent;
+use crate::session::State;
+
+/// The view that compares a document with the statements of the request.
+const COVERAGE: &str = "coverage";
 
 /// What is wrong with values, in words; nothing where they can be judged.
-pub fn misfit(gate: &Gate, given: &Decision) -> Option<String> {
+pub fn misfit(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
     if given.parse_failed {
         return None;
     }
@@ -28,7 +33,7 @@ pub fn misfit(gate: &Gate, given: &Decision) -> Option<String> {
     {
         return Some(format!("expected scores from 0 to {scale}, found {score}"));
     }
-    dimensions(gate, given).or_else(|| views(gate, given))
+    dimensions(gate, given).or_else(|| views(gate, given, state))
 }
 
 /// The values that a gate asks for.
@@ -88,7 +93,7 @@ fn dimensions(gate: &Gate, given: &Decision) -> Option<String> {
         .then(|| format!("no score is given for {missing}; expected {}", wanted(gate)))
 }
 
-fn views(gate: &Gate, given: &Decision) -> Option<String> {
+fn views(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
     for (at, rating) in given.ratings.iter().enumerate() {
         if !gate.views.contains(&rating.view) {
             let all = names(gate.views.iter());
@@ -116,7 +121,11 @@ fn views(gate: &Gate, given: &Decision) -> Option<String> {
         .verdict
         .is_some_and(|verdict| verdict != Verdict::Proceed);
     let is_rated = |view: &&String| given.ratings.iter().any(|one| one.view == **view);
-    let missing = names(gate.views.iter().filter(|view| !is_rated(view)));
+    // Nobody can say what covers a request that is no list (reference 4.13).
+    let has_list = state.files.contains_key(intent::FILE);
+    let is_asked = |view: &&String| has_list || view.as_str() != COVERAGE;
+    let views = gate.views.iter().filter(is_asked);
+    let missing = names(views.filter(|view| !is_rated(view)));
     (missing != "none" && !is_said && !is_strict)
         .then(|| format!("no rating is given by {missing}; expected {}", wanted(gate)))
 }

@@ -84,6 +84,7 @@ fn chain(mut node: Node, list: &[Node], state: &State, found: &mut Vec<Node>) {
         let mut next = node.clone();
         next.id = id.clone();
         next.depends_on = before.clone();
+        into_own_folder(&mut next);
         if let Some(gate) = &mut next.gate {
             gate.attempt += 1;
             // A revision stands in the place of what it does again.
@@ -131,7 +132,7 @@ pub fn counting<'s>(node: &Node, state: &'s State) -> Option<(&'s Stamped<Decisi
         .iter()
         .map(|one| (one, counts(node.kind, gate, &one.value)));
     let judged = judged.filter(|(one, judged)| {
-        judged.verdict != Verdict::Proceed || misfit(gate, &one.value).is_none()
+        judged.verdict != Verdict::Proceed || misfit(gate, &one.value, state).is_none()
     });
     // Of two alike `max_by_key` gives the last.
     judged.rev().max_by_key(|(_, judged)| judged.verdict)
@@ -180,6 +181,13 @@ fn words(node: &Node, gate: &Gate, fix: &Stamped<Decision>) -> Words {
             weakest(gate, &fix.value).unwrap_or_else(|| "what was judged".to_owned()),
         ),
         ("{reason}", reason.chars().take(REASON).collect()),
+        (
+            "{unmet}",
+            match fix.value.unmet.as_slice() {
+                [] => "what is not met".to_owned(),
+                unmet => unmet.join(", "),
+            },
+        ),
     ]
 }
 
@@ -273,11 +281,7 @@ fn with_own_folder(
     named: &impl Fn(&TaskId) -> Option<TaskId>,
 ) {
     let id = node.id.clone();
-    for path in &mut node.outputs {
-        if let Some((_, file)) = in_folder(path) {
-            *path = format!("{}/{file}", folder(&id));
-        }
-    }
+    into_own_folder(node);
     let mut known = BTreeSet::new();
     node.outputs.retain(|path| known.insert(path.clone()));
     let beside = gate.gate.as_deref().map_or(&[][..], |gate| &gate.repair);
@@ -302,6 +306,16 @@ fn with_own_folder(
             *of = id.to_string();
         }
     });
+}
+
+/// Moves the outputs of a node that lie in the folder of a task into its own.
+fn into_own_folder(node: &mut Node) {
+    let own = folder(&node.id);
+    for path in &mut node.outputs {
+        if let Some((_, file)) = in_folder(path) {
+            *path = format!("{own}/{file}");
+        }
+    }
 }
 
 /// The task in whose folder a path lies, and the rest of it.

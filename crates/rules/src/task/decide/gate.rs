@@ -65,6 +65,8 @@ pub struct Gate {
     /// The nodes that are judged; the gate waits for them.
     pub judges: Vec<TaskId>,
     pub rubric: Rubric,
+    /// It lets nothing go on while a goal of the list is open that does not wait for it.
+    pub goals: bool,
     /// Who rates, where several views have to agree.
     pub views: Vec<String>,
     /// The last word on something: no revision follows, a person decides.
@@ -93,6 +95,7 @@ impl Gate {
         Gate {
             judges,
             rubric: Rubric::default(),
+            goals: false,
             views: Vec::new(),
             is_final: false,
             cap: 0,

@@ -5,6 +5,7 @@ use super::gate::{AtCap, Dimension, Gate};
 use super::points::Points;
 use super::values::{Decision, Flag, Rating, Severity, Verdict};
 use crate::task::node::NodeKind;
+use std::collections::BTreeMap;
 
 /// What counts of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct Judged {
 const CLOSE: (u32, u32) = (50, 70);
 /// Of a hundred: a fix above this is worth another look, once something was repaired.
 const GOOD: u32 = 95;
+
+/// So many decisions alike, one behind the other, and a person has to look (reference 4.13: three equal sets of failures).
+const ALIKE: u32 = 3;
 
 /// Judges values. The attempt is the gate's.
 pub fn judge(kind: NodeKind, gate: &Gate, given: &Decision) -> Judged {
@@ -61,7 +65,7 @@ pub fn judge(kind: NodeKind, gate: &Gate, given: &Decision) -> Judged {
         at_the_end(gate, given, &mut judged);
     }
     if judged.verdict == Verdict::Proceed {
-        judged.notes.extend(notes(given, severity));
+        judged.notes.extend(notes(gate, given, severity));
     }
     let is_good = score.is_some_and(|score| score > gate.rubric.scale.percent(GOOD));
     let is_fix = given.verdict == Some(Verdict::Fix) && judged.verdict == Verdict::Fix;
@@ -92,6 +96,22 @@ pub fn counts(kind: NodeKind, gate: &Gate, decision: &Decision) -> Judged {
             .is_some_and(|given| given != judged.verdict);
     }
     judged
+}
+
+/// Whether two decisions of one gate say the same: their values are alike, and so is why.
+pub fn is_alike(
+    (one, why): (&Decision, Option<&str>),
+    (other, because): (&Decision, Option<&str>),
+) -> bool {
+    let values = |given: &Decision| Decision {
+        tree: None,
+        came_to: None,
+        repeated: 0,
+        judged: BTreeMap::new(),
+        evidence: Vec::new(),
+        ..given.clone()
+    };
+    why == because && values(one) == values(other)
 }
 
 /// Whether a score is so near to the line that somebody may want to look.
@@ -127,6 +147,9 @@ fn faults(gate: &Gate, given: &Decision, score: Option<Points>) -> Vec<String> {
     if given.parse_failed {
         faults.push("the verdict could not be read".to_owned());
     }
+    if !given.unmet.is_empty() {
+        faults.push(format!("not met: {}", given.unmet.join(", ")));
+    }
     if let Some(score) = score.filter(|score| *score < rubric.pass) {
         faults.push(format!("the score {score} is below {}", rubric.pass));
     }
@@ -154,7 +177,9 @@ fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
         judged.why.push("this is the last word on it".to_owned());
         return;
     }
-    if gate.attempt < gate.cap {
+    // Another repair of the same kind shows nothing new.
+    let is_alike = given.repeated.saturating_add(1) >= ALIKE;
+    if gate.attempt < gate.cap && !is_alike {
         return;
     }
     let is_enough = gate.rubric.warn.zip(judged.score);
@@ -165,6 +190,7 @@ fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
     };
     let has_critical = given.criticals > gate.rubric.critical || given.parse_failed;
     judged.why.push(match gate.cap {
+        _ if is_alike => format!("{ALIKE} rounds came to the same values for the same reason"),
         0 => "nothing stands ready to repair it".to_owned(),
         cap => format!("it was repaired {cap} of {cap} times"),
     });
@@ -184,9 +210,16 @@ fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
 }
 
 /// What a decision to go on leaves to know.
-fn notes(given: &Decision, severity: Option<Severity>) -> Vec<String> {
+fn notes(gate: &Gate, given: &Decision, severity: Option<Severity>) -> Vec<String> {
     let words = |severity| views_in_words(given, severity);
-    severity.map(words).into_iter().collect()
+    let conditions = given.conditions.iter();
+    let conditions = conditions.map(|condition| format!("condition: {condition}"));
+    let is_rated = |view: &&String| given.ratings.iter().any(|one| one.view == **view);
+    let unrated = gate.views.iter().filter(|view| !is_rated(view));
+    let unrated = unrated.filter(|_| !given.ratings.is_empty());
+    let unrated = unrated.map(|view| format!("nobody rated {view}"));
+    let all = severity.map(words).into_iter();
+    all.chain(conditions).chain(unrated).collect()
 }
 
 /// What the views said, behind what follows from it.
@@ -264,4 +297,5 @@ pub fn weakest(gate: &Gate, given: &Decision) -> Option<String> {
     named
         .or_else(|| lowest.map(|(_, name)| name.clone()))
         .or_else(|| rated.map(|one| one.view.clone()))
+        .or_else(|| (!given.unmet.is_empty()).then(|| given.unmet.join(", ")))
 }

@@ -16,11 +16,11 @@ pub mod values;
 mod walk;
 
 pub use again::{has_nothing_new, sent_back_by};
-pub use blocks::{Said, read as read_blocks};
+pub use blocks::{Ending, Said, WorkResult, read as read_blocks, read_result};
 pub use check::{misfit, wanted};
 pub use expand::{counting, expand};
 pub use gate::{AtCap, Dimension, Gate, Rubric};
-pub use judge::{Judged, counts, is_close, judge, weakest};
+pub use judge::{Judged, counts, is_alike, is_close, judge, weakest};
 pub use points::Points;
 pub use standing::{Standing, allowed, outweighed, results, standing, statuses};
 pub use values::{Confidence, Decision, Flag, Ground, Rating, Severity, Verdict};

@@ -88,6 +88,15 @@ pub struct Decision {
     pub evidence: Vec<Ground>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ratings: Vec<Rating>,
+    /// Goals that whoever judged found not to be met.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unmet: Vec<String>,
+    /// What the work that goes on still owes: findings that do not hold it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<String>,
+    /// The number of decisions before this one, one behind the other, that gave the same values and the same reason.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub repeated: u32,
     /// The severity that a discussion gave itself. Ratings can make it stricter, and never milder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,

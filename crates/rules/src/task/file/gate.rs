@@ -12,8 +12,8 @@ use loopx_spec::Finding;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-const OF_GATE: [&str; 7] = [
-    "judges", "rubric", "views", "final", "cap", "at_cap", "repair",
+const OF_GATE: [&str; 8] = [
+    "judges", "rubric", "goals", "views", "final", "cap", "at_cap", "repair",
 ];
 const OF_RUBRIC: [&str; 5] = ["scale", "dimensions", "pass", "warn", "critical"];
 const OF_DIMENSION: [&str; 4] = ["name", "weight", "minimum", "warn"];
@@ -96,6 +96,9 @@ fn read(said: &Object, stage: Stage, gate: &mut Gate, row: &mut Row<'_>) {
         Some(Value::Object(rubric)) => gate.rubric = self::rubric(rubric, row),
         Some(other) => row.wrong("gate.rubric", "an object", other),
     }
+    gate.goals = row
+        .flag("gate.goals", present(said, "goals"))
+        .unwrap_or(false);
     gate.views = words("gate.views", present(said, "views"), row);
     gate.is_final = row
         .flag("gate.final", present(said, "final"))
