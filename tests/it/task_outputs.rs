@@ -2,7 +2,9 @@
 //! undone, archived and carried away like artifacts.
 
 use crate::support::store::tip;
-use crate::support::tasks::{DEMO, building, clones_building, refuses, statuses, task, text, with};
+use crate::support::tasks::{
+    DEMO, building, checkpoint, clones_building, refuses, statuses, task, text, with,
+};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
@@ -336,4 +338,75 @@ fn a_path_of_the_code_is_no_file_of_a_task() {
     s.write("tasks/readme.md", "code\n");
     let done = s.loopx(&["--json", "task", "done"]).json();
     assert_eq!(done["completion"]["outputs"], Value::Null, "{done:#}");
+}
+
+/// A word opens what was seen: files of tasks among it.
+#[test]
+fn a_person_is_asked_again_where_a_file_that_they_saw_is_changed() {
+    let mut first = task("A", &[], Some(&["true"]));
+    first["outputs"] = json!(["tasks/A/r.md", "tasks/A/log.md"]);
+    let mut last = task("D", &["C"], Some(&["true"]));
+    last["outputs"] = json!(["tasks/A/log.md"]);
+    let s = building(&[
+        first,
+        checkpoint("C", &["A"]),
+        task("B", &["C"], None),
+        last,
+    ]);
+    s.loopx(&["take", "A"]).ok();
+    s.write(at("tasks/A/r.md"), "good\n");
+    s.write(at("tasks/A/log.md"), "begun\n");
+    s.loopx(&["task", "done", "A"]).ok();
+    // What changed before the word is what they saw.
+    s.write(at("tasks/A/r.md"), "better\n");
+    s.loopx(&["save"]).ok();
+    s.loopx(&["task", "open", "C", "--reason", "read"]).ok();
+    assert_eq!(statuses(&s)["C"], "completed");
+    s.loopx(&["task", "open", "C", "--reason", "read"])
+        .fails_with(1)
+        .says("git loopx task show C");
+    // What another task leaves, too, is that one's to change.
+    s.write(at("tasks/A/log.md"), "begun, ended\n");
+    s.loopx(&["save"]).ok();
+    assert_eq!(statuses(&s)["C"], "completed");
+    s.write(at("tasks/A/r.md"), "evil\n");
+    s.loopx(&["save"]).ok();
+    assert_eq!(statuses(&s)["C"], "pending");
+    s.loopx(&["task", "list"]).says("or their files, changed");
+    s.loopx(&["take", "B"]).fails_with(1).says("C");
+    s.loopx(&["next"]).says("C");
+    s.loopx(&["status"]).says("C");
+    s.loopx(&["approve", "--to", "review", "--reason", "ok"])
+        .fails_with(1)
+        .says("C is pending");
+    // It leads on, by another word or by the file of then.
+    s.loopx(&["task", "open", "C", "--reason", "read again"])
+        .ok();
+    assert_eq!(statuses(&s)["C"], "completed");
+    s.write(at("tasks/A/r.md"), "worse\n");
+    s.loopx(&["save"]).ok();
+    assert_eq!(statuses(&s)["C"], "pending");
+    s.loopx(&["undo"]).ok();
+    assert_eq!(statuses(&s)["C"], "completed");
+}
+
+#[test]
+fn a_folder_in_the_place_of_a_saved_file_is_no_removal() {
+    let s = building(&reported());
+    s.loopx(&["take", "T-1"]).ok();
+    s.write(at(REPORT), "It holds.\n");
+    s.loopx(&["task", "done"]).ok();
+    let place = s.path().join(at(REPORT));
+    std::fs::remove_file(&place).expect("the file");
+    std::fs::create_dir(&place).expect("a folder");
+    let error = refuses(&s, 1, "file_expected", &["save"]);
+    assert!(
+        error["help"].to_string().contains("move it away"),
+        "{error:#}"
+    );
+    assert!(is_stored(&s, REPORT));
+    // Files in it take its place.
+    s.write(at("tasks/T-1/report.md/part-1.md"), "one\n");
+    s.loopx(&["save"]).ok();
+    assert!(!is_stored(&s, REPORT) && is_stored(&s, "tasks/T-1/report.md/part-1.md"));
 }

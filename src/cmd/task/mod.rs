@@ -99,7 +99,7 @@ fn remarks(row: &Row, ui: &Ui) -> Vec<String> {
     }
     if row.reopened {
         said.push(
-            "a person let the task pass, but the tasks before it changed: a person has to look again"
+            "a person let the task pass, but the tasks before it, or their files, changed: a person has to look again"
                 .to_owned(),
         );
     }

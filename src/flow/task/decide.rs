@@ -12,8 +12,8 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::lead_of;
 use loopx_rules::session::State;
 use loopx_rules::task::decide::{
-    Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, counting, has_nothing_new,
-    is_alike, judge, misfit, results, sent_back_by, standing,
+    Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, counting, files,
+    has_nothing_new, is_alike, judge, misfit, results, sent_back_by, standing,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::{Graph, Wait};
@@ -480,14 +480,15 @@ pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<
         }
         let task = node.id.clone();
         let judged = results(&graph, at, plan.state);
+        let saw = files(&graph, at, plan.state);
         let (event, what) = if begins {
             (
-                TaskEvent::Allowed { task, judged },
+                TaskEvent::Allowed { task, judged, saw },
                 format!("{} may begin", node.id),
             )
         } else {
             (
-                TaskEvent::Opened { task, judged },
+                TaskEvent::Opened { task, judged, saw },
                 format!("open {}", node.id),
             )
         };

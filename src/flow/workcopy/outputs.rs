@@ -145,6 +145,7 @@ impl WorkCopy<'_> {
         // What is on the branch alone was not edited here.
         let mut here = self.outputs_found()?;
         here.extend(self.bases.outputs.keys().cloned());
+        self.require_files(&here, &is_meant)?;
         for path in here.into_iter().filter(|path| is_meant(path)) {
             let base = self.bases.outputs.get(&path).cloned();
             let tip = state.output(&path).cloned();
@@ -195,6 +196,32 @@ impl WorkCopy<'_> {
         }
         require_room(state, &all)?;
         Ok((all, conflicts))
+    }
+
+    /// Refuses a folder in the place of a file that is known here, where nothing in it takes the place of that.
+    fn require_files(
+        &self,
+        here: &BTreeSet<String>,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<()> {
+        let known = self.bases.outputs.keys();
+        for path in known.filter(|path| is_meant(path)) {
+            let below = format!("{path}/");
+            let next = here.range(below.clone()..).next();
+            let has_files = next.is_some_and(|next| next.starts_with(&below));
+            let place = self.output_path(path)?;
+            if !has_files && std::fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) {
+                return Err(Failure::refused(
+                    Code::FileExpected,
+                    format!("{} is not a file", self.shown(path)),
+                )
+                .help(hint![
+                    "move it away, then run: ",
+                    command!("checkout --force {path}")
+                ]));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses a file that nobody could keep.

@@ -265,8 +265,10 @@ pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
         (NodeKind::Checkpoint, Status::Pending) => command!("task open {id} --reason WHY"),
         (_, Status::Pending) => command!("take {id}"),
         (_, Status::Failed) => command!("task retry {id}"),
-        (_, Status::Superseded) => command!("task show {id}"),
-        _ => command!("task done {id}"),
+        (_, Status::Claimed) => command!("task done {id}"),
+        (_, Status::Completed | Status::Skipped | Status::Superseded) => {
+            command!("task show {id}")
+        }
     }
 }
 

@@ -44,6 +44,8 @@ pub enum TaskEvent {
         /// The results that they saw, as in an opening.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         judged: BTreeMap<TaskId, OpId>,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        saw: BTreeMap<String, Oid>,
     },
     /// A person lets a checkpoint pass, or a decision that waits for one.
     Opened {
@@ -51,6 +53,9 @@ pub enum TaskEvent {
         /// The results that they saw, as in a decision.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         judged: BTreeMap<TaskId, OpId>,
+        /// The files that those tasks had left in the session, with the content that they saw.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        saw: BTreeMap<String, Oid>,
     },
 }
 
@@ -207,6 +212,10 @@ impl Topic for TaskEvent {
         match self {
             // Before, a word that a task may begin stood for whatever came.
             TaskEvent::Allowed { judged, .. } if !judged.is_empty() => Version::V0_6,
+            // Before, a word stood for whatever became of the files.
+            TaskEvent::Allowed { saw, .. } | TaskEvent::Opened { saw, .. } if !saw.is_empty() => {
+                Version::V0_6
+            }
             // Each is named: the compiler asks for the version of a new one.
             TaskEvent::Claimed { .. }
             | TaskEvent::Released { .. }

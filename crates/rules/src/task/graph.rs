@@ -735,6 +735,21 @@ impl<'n> Graph<'n> {
     }
 }
 
+/// A chain of nodes in one line, the middle of a long one by its number.
+pub fn chain_words<'i>(ids: impl ExactSizeIterator<Item = &'i TaskId>) -> String {
+    const ENDS: usize = 4;
+    let count = ids.len();
+    let mut words: Vec<String> = Vec::new();
+    for (at, id) in ids.enumerate() {
+        if count <= 2 * ENDS + 1 || at < ENDS || at >= count - ENDS {
+            words.push(id.to_string());
+        } else if at == ENDS {
+            words.push(format!("{} more", count - 2 * ENDS));
+        }
+    }
+    words.join(" <- ")
+}
+
 /// Where each node leads to when one goes on from it as long as something follows; nothing for those round a cycle.
 fn ends(next: &[Option<usize>]) -> Vec<Option<usize>> {
     let mut ends = vec![None; next.len()];

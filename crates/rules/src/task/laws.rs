@@ -102,10 +102,12 @@ fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEv
         Step::Open if clone == 0 => TaskEvent::Allowed {
             task,
             judged: std::collections::BTreeMap::new(),
+            saw: std::collections::BTreeMap::new(),
         },
         Step::Open => TaskEvent::Opened {
             task,
             judged: std::collections::BTreeMap::new(),
+            saw: std::collections::BTreeMap::new(),
         },
     })
 }

@@ -9,7 +9,7 @@ use crate::lease::Owner;
 use crate::op::Operation;
 use crate::session::{Beside, Stamped, State, TASK_FOLD, recorded};
 use crate::stage::Stage;
-use loopx_base::id::OpId;
+use loopx_base::id::{Oid, OpId};
 use loopx_base::says_something;
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
@@ -185,11 +185,14 @@ pub struct Past {
 }
 
 /// A person's word that something may pass.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
     /// The results that they saw.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub judged: BTreeMap<TaskId, OpId>,
+    /// The files of tasks that they saw, with the content of then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub saw: BTreeMap<String, Oid>,
 }
 
 /// A record that says no more than its envelope.
@@ -325,7 +328,7 @@ impl TaskFacts {
     }
 
     /// Takes in a person's word. What was completed apart stays as it is.
-    fn open(&mut self, op: &Operation, judged: &BTreeMap<TaskId, OpId>, is_apart: bool) {
+    fn open(&mut self, op: &Operation, opening: Opening, is_apart: bool) {
         if is_apart && self.status == Status::Completed {
             self.put_aside(recorded(
                 op,
@@ -341,12 +344,11 @@ impl TaskFacts {
             manual: true,
             ..Completion::default()
         };
-        let judged = judged.clone();
         self.keep_past();
         self.status = Status::Completed;
         self.last = recorded(op, Mark {});
         self.completion = Some(recorded(op, done));
-        self.opened = Some(recorded(op, Opening { judged }));
+        self.opened = Some(recorded(op, opening));
     }
 
     /// Takes in a record that fits it: the step leads on from here, and names the claim that holds.
@@ -596,11 +598,14 @@ impl State {
                 facts.decide(op, decision, |known| beside.saw(known));
             }
             // A word that it may begin gives it no other status, and stands beside whatever was done apart.
-            (TaskEvent::Allowed { judged, .. }, _) => {
-                let judged = judged.clone();
-                facts.allowed.push(recorded(op, Opening { judged }));
+            (TaskEvent::Allowed { judged, saw, .. }, _) => {
+                let (judged, saw) = (judged.clone(), saw.clone());
+                facts.allowed.push(recorded(op, Opening { judged, saw }));
             }
-            (TaskEvent::Opened { judged, .. }, _) => facts.open(op, judged, missed_last),
+            (TaskEvent::Opened { judged, saw, .. }, _) => {
+                let (judged, saw) = (judged.clone(), saw.clone());
+                facts.open(op, Opening { judged, saw }, missed_last);
+            }
             (_, Ok(after)) if !missed_last => {
                 facts = after;
                 // Whoever completes it knows of the claims that they saw, and nothing is left to say of them.

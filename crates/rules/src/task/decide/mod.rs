@@ -22,5 +22,5 @@ pub use expand::{counting, expand};
 pub use gate::{AtCap, Dimension, Gate, Rubric};
 pub use judge::{Judged, counts, is_alike, is_close, judge, weakest};
 pub use points::Points;
-pub use standing::{Standing, allowed, outweighed, results, standing, statuses};
+pub use standing::{Standing, allowed, files, outweighed, results, standing, statuses};
 pub use values::{Confidence, Decision, Flag, Ground, Rating, Severity, Verdict};

@@ -6,10 +6,11 @@ use super::values::{Decision, Verdict};
 use crate::session::{Stamped, State};
 use crate::task::graph::Graph;
 use crate::task::node::{Node, NodeKind, TaskId};
+use crate::task::outputs::is_within;
 use crate::task::status::{Opening, Status, TaskFacts};
-use loopx_base::id::OpId;
+use loopx_base::id::{Oid, OpId};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a gate stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,11 @@ pub fn standing(node: &Node, state: &State) -> Option<Standing> {
     let opened = facts.and_then(|facts| facts.opened.as_ref());
     let opened = opened.filter(|opened| opened.seq > decision.seq);
     Some(match judged.verdict {
-        Verdict::Escalate if opened.is_some_and(|opened| is_now(&opened.value.judged)) => {
+        Verdict::Escalate
+            if opened.is_some_and(|opened| {
+                is_now(&opened.value.judged) && is_unchanged(&opened.value, state)
+            }) =>
+        {
             Standing::Opened
         }
         Verdict::Escalate => Standing::Escalated(judged),
@@ -84,10 +89,10 @@ fn is_passed(graph: &Graph<'_>, at: usize, state: &State) -> bool {
         return false;
     };
     match &facts.opened {
-        Some(opened) => stands(graph, at, (&opened.value.judged, opened.seq), state),
+        Some(opened) => stands(graph, at, (&opened.value, opened.seq), state),
         None => {
-            let judged = BTreeMap::new();
-            is_done_by_hand(facts) && stands(graph, at, (&judged, facts.last.seq), state)
+            let nothing = Opening::default();
+            is_done_by_hand(facts) && stands(graph, at, (&nothing, facts.last.seq), state)
         }
     }
 }
@@ -100,7 +105,7 @@ pub fn allowed<'s>(
 ) -> impl Iterator<Item = &'s Stamped<Opening>> {
     let facts = state.task(&graph.nodes[at].id);
     let said = facts.map_or(&[][..], |facts| &facts.allowed).iter();
-    said.filter(move |said| stands(graph, at, (&said.value.judged, said.seq), state))
+    said.filter(move |said| stands(graph, at, (&said.value, said.seq), state))
 }
 
 /// The status of each node that a verdict or a person's word completes, and nothing else; nothing for other nodes. The
@@ -134,19 +139,39 @@ fn is_now(judges: &[TaskId], judged: &BTreeMap<TaskId, OpId>, state: &State) -> 
 
 /// True while a person's word stands: each result that it names is the one of now. What it names no result of had its own
 /// before the word, as the words of programs before 0.6 name none, and later ones none of what no record completed.
-fn stands(
-    graph: &Graph<'_>,
-    at: usize,
-    (judged, said): (&BTreeMap<TaskId, OpId>, u64),
-    state: &State,
-) -> bool {
+fn stands(graph: &Graph<'_>, at: usize, (word, said): (&Opening, u64), state: &State) -> bool {
+    if !is_unchanged(word, state) {
+        return false;
+    }
     looked_at(graph, at).into_iter().all(|id| {
-        if judged.contains_key(id) {
-            is_now(std::slice::from_ref(id), judged, state)
+        if word.judged.contains_key(id) {
+            is_now(std::slice::from_ref(id), &word.judged, state)
         } else {
             result(state, id).is_none_or(|(_, seq)| seq < said)
         }
     })
+}
+
+/// True while the files of tasks that a person saw have the content of then.
+fn is_unchanged(word: &Opening, state: &State) -> bool {
+    let mut saw = word.saw.iter();
+    saw.all(|(path, blob)| state.output(path) == Some(blob))
+}
+
+/// The files of the tasks that the word of a person is about, as they are now. A file that another task leaves too is
+/// that one's to change.
+pub fn files(graph: &Graph<'_>, at: usize, state: &State) -> BTreeMap<String, Oid> {
+    let about: BTreeSet<String> = looked_at(graph, at).into_iter().map(TaskId::key).collect();
+    let is_about = |node: &&Node| about.contains(&node.id.key());
+    let (about, others): (Vec<&Node>, Vec<&Node>) = graph.nodes.iter().partition(is_about);
+    let named: Vec<&String> = others.iter().flat_map(|node| &node.outputs).collect();
+    let left = about.into_iter().flat_map(|node| {
+        let own = state.outputs_of(node.id.as_str()).map(|(path, _)| path);
+        own.chain(node.outputs.iter().map(String::as_str))
+    });
+    let left = left.filter(|path| !named.iter().any(|other| is_within(path, other)));
+    let found = left.filter_map(|path| Some((path.to_owned(), state.output(path)?.clone())));
+    found.collect()
 }
 
 /// The nodes whose results a verdict, or the word of a person, is about: what a gate judges, else everything before the

@@ -1,7 +1,7 @@
 //! Random walks: whatever is decided, done, failed and retried, the plan stays a graph, nothing is repaired more often
 //! than its cap, the measure of design 5 falls, and taking the last step back gives what was before.
 
-use super::{Decision, Rating, Standing, Verdict, expand, results, standing, statuses};
+use super::{Decision, Rating, Standing, Verdict, expand, files, results, standing, statuses};
 use crate::op::{Body, Event, Operation, SessionBody};
 use crate::replay::fold;
 use crate::replay_props::{id, op_id, operation, started};
@@ -79,6 +79,7 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
             Some(Standing::Escalated(_)) if !is_early => found.push(TaskEvent::Opened {
                 task,
                 judged: results(&graph, at, state),
+                saw: files(&graph, at, state),
             }),
             Some(_) => {}
             None => match (statuses[at], state.claim_of(&node.id).cloned()) {

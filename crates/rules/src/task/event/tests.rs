@@ -107,6 +107,7 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
             TaskEvent::Allowed {
                 task: task(),
                 judged: std::collections::BTreeMap::new(),
+                saw: std::collections::BTreeMap::new(),
             },
             ("allowed", "opens"),
             json!({"task": "TASK-001"}),
@@ -115,6 +116,7 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
             TaskEvent::Opened {
                 task: task(),
                 judged: std::collections::BTreeMap::new(),
+                saw: std::collections::BTreeMap::new(),
             },
             ("opened", "opens"),
             json!({"task": "TASK-001"}),
