@@ -405,3 +405,17 @@ fn the_chain_plans_a_phase_by_itself_or_all_that_the_milestone_has_at_once() {
     .says("independent, unified")
     .fails_with(2);
 }
+
+#[test]
+fn an_export_writes_into_no_repository_of_git() {
+    let s = half_done();
+    s.git(&["init", "--quiet", "--bare", "mirror"]).ok();
+    s.git(&["init", "--quiet", "--bare", "spec"]).ok();
+    for folder in ["mirror", "mirror/refs", "mirror/objects/x", "."] {
+        for force in ["", " --force"] {
+            let line = format!("pipeline export {folder}{force}");
+            words(&s, &line).fails_with(1).says("which is git's");
+        }
+    }
+    assert!(!s.exists("mirror/report.md") && !s.exists("spec/A"));
+}

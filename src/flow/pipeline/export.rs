@@ -11,6 +11,7 @@ use loopx_git::TEMPORARY;
 use loopx_rules::setup::typed;
 use loopx_rules::task::report::Report;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,8 @@ pub(crate) fn export(ctx: &Context, folder: &Path, force: bool) -> Result<Export
     for (path, blob) in &files {
         written.push((path.clone(), ctx.repo.read_blob(blob)?));
     }
-    require_outside(ctx, &folder)?;
+    let below = written.iter().map(|(path, _)| path.as_str());
+    require_outside(ctx, &folder, below)?;
     if require_free(&folder, &written, force)? {
         write_new(ctx, &folder, &written)?;
     } else {
@@ -106,8 +108,26 @@ fn write_all(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a folder of git's own, or of working copies, wherever links lead.
-fn require_outside(ctx: &Context, folder: &Path) -> Result<()> {
+/// Refuses a folder of git's own, or of working copies, wherever links lead, also where a file would go into one below.
+fn require_outside<'p>(
+    ctx: &Context,
+    folder: &Path,
+    below: impl Iterator<Item = &'p str>,
+) -> Result<()> {
+    let below = below.filter_map(|path| Some(folder.join(Path::new(path).parent()?)));
+    let places: BTreeSet<PathBuf> = below.chain([folder.to_owned()]).collect();
+    places
+        .iter()
+        .try_for_each(|place| require_free_of_git(ctx, place))
+}
+
+/// True for a folder that git takes for a repository, as bare ones are.
+fn is_git_dir(folder: &Path) -> bool {
+    let has = |name: &str| folder.join(name).is_dir();
+    folder.join("HEAD").exists() && has("objects") && has("refs")
+}
+
+fn require_free_of_git(ctx: &Context, folder: &Path) -> Result<()> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let above = folder.parent().map(real).unwrap_or_default();
     let is_own = |part: &std::ffi::OsStr| part == ".git" || part == FOLDER;
@@ -115,7 +135,8 @@ fn require_outside(ctx: &Context, folder: &Path) -> Result<()> {
     let place = folder
         .file_name()
         .map_or(above.clone(), |name| above.join(name));
-    if !is_named && !place.starts_with(real(&ctx.repo.common_dir())) {
+    let is_bare = place.ancestors().any(is_git_dir);
+    if !is_named && !is_bare && !place.starts_with(real(&ctx.repo.common_dir())) {
         return Ok(());
     }
     Err(Failure::refused(
