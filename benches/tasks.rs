@@ -9,6 +9,9 @@
 //! leave one out where they are empty. Every list has one task that the
 //! commands change, and 0, 1,000 or 10,000 beside it. What a command changed is put back before the next one, which
 //! is not counted.
+//!
+//! A second table has pipelines of 12 and of 1,000 tasks, without the others: none of them has any. Their budgets are
+//! those of design 16: 8 ms of CPU for a claim and 10 ms for a completion, however many tasks there are.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
@@ -22,6 +25,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Tasks of a pipeline.
+const SIZES: [usize; 2] = [12, 1_000];
+/// The pipeline of the repository, and its first task.
+const PIPELINE: &str = "many";
+const FIRST: &str = "NODE-1";
 /// Tasks beside the one.
 const COUNTS: [usize; 3] = [0, 1_000, 10_000];
 const ROUNDS: usize = 5;
@@ -44,6 +52,7 @@ const PLAN: &str =
 const READY: &str = "ready";
 const HELD: &str = "held";
 const PROVEN: &str = "proven";
+const DONE: &str = "done";
 
 /// A row of the table: what we type, in which state, and what others say for it.
 struct Row {
@@ -55,8 +64,8 @@ struct Row {
 
 #[derive(Clone, Copy)]
 enum From {
-    /// The plan is being made; what was added is undone.
-    Planning,
+    /// The plan is being made; a list that names this is undone.
+    Planning(&'static str),
     /// The build, in one of these states.
     At(&'static str),
 }
@@ -119,13 +128,66 @@ const ROWS: [Row; 10] = [
     Row {
         name: "add",
         args: &["task", "add", "Added", "-q"],
-        from: From::Planning,
+        from: From::Planning("Added"),
         peers: Some(What::Add),
+    },
+];
+
+/// Rows of pipelines.
+const OF_PIPELINES: [Row; 8] = [
+    Row {
+        name: "start",
+        args: &["pipeline", "start", PIPELINE, "-q"],
+        from: From::Planning(FIRST),
+        peers: None,
+    },
+    Row {
+        name: "status",
+        args: &["pipeline", "status"],
+        from: From::At(READY),
+        peers: None,
+    },
+    Row {
+        name: "list",
+        args: &["task", "list"],
+        from: From::At(READY),
+        peers: None,
+    },
+    Row {
+        name: "next one",
+        args: &["take", "--peek"],
+        from: From::At(READY),
+        peers: None,
+    },
+    Row {
+        name: "claim",
+        args: &["take", FIRST, "-q"],
+        from: From::At(READY),
+        peers: None,
+    },
+    Row {
+        name: "claim the next one",
+        args: &["take", "-q"],
+        from: From::At(READY),
+        peers: None,
+    },
+    Row {
+        name: "done, its check has passed",
+        args: &["task", "done", FIRST, "-q"],
+        from: From::At(PROVEN),
+        peers: None,
+    },
+    Row {
+        name: "list behind a task that is done",
+        args: &["task", "list"],
+        from: From::At(DONE),
+        peers: None,
     },
 ];
 
 /// One command on one list.
 struct Case {
+    rows: &'static [Row],
     row: usize,
     count: usize,
     /// Nothing for ours.
@@ -139,7 +201,7 @@ struct Case {
 impl Case {
     /// The command, once what it changes is as it was.
     fn prepared(&self) -> Command {
-        let row = &ROWS[self.row];
+        let row = &self.rows[self.row];
         if let Some((peer, program)) = &self.peer {
             let what = row.peers.expect("a row of theirs");
             if what != What::List {
@@ -153,9 +215,9 @@ impl Case {
             From::At(from) => {
                 peers::put_back(&self.dir.with_extension(from), &self.dir.join(".git"))
             }
-            From::Planning => {
+            From::Planning(added) => {
                 let text = fs::read_to_string(list(&self.dir)).expect("the list");
-                if text.contains("Added") {
+                if text.contains(added) {
                     run(measure::loopx(), &self.dir, &["undo", "-q"]);
                 }
             }
@@ -223,6 +285,7 @@ fn main() {
         .filter_map(|peer| Some((peer, peer.program()?)))
         .collect();
     let mut cases = cases(temporary.path(), &peers);
+    cases.extend(pipelines(temporary.path()));
     for case in &mut cases {
         case.begin();
     }
@@ -232,7 +295,81 @@ fn main() {
             case.taken.push(taken);
         }
     }
-    print(&cases, &peers);
+    let (lists, pipelines): (Vec<Case>, Vec<Case>) = cases
+        .into_iter()
+        .partition(|case| std::ptr::eq(case.rows, ROWS.as_slice()));
+    print(&lists, &peers);
+    println!("\n| pipeline | tasks | git loopx |\n|---|---|---|");
+    for case in &pipelines {
+        let name = case.rows[case.row].name;
+        println!("| {name} | {} | {} |", case.count, case.cell());
+    }
+}
+
+/// Every command on every pipeline, with the sessions made.
+fn pipelines(root: &Path) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for count in SIZES {
+        let [building, planning] =
+            ["pipeline", "start"].map(|name| root.join(format!("{name}-{count}")));
+        begun(&planning, count);
+        begun(&building, count);
+        built(&building);
+        for (row, one) in OF_PIPELINES.iter().enumerate() {
+            let dir = match one.from {
+                From::Planning(_) => &planning,
+                From::At(_) => &building,
+            };
+            cases.push(Case {
+                rows: OF_PIPELINES.as_slice(),
+                row,
+                count,
+                peer: None,
+                dir: dir.clone(),
+                batch: 1,
+                rounds: ROUNDS,
+                taken: Vec::new(),
+            });
+        }
+    }
+    cases.sort_by_key(|case| (case.row, case.count));
+    cases
+}
+
+/// A session in a repository that has a pipeline of so many tasks.
+fn begun(dir: &Path, count: usize) {
+    let file = format!("loopx/pipelines/{PIPELINE}.toml");
+    repository(dir, &[(file.as_str(), &pipeline(count))]);
+    session(dir, String::new());
+}
+
+/// The pipeline is started and its plan approved, with a copy of each state that commands start from.
+fn built(dir: &Path) {
+    let loopx = measure::loopx();
+    run(loopx, dir, &["pipeline", "start", PIPELINE, "-q"]);
+    keep_states(dir, FIRST);
+    run(loopx, dir, &["task", "done", FIRST, "-q"]);
+    keep(dir, DONE);
+}
+
+/// Tasks in chains of ten, each with a check, and a gate behind every fifth chain.
+fn pipeline(count: usize) -> String {
+    let node = |n: usize| {
+        let on = match n % 10 {
+            1 => String::new(),
+            _ => format!("\"NODE-{}\"", n - 1),
+        };
+        let gate = match n % 50 {
+            0 => format!("[[nodes.gates]]\nid = \"GATE-{n}\"\ntitle = \"Judge part {n}\"\n"),
+            _ => String::new(),
+        };
+        format!(
+            "[[nodes]]\nid = \"NODE-{n}\"\ntitle = \"{}\"\ndepends_on = [{on}]\ncriteria = [\"part {n} is there\"]\nverification = {{ cmd = [\"true\"] }}\n{gate}",
+            title(n)
+        )
+    };
+    let nodes: Vec<String> = (1..=count).map(node).collect();
+    format!("title = \"Many parts\"\n\n{}", nodes.join("\n"))
 }
 
 /// Every command on every list, with the lists made.
@@ -251,6 +388,7 @@ fn cases(root: &Path, peers: &[(Peer, String)]) -> Vec<Case> {
         ) in ROWS.iter().enumerate()
         {
             let case = |peer, dir: &Path| Case {
+                rows: ROWS.as_slice(),
                 row,
                 count,
                 peer,
@@ -260,7 +398,7 @@ fn cases(root: &Path, peers: &[(Peer, String)]) -> Vec<Case> {
                 taken: Vec::new(),
             };
             let own = match from {
-                From::Planning => &planning,
+                From::Planning(_) => &planning,
                 From::At(_) => &building,
             };
             cases.push(case(None, own));
@@ -308,22 +446,34 @@ fn print(cases: &[Case], peers: &[(Peer, String)]) {
 
 /// A session whose plan is this list, and is not approved yet.
 fn planned(dir: &Path, count: usize) {
-    fs::create_dir_all(dir).expect("a folder");
-    let loopx = measure::loopx();
-    run("git", dir, &["init", "-q", "-b", "main"]);
-    fs::write(dir.join("code.txt"), "one\n").expect("a file");
     // A list of 10,000 tasks is larger than artifacts may be where nothing is said.
-    fs::write(dir.join("loopx.toml"), "[artifacts]\nmax_bytes = 8388608\n").expect("a file");
+    repository(dir, &[("loopx.toml", "[artifacts]\nmax_bytes = 8388608\n")]);
+    let tasks: Vec<String> = (1..=count).map(task).collect();
+    session(dir, tasks.join("\n") + "\n");
+}
+
+/// A repository with these files, set up for sessions.
+fn repository(dir: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files.iter().chain(&[("code.txt", "one\n")]) {
+        let path = dir.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    run("git", dir, &["init", "-q", "-b", "main"]);
     run("git", dir, &["add", "."]);
     run("git", dir, &["commit", "-q", "-m", "first"]);
-    run(loopx, dir, &["init", "-q"]);
+    run(measure::loopx(), dir, &["init", "-q"]);
+}
+
+/// A session with this list, saved.
+fn session(dir: &Path, tasks: String) {
+    let loopx = measure::loopx();
     run("git", dir, &["switch", "-q", "-c", "work"]);
     run(loopx, dir, &["start", "-q", "--profile", "lite", SESSION]);
-    let tasks: Vec<String> = (1..=count).map(task).collect();
     for (name, text) in [
         ("plan.md", PLAN.to_owned()),
         ("change/spec-delta.md", DELTA.to_owned()),
-        ("tasks.jsonl", tasks.join("\n") + "\n"),
+        ("tasks.jsonl", tasks),
     ] {
         fs::write(dir.join(".loopx").join(SESSION).join(name), text).expect("a file");
     }
@@ -333,19 +483,28 @@ fn planned(dir: &Path, count: usize) {
 /// The same in the build, with a copy of each state that commands start from.
 fn building_of(dir: &Path, count: usize) {
     planned(dir, count);
+    keep_states(dir, ONE);
+}
+
+/// Approves the plan, and keeps a copy of each state that commands start from, up to a task whose check has passed.
+fn keep_states(dir: &Path, first: &str) {
     let loopx = measure::loopx();
-    let keep = |name| peers::copy(&dir.join(".git"), &dir.with_extension(name));
     run(
         loopx,
         dir,
         &["approve", "-q", "--enter", "--reason", "agreed"],
     );
     run("git", dir, &["gc", "-q"]);
-    keep(READY);
-    run(loopx, dir, &["take", ONE, "-q"]);
-    keep(HELD);
-    run(loopx, dir, &["run", "-q", "--task", ONE]);
-    keep(PROVEN);
+    keep(dir, READY);
+    run(loopx, dir, &["take", first, "-q"]);
+    keep(dir, HELD);
+    run(loopx, dir, &["run", "-q", "--task", first]);
+    keep(dir, PROVEN);
+}
+
+/// Keeps git's own folder under a name.
+fn keep(dir: &Path, name: &str) {
+    peers::copy(&dir.join(".git"), &dir.with_extension(name));
 }
 
 /// A task with a file and a check of its own, in a chain of ten.
