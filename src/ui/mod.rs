@@ -598,6 +598,7 @@ mod tests {
     fn control_characters_are_made_visible() {
         assert_eq!(clean("a\x1b[31mb\nc\td\r\n"), "a^[[31mb\nc\td\n");
         assert_eq!(clean("x\u{202e}y\u{9b}"), "x<U+202E>y<U+009B>");
+        assert_eq!(clean("a\u{200b}b\u{feff}"), "a<U+200B>b<U+FEFF>");
         assert_eq!(line("a\nnext: b\x1b"), "a^Jnext: b^[");
     }
 }

@@ -600,3 +600,43 @@ fn what_a_start_adds_is_counted_with_its_gates() {
     assert_eq!((&plan["tasks"], &plan["gates"]), (&json!(4), &json!(2)));
     assert_eq!(plan["ids"].as_array().map(Vec::len), Some(6));
 }
+
+#[test]
+fn a_value_that_is_too_long_for_a_list_is_refused() {
+    let s = planning(&[]);
+    let check = format!("check=true {}", "x".repeat(100_000));
+    s.loopx(&["pipeline", "start", "impl-only", "--param", &check])
+        .fails_with(2)
+        .says("expected at most 8192 bytes for the parameter `check`, found 100005");
+}
+
+/// What `-m` says stands in the brief there.
+#[test]
+fn a_pipeline_of_a_quick_session_is_about_its_request() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    let request = "fix the timeout of idle logins";
+    s.loopx(&["start", "--profile", "quick", "x1", "-m", request])
+        .ok();
+    let args = [
+        "pipeline",
+        "start",
+        "patch",
+        "--param",
+        "check=true",
+        "--dry-run",
+    ];
+    s.loopx(&args).says(&format!("Make it: {request}"));
+    // A word of it decides, too.
+    let args = [
+        "pipeline",
+        "start",
+        "--sprint",
+        "--param",
+        "check=true",
+        "--dry-run",
+    ];
+    s.loopx(&args).says("fix").ok();
+}

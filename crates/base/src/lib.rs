@@ -43,14 +43,31 @@ pub fn clean(text: &str) -> String {
                 out.push('^');
                 out.push(char::from((c as u8) ^ 0x40));
             }
-            // C1 controls, and the bidirectional overrides that make text read as what it is not.
-            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+            // C1 controls, the bidirectional marks that make text read as what it is not, and what nobody sees.
+            c if is_hidden(c) => {
                 out.push_str(&format!("<U+{:04X}>", c as u32));
             }
             c => out.push(c),
         }
     }
     out
+}
+
+/// True for a character that changes how others are read, or that takes no place. Joiners are not among them: words of
+/// some languages need them.
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{9f}'
+        | '\u{ad}'
+        | '\u{61c}'
+        | '\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}')
 }
 
 /// So many of something whose plural ends in `s`: `1 spec`, `2 specs`.

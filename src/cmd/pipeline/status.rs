@@ -6,7 +6,11 @@ use crate::flow::pipeline::{Mark, Phase, StatusView, status};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::{command, hint};
+use loopx_rules::task::graph::chain_words;
 use loopx_rules::task::node::{OnComplete, TaskId};
+
+/// So many chains of what cannot go on are printed; `--json` has all.
+const SHOWN: usize = 20;
 
 /// Show how far the tasks are that pipelines made: phase by phase, who has what, what is ready, what cannot go on; exit 1
 /// where nothing can
@@ -67,9 +71,15 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     for note in &view.notes {
         ui.out(format!("note     {}", line(note)));
     }
-    for chain in &view.blocked {
+    for chain in view.blocked.iter().take(SHOWN) {
         let word = ui.paint(style::BAD, "blocked");
-        ui.out(format!("{word}  {}", joined(chain, " <- ")));
+        ui.out(format!("{word}  {}", chain_words(chain.iter())));
+    }
+    if view.blocked.len() > SHOWN {
+        let more = view.blocked.len() - SHOWN;
+        ui.out(format!(
+            "         and {more} more, see: git loopx task graph"
+        ));
     }
     if let Some(cycle) = &view.deadlock {
         let said = format!("deadlock: {}", joined(cycle, " -> "));

@@ -23,6 +23,7 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_base::shell_word;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
+use loopx_rules::brief;
 use loopx_rules::pipeline::{
     Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, SprintSize, Team,
     builtin, choose, expand, lint, of_issues, positions, skill_findings, skill_names, sprint_size,
@@ -620,10 +621,15 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     })
 }
 
-/// What a session is for: the first paragraph of the request as it was given, in one line; else its title.
+/// What a session is for: the first paragraph of the request as it was given, in one line; where nobody keeps that, why
+/// the brief says it is done; else its title.
 pub(in crate::flow) fn intent(repo: &Repo, state: &State) -> Result<String> {
     let Some(blob) = state.artifacts.get(&Artifact::Intent) else {
-        return Ok(state.title.clone());
+        let why = match state.artifacts.get(&Artifact::Brief) {
+            Some(blob) => brief::why(&String::from_utf8_lossy(&repo.read_blob(blob)?)),
+            None => None,
+        };
+        return Ok(why.unwrap_or_else(|| state.title.clone()));
     };
     let bytes = repo.read_blob(blob)?;
     let text = String::from_utf8_lossy(&bytes);

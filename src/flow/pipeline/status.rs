@@ -280,9 +280,11 @@ fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
     phases.collect()
 }
 
-/// What judges each task: `D1` for a round of discussion, else the id.
+/// What judges each task: `D1` for a round of discussion, else the id. Of gates that are decided in each other's place
+/// the first one.
 fn judges<'r>(rows: &[&'r Row]) -> HashMap<&'r TaskId, Vec<String>> {
     let mut found: HashMap<&TaskId, Vec<String>> = HashMap::new();
+    let mut known: HashSet<(&TaskId, &str)> = HashSet::new();
     for (row, gate) in rows
         .iter()
         .filter_map(|row| Some((row, row.gate.as_ref()?)))
@@ -291,8 +293,14 @@ fn judges<'r>(rows: &[&'r Row]) -> HashMap<&'r TaskId, Vec<String>> {
             Some(round) => format!("D{round}"),
             None => row.task.to_string(),
         };
+        let root = match row.task.as_str().rsplit_once('.') {
+            Some((root, _)) if gate.attempt > 0 => root,
+            _ => row.task.as_str(),
+        };
         for judged in &gate.judges {
-            found.entry(judged).or_default().push(name.clone());
+            if known.insert((judged, root)) {
+                found.entry(judged).or_default().push(name.clone());
+            }
         }
     }
     found

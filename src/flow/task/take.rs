@@ -17,11 +17,11 @@ use loopx_rules::session::Stamped;
 use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
 use loopx_rules::task::event::{Claim, TaskEvent};
-use loopx_rules::task::graph::{Graph, Wait};
+use loopx_rules::task::graph::{Graph, Wait, chain_words};
 use loopx_rules::task::node::{Node, TaskId};
 use loopx_rules::task::status::{Status, Step, TaskFacts};
 use loopx_rules::task::world::{ANYBODY, Condition, Open};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 
 /// What `take` was asked for.
@@ -668,9 +668,11 @@ fn nothing(
         )
         .help(command!("task show {}", id(*at)));
     }
+    // What leads to another stage is the same for all, and asks every rule of the gate.
+    let onward = OnceCell::new();
     let stalled: Vec<Blocker> = (0..plan.nodes.len())
         .filter(|at| !plan.statuses[*at].is_terminal())
-        .map(|at| stalled(facts, plan, graph, at))
+        .map(|at| stalled(facts, plan, graph, (at, &onward)))
         .collect();
     let failure = Failure::refused(
         Code::TasksStalled,
@@ -683,10 +685,15 @@ fn nothing(
 }
 
 /// What one task that is left waits for, along its chain.
-fn stalled(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Blocker {
+fn stalled(
+    facts: &Facts<'_>,
+    plan: &Plan<'_>,
+    graph: &Graph<'_>,
+    (at, onward): (usize, &OnceCell<Hint>),
+) -> Blocker {
     let chain = graph.chain(at, &plan.statuses);
     let end = chain[chain.len() - 1];
-    let ids: Vec<&str> = chain.iter().map(|at| plan.nodes[*at].id.as_str()).collect();
+    let words = chain_words(chain.iter().map(|at| &plan.nodes[*at].id));
     let last = &plan.nodes[end].id;
     let waits = match plan.statuses[end] {
         Status::Claimed => before(plan, graph, end),
@@ -694,13 +701,13 @@ fn stalled(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> 
     };
     let (why, help) = match (plan.statuses[end], waits.first()) {
         (Status::Pending | Status::Claimed, Some(wait)) => {
-            (format!("waits for {}", wait.words()), lead(facts, wait))
+            let help = match wait {
+                Wait::Stage { .. } => onward.get_or_init(|| lead(facts, wait)).clone(),
+                _ => lead(facts, wait),
+            };
+            (format!("waits for {}", wait.words()), help)
         }
         (status, _) => (status.to_string(), super::next_step(last, status)),
     };
-    Blocker::new(
-        Code::TasksStalled,
-        format!("{} ({why})", ids.join(" <- ")),
-        help,
-    )
+    Blocker::new(Code::TasksStalled, format!("{words} ({why})"), help)
 }

@@ -54,7 +54,10 @@ pub fn values(pipeline: &Pipeline, given: &Given<'_>) -> Result<BTreeMap<String,
             own,
             instead.map(|one| &one.value).or(param.default.as_ref()),
         ) {
-            (Some((_, value)), _) => value.clone(),
+            (Some((_, value)), _) => {
+                require_length(name, value)?;
+                value.clone()
+            }
             (None, Some(default)) => of_default(name, default, &found)?,
             (None, None) => {
                 let about = if param.about.is_empty() {
@@ -130,6 +133,17 @@ pub(super) fn check(value: &str) -> Option<serde_json::Value> {
 /// Bytes that a default has at most once it is filled in. Defaults name each other, so that each may repeat another ten
 /// times, and that one another.
 const MAX_DEFAULT: usize = 8 << 10;
+
+/// Refuses a value that is longer than any default may be.
+fn require_length(name: &str, value: &str) -> Result<(), String> {
+    if value.len() <= MAX_DEFAULT {
+        return Ok(());
+    }
+    Err(format!(
+        "expected at most {MAX_DEFAULT} bytes for the parameter `{name}`, found {}; put a long text into a file, and name that",
+        value.len()
+    ))
+}
 
 /// The default of a parameter, with what it names filled in.
 fn of_default(name: &str, text: &str, values: &BTreeMap<String, String>) -> Result<String, String> {
