@@ -4,7 +4,7 @@
 use crate::support::tasks::{DEMO, building, planning, refuses, statuses, task, text};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Mode by mode: how long the longest chain is, behind which task a person looks, and id, role, dependencies, round and
 /// views of each task; of the two whose parameters say which tasks there are, what waits for what.
@@ -88,6 +88,91 @@ fn team_a1_to_a5_each_mode_is_the_one_of_the_table() {
             }
         }
     }
+}
+
+/// The figures of gates and limits (teams 4.13, S19, S37, task-chains 8): none is what a file of the program happens to say.
+#[test]
+fn g_figures_each_gate_has_the_rubric_and_the_cap_of_the_table() {
+    let s = planning(&[]);
+    let table: Value = serde_json::from_str(TABLE).expect("a table");
+    let figures = &table["figures"];
+    let mut seen = BTreeSet::new();
+    for mode in MODES
+        .map(|(mode, _)| mode)
+        .iter()
+        .chain(&["chain", "issue"])
+    {
+        let shown = s.loopx(&["pipeline", "show", mode, "--json"]).json();
+        for node in shown["nodes"].as_array().expect("nodes") {
+            let phase = if node["phase"] == "spec" {
+                "spec"
+            } else {
+                "other"
+            };
+            let limits = match *mode {
+                "chain" => json!([null, null]),
+                _ => figures["limits"][phase].clone(),
+            };
+            let found = json!([node["work_limit"], node["grace"]]);
+            assert_eq!(found, limits, "{mode} {}", node["id"]);
+            for gate in node["gates"].as_array().expect("gates") {
+                if gate["round"].is_u64() {
+                    continue;
+                }
+                let name = text(&gate["id"]);
+                let own = format!("sprint {name}");
+                let is_own = mode.ends_with("sprint") && figures["gates"][&own].is_object();
+                let name = if is_own { own } else { name };
+                assert_eq!(figured(gate), figures["gates"][&name], "{mode} {name}");
+                seen.insert(name);
+            }
+        }
+        for (name, nodes) in shown["templates"].as_object().expect("templates") {
+            let Some(wanted) = figures["repairs"].get(name) else {
+                continue;
+            };
+            let ids = nodes.as_array().expect("nodes").iter().flat_map(|node| {
+                let gates = node["gates"].as_array().expect("gates");
+                std::iter::once(node)
+                    .chain(gates)
+                    .map(|one| text(&one["id"]))
+            });
+            assert_eq!(ids.collect::<Vec<_>>().join(" "), text(wanted), "{name}");
+            seen.insert(name.clone());
+        }
+    }
+    for of in ["gates", "repairs"] {
+        for name in figures[of].as_object().expect("names").keys() {
+            assert!(seen.contains(name), "no pipeline has {name}");
+        }
+    }
+}
+
+/// The figures of a gate as the table has them; what it does not say is left out.
+fn figured(gate: &Value) -> Value {
+    let rubric = &gate["rubric"];
+    let dimensions = rubric["dimensions"].as_array();
+    let of = |field: &str| -> Value {
+        let all = dimensions.into_iter().flatten();
+        let all = all.filter(|one| !one[field].is_null());
+        all.map(|one| (text(&one["name"]), one[field].clone()))
+            .collect()
+    };
+    let fields = [
+        ("scale", rubric["scale"].clone()),
+        ("pass", rubric["pass"].clone()),
+        ("warn", rubric["warn"].clone()),
+        ("critical", rubric["critical"].clone()),
+        ("cap", gate["cap"].clone()),
+        ("at_cap", gate["at_cap"].clone()),
+        ("weights", of("weight")),
+        ("minimum", of("minimum")),
+        ("dimension_warn", of("warn")),
+    ];
+    let said = fields
+        .into_iter()
+        .filter(|(_, value)| !value.is_null() && *value != json!({}));
+    said.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Task-chains 7 and S18: the two pipelines whose parameters say which tasks there are.

@@ -222,7 +222,10 @@ fn g5_a_decision_leaves_its_outputs_like_any_task() {
     let args = ["task", "decide", "GATE.1", "--rating", "product=5"];
     refuses(&s, 1, "task_output_missing", &args);
     s.write(format!("{folder}/GATE.1/record.md"), "again\n");
+    s.write(format!("{folder}/GATE.1/votes.md"), "nobody asked for it\n");
     s.loopx(&args).ok();
+    let stored = s.loopx(&["cat", "tasks/GATE.1/votes.md"]).ok();
+    assert_eq!(stored, "nobody asked for it\n");
 }
 
 #[test]
