@@ -5,7 +5,7 @@ use super::IssueId;
 use super::solution::{Action, Touched, covers};
 use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many issues are done side by side at most.
 pub const SIDE_BY_SIDE: usize = 3;
@@ -131,7 +131,13 @@ impl Queue {
 /// Puts issues in order: by priority, then what more others wait for, more tasks, what creates files before what only
 /// changes some, and age. Dependencies and files decide what stands side by side.
 pub fn form(items: &[Item], mut trial: impl FnMut(usize, usize) -> Trial) -> Queue {
-    let waiting = |id: &IssueId| items.iter().filter(|item| item.waits.contains(id)).count();
+    let mut waiting: BTreeMap<&IssueId, usize> = BTreeMap::new();
+    for item in items {
+        for on in item.waits.iter().collect::<BTreeSet<_>>() {
+            *waiting.entry(on).or_default() += 1;
+        }
+    }
+    let waiting = |id: &IssueId| waiting.get(id).copied().unwrap_or_default();
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_cached_key(|at| {
         let item = &items[*at];
@@ -190,6 +196,8 @@ fn conflicts(
     trial: &mut impl FnMut(usize, usize) -> Trial,
 ) -> Vec<Conflict> {
     let mut found = Vec::new();
+    let has_files = |at: &usize| !items[*at].files.is_empty();
+    let order: Vec<usize> = order.iter().copied().filter(has_files).collect();
     for (place, one) in order.iter().enumerate() {
         for other in &order[place + 1..] {
             let (a, b) = (&items[*one], &items[*other]);

@@ -57,11 +57,13 @@ pub fn findings(ground: &Ground<'_>) -> Vec<Finding> {
     for issue in std::iter::once(ground.root).chain(ground.shape.issues()) {
         found.extend(apart(ground, issue));
     }
-    let has_phase = |issue: &&Issue| !ground.shape.place(&issue.id).phases.is_empty();
-    let has_phases = ground.shape.leaves.iter().any(has_phase);
+    let first_of = |issue: &&Issue| ground.shape.place(&issue.id).phases.first().cloned();
+    let used = ground.shape.leaves.iter().find_map(first_of);
+    let named = ground.document.phases.first();
+    let first = used.map(|used| named.map_or(used, |one| one.number.clone()));
     for issue in &ground.shape.leaves {
         found.extend(place(ground, issue));
-        found.extend(phase(ground, issue, has_phases));
+        found.extend(phase(ground, issue, first.as_deref()));
         found.extend(order(ground, issue));
         let is_open = !issue.status.is_final();
         if is_open && issue.criteria.is_empty() {
@@ -212,16 +214,15 @@ fn place(ground: &Ground<'_>, issue: &Issue) -> Vec<Finding> {
     found
 }
 
-/// Findings about the phase and the milestone of an issue. `has_phases`: some issue of the roadmap is in a phase.
-fn phase(ground: &Ground<'_>, issue: &Issue, has_phases: bool) -> Vec<Finding> {
+/// Findings about the phase and the milestone of an issue. `first`: a phase, where some issue of the roadmap is in one.
+fn phase(ground: &Ground<'_>, issue: &Issue, first: Option<&str>) -> Vec<Finding> {
     let mut found = Vec::new();
     let place = ground.shape.place(&issue.id);
     let short = (ground.short)(&issue.id);
     if place.phases.is_empty()
-        && has_phases
-        && let Some(first) = ground.document.phases.first()
+        && let Some(first) = first
     {
-        let fix = command!("roadmap set {short} --phase {}", first.number);
+        let fix = command!("roadmap set {short} --phase {first}");
         found.push(ground.issue(
             "roadmap_no_phase",
             issue,

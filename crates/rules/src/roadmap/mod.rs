@@ -24,7 +24,7 @@ pub use judge::{Ground, findings};
 pub use mode::{Factor, Level, Mode, Wish};
 pub use place::{PHASE, Place, WAVE, is_phase, label, phase_order, phase_said};
 pub use round::{CAP, Round, Standing, Status, Verdict};
-pub use shape::{Shape, Wave};
+pub use shape::{Shape, Wave, issues_below};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -41,26 +41,34 @@ pub struct Shape<'b> {
     waits: HashMap<&'b IssueId, Vec<IssueId>>,
 }
 
+/// The parts of each issue that has some.
+type Parts<'b> = BTreeMap<&'b IssueId, Vec<&'b Issue>>;
+
+/// The issues below another one: those that have no parts, and those between.
+pub fn issues_below<'b>(parts: &Parts<'b>, root: &IssueId) -> (Vec<&'b Issue>, Vec<&'b Issue>) {
+    let mut seen: HashSet<&IssueId> = HashSet::new();
+    let (mut leaves, mut between) = (Vec::new(), Vec::new());
+    let mut todo: Vec<&Issue> = parts.get(root).cloned().unwrap_or_default();
+    todo.reverse();
+    while let Some(issue) = todo.pop() {
+        if issue.id == *root || !seen.insert(&issue.id) {
+            continue;
+        }
+        match parts.get(&issue.id) {
+            Some(below) => {
+                between.push(issue);
+                todo.extend(below.iter().rev());
+            }
+            None => leaves.push(issue),
+        }
+    }
+    (leaves, between)
+}
+
 impl<'b> Shape<'b> {
     /// The issues below `root`, with what they wait for on that day.
     pub fn of(backlog: &'b Backlog, root: &IssueId, today: &str) -> Self {
-        let parts = backlog.parts();
-        let mut seen: HashSet<&IssueId> = HashSet::new();
-        let (mut leaves, mut between) = (Vec::new(), Vec::new());
-        let mut todo: Vec<&Issue> = parts.get(root).cloned().unwrap_or_default();
-        todo.reverse();
-        while let Some(issue) = todo.pop() {
-            if issue.id == *root || !seen.insert(&issue.id) {
-                continue;
-            }
-            match parts.get(&issue.id) {
-                Some(below) => {
-                    between.push(issue);
-                    todo.extend(below.iter().rev());
-                }
-                None => leaves.push(issue),
-            }
-        }
+        let (leaves, between) = issues_below(&backlog.parts(), root);
         let places = leaves.iter().map(|one| (&one.id, Place::of(one))).collect();
         let mut shape = Shape {
             backlog,
@@ -98,7 +106,7 @@ impl<'b> Shape<'b> {
 
     /// Whether an issue is below the roadmap, with parts or without.
     pub fn has(&self, id: &IssueId) -> bool {
-        self.issues().any(|one| one.id == *id)
+        self.places.contains_key(id) || self.between.iter().any(|one| one.id == *id)
     }
 
     pub fn place(&self, id: &IssueId) -> Place {

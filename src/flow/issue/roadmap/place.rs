@@ -8,7 +8,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Issue, IssueId, Link, LinkKind};
-use loopx_rules::roadmap::{Mode, PHASE, Place, Shape, WAVE, is_phase, label};
+use loopx_rules::roadmap::{Mode, PHASE, Place, WAVE, is_phase, issues_below, label};
 use serde::Serialize;
 
 /// The word that takes a value away.
@@ -49,6 +49,7 @@ pub(crate) fn place(
             check(ctx, change)?;
         }
         let shape = loaded.shape();
+        let parts = loaded.backlog.parts();
         let mut changed: Vec<(Issue, Vec<Change>)> = Vec::new();
         for typed in typed {
             let mut issue = require_understood(snapshot, typed)?;
@@ -68,12 +69,12 @@ pub(crate) fn place(
                 issue.links.push(link.clone());
                 changes.push(Change::Link(link));
             }
-            let below = Shape::of(&loaded.backlog, &issue.id, &loaded.today);
-            if below.leaves.is_empty() {
+            let (leaves, _) = issues_below(&parts, &issue.id);
+            if leaves.is_empty() {
                 changes.extend(place_changes.of(&issue));
             }
             push(&mut changed, issue, changes);
-            for part in below.leaves {
+            for part in leaves {
                 push(&mut changed, part.clone(), place_changes.of(part));
             }
         }
@@ -105,6 +106,7 @@ pub(crate) fn take_out(
             phase: Some(None),
             milestone: None,
         };
+        let parts = loaded.backlog.parts();
         let mut changed: Vec<(Issue, Vec<Change>)> = Vec::new();
         for typed in typed {
             let issue = require_understood(snapshot, typed)?;
@@ -117,10 +119,10 @@ pub(crate) fn take_out(
                 .help(command!("roadmap show {root}")));
             }
             let mut changes = vec![Change::Unlink(link.clone())];
-            let below = Shape::of(&loaded.backlog, &issue.id, &loaded.today);
+            let (leaves, _) = issues_below(&parts, &issue.id);
             changes.extend(nowhere.of(&issue));
             push(&mut changed, issue, changes);
-            for part in below.leaves {
+            for part in leaves {
                 push(&mut changed, part.clone(), nowhere.of(part));
             }
         }
