@@ -496,3 +496,47 @@ fn b41_8_the_files_of_a_solution_count_from_where_somebody_stands() {
         .collect();
     assert_eq!(paths, ["src/api/", "src/api/a.rs", "src/api/b.rs"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn b41_7_what_is_no_kept_file_is_read_as_a_shell_hands_it_over() {
+    let s = backlog();
+    let import = ["issue", "import", "/dev/null"];
+    let error = refused(&s, 2, "input_missing", &import);
+    let message = "/dev/null: expected issues, found none";
+    assert_eq!(error["message"], message, "{error}");
+    let script = format!(
+        "'{LOOPX}' issue import <(echo '{{\"id\":\"bd-1\",\"title\":\"One\"}}') --format beads"
+    );
+    s.call("bash").args(&["-c", &script]).run().ok();
+    assert_eq!(show(&s, "bd-1")["title"], "One");
+}
+
+#[test]
+fn b41_8_an_issue_in_no_phase_is_found_where_no_document_names_one() {
+    let s = backlog();
+    let [one, other] = ["One", "Other"].map(|title| create(&s, &[title, "--criterion", "so"]));
+    let new = [
+        "roadmap", "new", "Way", "--mode", "direct", "-i", &one, "-i", &other,
+    ];
+    s.loopx(&new).ok();
+    s.loopx(&["roadmap", "set", &one, "--phase", "2.1"]).ok();
+    let lead = format!("git loopx roadmap set {} --phase 2.1", &other[..7]);
+    s.loopx(&["roadmap", "check"])
+        .says("roadmap_no_phase")
+        .says(&lead)
+        .ok();
+}
+
+#[test]
+fn b41_8_a_change_that_changes_nothing_leads_to_the_list() {
+    let s = backlog();
+    let one = create(&s, &["One"]);
+    let error = refused(
+        &s,
+        5,
+        "issue_unchanged",
+        &["issue", "edit", &one, "-p", "2"],
+    );
+    assert_eq!(error["help"], "git loopx issue list");
+}

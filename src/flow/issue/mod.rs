@@ -36,7 +36,7 @@ use super::context::Context;
 use super::trust;
 use super::write_scope::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::Hint;
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, OpId};
 use loopx_git::Identity;
 use loopx_rules::agent_identity as agent;
@@ -177,6 +177,7 @@ fn nothing_to_do() -> Failure {
         Code::IssueUnchanged,
         "nothing changes: the backlog says all of this already",
     )
+    .help(command!("issue list"))
 }
 
 /// The issue that somebody means, as it is now.

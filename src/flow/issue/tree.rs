@@ -6,6 +6,7 @@ use loopx_base::hint::command;
 use loopx_rules::issue::foreign::roadmap::PLAN;
 use loopx_rules::issue::foreign::{File, Format, detect};
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The largest file that is read.
@@ -121,7 +122,7 @@ fn file(
     wanted: Option<Format>,
     links: &mut Vec<String>,
 ) -> Result<(Format, Vec<File>)> {
-    let one = load(path)?;
+    let one = read_file(path, path.display().to_string())?;
     let format = format_of(&one, wanted)?;
     let mut files = vec![one];
     if format == Format::Ccw
@@ -268,13 +269,29 @@ fn is_file(path: &Path) -> bool {
 fn load(path: &Path) -> Result<File> {
     let name = path.display().to_string();
     let meta = fs::metadata(path).map_err(|error| unreadable(&name, &error))?;
-    if !meta.is_file() || meta.len() > LARGEST {
+    if !meta.is_file() {
         return Err(Failure::usage(
             Code::FileUnreadable,
-            format!("{name}: expected a file of at most {LARGEST} bytes"),
-        ));
+            format!("{name}: expected a file, found none that is kept"),
+        )
+        .help(command!("help issue import")));
     }
-    let bytes = fs::read(path).map_err(|error| unreadable(&name, &error))?;
+    read_file(path, name)
+}
+
+/// Reads what is no folder: also what a shell hands over, as `<(...)` does.
+fn read_file(path: &Path, name: String) -> Result<File> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path);
+    file.and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        .map_err(|error| unreadable(&name, &error))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::usage(
+            Code::FileUnreadable,
+            format!("{name}: expected at most {LARGEST} bytes, found more"),
+        )
+        .help(command!("help issue import")));
+    }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(File { name, text }),
         Err(error) => Err(Failure::refused(
@@ -299,4 +316,5 @@ fn unreadable(name: &str, error: &std::io::Error) -> Failure {
         Code::FileUnreadable,
         format!("cannot read `{name}`: {error}"),
     )
+    .help(command!("help issue import"))
 }
