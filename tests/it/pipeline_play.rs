@@ -249,6 +249,35 @@ fn a_pipeline_where_all_is_well_has_no_task_more() {
     }
 }
 
+/// Task-chains 7: a chain goes on with the next milestone, through all of its stages and gates.
+#[test]
+fn g6_a_chain_with_a_second_milestone_goes_through_its_stages_once_more_and_ends() {
+    let play = Play::of("chain");
+    let mut judged = Vec::new();
+    play.play(|id, gate| {
+        judged.push(id.to_owned());
+        if id == "post-milestone" {
+            return ["--verdict", "fix", "--reason", "milestone 2"]
+                .map(str::to_owned)
+                .into();
+        }
+        well(gate)
+    });
+    let status = play.ends("chain", 8 + 8);
+    assert_eq!(status["counts"]["inserted"], 8, "{status:#}");
+    let of_next = judged
+        .iter()
+        .filter(|id| id.starts_with("post-milestone.1"));
+    let of_next: Vec<&str> = of_next.map(String::as_str).collect();
+    let wanted = [
+        "post-milestone.1.post-verify",
+        "post-milestone.1.post-review",
+        "post-milestone.1.post-test",
+        "post-milestone.1",
+    ];
+    assert_eq!(of_next, wanted);
+}
+
 #[test]
 fn a_pipeline_with_one_revision_ends() {
     for (mode, count) in modes(&[

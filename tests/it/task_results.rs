@@ -47,7 +47,13 @@ const FROM: &[&str] = &["--from", "verdict.md"];
 #[test]
 fn g1_a_verdict_that_names_goals_that_are_not_met_is_a_fix_and_the_repair_names_them() {
     let verdict = "---VERDICT---\nSTATUS: proceed\nUNMET=[G1, G2]\nREASON: audited\n---END---\n";
-    let s = judged(json!({}), &[], verdict);
+    let mut close = task("close", &[], Some(&["true"]));
+    close["title"] = json!("Close {unmet}");
+    let judge = gate("GATE", &["A"], json!({ "repair": [close] }));
+    let s = building(&[task("A", &[], Some(&["true"])), judge]);
+    s.loopx(&["take", "A"]).ok();
+    s.loopx(&["task", "done"]).ok();
+    s.write("verdict.md", verdict);
     let out = decide(&s, FROM);
     assert_eq!(out["verdict"], "fix", "{out:#}");
     assert_eq!(out["unmet"], json!(["G1", "G2"]));
@@ -57,6 +63,8 @@ fn g1_a_verdict_that_names_goals_that_are_not_met_is_a_fix_and_the_repair_names_
     );
     let log = s.loopx(&["log", "--decisions"]).ok();
     assert!(log.contains("not met: G1, G2"), "{log}");
+    let card = s.loopx(&["take"]).ok();
+    assert!(card.contains("Close G1, G2"), "{card}");
 }
 
 #[test]
