@@ -88,6 +88,25 @@ fn tasks_are_written_by_commands_and_every_other_byte_stays() {
 }
 
 #[test]
+fn g14_a_goal_what_is_read_and_the_words_of_a_skill_are_written_by_options() {
+    let s = planning();
+    words(&s, "task add Fast --kind goal --id G").ok();
+    words(&s, "task check").says("expected what holds when the goal is met");
+    words(&s, "task edit G --done-when p99<10ms").ok();
+    let checked = words(&s, "task check").ok();
+    assert!(!checked.contains("when the goal is met"), "{checked}");
+    words(
+        &s,
+        "task add One --read ./docs/a.md --skill fix --args {phase}",
+    )
+    .ok();
+    let goal = r#"{"id":"G","title":"Fast","kind":"goal","done_when":"p99<10ms"}"#;
+    let one =
+        r#"{"id":"TASK-001","title":"One","reads":["docs/a.md"],"skill":"fix","args":"{phase}"}"#;
+    assert_eq!(s.read(FILE), format!("{goal}\n{one}\n"));
+}
+
+#[test]
 fn a_list_is_judged_by_line_and_its_errors_hold_the_gate() {
     let s = planning();
     let task = |id: &str, criterion: &str, file: &str| {

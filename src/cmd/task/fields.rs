@@ -67,6 +67,12 @@ pub(crate) struct FieldArgs {
     /// The skill by which it is done
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
+    /// What the skill is given, with placeholders like {phase}
+    #[arg(long, value_name = "TEXT")]
+    args: Option<String>,
+    /// A document that has to be read first
+    #[arg(long, value_name = "PATH")]
+    read: Vec<String>,
     /// A file that it has to leave
     #[arg(long, value_name = "PATH")]
     output: Vec<String>,
@@ -82,6 +88,9 @@ pub(crate) struct FieldArgs {
     /// What holds when it is done; one to five
     #[arg(long, value_name = "TEXT")]
     criterion: Vec<String>,
+    /// What holds when a goal is met
+    #[arg(long, value_name = "TEXT")]
+    done_when: Option<String>,
     /// What a person looks at to see that it is done
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     manual: Option<String>,
@@ -99,11 +108,12 @@ impl FieldArgs {
         let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
         let list = |list: &[String]| (!list.is_empty()).then(|| json!(list));
         let files: Vec<String> = self.file.iter().map(|path| from_top(path)).collect();
+        let reads: Vec<String> = self.read.iter().map(|path| from_top(path)).collect();
         let verification = match &self.manual {
             Some(what) => Some(json!({"manual": what})),
             None => list(&self.command).map(|argv| json!({"cmd": argv})),
         };
-        let given: [(&'static str, Option<Value>); 20] = [
+        let given: [(&'static str, Option<Value>); 23] = [
             ("description", text(&self.description)),
             ("kind", text(&self.kind)),
             ("type", text(&self.work)),
@@ -113,7 +123,9 @@ impl FieldArgs {
             ("role", text(&self.role)),
             ("domain", text(&self.domain)),
             ("conflict_risk", text(&self.conflict_risk)),
+            ("reads", list(&reads)),
             ("skill", text(&self.skill)),
+            ("args", text(&self.args)),
             ("stage", text(&self.stage)),
             ("parent", text(&self.parent)),
             ("depends_on", list(&self.depends_on)),
@@ -124,6 +136,7 @@ impl FieldArgs {
             ("scenarios", list(&self.scenario)),
             ("convergence.criteria", list(&self.criterion)),
             ("convergence.verification", verification),
+            ("done_when", text(&self.done_when)),
         ];
         let given = given.into_iter().filter(|(_, value)| value.is_some());
         given

@@ -271,6 +271,12 @@ pub(super) fn proof(node: &Node, row: &mut Row<'_>) {
         ),
         _ => {}
     }
+    if node.kind == NodeKind::Goal && node.done_when.is_none() && node.criteria.is_empty() {
+        row.say(
+            "task_goal_open_ended",
+            "expected what holds when the goal is met, in `done_when`, found nothing",
+        );
+    }
     for criterion in &node.criteria {
         if vague(criterion).is_some() {
             row.say(

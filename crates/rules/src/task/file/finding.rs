@@ -145,6 +145,12 @@ pub const FINDINGS: &[Known] = &[
         "write the gate as the message says",
     ),
     Known::new(
+        "task_goal_open_ended",
+        Known::WARNING,
+        "nothing says what holds when a goal is met",
+        "say it in `done_when`, or as a criterion",
+    ),
+    Known::new(
         "task_id_invalid",
         Known::ERROR,
         "an id has characters that are not taken, or is too long",
