@@ -76,6 +76,12 @@ pub const FINDINGS: &[Known] = &[
         "write `cap`",
     ),
     Known::new(
+        "pipeline_output_elsewhere",
+        Known::WARNING,
+        "a task of a pipeline leaves a file in the folder of another task",
+        "leave it below `tasks/{id}/`",
+    ),
+    Known::new(
         "pipeline_param_unknown",
         Known::ERROR,
         "a pipeline names a parameter that it does not have",
@@ -86,6 +92,12 @@ pub const FINDINGS: &[Known] = &[
         Known::ERROR,
         "a text of a pipeline has a placeholder that stands for nothing",
         "name a parameter, or take the braces out",
+    ),
+    Known::new(
+        "pipeline_read_never",
+        Known::ERROR,
+        "a task of a pipeline reads a file of a task that is not before it",
+        "let it wait for that task, or mend the path",
     ),
     Known::new(
         "pipeline_role_unknown",

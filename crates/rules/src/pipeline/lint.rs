@@ -9,6 +9,7 @@ use super::params::{ALWAYS, Given, OF_GATES, OF_TASK, names, values};
 use crate::skill::PLACEHOLDERS;
 use crate::task::file;
 use crate::task::node::TaskId;
+use crate::task::outputs::FOLDER;
 use loopx_base::nearest;
 use loopx_spec::{Finding, Severity, has_errors};
 use serde_json::Value;
@@ -54,6 +55,7 @@ impl<'p> Linter<'p> {
         }
         self.ids(&whole.nodes);
         self.edges(&whole.nodes);
+        self.files(&whole.nodes);
         if let Some(alone) = &whole.alone {
             self.condition("the pipeline", alone, &top);
         }
@@ -144,6 +146,40 @@ impl<'p> Linter<'p> {
         }
         if is_whole {
             self.cycle(nodes);
+        }
+    }
+
+    /// Files of tasks that a task reads and that nobody has left by then, and such that it leaves in the folder of another.
+    fn files(&mut self, nodes: &[NodeDef]) {
+        let edges = edges_of(nodes);
+        for node in nodes {
+            let mut reads = Vec::new();
+            node.reads.iter().for_each(|read| strings(read, &mut reads));
+            let mut read: Vec<&str> = reads.iter().filter_map(|path| task_of(path)).collect();
+            read.retain(|task| !task.contains('{') && *task != node.id());
+            if !read.is_empty() {
+                let before = before(&edges, node.id());
+                // Who takes a task out of what they extend cannot mend what others read of it.
+                let is_extended = !self.pipeline.extends.is_empty();
+                read.retain(|task| !before.contains(task));
+                read.retain(|task| edges.contains_key(task) || !is_extended);
+                for task in read {
+                    let how = if edges.contains_key(task) {
+                        "does not wait for it"
+                    } else {
+                        "no task has that id"
+                    };
+                    let message = format!("{} reads a file of `{task}`, and {how}", node.id());
+                    self.found.say("pipeline_read_never", &node.place, message);
+                }
+            }
+            let outputs = node.outputs.iter().flatten();
+            let elsewhere = outputs.filter_map(|path| task_of(path));
+            for task in elsewhere.filter(|task| !task.contains('{') && *task != node.id()) {
+                let message = format!("{} leaves a file in the folder of `{task}`", node.id());
+                self.found
+                    .say("pipeline_output_elsewhere", &node.place, message);
+            }
         }
     }
 
@@ -339,6 +375,12 @@ impl<'p> Linter<'p> {
                 self.found.say("pipeline_condition_never", place, message);
             }
         }
+        let leads_out =
+            |path: &&String| path.starts_with('/') || path.split('/').any(|part| part == "..");
+        if let Some(path) = when.has.iter().find(leads_out) {
+            let message = format!("{own}: `{path}` is no path of the code");
+            self.found.say("pipeline_condition_never", place, message);
+        }
         if let Some(path) = when.has.iter().find(|path| when.lacks.contains(path)) {
             let message = format!("{own}: `{path}` is to be there, and not to be there");
             self.found.say("pipeline_condition_never", place, message);
@@ -477,6 +519,24 @@ fn texts(node: &NodeDef) -> Vec<String> {
     let checkpoint = node.checkpoint.iter();
     found.extend(checkpoint.filter_map(|one| one.title.clone()));
     found
+}
+
+/// Everything that one of these waits for, by way of others too.
+fn before<'i>(edges: &BTreeMap<&'i str, Vec<&'i str>>, id: &str) -> BTreeSet<&'i str> {
+    let mut found: BTreeSet<&str> = BTreeSet::new();
+    let mut left: Vec<&str> = edges.get(id).into_iter().flatten().copied().collect();
+    while let Some(id) = left.pop() {
+        if found.insert(id) {
+            left.extend(edges.get(id).into_iter().flatten());
+        }
+    }
+    found
+}
+
+/// The task in whose folder a path lies, as the pipeline names it.
+fn task_of(path: &str) -> Option<&str> {
+    let rest = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
+    Some(rest.split_once('/')?.0)
 }
 
 fn strings(value: &Value, found: &mut Vec<String>) {

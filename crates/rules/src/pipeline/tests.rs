@@ -74,6 +74,24 @@ fn the_linter_names_each_fault_with_its_line() {
             &[("pipeline_dependency_unknown", 2)],
         ),
         (
+            "a path that leads out of the code",
+            task("A", "when = { has = [\"/etc/passwd\"] }") + &task("B", "when = { has = [\"a/../x\"] }"),
+            &[
+                ("pipeline_condition_never", 2),
+                ("pipeline_condition_never", 8),
+            ],
+        ),
+        (
+            "files of other tasks",
+            task("A", "reads = [\"tasks/NOPE/x.md\", \"tasks/B/x.md\", \"tasks/A/x.md\", \"docs/x.md\"]")
+                + &task("B", "depends_on = [\"A\"]\nreads = [\"tasks/A/x.md\"]\noutputs = [\"tasks/A/mine.md\", \"tasks/{id}/x.md\"]"),
+            &[
+                ("pipeline_read_never", 2),
+                ("pipeline_read_never", 2),
+                ("pipeline_output_elsewhere", 8),
+            ],
+        ),
+        (
             "a cycle",
             task("A", "depends_on = [\"B\"]") + &task("B", "depends_on = [\"A\"]"),
             &[("pipeline_cycle", 2)],
