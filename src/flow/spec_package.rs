@@ -24,6 +24,7 @@ use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::spec_package as rules;
 use loopx_rules::spec_package::{Decision, Document, Made, Package, Row, Source, SpecKnown};
+use loopx_rules::stage::Stage;
 use loopx_rules::task::decide::Points;
 use loopx_rules::texts::Texts;
 use loopx_spec::adr::overview::DraftParts;
@@ -327,10 +328,20 @@ fn require_place(ctx: &Context, state: &State, texts: &Texts, request: &Apply) -
                     Place::Meant => format!(" --from {}", state.id),
                     other => other.words(),
                 };
-                let help = hint![
-                    "in the session that does the work: ",
-                    command!("spec package apply{words}")
-                ];
+                let elsewhere = command!("spec package apply{words}");
+                let is_own = matches!(&request.place, Place::Meant) && state.stage == Stage::Build;
+                let help = if is_own {
+                    hint![
+                        "to do the work here, go back to the plan: ",
+                        command!("plan --reason WHY").because("the specification is written"),
+                        ", then: ",
+                        command!("spec package apply --replace"),
+                        "  or in another session: ",
+                        elsewhere
+                    ]
+                } else {
+                    hint!["in the session that does the work: ", elsewhere]
+                };
                 Failure::refused(
                     Code::ArtifactLocked,
                     format!("{}: {}", state.id, failure.message),

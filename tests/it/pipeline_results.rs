@@ -419,3 +419,24 @@ fn an_export_writes_into_no_repository_of_git() {
     }
     assert!(!s.exists("mirror/report.md") && !s.exists("spec/A"));
 }
+
+/// A capability that was missing comes as a task of its own, by an amendment.
+#[test]
+fn a_task_that_stands_behind_a_pipeline_is_counted_with_it() {
+    let s = building(&[
+        part("A", "spec", None),
+        task("LATE", &["A"], Some(&["true"])),
+        task("LOOSE", &[], Some(&["true"])),
+    ]);
+    words(&s, "take A").ok();
+    s.write(".loopx/demo/tasks/A/A.md", "who needs it\n");
+    words(&s, "task done").ok();
+    let status = || words(&s, "--json pipeline status").json();
+    let found = status();
+    assert_eq!((&found["total"], &found["done"]), (&json!(2), &json!(1)));
+    assert_eq!(found["complete"], false);
+    assert_eq!(found["ready"], json!(["LATE"]));
+    words(&s, "take LATE").ok();
+    words(&s, "task done").ok();
+    assert_eq!(status()["complete"], true);
+}

@@ -389,6 +389,14 @@ fn documents_of_tasks_are_found_edits_among_them_and_two_of_one_name_are_refused
     s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
     let refused = s.error(1, &["spec", "package", "apply", "--replace"]);
     assert_eq!(refused["code"], "artifact_locked");
+    let help = refused["help"].to_string();
+    assert!(help.contains("git loopx plan --reason"), "{help}");
+    // Or it goes back for it itself.
+    s.loopx(&["plan", "--reason", "there is a package"]).ok();
+    s.loopx(&["spec", "package", "apply", "--replace"]).ok();
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    let own = s.read(format!(".loopx/{DEMO}/change/spec-delta.md"));
+    assert!(own.contains("demo.REQ-001"), "{own}");
     s.git(&["switch", "--quiet", "-c", "other"]).ok();
     s.loopx(&["start", "--profile", "lite", "other"]).ok();
     let apply = ["spec", "package", "apply", "--from", DEMO];

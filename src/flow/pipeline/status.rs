@@ -125,11 +125,7 @@ fn to_archived(ctx: &Context, failure: Failure) -> Failure {
 /// How far the pipelines of the session that is meant are.
 pub(crate) fn status(ctx: &Context) -> Result<StatusView> {
     let view = graph_of(ctx, None).map_err(|failure| to_archived(ctx, failure))?;
-    let rows: Vec<&Row> = view
-        .nodes
-        .iter()
-        .filter(|row| row.pipeline.is_some())
-        .collect();
+    let rows = tied(&view.nodes);
     if rows.is_empty() {
         let message = format!("no task of session {} comes from a pipeline", view.session);
         let failure = Failure::not_found(Code::PipelineUnknown, message);
@@ -143,6 +139,26 @@ pub(crate) fn status(ctx: &Context) -> Result<StatusView> {
         status.next_action = leads.then(|| advised.into_hint());
     }
     Ok(status)
+}
+
+/// The tasks of pipelines, and those that somebody put before or behind them since.
+fn tied(all: &[Row]) -> Vec<&Row> {
+    let own = all.iter().filter(|row| row.pipeline.is_some());
+    let mut known: HashSet<&TaskId> = own.map(|row| &row.task).collect();
+    let mut near: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
+    for (row, on) in all
+        .iter()
+        .flat_map(|row| row.depends_on.iter().map(move |on| (row, on)))
+    {
+        near.entry(&row.task).or_default().push(on);
+        near.entry(on).or_default().push(&row.task);
+    }
+    let mut left: Vec<&TaskId> = known.iter().copied().collect();
+    while let Some(id) = left.pop() {
+        let next = near.get(id).into_iter().flatten().copied();
+        left.extend(next.filter(|next| known.insert(next)));
+    }
+    all.iter().filter(|row| known.contains(&row.task)).collect()
 }
 
 fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
@@ -190,7 +206,8 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
             is_partial: row.partial.is_some(),
         })
     });
-    let completion = completion::completion(parts);
+    let is_over = rows.iter().all(|row| row.status.is_terminal());
+    let completion = completion::completion(parts).filter(|_| is_over);
     let mut wanted: Vec<OnComplete> = rows.iter().filter_map(|row| row.on_complete).collect();
     wanted.dedup();
     let wanted = match wanted.as_slice() {
