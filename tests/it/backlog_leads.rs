@@ -540,3 +540,24 @@ fn b41_8_a_change_that_changes_nothing_leads_to_the_list() {
     );
     assert_eq!(error["help"], "git loopx issue list");
 }
+
+#[test]
+fn b41_8_a_phase_that_was_renamed_is_the_phase_of_its_number() {
+    let s = backlog();
+    let document = |second: &str| {
+        let text = format!("# Way\n## Milestone: v1\n### Phase 1: Keep\n### Phase {second}\n");
+        s.write("way.md", text);
+        s.loopx(&["--json", "roadmap", "import", "way.md"])
+    };
+    document("2: Find").json();
+    let again = document("2: Print invoices").json();
+    assert_eq!(again["here"], 3, "{again}");
+    assert_eq!(again["changed"][1]["changes"][0], "title Print invoices");
+    let update = again["next_action"].as_str().unwrap_or_default();
+    let update = update.strip_prefix("git loopx ").expect("a command");
+    s.loopx(&update.split(' ').collect::<Vec<_>>()).ok();
+    assert_eq!(show(&s, "Way/2")["title"], "Print invoices");
+    let twice = document("1: Keep twice").fails_with(1).error_json();
+    let help = twice["error"]["help"].as_str();
+    assert_eq!(help, Some("git loopx help roadmap import"), "{twice}");
+}

@@ -7,9 +7,9 @@ use crate::flow::issue::Written;
 use crate::flow::issue::roadmap as flow;
 use crate::flow::issue::roadmap::{Make, Ordered, Wanted};
 use crate::ui::{Ui, style};
-use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
+use loopx_base::{counted, shell_word};
 use loopx_rules::roadmap::{Factor, Level, Mode, Verdict, Wish};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -221,7 +221,14 @@ pub(super) fn feedback(args: &FeedbackArgs, ctx: &Context, ui: &mut Ui) -> Resul
 pub(super) fn import(args: &ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let report = flow::import(ctx, &args.from, args.dry_run)?;
     print_import(&report, ui);
-    let next = (!args.dry_run).then(|| command!("roadmap list"));
+    let next = match (args.dry_run, report.changed.is_empty()) {
+        (true, _) => None,
+        (false, true) => Some(command!("roadmap list")),
+        (false, false) => {
+            let from = shell_word(&args.from);
+            Some(command!("issue import {from} --format roadmap --update"))
+        }
+    };
     if let Some(next) = &next {
         ui.hint(next);
     }

@@ -142,7 +142,9 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         }
     }
     let snapshot = ctx.store()?.snapshot()?;
-    let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, (taken, request.update))?;
+    // A phase of a document is known by its number, whatever its title is.
+    let is_same = request.update || format == Format::Roadmap.to_string();
+    let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, (taken, is_same))?;
     if format == Format::Loopx.to_string() {
         sorting.is_own = true;
         sorting.settle();
