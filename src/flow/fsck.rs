@@ -45,8 +45,8 @@ pub(crate) struct Checked {
     pub left: Vec<String>,
     /// Objects that could not be read, and can be again.
     pub put_back: Vec<Oid>,
-    /// Records about tasks of active sessions that count for nothing: no command would have written them then. They are
-    /// no damage, as they change nothing.
+    /// Records about tasks of active sessions that no command would have written then, as far as can be told. They are no
+    /// damage.
     pub early: Vec<EarlyStep>,
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
     Ok(found)
 }
 
-/// What does not count of the records about tasks. A session that cannot be read is named as damaged.
+/// Records about tasks that were written too early. A session that cannot be read is named as damaged.
 fn early(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<EarlyStep>> {
     let mut found = Vec::new();
     for (id, session) in snapshot.active()? {

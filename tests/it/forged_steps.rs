@@ -92,7 +92,7 @@ fn a_checkpoint_is_not_open_before_what_it_waits_for_outside_of_the_list() {
         open_by_hand(&all, "C");
         assert_eq!(status_of(&all, "C"), "pending", "{waits}");
         loopx(&all, &["task", "list"]).says(&format!(
-            "does not count: it was written while C waited for {words}"
+            "does not count: it was written while C, by the list of now, waited for {words}"
         ));
         loopx(&all, &["take", "B"]).fails_with(1).says("C");
         loopx(&all, &["fsck"]).says("`open` of C by Mallory").ok();
@@ -128,7 +128,8 @@ fn a_decision_is_neither_made_nor_opened_before_what_it_waits_for() {
             json!({"kind": "decided", "reason": "x", "body": body}),
         );
         assert_eq!(status_of(&all, "G"), "pending", "{waits}");
-        loopx(&all, &["task", "list"]).says(&format!("while G waited for {words}"));
+        loopx(&all, &["task", "list"])
+            .says(&format!("while G, by the list of now, waited for {words}"));
         let decision = json!({"verdict": "escalate", "came_to": "escalate", "judged": {}});
         let body = json!({"task": "G", "decision": decision});
         forge(
@@ -141,41 +142,58 @@ fn a_decision_is_neither_made_nor_opened_before_what_it_waits_for() {
     }
 }
 
+/// Done work is taken from nobody: what looks like a forged result may be one of a clone that saw less.
 #[test]
-fn work_is_not_done_before_what_it_waits_for() {
+fn work_that_was_done_before_what_it_waits_for_counts_and_is_named() {
     let mut conditions: Vec<(Value, &str)> = conditions().to_vec();
     conditions.push((json!({"person": "any"}), "a person's word"));
     for (waits, words) in conditions {
         let all = world_of(&[
             task("T", &[], Some(&["true"])),
             waiting(task("M", &[], None), &waits),
-            task("B", &["M"], Some(&["true"])),
         ]);
         complete_by_hand(&all, "M");
-        assert_eq!(status_of(&all, "M"), "failed", "{waits}");
-        assert_eq!(status_of(&all, "B"), "pending");
-        loopx(&all, &["task", "list"])
+        assert_eq!(status_of(&all, "M"), "completed", "{waits}");
+        loopx(&all, &["fsck"])
             .says("`done` of M by Mallory")
-            .says(&format!("while M waited for {words}"));
+            .says(&format!("waited for {words}"))
+            .ok();
     }
-    // Work before it, on a run alone, by its records, and by such as do not count.
-    let all = world_of(&[
-        task("A", &[], Some(&["true"])),
-        task("M", &["A"], None),
-        task("N", &["M"], None),
-    ]);
+    // It is done anew by whoever looks at it.
+    let all = world_of(&[task("A", &[], Some(&["true"])), task("M", &["A"], None)]);
     complete_by_hand(&all, "M");
-    complete_by_hand(&all, "N");
-    assert_eq!(status_of(&all, "M"), "failed");
-    assert_eq!(status_of(&all, "N"), "failed");
+    loopx(&all, &["fsck"]).says("should be looked at").ok();
     do_and_show(&all, "A");
-    assert_eq!(status_of(&all, "M"), "failed");
-    // It leads on, and what was forged behind it wakes up by nothing.
     loopx(&all, &["task", "retry", "M"]).ok();
     loopx(&all, &["take", "M"]).ok();
     loopx(&all, &["task", "done", "M", "--manual", "--reason", "seen"]).ok();
-    assert_eq!(status_of(&all, "M"), "completed");
-    assert_eq!(status_of(&all, "N"), "failed");
+    let checked = loopx(&all, &["fsck"]);
+    assert!(!checked.stderr.contains("of M"), "{}", checked.stderr);
+}
+
+/// R1, R9: the build is undone and entered again, and a waiver is said anew. Nothing that was done is lost by it.
+#[test]
+fn r1_done_work_stays_done_where_the_build_is_entered_again_or_a_waiver_is_said_anew() {
+    let all = world_of(&[
+        task("A", &[], Some(&["false"])),
+        task("B", &["A"], None),
+        task("D", &["B"], None),
+    ]);
+    let waive = ["build", "--waive", "A", "--reason", "it is known"];
+    loopx(&all, &waive).ok();
+    for id in ["B", "D"] {
+        loopx(&all, &["take", id]).ok();
+        loopx(&all, &["task", "done", id, "--manual", "--reason", "seen"]).ok();
+    }
+    let statuses = || ["B", "D"].map(|id| status_of(&all, id));
+    loopx(&all, &["build", "--waive", "A", "--reason", "still"]).ok();
+    assert_eq!(statuses(), ["completed"; 2]);
+    back_to_plan(&all);
+    build(&all);
+    assert_eq!(statuses(), ["completed"; 2]);
+    loopx(&all, &["undo"]).ok();
+    build(&all);
+    assert_eq!(statuses(), ["completed"; 2]);
 }
 
 #[test]
@@ -201,15 +219,15 @@ fn no_step_counts_that_was_taken_before_its_stage() {
     );
     build(&all);
     let found = ["C", "M", "G"].map(|id| status_of(&all, id));
-    assert_eq!(found, ["pending", "failed", "pending"]);
+    assert_eq!(found, ["pending", "completed", "pending"]);
     loopx(&all, &["take", "W"])
         .fails_with(1)
         .says("a person's word");
-    loopx(&all, &["task", "list"]).says("while C waited for stage build");
+    loopx(&all, &["task", "list"]).says("while C, by the list of now, waited for stage build");
     loopx(&all, &["task", "decide", "G", "--verdict", "proceed"]).ok();
     loopx(&all, &["task", "open", "C", "--reason", "seen"]).ok();
     let found = ["C", "M", "G"].map(|id| status_of(&all, id));
-    assert_eq!(found, ["completed", "failed", "completed"]);
+    assert_eq!(found, ["completed"; 3]);
 }
 
 #[test]

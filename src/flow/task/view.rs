@@ -456,7 +456,10 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
             && status != plan.state.task_status(&node.id),
         unearned: status == Status::Failed && !is_earned(node, plan.state),
         early: {
-            let own = plan.early.iter().filter(|one| one.task == node.id);
+            let own = plan
+                .early
+                .iter()
+                .filter(|one| one.is_word() && one.task == node.id);
             own.cloned().collect()
         },
         reopened: node.kind == NodeKind::Checkpoint

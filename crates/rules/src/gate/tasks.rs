@@ -120,7 +120,7 @@ pub fn is_earned(node: &Node, state: &State) -> bool {
         return true;
     };
     let has_command = || matches!(node.verification, Some(Verification::Cmd(_)));
-    // What was done too early has no result.
+    // A word that was given too early has none.
     let Some(done) = &facts.completion else {
         return false;
     };

@@ -1,5 +1,7 @@
 //! Steps that nobody could have taken: records on the branch that a command would have refused, because the node waited
-//! for something when they were written. They stay where they are, and count for nothing.
+//! for something when they were written. They stay where they are. A word of these counts for nothing: somebody is asked
+//! again, and nothing is lost. A result of these counts and is named: a clone that saw less, a move that was taken back
+//! and a check that ran again look the same, and done work is not taken from anybody who was honest.
 //!
 //! One question is asked twice, [`Graph::held`]: a command asks it of now before it writes, and whoever reads asks it of
 //! the moment at which a record was written. What was there then is told by numbers of records alone: whatever a writer
@@ -21,7 +23,7 @@ use loopx_base::id::{OpId, Person};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
-/// A record that does not count, because its step was taken before it could be.
+/// A record whose step was taken before it could be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Early {
     pub op: OpId,
@@ -34,11 +36,21 @@ pub struct Early {
 }
 
 impl Early {
-    /// The record and what kept it from counting, as one sentence.
+    /// True for a word, which does not count; a result counts.
+    pub fn is_word(&self) -> bool {
+        self.step != Step::Done
+    }
+
+    /// The record and what was missing, as one sentence.
     pub fn words(&self) -> String {
         let waits: Vec<String> = self.waits.iter().map(Wait::words).collect();
+        let counts = if self.is_word() {
+            "does not count"
+        } else {
+            "should be looked at"
+        };
         format!(
-            "`{}` of {} by {} (@{}) does not count: it was written while {} waited for {}",
+            "`{}` of {} by {} (@{}) {counts}: it was written while {}, by the list of now, waited for {}",
             self.step,
             self.task,
             self.by.name,
@@ -213,11 +225,10 @@ impl<'j> Judge<'j> {
                     asks,
                 };
                 let waits = self.waits(at, &asked);
-                if waits.is_empty() {
-                    self.good[at].push((done.seq, Status::Completed));
-                } else {
+                if !waits.is_empty() {
                     self.keep(at, (done, Step::Done), waits);
                 }
+                self.good[at].push((done.seq, Status::Completed));
             }
             _ => {}
         }
@@ -377,12 +388,13 @@ impl Then for Before<'_, '_> {
 }
 
 impl State {
-    /// The state without what these records say: a word was not given, and work has no result.
+    /// The state without the words among these records: they were not given.
     #[must_use]
     pub fn without(&self, early: &[Early]) -> State {
         let mut state = self.clone();
-        let ops: BTreeSet<&OpId> = early.iter().map(|one| &one.op).collect();
-        let keys: BTreeSet<String> = early.iter().map(|one| one.task.key()).collect();
+        let words = || early.iter().filter(|one| one.is_word());
+        let ops: BTreeSet<&OpId> = words().map(|one| &one.op).collect();
+        let keys: BTreeSet<String> = words().map(|one| one.task.key()).collect();
         let facts = state
             .tasks
             .iter_mut()
