@@ -109,6 +109,15 @@ fn g2_the_block_of_a_worker_completes_its_task_whole_or_in_part() {
         .loopx(&["--json", "task", "done", "--from", "result.md"])
         .json();
     assert_eq!(out["completion"]["partial"], "half", "{out:#}");
+    // A text of any length is kept as a summary is.
+    let long = "x".repeat(100_000);
+    let result =
+        format!("TASK_COMPLETE\ntask_id: A\nstatus: partial\nartifact: none\nsummary: {long}");
+    let s = taken(&result);
+    let out = s
+        .loopx(&["--json", "task", "done", "--from", "result.md"])
+        .json();
+    assert_eq!(text(&out["completion"]["partial"]).len(), 500, "{out:#}");
     // Whoever types it knows better.
     let s = taken("TASK_COMPLETE\ntask_id: A\nstatus: success\nsummary: half");
     let args = [
@@ -126,11 +135,7 @@ fn g2_the_block_of_a_worker_completes_its_task_whole_or_in_part() {
 /// Team C7.
 #[test]
 fn g2_a_text_without_a_block_completes_in_part_with_a_warning() {
-    for result in [
-        "all is done",
-        "TASK_COMPLETE\ntask_id: A\nstatus: fine",
-        "TASK_COMPLETE\nstatus: success",
-    ] {
+    for result in ["all is done", "STATUS: success"] {
         let s = taken(result);
         let out = s.loopx(&["task", "done", "--from", "result.md"]);
         assert_eq!(out.code, Some(0), "{result}: {}", out.stderr);
@@ -150,6 +155,18 @@ fn g2_a_text_without_a_block_completes_in_part_with_a_warning() {
 #[test]
 fn g2_a_result_of_another_task_or_of_a_failure_or_of_a_file_that_is_not_there_completes_nothing() {
     for (result, exit, code) in [
+        ("", 2, "result_invalid"),
+        (
+            "TASK_COMPLETE\ntask_id: A\nstatus: fine",
+            2,
+            "result_invalid",
+        ),
+        ("TASK_COMPLETE\nstatus: success", 2, "result_invalid"),
+        (
+            "TASK_COMPLETE\ntask_id: A\nstatus: failed\n\nTASK_COMPLETE\ntask_id: A\nstatus: failed",
+            2,
+            "result_invalid",
+        ),
         (
             "TASK_COMPLETE\ntask_id: B\nstatus: success",
             2,

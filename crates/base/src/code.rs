@@ -967,7 +967,7 @@ codes! {
     ResolutionInvalid "resolution_invalid" [Refused]
         "The text that resolves a conflict has errors.";
     ResultInvalid "result_invalid" [Refused, Usage]
-        "The text of a result is about another task, or says that the task failed.";
+        "The text of a result cannot be read, is about another task, or says that the task failed.";
     Retire "retire" []
         "OpenSpec's setting that retires a domain was taken over.";
     ReverseUnknown "reverse_unknown" [Usage]

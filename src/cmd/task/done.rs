@@ -5,7 +5,7 @@ use crate::cmd::artifacts::read_text;
 use crate::cmd::{SignArgs, report};
 use crate::flow::Context;
 use crate::flow::task as flow;
-use crate::flow::task::{DoneRequest, Finished, ResultText, Touched};
+use crate::flow::task::{DoneRequest, Finished, Touched};
 use crate::ui::{Ui, line};
 use loopx_base::failure::Result;
 use loopx_rules::task::decide::read_result;
@@ -53,7 +53,7 @@ pub struct DoneArgs {
 
 pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let text = args.from.as_deref().map(read_text).transpose()?;
-    let said = text.map(|text| read_result(&text).map_or(ResultText::Unread, ResultText::Read));
+    let said = text.map(|text| read_result(&text));
     let request = DoneRequest {
         task: args.task,
         summary: args.summary,
@@ -91,9 +91,7 @@ pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.status("nothing of its files was left to commit");
     }
     if finished.is_unread {
-        ui.warn(
-            "the text has no TASK_COMPLETE block that can be read, so the task is done in part",
-        );
+        ui.warn("the text has no TASK_COMPLETE block, so the task is done in part");
     }
     if let Some(stray) = &finished.stray {
         ui.warn(stray);

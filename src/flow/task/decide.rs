@@ -62,28 +62,7 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         let gate = require_gate(&plan, node)?;
         require_free(ctx, facts, &plan, at)?;
         require_judged(facts, &plan, &graph, at)?;
-        let mut decision = request.decision.clone();
-        if request.has_figures && gate.rubric.scale != Rubric::SCALE {
-            let why = format!(
-                "{} is judged on a scale of {}, and the figures of a package are of {}",
-                node.id,
-                gate.rubric.scale,
-                Rubric::SCALE
-            );
-            return Err(
-                Failure::usage(Code::DecisionValues, why).help(command!("task show {}", node.id))
-            );
-        }
-        if let Some(said) = &request.said {
-            require_own(node, gate, said)?;
-            // A score of a hundred says nothing on another scale.
-            if said.is_of_hundred && gate.rubric.scale != Rubric::SCALE {
-                decision = Decision {
-                    parse_failed: true,
-                    ..Decision::default()
-                };
-            }
-        }
+        let mut decision = given(node, gate, request)?;
         let goes_on = !matches!(decision.verdict, Some(Verdict::Fix | Verdict::Escalate));
         let is_typed = request.said.is_none() && decision.verdict.is_some();
         if node.kind == NodeKind::Goal && goes_on && is_typed && request.evidence.is_empty() {
@@ -142,6 +121,33 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         Ok(act.outputs(left))
     })
     .map(|done| with_inserted(ctx, done))
+}
+
+/// The values that were given, on the scale of the gate.
+fn given(node: &Node, gate: &Gate, request: &DecideRequest) -> Result<Decision> {
+    let has_other_scale = gate.rubric.scale != Rubric::SCALE;
+    if request.has_figures && has_other_scale {
+        let why = format!(
+            "{} is judged on a scale of {}, and the figures of a package are of {}",
+            node.id,
+            gate.rubric.scale,
+            Rubric::SCALE
+        );
+        return Err(
+            Failure::usage(Code::DecisionValues, why).help(command!("task show {}", node.id))
+        );
+    }
+    if let Some(said) = &request.said {
+        require_own(node, gate, said)?;
+        // A score of a hundred says nothing on another scale.
+        if said.is_of_hundred && has_other_scale {
+            return Ok(Decision {
+                parse_failed: true,
+                ..Decision::default()
+            });
+        }
+    }
+    Ok(request.decision.clone())
 }
 
 /// Adds the goals that are open and do not wait for the gate to those that are not met.

@@ -16,7 +16,7 @@ use loopx_base::id::Oid;
 use loopx_rules::gate;
 use loopx_rules::session::State;
 use loopx_rules::task::alike::{ENOUGH, are_alike};
-use loopx_rules::task::decide::{Ending, WorkResult};
+use loopx_rules::task::decide::{Ending, ResultText, WorkResult};
 use loopx_rules::task::event::{Completion, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait};
 use loopx_rules::task::node::{Node, NodeKind, TaskId, Verification};
@@ -47,14 +47,6 @@ pub(crate) struct DoneRequest {
     pub trust: bool,
     /// What the text of a result said, where one was given.
     pub said: Option<ResultText>,
-}
-
-/// The text of a result, as it was read.
-#[derive(Clone, Debug)]
-pub(crate) enum ResultText {
-    Read(WorkResult),
-    /// It has no block that can be read.
-    Unread,
 }
 
 /// A task that is done.
@@ -96,23 +88,13 @@ pub(crate) fn done(
         found => found?,
     };
     let task = node.id.clone();
-    if let Some(ResultText::Read(said)) = &request.said {
-        require_success(ctx, &node, said)?;
+    match &request.said {
+        Some(ResultText::Read(said)) => require_success(ctx, &node, said)?,
+        Some(ResultText::Unreadable) => return Err(unreadable(&node)),
+        Some(ResultText::Bare) | None => {}
     }
     if !has_proof {
-        let run = RunRequest {
-            task: Some(task.to_string()),
-            what: "test".to_owned(),
-            argv: Vec::new(),
-            sign: request.sign,
-            trust: request.trust,
-        };
-        let ran = evidence::run(ctx, &run, live).map_err(|failure| match failure.code {
-            Code::CheckNotTrusted => failure.help(command!("task done {task} --trust")),
-            _ => failure,
-        })?;
-        require_in_time(ctx, &task, &ran)?;
-        require_passed(ctx, &task, &ran).map_err(|failure| with_missing(ctx, &node, failure))?;
+        prove(ctx, &node, request, live)?;
     }
     let committed = if request.commit {
         require_outputs(ctx, &node)?;
@@ -156,7 +138,7 @@ pub(crate) fn done(
             committed: committed.clone(),
             touched,
             stray: bound_here::stray(ctx, &facts.state)?,
-            is_unread: matches!(request.said, Some(ResultText::Unread)),
+            is_unread: matches!(request.said, Some(ResultText::Bare)),
         };
         let event = TaskEvent::Completed {
             task: task.clone(),
@@ -173,6 +155,24 @@ pub(crate) fn done(
     }
 }
 
+/// Runs the check of a task, and refuses to go on where it did not pass.
+fn prove(ctx: &Context, node: &Node, request: &DoneRequest, live: impl Write + Send) -> Result<()> {
+    let task = &node.id;
+    let run = RunRequest {
+        task: Some(task.to_string()),
+        what: "test".to_owned(),
+        argv: Vec::new(),
+        sign: request.sign,
+        trust: request.trust,
+    };
+    let ran = evidence::run(ctx, &run, live).map_err(|failure| match failure.code {
+        Code::CheckNotTrusted => failure.help(command!("task done {task} --trust")),
+        _ => failure,
+    })?;
+    require_in_time(ctx, task, &ran)?;
+    require_passed(ctx, task, &ran).map_err(|failure| with_missing(ctx, node, failure))
+}
+
 /// What was typed, with what the text of a result says where nothing was typed.
 fn with_said(request: &DoneRequest, said: &ResultText) -> DoneRequest {
     let mut request = request.clone();
@@ -182,7 +182,7 @@ fn with_said(request: &DoneRequest, said: &ResultText) -> DoneRequest {
             let summary = summary.map(|text| text.chars().take(LONGEST).collect());
             request.summary = request.summary.or(summary);
             if said.ending == Ending::Partial {
-                let left = said.summary.clone();
+                let left = request.summary.clone();
                 let left = left.unwrap_or_else(|| "its result does not say what".to_owned());
                 request.partial = request.partial.or(Some(left));
             }
@@ -191,12 +191,25 @@ fn with_said(request: &DoneRequest, said: &ResultText) -> DoneRequest {
                 .map(|severity| format!("discussed: severity {severity}"));
             request.caveats.extend(severity);
         }
-        ResultText::Unread => {
-            let left = "the text of its result has no TASK_COMPLETE block that can be read";
+        ResultText::Bare | ResultText::Unreadable => {
+            let left = "the text of its result has no TASK_COMPLETE block";
             request.partial = request.partial.or_else(|| Some(left.to_owned()));
         }
     }
     request
+}
+
+/// The refusal of a text whose block could mean anything.
+fn unreadable(node: &Node) -> Failure {
+    Failure::usage(
+        Code::ResultInvalid,
+        format!(
+            "expected one TASK_COMPLETE block of {} with `task_id` and `status` ({}), found none that can be read",
+            node.id,
+            Ending::WORDS.join(", ")
+        ),
+    )
+    .help(command!("task done {} --summary TEXT", node.id))
 }
 
 /// Refuses the result of another task, of an attempt that failed, and of a file that nobody finds.

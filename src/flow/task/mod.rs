@@ -18,7 +18,7 @@ mod view;
 pub(super) use card::card_here;
 pub(crate) use decide::{DecideRequest, Decided, decide, open};
 pub(super) use done::is_taken_here;
-pub(crate) use done::{DoneRequest, Finished, ResultText, done};
+pub(crate) use done::{DoneRequest, Finished, done};
 pub(crate) use gates::{DecisionRow, GateView, decisions};
 pub(crate) use ledger::{left_undone, sprints};
 pub(crate) use moves::{Moved, fail, release, retry, skip};

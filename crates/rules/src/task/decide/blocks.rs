@@ -3,6 +3,7 @@
 
 use super::points::Points;
 use super::values::{BEST_RATING, Confidence, Decision, Severity, Verdict};
+use loopx_base::says_something;
 use loopx_base::vocabulary::vocabulary;
 
 /// What the blocks of a text say.
@@ -39,12 +40,34 @@ pub struct WorkResult {
     pub severity: Option<Severity>,
 }
 
-/// Reads the TASK_COMPLETE block of a text; `None` where there is none or more than one, or where it cannot be read.
-pub fn read_result(text: &str) -> Option<WorkResult> {
+/// The text of a result, as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResultText {
+    Read(WorkResult),
+    /// It says something, and has no block.
+    Bare,
+    /// It has several blocks, or none whose words mean anything; or it says nothing.
+    Unreadable,
+}
+
+/// Reads the TASK_COMPLETE block of a text.
+pub fn read_result(text: &str) -> ResultText {
     let blocks = blocks(text);
     let mut results = blocks.iter().filter(|(mark, _)| *mark == RESULT);
-    let (_, fields) = results.next()?;
-    if results.next().is_some() || is_contradiction(fields) {
+    match (results.next(), results.next()) {
+        (None, _) if says_something(text) => ResultText::Bare,
+        (Some((_, fields)), None) => {
+            result(fields).map_or(ResultText::Unreadable, ResultText::Read)
+        }
+        _ => ResultText::Unreadable,
+    }
+}
+
+/// The longest path that a system takes, in bytes.
+const LONGEST_PATH: usize = 4096;
+
+fn result(fields: &[(String, &str)]) -> Option<WorkResult> {
+    if is_contradiction(fields) {
         return None;
     }
     let field = |name: &str| field(fields, name);
@@ -55,11 +78,23 @@ pub fn read_result(text: &str) -> Option<WorkResult> {
     Some(WorkResult {
         task: field("task_id")?.to_owned(),
         ending: field("status")?.to_ascii_lowercase().parse().ok()?,
-        summary: field("summary").map(str::to_owned),
-        artifact: field("artifact").map(str::to_owned),
+        summary: field("summary")
+            .filter(|text| !BEGINS_LINES.contains(text))
+            .map(str::to_owned),
+        artifact: match field("artifact") {
+            Some(path) if path.len() > LONGEST_PATH => return None,
+            path => path
+                .filter(|path| !NOTHING.contains(&path.to_ascii_lowercase().as_str()))
+                .map(str::to_owned),
+        },
         severity,
     })
 }
+
+/// Words for no file.
+const NOTHING: [&str; 3] = ["none", "n/a", "-"];
+/// Signs behind which the text begins on the next line.
+const BEGINS_LINES: [&str; 4] = ["|", ">", "|-", ">-"];
 
 const RESULT: &str = "TASK_COMPLETE";
 const MARKS: [&str; 3] = ["VERDICT", "DISCUSS_RESULT", RESULT];
@@ -131,7 +166,10 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
 
 /// `NAME: VALUE`, and `UNMET=[..]`, which alone is written with the other sign.
 fn field_of(line: &str) -> Option<(&str, &str)> {
-    let is_unmet = |(name, _): &(&str, &str)| name.trim().eq_ignore_ascii_case("unmet");
+    let is_unmet = |(name, _): &(&str, &str)| {
+        let name = name.trim().to_ascii_lowercase();
+        name.starts_with("unmet") && !name.contains(':')
+    };
     let unmet = line.split_once('=').filter(is_unmet);
     unmet.or_else(|| line.split_once(':'))
 }
@@ -143,6 +181,16 @@ fn is_contradiction(fields: &[(String, &str)]) -> bool {
         VALUES.contains(&name.as_str())
             && later.any(|(other, said)| other == name && !said.eq_ignore_ascii_case(value))
     })
+}
+
+/// The values of the fields of some names; `None` where one of them has none.
+fn valued<'t>(
+    fields: &[(String, &'t str)],
+    is_meant: impl Fn(&str) -> bool,
+) -> Option<Vec<&'t str>> {
+    let meant = fields.iter().filter(|(name, _)| is_meant(name));
+    let values = meant.map(|(_, value)| Some(*value).filter(|value| !value.is_empty()));
+    values.collect()
 }
 
 /// The first value of a field that says anything.
@@ -172,12 +220,15 @@ fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
                 .filter(|word| *word != "none")
                 .map(str::to_owned);
             said.reason = field("reason").or(field("gap_summary")).map(str::to_owned);
-            decision.unmet = field("unmet").map_or(Some(Vec::new()), names)?;
-            let all = fields.iter();
-            let conditions =
-                all.filter(|(name, _)| matches!(name.as_str(), "condition" | "conditions"));
-            let conditions = conditions.map(|(_, text)| (*text).to_owned());
-            decision.conditions = conditions.filter(|text| !text.is_empty()).collect();
+            // What stands on lines of its own below them is in no field.
+            let unmet = valued(fields, |name| name.starts_with("unmet"))?;
+            let conditions = valued(fields, |name| name.starts_with("condition"))?;
+            decision.unmet = match unmet.as_slice() {
+                [] => Vec::new(),
+                [one, ..] if field("unmet") == Some(*one) => names(one)?,
+                _ => return None,
+            };
+            decision.conditions = conditions.into_iter().map(str::to_owned).collect();
             let (verdict, has_conditions) = status(field("status")?)?;
             if has_conditions && decision.conditions.is_empty() {
                 decision.conditions.push(said.reason.clone()?);
@@ -298,7 +349,7 @@ fn discussed(verdict: &str, severity: Option<&str>) -> Option<Option<Severity>> 
 
 #[cfg(test)]
 mod tests {
-    use super::{Ending, Said, read, read_result};
+    use super::{Ending, ResultText, Said, read, read_result};
     use crate::task::decide::{Severity, Verdict};
 
     fn failed(said: &Said) -> bool {
@@ -366,6 +417,10 @@ mod tests {
             // A list that nobody closed, a word that no discussion recommends, a condition without words.
             "---VERDICT---\nSTATUS: proceed\nUNMET=[G1, G2",
             "---VERDICT---\nSTATUS: proceed\nUNMET=[G1]\nUNMET=[G2]",
+            "---VERDICT---\nSTATUS: proceed\nUNMET:\n- G1\n- G2\n---END---",
+            "---VERDICT---\nSTATUS: proceed\nUNMET_GOALS=[G1]",
+            "---VERDICT---\nSTATUS: proceed\nUNMET_GOALS: G1",
+            "---VERDICT---\nSTATUS: conditional\nREASON: r\nCONDITIONS:\n- mend the docs",
             "DISCUSS_RESULT\nverdict: consensus_reached\nrecommendation: later",
             "---VERDICT---\nSTATUS: conditional\n---END---",
         ] {
@@ -400,21 +455,28 @@ mod tests {
         let said = read_result(
             "TASK_COMPLETE:\n- task_id: A\n- status: Partial\n- artifact: a.md\n- summary: half\n- discuss_verdict: consensus_blocked\n",
         );
-        let said = said.expect("a result");
+        let ResultText::Read(said) = said else {
+            panic!("{said:?}");
+        };
         assert_eq!(
             (said.ending, said.severity),
             (Ending::Partial, Some(Severity::High))
         );
         assert_eq!(said.artifact.as_deref(), Some("a.md"));
+        assert_eq!(read_result("done"), ResultText::Bare);
+        let long = "x/".repeat(3000);
+        let long = format!("TASK_COMPLETE\ntask_id: A\nstatus: success\nartifact: {long}");
         for text in [
-            "done",
+            "",
+            " \n",
+            &long,
             "TASK_COMPLETE\nstatus: success",
             "TASK_COMPLETE\ntask_id: A\nstatus: fine",
             "TASK_COMPLETE\ntask_id: A\nstatus: success\nstatus: failed",
             "TASK_COMPLETE\ntask_id: A\nstatus: success\nTASK_COMPLETE\ntask_id: A\nstatus: success",
             "TASK_COMPLETE\ntask_id: A\nstatus: success\ndiscuss_verdict: maybe",
         ] {
-            assert_eq!(read_result(text), None, "{text:?}");
+            assert_eq!(read_result(text), ResultText::Unreadable, "{text:?}");
         }
     }
 

@@ -16,7 +16,7 @@ pub mod values;
 mod walk;
 
 pub use again::{has_nothing_new, sent_back_by};
-pub use blocks::{Ending, Said, WorkResult, read as read_blocks, read_result};
+pub use blocks::{Ending, ResultText, Said, WorkResult, read as read_blocks, read_result};
 pub use check::{misfit, wanted};
 pub use expand::{counting, expand};
 pub use gate::{AtCap, Dimension, Gate, Rubric};
