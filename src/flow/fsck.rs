@@ -83,7 +83,7 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
         repaired: None,
         left: Vec::new(),
         put_back: Vec::new(),
-        early: early(ctx, &snapshot)?,
+        early: early(ctx, &snapshot),
     };
     let is_whole = found.damages.is_empty();
     memory.keep(&ctx.repo, is_whole.then(|| snapshot.commit().clone()));
@@ -117,10 +117,10 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
     Ok(found)
 }
 
-/// Records about tasks that were written too early. A session that cannot be read is named as damaged.
-fn early(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<EarlyStep>> {
+/// Records about tasks that were written too early. What cannot be read is named as damaged.
+fn early(ctx: &Context, snapshot: &Snapshot<'_>) -> Vec<EarlyStep> {
     let mut found = Vec::new();
-    for (id, session) in snapshot.active()? {
+    for (id, session) in snapshot.active().unwrap_or_default() {
         let Some(session) = session.ok().filter(|one| !one.state.tasks.is_empty()) else {
             continue;
         };
@@ -132,7 +132,7 @@ fn early(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<EarlyStep>> {
         });
         found.extend(named);
     }
-    Ok(found)
+    found
 }
 
 /// The commit that mends what was found.
