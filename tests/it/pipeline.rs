@@ -439,6 +439,39 @@ verification = { manual = "the notes" }
 when = { has = ["NOTES.md"] }
 "#;
 
+/// A gate of one's own takes no other gate away: what changes is what has its id.
+#[test]
+fn g14_a_gate_of_an_own_pipeline_stands_behind_those_of_what_it_extends() {
+    let s = Sandbox::new();
+    s.write(
+        "loopx/pipelines/ours.toml",
+        r#"extends = "spec-only"
+[[nodes]]
+id = "DRAFT-002"
+[[nodes.gates]]
+id = "DISCUSS-003"
+cap = 2
+[[nodes.gates]]
+id = "CHECKPOINT-001"
+rubric = { pass = 70 }
+"#,
+    );
+    s.git(&["add", "."]).ok();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    let shown = s.loopx(&["pipeline", "show", "ours", "--json"]).json();
+    let nodes = shown["nodes"].as_array().expect("nodes");
+    let node = nodes.iter().find(|node| node["id"] == "DRAFT-002");
+    let gates = node.expect("the node")["gates"].as_array().expect("gates");
+    let of = |gate: &Value| json!([gate["id"], gate["round"], gate["cap"], gate["rubric"]]);
+    let gates: Vec<Value> = gates.iter().map(of).collect();
+    let wanted = json!([
+        ["DISCUSS-003", 3, 2, null],
+        ["CHECKPOINT-001", null, null, { "pass": 70 }]
+    ]);
+    assert_eq!(json!(gates), wanted);
+}
+
 #[test]
 fn a_pipeline_of_the_repository_changes_one_of_the_program() {
     let s = Sandbox::new();

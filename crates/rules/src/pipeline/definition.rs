@@ -202,7 +202,7 @@ pub struct GateDef {
     /// What it judges beside the task that it stands behind.
     pub judges: Option<Vec<String>>,
     pub rubric: Option<Value>,
-    /// It holds while a goal of the list is open.
+    /// True where the gate holds while a goal of the list is open.
     pub goals: Option<bool>,
     pub outputs: Option<Vec<String>>,
     pub views: Option<Vec<String>>,
@@ -266,6 +266,15 @@ impl Definition {
     }
 }
 
+/// Takes over the fields that another definition of the same thing says.
+macro_rules! take {
+    ($own:ident, $by:ident, $($field:ident),+ $(,)?) => {
+        $(if $by.$field.is_some() {
+            $own.$field.clone_from(&$by.$field);
+        })+
+    };
+}
+
 impl NodeDef {
     pub fn id(&self) -> &str {
         self.id.get_ref()
@@ -309,16 +318,12 @@ impl NodeDef {
         checkpoint.or(gate).unwrap_or(self.id())
     }
 
-    /// Takes over what another definition of the same task says.
+    /// Takes over what another definition of the same task says. A gate of an id that it has is changed, another one
+    /// stands behind those.
     pub fn change(&mut self, by: &NodeDef) {
-        macro_rules! take {
-            ($($field:ident),+) => {
-                $(if by.$field.is_some() {
-                    self.$field.clone_from(&by.$field);
-                })+
-            };
-        }
         take!(
+            self,
+            by,
             title,
             description,
             kind,
@@ -347,9 +352,15 @@ impl NodeDef {
             verification,
             done_when,
             when,
-            gates,
-            checkpoint
+            checkpoint,
         );
+        for gate in by.gates() {
+            let gates = self.gates.get_or_insert_default();
+            match gates.iter_mut().find(|own| own.id() == gate.id()) {
+                Some(own) => own.change(gate),
+                None => gates.push(gate.clone()),
+            }
+        }
         self.place = by.place.clone();
     }
 }
@@ -378,6 +389,30 @@ impl GateDef {
 
     pub fn views(&self) -> &[String] {
         self.views.as_deref().unwrap_or_default()
+    }
+
+    fn change(&mut self, by: &GateDef) {
+        take!(
+            self,
+            by,
+            title,
+            description,
+            role,
+            kind,
+            done_when,
+            round,
+            judges,
+            rubric,
+            goals,
+            outputs,
+            views,
+            is_final,
+            cap,
+            at_cap,
+            repair,
+            when,
+        );
+        self.place = by.place.clone();
     }
 }
 
