@@ -70,7 +70,7 @@ pub(super) fn entries(
     Ok(found)
 }
 
-/// Whether the files of a session's state are those in which this version stores it.
+/// True where the files of a session's state are those in which this version stores it.
 fn is_of_this_version(repo: &Repo, session: &Session) -> Result<bool> {
     let bytes = repo.blob_at(&session.tree, layout::STATE)?;
     Ok(bytes.is_some_and(|bytes| session.state.is_stored_in(&bytes)))

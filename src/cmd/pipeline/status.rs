@@ -9,7 +9,7 @@ use loopx_base::hint::{command, hint};
 use loopx_rules::task::graph::chain_words;
 use loopx_rules::task::node::{OnComplete, TaskId};
 
-/// So many chains of what cannot go on are printed; `--json` has all.
+/// The number of chains of what cannot go on that are printed; `--json` has all.
 const SHOWN: usize = 20;
 
 /// Show how far the tasks are that pipelines made: phase by phase, who has what, what is ready, what cannot go on; exit 1
@@ -19,12 +19,30 @@ pub struct StatusArgs {}
 
 pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let view = status(ctx)?;
+    show_progress(&view, ui);
+    show_work(&view, ui);
+    show_end(&view, ui);
+    let next = view.open.iter().map(|one| &one.lead);
+    let mut next = next.cloned();
+    if let Some(next) = next.next().filter(|_| view.ready.is_empty()) {
+        ui.hint(next);
+    }
+    ui.json("pipeline status", &view);
+    Ok(if view.stalled {
+        Exit::Blocked
+    } else {
+        Exit::Done
+    })
+}
+
+/// The progress of the whole, and each task in its phase.
+fn show_progress(view: &StatusView, ui: &mut Ui) {
     let StatusView {
         done,
         total,
         percent,
         ..
-    } = &view;
+    } = view;
     let counts = &view.counts;
     let of_them = [(counts.partial, "in part"), (counts.skipped, "skipped")];
     let of_them = of_them.into_iter().filter(|(count, _)| *count > 0);
@@ -42,6 +60,10 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         let beats: Vec<String> = beats.iter().map(|beat| beat_words(beat)).collect();
         ui.out(format!("{:<wide$}  {}", line(phase), beats.join(" -> ")));
     }
+}
+
+/// Tasks that somebody has, that can be taken, and that wait.
+fn show_work(view: &StatusView, ui: &mut Ui) {
     for one in &view.working {
         let asked = one.turn.as_ref().filter(|turn| turn.asked_to_finish);
         let asked = asked.map_or("", |turn| {
@@ -81,6 +103,10 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "         and {more} more, see: git loopx task graph"
         ));
     }
+}
+
+/// The way on from a standstill, and from the end.
+fn show_end(view: &StatusView, ui: &mut Ui) {
     if let Some(cycle) = &view.deadlock {
         let said = format!("deadlock: {}", joined(cycle, " -> "));
         ui.warn(said);
@@ -106,17 +132,6 @@ pub(crate) fn run(_: &StatusArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             (Some(next), OnComplete::Archive | OnComplete::Keep) => ui.hint(next),
         }
     }
-    let next = view.open.iter().map(|one| &one.lead);
-    let mut next = next.cloned();
-    if let Some(next) = next.next().filter(|_| view.ready.is_empty()) {
-        ui.hint(next);
-    }
-    ui.json("pipeline status", &view);
-    Ok(if view.stalled {
-        Exit::Blocked
-    } else {
-        Exit::Done
-    })
 }
 
 /// `[V A(+D1)] | [o B]`.

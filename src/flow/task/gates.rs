@@ -85,7 +85,7 @@ pub(crate) struct DecisionRow {
     pub weakest: Option<String>,
     /// Goals that are not met.
     pub unmet: Vec<String>,
-    /// What the work that goes on still owes.
+    /// Findings that do not hold the work, and that it still owes.
     pub conditions: Vec<String>,
     pub parse_failed: bool,
     pub why: Vec<String>,

@@ -634,27 +634,8 @@ fn nothing(
         return Failure::nothing(Code::TasksDone, "every task is done")
             .help(gate::next_action(facts.view()));
     }
-    let is_own = |at: usize| is_for(&plan.nodes[at], role);
-    if let Some(role) = role.filter(|_| !held.iter().any(|(at, _)| is_own(*at))) {
-        // A gate that is not decided may make more tasks for every role.
-        let is_left = |at: &usize| {
-            let may_come = is_own(*at) || plan.nodes[*at].gate.is_some();
-            may_come && !plan.statuses[*at].is_terminal()
-        };
-        if !(0..plan.nodes.len()).any(|at| is_left(&at)) {
-            let message = format!("no task is left for {role}");
-            return Failure::nothing(Code::TasksDone, message).help(command!("task list"));
-        }
-        let others = ready.first().map(|at| &plan.nodes[*at]);
-        if let Some((node, other)) = others.and_then(|node| Some((node, node.role.as_deref()?))) {
-            let message = format!(
-                "no task is ready for {role}; {} is ready for {other}",
-                node.id
-            );
-            let other = shell_word(other);
-            return Failure::waiting(Code::TaskOfRole, message)
-                .help(command!("take --role {other}"));
-        }
+    if let Some(failure) = role.and_then(|role| nothing_for(plan, ready, held, role)) {
+        return failure;
     }
     if let Some((at, _)) = held.first() {
         let all = held.iter().map(|(at, claim)| {
@@ -682,6 +663,36 @@ fn nothing(
         Some(help) => failure.blockers(stalled).help(help),
         None => failure,
     }
+}
+
+/// The refusal of a role for which nobody has a task, and none is ready.
+fn nothing_for(
+    plan: &Plan<'_>,
+    ready: &[usize],
+    held: &[(usize, &Stamped<Claim>)],
+    role: &str,
+) -> Option<Failure> {
+    let is_own = |at: usize| is_for(&plan.nodes[at], Some(role));
+    if held.iter().any(|(at, _)| is_own(*at)) {
+        return None;
+    }
+    // A gate that is not decided may make more tasks for every role.
+    let is_left = |at: &usize| {
+        let may_come = is_own(*at) || plan.nodes[*at].gate.is_some();
+        may_come && !plan.statuses[*at].is_terminal()
+    };
+    if !(0..plan.nodes.len()).any(|at| is_left(&at)) {
+        let message = format!("no task is left for {role}");
+        return Some(Failure::nothing(Code::TasksDone, message).help(command!("task list")));
+    }
+    let node = &plan.nodes[*ready.first()?];
+    let other = node.role.as_deref()?;
+    let message = format!(
+        "no task is ready for {role}; {} is ready for {other}",
+        node.id
+    );
+    let other = shell_word(other);
+    Some(Failure::waiting(Code::TaskOfRole, message).help(command!("take --role {other}")))
 }
 
 /// What one task that is left waits for, along its chain.

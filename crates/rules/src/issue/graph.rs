@@ -146,7 +146,7 @@ impl Backlog {
         Some(Wait::Circle { issues })
     }
 
-    /// What each issue waits for on that day; nothing of one that is resolved or closed, but for a circle of duplicates.
+    /// Everything that each issue waits for on that day; nothing of an issue that is resolved or closed, but for a circle of duplicates.
     pub fn waits(&self, today: &str) -> Vec<Vec<Wait>> {
         let graph = Graph::of(&self.nodes);
         let of_graph = graph.all_waits(self.now());

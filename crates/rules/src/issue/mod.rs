@@ -217,7 +217,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Whoever says so, for people.
+    /// The person who says so, in words.
     pub fn who(&self) -> String {
         match &self.from {
             Some(system) => format!("{system}, brought by {}", self.by.name),

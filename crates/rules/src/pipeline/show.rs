@@ -60,7 +60,7 @@ pub struct GateRow<'p> {
     pub round: Option<u32>,
     pub views: &'p [String],
     pub rubric: Option<&'p serde_json::Value>,
-    /// It holds while a goal of the list is open.
+    /// True where the gate holds while a goal of the list is open.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub goals: bool,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]

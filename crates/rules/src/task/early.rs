@@ -31,7 +31,7 @@ pub struct Early {
     pub task: TaskId,
     pub step: Step,
     pub by: Person,
-    /// What the node waited for then.
+    /// Everything that the node waited for then.
     pub waits: Vec<Wait>,
 }
 
@@ -111,7 +111,7 @@ fn is_plain(nodes: &[Node], state: &State) -> bool {
 struct Asked<'a> {
     moment: &'a Moment,
     by: Option<&'a Person>,
-    /// What else than the stage is asked.
+    /// The extent of the question, beyond the stage.
     asks: Asks,
 }
 
@@ -286,7 +286,7 @@ impl<'j> Judge<'j> {
         });
     }
 
-    /// What a node waited for when a record about it was written.
+    /// Everything that a node waited for when a record about it was written.
     fn waits(&self, at: usize, asked: &Asked<'_>) -> Vec<Wait> {
         let before = Before {
             judge: self,
@@ -302,7 +302,7 @@ impl<'j> Judge<'j> {
         waits
     }
 
-    /// How far a node was for whoever wrote a record of this number, as far as it let others go on.
+    /// The status of a node for whoever wrote a record of this number, as far as the node let others go on.
     fn status_before(&self, at: usize, seq: u64) -> Status {
         let mut before = self.good[at].iter().filter(|(given, _)| *given < seq);
         let is_done = before

@@ -91,10 +91,10 @@ pub struct Now<'s> {
 /// The moment at which somebody takes a step of a node, or took it: a command asks about now, a reader about the moment
 /// at which a record was written.
 pub trait Then {
-    /// How far a node was, as far as it let others go on.
+    /// The status of a node, as far as the node let others go on.
     fn status(&self, at: usize) -> Status;
     fn stage(&self) -> Stage;
-    /// What a node waited for outside of the graph.
+    /// Conditions outside of the graph that a node waited for.
     fn open(&self, node: &Node) -> Vec<Open>;
 }
 
@@ -310,7 +310,7 @@ impl<'n> Graph<'n> {
         status.lets_on(way.is_optional)
     }
 
-    /// What keeps a step of a node from being taken at a moment that is over: the same that keeps it now, but for what
+    /// Everything that keeps a step of a node from being taken at a moment that is over: the same that keeps it now, but for what
     /// others have in their hands.
     pub fn held(&self, at: usize, then: &impl Then) -> Vec<Wait> {
         let status = |at: usize| then.status(at);

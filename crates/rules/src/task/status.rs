@@ -179,7 +179,7 @@ pub struct Past {
     pub begun: Option<Moment>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relisted: bool,
-    /// What a decision came to.
+    /// The verdict that a decision came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
 }

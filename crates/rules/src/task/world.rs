@@ -276,7 +276,7 @@ impl World {
         }
     }
 
-    /// What a node waited for at a moment that is over, as far as it can be told: a time, a person's word, a run. `people`
+    /// Conditions that a node waited for at a moment that is over, as far as it can be told: a time, a person's word, a run. `people`
     /// had given theirs. Where nobody looked nothing is said.
     pub fn was_open(&self, node: &Node, moment: &Moment, people: &[&Person]) -> Vec<Open> {
         if !self.is_asked {

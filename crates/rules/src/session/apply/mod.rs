@@ -413,7 +413,7 @@ fn archived(commit: Option<&Oid>, target: &str, month: &str) -> Ending {
 /// The commit that a session starts from.
 const BASE: &str = "base";
 
-/// What there is to do.
+/// The fact that the list of tasks was written.
 const LIST: &str = "list";
 
 /// True for the artifacts that tasks stand in.

@@ -18,7 +18,7 @@ pub struct Said {
 }
 
 vocabulary!(
-    /// How a task ended, as whoever did it says.
+    /// The end of a task, as whoever did it tells it.
     Ending {
         Success = "success",
         /// Something of it is left.
@@ -36,7 +36,7 @@ pub struct WorkResult {
     pub summary: Option<String>,
     /// A file that it says it left.
     pub artifact: Option<String>,
-    /// How far a discussion of it was from agreeing.
+    /// The severity of a discussion of it.
     pub severity: Option<Severity>,
 }
 
@@ -44,9 +44,9 @@ pub struct WorkResult {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultText {
     Read(WorkResult),
-    /// It says something, and has no block.
+    /// A text that says something, and has no block.
     Bare,
-    /// It has several blocks, or none whose words mean anything; or it says nothing.
+    /// A text with several blocks, with one whose words mean nothing, or without a word.
     Unreadable,
 }
 
@@ -298,7 +298,7 @@ fn names(text: &str) -> Option<Vec<String>> {
     Some(all.map(str::to_owned).collect())
 }
 
-/// What parts the views, and what is to be done about it.
+/// The divergences of a discussion, and what is to be done about them.
 fn joined(apart: Option<&str>, actions: Option<&str>) -> Option<String> {
     match (apart, actions) {
         (Some(apart), Some(actions)) => Some(format!("{apart}; to do: {actions}")),

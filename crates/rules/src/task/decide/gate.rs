@@ -65,7 +65,7 @@ pub struct Gate {
     /// The nodes that are judged; the gate waits for them.
     pub judges: Vec<TaskId>,
     pub rubric: Rubric,
-    /// It lets nothing go on while a goal of the list is open that does not wait for it.
+    /// True where nothing goes on while a goal of the list is open that does not wait for the gate.
     pub goals: bool,
     /// Who rates, where several views have to agree.
     pub views: Vec<String>,

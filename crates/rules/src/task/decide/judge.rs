@@ -30,7 +30,7 @@ const CLOSE: (u32, u32) = (50, 70);
 /// Of a hundred: a fix above this is worth another look, once something was repaired.
 const GOOD: u32 = 95;
 
-/// So many decisions alike, one behind the other, and a person has to look (reference 4.13: three equal sets of failures).
+/// The number of decisions alike, one behind the other, that stand for the cap (reference 4.13: three equal sets of failures).
 const ALIKE: u32 = 3;
 
 /// Judges values. The attempt is the gate's.
@@ -98,7 +98,7 @@ pub fn counts(kind: NodeKind, gate: &Gate, decision: &Decision) -> Judged {
     judged
 }
 
-/// Whether two decisions of one gate say the same: their values are alike, and so is why.
+/// True for two decisions of one gate with the same values and the same reason.
 pub fn is_alike(
     (one, why): (&Decision, Option<&str>),
     (other, because): (&Decision, Option<&str>),

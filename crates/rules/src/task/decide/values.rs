@@ -91,7 +91,7 @@ pub struct Decision {
     /// Goals that whoever judged found not to be met.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unmet: Vec<String>,
-    /// What the work that goes on still owes: findings that do not hold it.
+    /// Findings that do not hold the work, and that it still owes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<String>,
     /// The number of decisions before this one, one behind the other, that gave the same values and the same reason.
