@@ -9,7 +9,7 @@ use super::params::{ALWAYS, Given, OF_GATES, OF_TASK, names, values};
 use crate::skill::PLACEHOLDERS;
 use crate::task::file;
 use crate::task::node::TaskId;
-use crate::task::outputs::FOLDER;
+use crate::task::outputs::in_folder;
 use loopx_base::nearest;
 use loopx_spec::{Finding, Severity, has_errors};
 use serde_json::Value;
@@ -155,7 +155,10 @@ impl<'p> Linter<'p> {
         for node in nodes {
             let mut reads = Vec::new();
             node.reads.iter().for_each(|read| strings(read, &mut reads));
-            let mut read: Vec<&str> = reads.iter().filter_map(|path| task_of(path)).collect();
+            let mut read: Vec<&str> = reads
+                .iter()
+                .filter_map(|path| Some(in_folder(path)?.0))
+                .collect();
             read.retain(|task| !task.contains('{') && *task != node.id());
             if !read.is_empty() {
                 let before = before(&edges, node.id());
@@ -173,13 +176,22 @@ impl<'p> Linter<'p> {
                     self.found.say("pipeline_read_never", &node.place, message);
                 }
             }
-            let outputs = node.outputs.iter().flatten();
-            let elsewhere = outputs.filter_map(|path| task_of(path));
-            for task in elsewhere.filter(|task| !task.contains('{') && *task != node.id()) {
-                let message = format!("{} leaves a file in the folder of `{task}`", node.id());
-                self.found
-                    .say("pipeline_output_elsewhere", &node.place, message);
+            self.elsewhere(node.id(), node.outputs.as_ref(), &node.place);
+            for gate in node.gates() {
+                self.elsewhere(gate.id(), gate.outputs.as_ref(), &gate.place);
             }
+        }
+    }
+
+    /// Files that a task leaves in the folder of another.
+    fn elsewhere(&mut self, own: &str, outputs: Option<&Vec<String>>, place: &Place) {
+        let folders = outputs
+            .into_iter()
+            .flatten()
+            .filter_map(|path| Some(in_folder(path)?.0));
+        for task in folders.filter(|task| !task.contains('{') && *task != own) {
+            let message = format!("{own} leaves a file in the folder of `{task}`");
+            self.found.say("pipeline_output_elsewhere", place, message);
         }
     }
 
@@ -233,7 +245,8 @@ impl<'p> Linter<'p> {
         for gate in node.gates() {
             self.role(gate.id(), gate.role.as_ref(), &gate.place);
             let texts = [&gate.title, &gate.description, &gate.done_when];
-            for text in texts.into_iter().flatten() {
+            let texts = texts.into_iter().flatten();
+            for text in texts.chain(gate.outputs.iter().flatten()) {
                 self.text(gate.id(), text, is_inner, &gate.place);
             }
             self.repair(gate);
@@ -531,12 +544,6 @@ fn before<'i>(edges: &BTreeMap<&'i str, Vec<&'i str>>, id: &str) -> BTreeSet<&'i
         }
     }
     found
-}
-
-/// The task in whose folder a path lies, as the pipeline names it.
-fn task_of(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
-    Some(rest.split_once('/')?.0)
 }
 
 fn strings(value: &Value, found: &mut Vec<String>) {

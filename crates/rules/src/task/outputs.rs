@@ -23,12 +23,15 @@ const DEEPEST: usize = 10;
 /// Signs that some file systems do not take in a name.
 const SIGNS: &[char] = &['<', '>', ':', '"', '|', '?', '*'];
 
+/// The task in whose folder a path lies, by its name or by a placeholder for it, and the rest of the path.
+pub(crate) fn in_folder(path: &str) -> Option<(&str, &str)> {
+    let rest = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
+    rest.split_once('/')
+}
+
 /// The task in whose folder a path lies, as the path names it.
 pub fn task_of(path: &str) -> Option<&str> {
-    let (task, file) = path
-        .strip_prefix(FOLDER)?
-        .strip_prefix('/')?
-        .split_once('/')?;
+    let (task, file) = in_folder(path)?;
     (!file.is_empty() && TaskId::parse(task).is_some()).then_some(task)
 }
 

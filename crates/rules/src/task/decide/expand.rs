@@ -13,7 +13,7 @@ use super::judge::{Judged, counts, weakest};
 use super::values::{Decision, Verdict};
 use crate::session::{Stamped, State};
 use crate::task::node::{Edge, Node, NodeKind, TaskId, Verification};
-use crate::task::outputs::{FOLDER, folder};
+use crate::task::outputs::{folder, in_folder};
 use crate::task::world::Condition;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -316,12 +316,6 @@ fn into_own_folder(node: &mut Node) {
             *path = format!("{own}/{file}");
         }
     }
-}
-
-/// The task in whose folder a path lies, and the rest of it.
-fn in_folder(path: &str) -> Option<(&str, &str)> {
-    let rest = path.strip_prefix(FOLDER)?.strip_prefix('/')?;
-    rest.split_once('/')
 }
 
 /// The same work once more.
