@@ -192,6 +192,9 @@ fn g2_a_result_of_another_task_or_of_a_failure_or_of_a_file_that_is_not_there_co
 #[test]
 fn g5_the_view_of_coverage_is_left_out_where_the_request_is_no_list() {
     let s = judged(json!({ "views": ["product", "coverage"] }), &[], "");
+    // What leads on asks for no more.
+    let listed = s.loopx(&["--json", "task", "show", "GATE"]).json();
+    assert!(!listed.to_string().contains("coverage=N"), "{listed:#}");
     let out = decide(&s, &["--rating", "product=4"]);
     assert_eq!(out["verdict"], "proceed", "{out:#}");
     assert!(

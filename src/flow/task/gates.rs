@@ -131,7 +131,7 @@ pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
         why,
         reason: counting(node, plan.state).and_then(|(given, _)| given.reason.clone()),
         notes,
-        wanted: wanted(gate),
+        wanted: wanted(gate, plan.state),
         beside: beside
             .map(|one| BesideView {
                 op: one.op.clone(),

@@ -8,7 +8,7 @@
 
 use super::super::session::State;
 use super::super::stage::{Stage, Transition};
-use super::super::task::decide::{Rubric, Standing, standing, statuses};
+use super::super::task::decide::{Rubric, Standing, asked, standing, statuses};
 use super::super::task::graph::Graph;
 use super::super::task::node::{Node, NodeKind, OnFailed, TaskId, Verification};
 use super::super::task::plan;
@@ -259,7 +259,7 @@ pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
         (NodeKind::Decision | NodeKind::Goal, Status::Pending | Status::Claimed) => {
             match standing(node, state) {
                 Some(Standing::Escalated(_)) => command!("task open {id} --reason WHY"),
-                _ => decide(node),
+                _ => decide(node, state),
             }
         }
         (NodeKind::Checkpoint, Status::Pending) => command!("task open {id} --reason WHY"),
@@ -273,11 +273,11 @@ pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
 }
 
 /// The command that gives the values of a gate, with places where only whoever judges knows what to write.
-fn decide(node: &Node) -> Hint {
+fn decide(node: &Node, state: &State) -> Hint {
     let id = &node.id;
     let gate = node.gate.as_deref();
     let dimensions = gate.map_or(&[][..], |gate| gate.rubric.dimensions.as_slice());
-    let views = gate.map_or(&[][..], |gate| gate.views.as_slice());
+    let views: Vec<&String> = gate.map_or_else(Vec::new, |gate| asked(gate, state).collect());
     let value = |name: &String| shell_word(&format!("{name}=N"));
     let is_goal = node.kind == NodeKind::Goal;
     if !dimensions.is_empty() {
@@ -292,7 +292,7 @@ fn decide(node: &Node) -> Hint {
         return decide.note(format!("(N from 0 to {scale})"));
     }
     if !views.is_empty() {
-        let ratings: Vec<String> = views.iter().map(value).collect();
+        let ratings: Vec<String> = views.into_iter().map(value).collect();
         let ratings = ratings.join(" --rating ");
         let decide = if is_goal {
             command!("task decide {id} --rating {ratings} --evidence REF")

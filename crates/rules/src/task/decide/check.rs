@@ -15,7 +15,7 @@ pub fn misfit(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
         return None;
     }
     if !given.says_something() && given.severity.is_none() && given.mean.is_none() {
-        return Some(format!("expected {}", wanted(gate)));
+        return Some(format!("expected {}", wanted(gate, state)));
     }
     let best = Points::whole(BEST_RATING);
     if let Some(mean) = given.mean.filter(|mean| *mean > best) {
@@ -33,14 +33,21 @@ pub fn misfit(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
     {
         return Some(format!("expected scores from 0 to {scale}, found {score}"));
     }
-    dimensions(gate, given).or_else(|| views(gate, given, state))
+    dimensions(gate, given, state).or_else(|| views(gate, given, state))
+}
+
+/// The views that have to rate. Nobody can say what covers a request that is no list (reference 4.13).
+pub fn asked<'g>(gate: &'g Gate, state: &State) -> impl Iterator<Item = &'g String> {
+    let has_list = state.files.contains_key(intent::FILE);
+    let views = gate.views.iter();
+    views.filter(move |view| has_list || view.as_str() != COVERAGE)
 }
 
 /// The values that a gate asks for.
-pub fn wanted(gate: &Gate) -> String {
+pub fn wanted(gate: &Gate, state: &State) -> String {
     let dimensions = gate.rubric.dimensions.iter();
     let dimensions: Vec<String> = dimensions.map(|one| format!("{}=N", one.name)).collect();
-    let views: Vec<String> = gate.views.iter().map(|view| format!("{view}=N")).collect();
+    let views: Vec<String> = asked(gate, state).map(|view| format!("{view}=N")).collect();
     match (dimensions.is_empty(), views.is_empty()) {
         (false, _) => format!(
             "a score for each dimension: --scores {}",
@@ -63,7 +70,7 @@ fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {
     }
 }
 
-fn dimensions(gate: &Gate, given: &Decision) -> Option<String> {
+fn dimensions(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
     let known = || gate.rubric.dimensions.iter().map(|one| &one.name);
     let is_known = |name: &&String| known().any(|known| known == *name);
     let mut named = given.scores.keys();
@@ -89,8 +96,12 @@ fn dimensions(gate: &Gate, given: &Decision) -> Option<String> {
         .is_some_and(|verdict| verdict != Verdict::Proceed)
         && given.scores.is_empty();
     let missing = names(known().filter(|name| !given.scores.contains_key(*name)));
-    (missing != "none" && !is_strict)
-        .then(|| format!("no score is given for {missing}; expected {}", wanted(gate)))
+    (missing != "none" && !is_strict).then(|| {
+        format!(
+            "no score is given for {missing}; expected {}",
+            wanted(gate, state)
+        )
+    })
 }
 
 fn views(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
@@ -121,11 +132,11 @@ fn views(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
         .verdict
         .is_some_and(|verdict| verdict != Verdict::Proceed);
     let is_rated = |view: &&String| given.ratings.iter().any(|one| one.view == **view);
-    // Nobody can say what covers a request that is no list (reference 4.13).
-    let has_list = state.files.contains_key(intent::FILE);
-    let is_asked = |view: &&String| has_list || view.as_str() != COVERAGE;
-    let views = gate.views.iter().filter(is_asked);
-    let missing = names(views.filter(|view| !is_rated(view)));
-    (missing != "none" && !is_said && !is_strict)
-        .then(|| format!("no rating is given by {missing}; expected {}", wanted(gate)))
+    let missing = names(asked(gate, state).filter(|view| !is_rated(view)));
+    (missing != "none" && !is_said && !is_strict).then(|| {
+        format!(
+            "no rating is given by {missing}; expected {}",
+            wanted(gate, state)
+        )
+    })
 }
