@@ -29,10 +29,6 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     for odd in &checked.oddities {
         ui.warn(format!("commit {} {}", odd.commit.short(), line(&odd.what)));
     }
-    for early in &checked.early {
-        let (session, said) = (&early.session, early.step.words());
-        ui.warn(format!("{session}: {}", line(&said)));
-    }
     for damage in &checked.damages {
         let since = match &damage.since {
             Some(commit) => format!(", since commit {}", commit.short()),
@@ -75,6 +71,14 @@ pub(crate) fn fsck(args: &FsckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         )),
         (None, _) if !checked.put_back.is_empty() => {}
         (None, _) => ui.hint(command!("fsck --repair")),
+    }
+    for early in &checked.early {
+        let (session, said) = (&early.session, early.step.words());
+        ui.warn(format!("{session}: {}", line(&said)));
+    }
+    if let Some(first) = checked.early.first() {
+        ui.address(first.session.as_str());
+        ui.hint(command!("task show {}", first.step.task));
     }
     ui.json(
         "fsck",

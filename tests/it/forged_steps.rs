@@ -162,7 +162,10 @@ fn work_that_was_done_before_what_it_waits_for_counts_and_is_named() {
     // It is done anew by whoever looks at it.
     let all = world_of(&[task("A", &[], Some(&["true"])), task("M", &["A"], None)]);
     complete_by_hand(&all, "M");
-    loopx(&all, &["fsck"]).says("should be looked at").ok();
+    loopx(&all, &["fsck"])
+        .says("should be looked at")
+        .says("task show M")
+        .ok();
     do_and_show(&all, "A");
     loopx(&all, &["task", "retry", "M"]).ok();
     loopx(&all, &["take", "M"]).ok();
