@@ -68,7 +68,8 @@ pub(crate) struct Facts<'a> {
     pub base_missing: Option<Failure>,
     /// What tasks wait for outside of their list.
     pub world: World,
-    /// Records about tasks that the state above does not go by: their steps were taken before they could be.
+    /// Records about tasks whose steps were taken before they could be. The state above does not go by the words among
+    /// them.
     pub early: Vec<Early>,
     /// How long claims of tasks still run.
     pub watched: Watched,
@@ -89,8 +90,8 @@ impl Facts<'_> {
         agent_identity::require_person(&self.policy, agent.as_deref(), what)
     }
 
-    /// Goes on without the records about tasks that no command would have written when they were: a list that cannot be
-    /// read says nothing of them.
+    /// Goes on without the words about tasks that no command would have written when they were: a list that cannot be read
+    /// says nothing of them.
     pub(super) fn leave_out_early(&mut self) {
         if self.state.tasks.is_empty() {
             return;

@@ -1,4 +1,5 @@
-//! What a merge, an undo or an import makes of the backlog is said where it matters, with the command that leads on.
+//! The consequences of a merge, an undo or an import for the backlog: they are said where they matter, with the command
+//! that leads on.
 
 use crate::support::issues::{backlog, create, refused, show, titles, two};
 use crate::support::{LOOPX, Output, Sandbox};

@@ -43,7 +43,7 @@ pub struct DecideArgs {
     /// Goals that are not met
     #[arg(long, value_name = "GOAL", value_delimiter = ',')]
     unmet: Vec<String>,
-    /// What is still owed where the work goes on: a finding that does not hold it (can be repeated)
+    /// A finding that does not hold the work, and that is still owed (can be repeated)
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     condition: Vec<String>,
     /// What is weakest (default: the lowest score)

@@ -21,7 +21,7 @@ pub(crate) struct Differs {
     pub at: String,
     /// The differences, in words.
     pub changes: Vec<String>,
-    /// Those of them that stand beside what was written here, once they are brought: somebody has to settle them.
+    /// Differences that stand beside what was written here, once they are brought: somebody has to settle them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<String>,
     /// The command that settles the first of them.

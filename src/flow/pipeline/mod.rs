@@ -621,7 +621,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     })
 }
 
-/// What a session is for: the first paragraph of the request as it was given, in one line; where nobody keeps that, why
+/// The purpose of a session: the first paragraph of the request as it was given, in one line; where nobody keeps that, why
 /// the brief says it is done; else its title.
 pub(in crate::flow) fn intent(repo: &Repo, state: &State) -> Result<String> {
     let Some(blob) = state.artifacts.get(&Artifact::Intent) else {

@@ -159,14 +159,14 @@ fn add_open_goals(plan: &Plan<'_>, graph: &Graph<'_>, at: usize, decision: &mut 
     }
     let goals = plan.nodes.iter().enumerate();
     let goals = goals.filter(|(at, node)| node.kind == NodeKind::Goal && !behind.contains(at));
-    for (at, goal) in goals.filter(|(at, _)| !plan.statuses[*at].is_terminal()) {
+    for (_, goal) in goals.filter(|(at, _)| !plan.statuses[*at].is_terminal()) {
         let id = goal.id.as_str();
         if !decision
             .unmet
             .iter()
             .any(|name| name.eq_ignore_ascii_case(id))
         {
-            decision.unmet.push(plan.nodes[at].id.to_string());
+            decision.unmet.push(id.to_owned());
         }
     }
 }

@@ -84,7 +84,7 @@ struct Plan<'f> {
     inserted: BTreeSet<String>,
     world: &'f World,
     watched: &'f Watched,
-    /// Records that the state does not go by.
+    /// Records whose steps were taken before they could be.
     early: &'f [Early],
     /// The lines of the audit that say anything of a check, by its name.
     known: HashMap<String, AuditItem>,
