@@ -322,6 +322,7 @@ impl Command {
                         | IssueCommand::Ready(_)
                         | IssueCommand::Graph(_)
                         | IssueCommand::Log(_)
+                        | IssueCommand::Diff(_)
                         | IssueCommand::Show(_)
                 )
         )

@@ -34,6 +34,7 @@ pub enum IssueCommand {
     Redo(cmd::issue::end::BackArgs),
     Graph(cmd::issue::graph::GraphArgs),
     Log(cmd::issue::log::LogArgs),
+    Diff(cmd::issue::diff::DiffArgs),
     Duplicates(cmd::issue::duplicates::DuplicatesArgs),
     Export(cmd::issue::export::ExportArgs),
     Import(cmd::issue::import::ImportArgs),

@@ -101,6 +101,7 @@ pub(crate) mod upstream;
 pub(crate) mod verify;
 pub(crate) mod view;
 mod watched;
+pub(crate) mod when;
 pub(crate) mod workcopy;
 pub(crate) mod working;
 mod world;

@@ -209,6 +209,7 @@ const STORY: &[Step] = &[
     Call("issue undo 0000000b", 0),
     Call("issue redo 0000000b", 0),
     Call("issue log 0000000b", 0),
+    Call("issue diff --since 1d", 0),
     Call("issue duplicates", 0),
     Call("issue export", 0),
     Call("issue import nowhere", 4),

@@ -622,6 +622,8 @@ codes! {
         "Something that the next stage or one of its tasks has to read is not there.";
     MixedRuntimeRoots "mixed_runtime_roots_detected" [Refused]
         "There are several roots of loopx 0.x, and nobody said which one counts.";
+    MomentUnknown "moment_unknown" [Usage]
+        "What stands for a moment is no day, no time, no age and no operation.";
     NewerProgramRequired "newer_program_required" [Refused]
         "Only a newer program understands a record of the session.";
     NextWaits "next_waits" [Waiting]

@@ -67,5 +67,6 @@ pub mod template;
 pub mod texts;
 pub mod topic;
 pub mod trust;
+pub mod when;
 mod word_lists;
 pub mod words;

@@ -73,6 +73,10 @@ pub struct ListArgs {
     /// At most so many
     #[arg(short = 'n', long, value_name = "NUMBER")]
     limit: Option<usize>,
+    /// As the backlog was then: a day (its end), a time, `3d` or `last friday`, the id of an operation, or a commit of the
+    /// branch of sessions
+    #[arg(long, value_name = "WHEN")]
+    at: Option<String>,
 }
 
 impl ListArgs {
@@ -108,6 +112,7 @@ impl ListArgs {
             },
             limit: self.limit,
             search: self.grep.clone(),
+            at: self.at.clone(),
         }
     }
 }
@@ -188,13 +193,16 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
         ));
     }
     let shown = rows.len();
+    let then = rows.at.as_ref();
+    let then = then.map_or_else(String::new, |at| format!(", as of {at}"));
     ui.status(match (shown, rows.open, rows.all) {
-        (_, _, 0) => "no issues".to_owned(),
-        (shown, open, all) if shown == open => format!("{open} open, {all} in all"),
-        (shown, open, all) => format!("{shown} shown; {open} open, {all} in all"),
+        (_, _, 0) => format!("no issues{then}"),
+        (shown, open, all) if shown == open => format!("{open} open, {all} in all{then}"),
+        (shown, open, all) => format!("{shown} shown; {open} open, {all} in all{then}"),
     });
     let first = rows.iter().find(|row| row.ready);
     let next = match first {
+        _ if rows.at.is_some() => None,
         _ if !rows.damaged.is_empty() => Some(command!("fsck --repair")),
         _ if is_apart => rows
             .iter()
@@ -211,6 +219,9 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
         ui.hint(next);
     }
     let mut body = json!({ "all": rows.all, "open": rows.open, "next_action": next });
+    if let Some(at) = &rows.at {
+        body["at"] = json!(at);
+    }
     if !rows.damaged.is_empty() {
         body["damaged"] = json!(rows.damaged);
     }
@@ -302,6 +313,7 @@ impl ListArgs {
                 _ => self.sort,
             },
             limit: self.limit.or(saved.limit),
+            at: self.at.or(saved.at),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod claim;
 pub(crate) mod create;
+pub(crate) mod diff;
 pub(crate) mod duplicates;
 pub(crate) mod edit;
 pub(crate) mod end;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<E
         IssueCommand::Redo(args) => end::redo(&args, ctx, ui),
         IssueCommand::Graph(args) => graph::run(&args, ctx, ui),
         IssueCommand::Log(args) => log::run(&args, ctx, ui),
+        IssueCommand::Diff(args) => diff::run(args, ctx, ui),
         IssueCommand::Duplicates(args) => duplicates::run(&args, ctx, ui),
         IssueCommand::Export(args) => export::run(&args, ctx, ui),
         IssueCommand::Import(args) => import::run(args, ctx, ui),

@@ -18,12 +18,19 @@ use serde_json::json;
 pub struct ShowArgs {
     /// The issue
     id: String,
+    /// As it was then: the number of an operation of its log, as @3, a day (its end), a time, `3d` or `last friday`, the id of an
+    /// operation, or a commit of the branch of sessions
+    #[arg(long, value_name = "WHEN")]
+    at: Option<String>,
 }
 
 pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let shown = view::show(ctx, &args.id)?;
+    let shown = view::show(ctx, &args.id, args.at.as_deref())?;
     print(&shown, ui);
-    let next = next(&shown);
+    if let Some(at) = &shown.at {
+        ui.status(format!("as of {at}"));
+    }
+    let next = next(&shown).filter(|_| shown.at.is_none());
     if let Some(next) = &next {
         ui.hint(next);
     }

@@ -10,8 +10,9 @@ use crate::flow::note::list::{APPROVAL, Listed, Notes};
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_rules::lease::seconds_of;
 use loopx_rules::note::Note;
+use loopx_rules::when;
+use loopx_rules::when::Side;
 use serde_json::{Value, json};
 
 /// Every kind that a list can be asked for.
@@ -72,24 +73,7 @@ pub(crate) struct ListArgs {
 
 /// The second that somebody means: a day, a time, or how long ago.
 fn since(typed: &str, now: i64) -> Result<i64> {
-    let unit = |last: char| match last {
-        'm' => Some(60),
-        'h' => Some(3_600),
-        'd' => Some(86_400),
-        'w' => Some(7 * 86_400),
-        _ => None,
-    };
-    let mut rest = typed.chars();
-    if let Some(unit) = rest.next_back().and_then(unit)
-        && let Ok(count) = rest.as_str().parse::<u32>()
-    {
-        return Ok(now.saturating_sub(i64::from(count).saturating_mul(unit)));
-    }
-    let whole = match typed.len() {
-        10 => format!("{typed}T00:00:00Z"),
-        _ => typed.to_owned(),
-    };
-    seconds_of(&whole).ok_or_else(|| {
+    when::second(typed, now, Side::Begin).ok_or_else(|| {
         Failure::usage(
             Code::NoteInvalid,
             format!("expected a day, a time or an age like `3d`, found `{typed}`"),
@@ -252,7 +236,7 @@ mod tests {
         ] {
             assert_eq!(since(typed, now).ok(), Some(wanted), "{typed}");
         }
-        for typed in ["", "d", "x", "2026-13-01", "yesterday"] {
+        for typed in ["", "d", "x", "2026-13-01", "soon"] {
             since(typed, now).expect_err(typed);
         }
     }

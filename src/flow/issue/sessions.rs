@@ -16,19 +16,41 @@ use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Read, Status};
 use loopx_rules::lease;
 use loopx_rules::lease::Standing;
 use loopx_rules::note::{Note, NoteKind, Said};
+use loopx_rules::op::{Event, Operation};
 use loopx_rules::record::Draft;
 use loopx_rules::session::Ending;
 use loopx_store::{Edits, Snapshot};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The issues with what became of the sessions that were started for them.
 pub(super) fn settle(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()> {
+    settle_at(snapshot, issues, None)
+}
+
+/// The issues as they were at a second, with what had become by then of the sessions that were started for them.
+pub(super) fn settle_at(
+    snapshot: &Snapshot<'_>,
+    issues: &mut [Issue],
+    second: Option<i64>,
+) -> Result<()> {
     let asks = |issue: &Issue| !issue.sessions.is_empty() && !issue.status.is_final();
     if !issues.iter().any(asks) {
         return Ok(());
     }
-    let endings = endings(snapshot)?;
+    let mut endings = endings(snapshot)?;
+    if let Some(second) = second {
+        let of_issues = issues.iter().flat_map(|issue| &issue.sessions);
+        let uids: HashSet<&String> = of_issues.map(|one| &one.uid).collect();
+        for (uid, (session, ending)) in &mut endings {
+            if ending.is_some()
+                && uids.contains(uid)
+                && ended_at(snapshot, session)?.is_some_and(|ended| ended > second)
+            {
+                *ending = None;
+            }
+        }
+    }
     for issue in issues.iter_mut().filter(|issue| asks(issue)) {
         settle_one(issue, &endings);
     }
@@ -49,6 +71,20 @@ fn endings(snapshot: &Snapshot<'_>) -> Result<Endings> {
         }
     }
     Ok(endings)
+}
+
+/// The second at which a session ended last.
+pub(super) fn ended_at(snapshot: &Snapshot<'_>, session: &SessionId) -> Result<Option<i64>> {
+    let Some(found) = snapshot.find(session)? else {
+        return Ok(None);
+    };
+    let ends = |op: &&Operation| {
+        let event = op.event();
+        event.is_some_and(|event| matches!(event, Event::Archived { .. } | Event::Abandoned))
+    };
+    let operations = snapshot.operations(&found)?;
+    let last = operations.iter().rev().find(ends);
+    Ok(last.and_then(|op| lease::seconds_of(&op.at)))
 }
 
 /// Refuses to open an issue that an archive resolves: it would stay resolved.

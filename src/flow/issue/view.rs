@@ -2,7 +2,8 @@
 
 use super::beside::Beside;
 use super::claim::holder;
-use super::{Damaged, Names, names, today};
+use super::then::Then;
+use super::{Damaged, Names, names, then, today};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command};
@@ -12,6 +13,8 @@ use loopx_rules::issue::filter::Filter;
 use loopx_rules::issue::{Backlog, Issue, IssueId, LinkKind, Read, Texts, Wait, fold};
 use loopx_rules::lease::{Worktrees, clock, seconds_of, until};
 use loopx_rules::op::{Body, Operation};
+use loopx_rules::when::Side;
+use loopx_store::Issues;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -59,6 +62,15 @@ impl Asker {
             now: ctx.now(),
         }
     }
+
+    /// Somebody who looks at another moment than this one.
+    fn then(ctx: &Context, then: Option<&Then>) -> Self {
+        let asker = Asker::of(ctx);
+        Asker {
+            now: then.map_or(asker.now, |then| then.second),
+            ..asker
+        }
+    }
 }
 
 /// A list of issues. Its rows are made as they are shown: ten thousand at once would take as much room as the issues.
@@ -75,6 +87,8 @@ pub(crate) struct Rows {
     pub open: usize,
     pub damaged: Vec<Damaged>,
     pub names: Names,
+    /// The moment of which the list is, where it is not this one.
+    pub at: Option<String>,
 }
 
 impl Rows {
@@ -117,6 +131,8 @@ pub(crate) struct Asked {
     pub limit: Option<usize>,
     /// Words that stand in the title, the description or a comment, all of them.
     pub search: Option<String>,
+    /// The moment of which the list is to be.
+    pub at: Option<String>,
 }
 
 /// So many of what can be begun are read one by one.
@@ -129,6 +145,7 @@ fn first(
     asked: &Asked,
 ) -> Result<Option<Rows>> {
     let is_plain = asked.ready
+        && asked.at.is_none()
         && asked.filter == Filter::default()
         && asked.search.is_none()
         && matches!(asked.order, Order::Next);
@@ -154,6 +171,7 @@ fn first(
         open,
         damaged: Vec::new(),
         names,
+        at: None,
     }))
 }
 
@@ -163,20 +181,21 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     if let Some(rows) = first(ctx, &snapshot, asked)? {
         return Ok(rows);
     }
-    let (mut found, texts) = match &asked.search {
-        Some(_) => snapshot.issues_with_texts()?,
-        None => (snapshot.issues()?, HashMap::new()),
-    };
-    super::sessions::settle(&snapshot, &mut found.issues)?;
+    let (then, found, texts) = issues(ctx, &snapshot, asked)?;
     let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
-    let asker = Asker::of(ctx);
+    let asker = Asker::then(ctx, then.as_ref());
+    let filter = Filter {
+        // The days without a change are counted back from the moment that is looked at.
+        stale: (asked.filter.stale).map(|second| second.saturating_sub(ctx.now() - asker.now)),
+        ..asked.filter.clone()
+    };
     let day = today(asker.now);
     let waits = backlog.waits(&day);
     let mut order = order(&backlog, &waits, asked.order);
     order.retain(|at| {
         let issue = &backlog.issues[*at];
-        asked.filter.takes(issue, &waits[*at])
+        filter.takes(issue, &waits[*at])
             && (!asked.ready || issue.is_ready(&waits[*at]))
             && (asked.search.as_ref())
                 .is_none_or(|words| has_words(issue, texts.get(&issue.id), words))
@@ -196,7 +215,27 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
         open,
         damaged: damaged(found.damaged),
         names,
+        at: then.as_ref().map(Then::at),
     })
+}
+
+/// All issues as they are, or as they were at the moment that is asked for, with their long texts where those are searched.
+fn issues(
+    ctx: &Context,
+    snapshot: &loopx_store::Snapshot<'_>,
+    asked: &Asked,
+) -> Result<(Option<Then>, Issues, HashMap<IssueId, Texts>)> {
+    if let Some(at) = &asked.at {
+        let then = Then::of(ctx, snapshot, (at, Side::End), None)?;
+        let (found, texts) = then::all(snapshot, &then)?;
+        return Ok((Some(then), found, texts));
+    }
+    let (mut found, texts) = match &asked.search {
+        Some(_) => snapshot.issues_with_texts()?,
+        None => (snapshot.issues()?, HashMap::new()),
+    };
+    super::sessions::settle(snapshot, &mut found.issues)?;
+    Ok((None, found, texts))
 }
 
 fn damaged(found: Vec<(IssueId, loopx_base::failure::Failure)>) -> Vec<Damaged> {
@@ -313,6 +352,9 @@ pub(crate) struct Shown {
     pub failures: Vec<loopx_rules::issue::solution::Failed>,
     /// The issues that name it, with the word for what it is to them.
     pub named_by: Vec<Naming>,
+    /// The moment at which it was so, where it is not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// The way to the first session that goes on for it.
     #[serde(skip)]
     pub go_on: Option<Hint>,
@@ -330,9 +372,20 @@ pub(crate) struct Naming {
     pub issue: IssueId,
 }
 
-/// Everything of one issue.
-pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
+/// Everything of one issue, as it is or as it was at a moment.
+pub(crate) fn show(ctx: &Context, typed: &str, at: Option<&str>) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
+    if let Some(at) = at {
+        let (id, ops, then) = then::meant(ctx, &snapshot, (typed, at))?;
+        let read = then.require(&snapshot, (&id, &ops))?;
+        let found = then::all(&snapshot, &then)?.0;
+        let names = Names::of_issues(&found);
+        let asker = Asker::then(ctx, Some(&then));
+        return Ok(Shown {
+            at: Some(then.at()),
+            ..shown(&asker, &Backlog::of(found.issues), names, read)
+        });
+    }
     let read = super::require(&snapshot, typed)?;
     let beside = Beside::of(&snapshot)?;
     let names = if beside.says_all() {
@@ -345,14 +398,13 @@ pub(crate) fn show(ctx: &Context, typed: &str) -> Result<Shown> {
     let go_on = running.map(|session| super::sessions::place(ctx, &snapshot, session));
     Ok(Shown {
         go_on,
-        ..shown(ctx, &backlog, names, read)
+        ..shown(&Asker::of(ctx), &backlog, names, read)
     })
 }
 
 /// An issue beside all others.
-fn shown(ctx: &Context, backlog: &Backlog, names: Names, read: Read) -> Shown {
+fn shown(asker: &Asker, backlog: &Backlog, names: Names, read: Read) -> Shown {
     let Read { issue, texts } = read;
-    let asker = Asker::of(ctx);
     let at = backlog.issues.iter().position(|one| one.id == issue.id);
     let waits = at
         .map(|at| backlog.waits(&today(asker.now)).swap_remove(at))
@@ -370,13 +422,14 @@ fn shown(ctx: &Context, backlog: &Backlog, names: Names, read: Read) -> Shown {
         .map(|one| (one.id.clone(), (one.title.clone(), one.status)))
         .collect();
     Shown {
-        row: row(&names, Cow::Owned(issue), Cow::Owned(waits), &asker),
+        row: row(&names, Cow::Owned(issue), Cow::Owned(waits), asker),
         description: texts.description,
         notes: texts.comments,
         kept: texts.kept,
         ways: texts.solutions,
         failures: texts.failures,
         named_by,
+        at: None,
         go_on: None,
         names,
         titles,
@@ -390,7 +443,7 @@ pub(super) fn taken(
     read: Read,
     until: &str,
 ) -> Result<Shown> {
-    let mut shown = shown(ctx, backlog, names, read);
+    let mut shown = shown(&Asker::of(ctx), backlog, names, read);
     let by = ctx.repo.identity()?.author.name;
     shown.row.ready = false;
     shown.row.waits = Cow::default();

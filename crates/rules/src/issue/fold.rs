@@ -172,8 +172,7 @@ pub fn persons_word(id: &IssueId, ops: &[Operation], word: &Word) -> Option<&'st
 }
 
 fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> {
-    let mut sorted: Vec<&Operation> = ops.iter().collect();
-    sorted.sort_by_cached_key(|op| (op.seq, dated(op)));
+    let sorted = in_order(ops);
     let cause = Causality::of(&sorted);
     let off = taken_back(&sorted, &cause, word);
     let mut folding = Folding {
@@ -221,6 +220,13 @@ fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> 
         }
     }
     Some(folding.finish(id, created?))
+}
+
+/// Records in the order in which they are folded.
+pub(super) fn in_order(ops: &[Operation]) -> Vec<&Operation> {
+    let mut sorted: Vec<&Operation> = ops.iter().collect();
+    sorted.sort_by_cached_key(|op| (op.seq, dated(op)));
+    sorted
 }
 
 /// The place of a record among those whose writers knew nothing of each other: by its date, then by who wrote it. Ids are

@@ -1,7 +1,9 @@
 //! Laws of the fold, over random histories of three people who hear of each other now and then.
 
+use super::compare::{Difference, What, compare};
 use super::event::{Change, IssueEvent};
 use super::solution::Proposal;
+use super::then::{turns, until, up_to};
 use super::{Issue, IssueId, Read, Status, fold};
 use crate::op::{Body, Operation};
 use crate::record::Draft;
@@ -215,6 +217,133 @@ proptest! {
             }
         }
     }
+}
+
+proptest! {
+    #[test]
+    fn the_records_up_to_one_are_what_its_writer_knew(
+        steps in prop::collection::vec(any_step(), 0..24),
+    ) {
+        for one in 0..=steps.len() {
+            let before = play(&steps[..one]);
+            let mut all = Knows::default();
+            play(&steps).iter().for_each(|person| all.hear(person));
+            for person in before.iter().filter(|person| person.newest().len() == 1) {
+                let last = person.newest().swap_remove(0);
+                let known = up_to(&all.ops, &last).expect("a record");
+                prop_assert_eq!(fold(&id(), &known), fold(&id(), &person.ops));
+            }
+        }
+    }
+
+    #[test]
+    fn the_records_up_to_a_second_are_those_of_everybody_until_then(
+        steps in prop::collection::vec(any_step(), 0..24),
+        cut in 0..24_usize,
+    ) {
+        // Each step has a second of its own.
+        let cut = cut.min(steps.len());
+        let dated = |count: usize| {
+            let mut people = vec![play(&[]).swap_remove(0); PEOPLE];
+            for (at, step) in steps[..count].iter().enumerate() {
+                match step {
+                    Step::Write(who, one) => {
+                        let second = format!("2026-01-01T00:01:{at:02}Z");
+                        people[*who].write_at(*who, &second, Some("as agreed"), change(one.clone()));
+                    }
+                    Step::Hear(who, of) => {
+                        let other = people[*of].clone();
+                        people[*who].hear(&other);
+                    }
+                }
+            }
+            let mut all = Knows::default();
+            people.iter().for_each(|one| all.hear(one));
+            all
+        };
+        let second = crate::lease::seconds_of("2026-01-01T00:01:00Z").expect("a time");
+        let second = second + i64::try_from(cut).expect("a number") - 1;
+        let then = until(&dated(steps.len()).ops, second);
+        prop_assert_eq!(fold(&id(), &then), fold(&id(), &dated(cut).ops));
+    }
+}
+
+/// A clock that is behind puts no record before one that its writer knew.
+#[test]
+fn a_record_whose_writer_knew_a_later_one_is_later() {
+    let mut ada = play(&[]).swap_remove(0);
+    ada.write_at(0, "2026-01-03T00:00:00Z", None, change(Change::Priority(0)));
+    ada.write_at(0, "2026-01-02T00:00:00Z", None, change(Change::Priority(4)));
+    let second = |at: &str| crate::lease::seconds_of(at).expect("a time");
+    let then = |at: &str| fold(&id(), &until(&ada.ops, second(at))).map(|read| read.issue.priority);
+    assert_eq!(then("2026-01-02T12:00:00Z"), Some(super::PRIORITY));
+    assert_eq!(then("2026-01-03T00:00:00Z"), Some(4));
+    assert_eq!(then("2025-01-01T00:00:00Z"), None);
+}
+
+#[test]
+fn the_turns_of_an_issue_say_how_far_it_was_and_since_when() {
+    let mut ada = play(&[]).swap_remove(0);
+    let mut write = |at: &str, one: Change| {
+        let at = format!("2026-01-{at}T00:00:00Z");
+        ada.write_at(0, &at, Some("as agreed"), change(one));
+    };
+    write("02", Change::Label("x".to_owned()));
+    write("03", Change::Status(Status::Closed));
+    write("04", Change::Status(Status::Open));
+    write("05", Change::Status(Status::Planned));
+    write("06", Change::Status(Status::Resolved));
+    let found = turns(&id(), &ada.ops);
+    let found = found.iter().map(|turn| {
+        let day = crate::when::day_of(turn.second);
+        (day[8..].to_owned(), turn.status)
+    });
+    let expected = [
+        ("01", Status::Open),
+        ("03", Status::Closed),
+        ("04", Status::Open),
+        ("05", Status::Planned),
+        ("06", Status::Resolved),
+    ];
+    let expected = expected.map(|(day, status)| (day.to_owned(), Some(status)));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_difference_names_what_is_another_now() {
+    let ada = play(&[]).swap_remove(0);
+    let mut bob = ada.clone();
+    assert_eq!(compare(Some(&ada.read()), Some(&bob.read())), None);
+    assert_eq!(
+        compare(None, Some(&ada.read())),
+        Some((What::Created, Vec::new()))
+    );
+    assert_eq!(
+        compare(Some(&ada.read()), None),
+        Some((What::TakenBack, Vec::new()))
+    );
+    bob.write(1, change(Change::Priority(0)));
+    bob.write(1, change(Change::Criterion("it holds".to_owned())));
+    bob.write(1, change(Change::Tick("it holds".to_owned())));
+    bob.write(1, change(Change::Description("One\ntwo\n".to_owned())));
+    bob.write(1, change(Change::Status(Status::Closed)));
+    let (what, found) = compare(Some(&ada.read()), Some(&bob.read())).expect("differences");
+    let words: Vec<String> = found.iter().map(Difference::words).collect();
+    assert_eq!(what, What::Closed);
+    assert_eq!(
+        words,
+        [
+            "status open -> closed",
+            "priority 2 -> 0",
+            "reason none -> as agreed",
+            "description",
+            "criterion +it holds",
+            "ticked +it holds",
+        ]
+    );
+    let (what, found) = compare(Some(&bob.read()), Some(&ada.read())).expect("differences");
+    assert_eq!(what, What::Reopened);
+    assert!(found.iter().any(|one| one.words() == "criterion -it holds"));
 }
 
 #[test]

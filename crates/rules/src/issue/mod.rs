@@ -6,6 +6,7 @@
 
 mod around;
 mod circle;
+pub mod compare;
 pub mod event;
 pub mod filter;
 mod fold;
@@ -23,6 +24,7 @@ pub mod solution;
 mod taken;
 pub mod template;
 mod text;
+pub mod then;
 
 pub use around::{around, behind};
 pub use circle::circles;

@@ -1,0 +1,184 @@
+//! Changes of the backlog since a moment: two folds of the same records, compared.
+
+use super::then::Then;
+use super::{Names, names};
+use crate::flow::context::Context;
+use loopx_base::failure::Result;
+use loopx_base::id::OpId;
+use loopx_rules::issue::compare::{Difference, What, compare};
+use loopx_rules::issue::{Issue, IssueId, Read, fold};
+use loopx_rules::lease::seconds_of;
+use loopx_rules::op::Operation;
+use loopx_rules::when::Side;
+use loopx_store::Snapshot;
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// The moment since which changes are told where nobody names one.
+const SINCE: &str = "1d";
+
+/// An issue that changed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Changed {
+    pub issue: IssueId,
+    pub short: String,
+    pub title: String,
+    pub what: What,
+    /// Whoever changed it, in the order of what they did.
+    pub by: Vec<String>,
+    /// The time of the last change.
+    pub at: String,
+    pub differences: Vec<Difference>,
+}
+
+/// The changes since a moment, the largest things first.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Diff {
+    pub since: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    pub issues: Vec<Changed>,
+    #[serde(skip)]
+    pub names: Names,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    /// The issues; all of them where none is named.
+    pub ids: Vec<String>,
+    pub since: Option<String>,
+    pub until: Option<String>,
+}
+
+/// An issue by its records.
+type Log = (IssueId, Vec<Operation>);
+
+/// The issues that changed.
+pub(crate) fn diff(ctx: &Context, asked: &Asked) -> Result<Diff> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let named = asked.ids.iter().map(|id| names::logged(&snapshot, id));
+    let named = named.collect::<Result<Vec<Log>>>()?;
+    let one = match named.as_slice() {
+        [(id, ops)] => Some((id, ops.as_slice())),
+        _ => None,
+    };
+    let since = asked.since.as_deref().unwrap_or(SINCE);
+    let since = Then::of(ctx, &snapshot, (since, Side::Begin), one)?;
+    let until = asked.until.as_deref();
+    let until = until.map(|until| Then::of(ctx, &snapshot, (until, Side::End), one));
+    let until = until.transpose()?;
+    let logs = if asked.ids.is_empty() {
+        lately(&snapshot, since.second)?
+    } else {
+        named
+    };
+    let names = Names::of(&snapshot)?;
+    let mut found = changed(&snapshot, &logs, &names, (&since, until.as_ref()))?;
+    found.sort_by_cached_key(|one| (order(one.what), seconds_of(&one.at), one.issue.clone()));
+    Ok(Diff {
+        since: since.at(),
+        until: until.as_ref().map(Then::at),
+        issues: found,
+        names,
+    })
+}
+
+/// The place of a kind of change: what is over comes first, as people tell it.
+fn order(what: What) -> usize {
+    let all = [
+        What::Resolved,
+        What::Closed,
+        What::Reopened,
+        What::Taken,
+        What::GivenBack,
+        What::Created,
+        What::Changed,
+        What::TakenBack,
+    ];
+    all.iter().position(|one| *one == what).unwrap_or(all.len())
+}
+
+/// The issues with a record since a second, and those of sessions, which may have ended since.
+fn lately(snapshot: &Snapshot<'_>, second: i64) -> Result<Vec<Log>> {
+    let all = snapshot.issues()?;
+    let is_late = |issue: &Issue| {
+        !issue.sessions.is_empty() || seconds_of(&issue.changed.at).is_none_or(|at| at > second)
+    };
+    let ids = all.issues.into_iter().filter(is_late);
+    let ids = ids.map(|issue| issue.id).chain(all.withdrawn);
+    let logs = ids.map(|id| {
+        let ops = snapshot.issue_records(&id)?.unwrap_or_default();
+        Ok((id, ops))
+    });
+    logs.collect()
+}
+
+fn changed(
+    snapshot: &Snapshot<'_>,
+    logs: &[Log],
+    names: &Names,
+    (since, until): (&Then, Option<&Then>),
+) -> Result<Vec<Changed>> {
+    let before = logs
+        .iter()
+        .map(|(id, ops)| fold(id, &since.records(id, ops)));
+    let mut before: Vec<Option<Read>> = before.collect();
+    let now = logs.iter().map(|(id, ops)| match until {
+        Some(until) => fold(id, &until.records(id, ops)),
+        None => fold(id, ops),
+    });
+    let mut now: Vec<Option<Read>> = now.collect();
+    settle(snapshot, &mut before, Some(since.second))?;
+    settle(snapshot, &mut now, until.map(|until| until.second))?;
+    let mut found = Vec::new();
+    for (at, (id, ops)) in logs.iter().enumerate() {
+        let Some((what, differences)) = compare(before[at].as_ref(), now[at].as_ref()) else {
+            continue;
+        };
+        let known = since.records(id, ops);
+        let known: HashSet<&OpId> = known.iter().map(|op| &op.op).collect();
+        let later = match until {
+            Some(until) => until.records(id, ops),
+            None => ops.clone(),
+        };
+        let later: Vec<&Operation> = later.iter().filter(|op| !known.contains(&op.op)).collect();
+        let read = now[at].as_ref().or(before[at].as_ref());
+        found.push(Changed {
+            issue: id.clone(),
+            short: names.short(id).to_owned(),
+            title: read.map_or_else(String::new, |read| read.issue.title.clone()),
+            what,
+            by: people(&later),
+            at: later.last().map_or_else(|| since.at(), |op| op.at.clone()),
+            differences,
+        });
+    }
+    Ok(found)
+}
+
+/// The names of those who wrote records, each once.
+fn people(ops: &[&Operation]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for op in ops {
+        if !found.contains(&op.by.name) {
+            found.push(op.by.name.clone());
+        }
+    }
+    found
+}
+
+/// Puts in what had become of sessions at a second.
+fn settle(snapshot: &Snapshot<'_>, reads: &mut [Option<Read>], second: Option<i64>) -> Result<()> {
+    let mut with: Vec<&mut Read> = reads
+        .iter_mut()
+        .flatten()
+        .filter(|read| !read.issue.sessions.is_empty())
+        .collect();
+    let mut issues: Vec<Issue> = with.iter().map(|read| read.issue.clone()).collect();
+    super::sessions::settle_at(snapshot, &mut issues, second)?;
+    for (read, issue) in with.iter_mut().zip(issues) {
+        read.issue = issue;
+    }
+    Ok(())
+}
