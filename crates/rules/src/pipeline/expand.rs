@@ -439,6 +439,10 @@ impl<'p> Maker<'p> {
             let outputs: Vec<String> = outputs.iter().map(|path| filled(path, &texts)).collect();
             fields.push(("outputs", json!(outputs)));
         }
+        let repair = gate.repair.as_ref();
+        let repair = repair.and_then(|name| self.template(name, owner, node));
+        // What counts repairs means nothing where the linter misses them.
+        let is_lost = gate.repair.is_some() && repair.is_none();
         let mut rules = Map::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -450,14 +454,9 @@ impl<'p> Maker<'p> {
         put("goals", gate.goals.map(Value::from));
         put("views", gate.views.as_ref().map(|views| json!(views)));
         put("final", gate.is_final.map(Value::from));
-        put("cap", gate.cap.map(Value::from));
+        put("cap", gate.cap.filter(|_| !is_lost).map(Value::from));
         put("at_cap", gate.at_cap.as_ref().map(|word| json!(word)));
-        put(
-            "repair",
-            gate.repair
-                .as_ref()
-                .and_then(|name| self.template(name, owner, node)),
-        );
+        put("repair", repair);
         fields.push(("gate", Value::Object(rules)));
         fields.extend(
             gate.done_when

@@ -24,9 +24,8 @@ pub fn lint(pipeline: &Pipeline) -> Vec<Finding> {
     };
     linter.all();
     let mut found = linter.found.0;
-    if !has_errors(&found) {
-        found.extend(as_tasks(pipeline));
-    }
+    let more = as_tasks(pipeline, has_errors(&found));
+    found.extend(more);
     found.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
     found
 }
@@ -559,8 +558,17 @@ fn strings(value: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// What the reader of `tasks.jsonl` says to the lines that the pipeline would make.
-fn as_tasks(pipeline: &Pipeline) -> Vec<Finding> {
+/// Findings about a list that this linter has as such about the pipeline: where those are errors, nothing is said twice.
+const OF_BOTH: [&str; 4] = [
+    "task_cycle",
+    "task_dependency_unknown",
+    "task_id_invalid",
+    "task_id_repeated",
+];
+
+/// What the reader of `tasks.jsonl` says to the lines that the pipeline would make. `is_faulty`: the pipeline has an error,
+/// so that its lines are those of it without what that is about.
+fn as_tasks(pipeline: &Pipeline, is_faulty: bool) -> Vec<Finding> {
     let sample = |name: &String, param: &super::Param| {
         let any = match param.kind {
             ParamKind::Text => "something".to_owned(),
@@ -581,6 +589,7 @@ fn as_tasks(pipeline: &Pipeline) -> Vec<Finding> {
     let mut found = Findings::default();
     let values = match values(pipeline, &given) {
         Ok(values) => values,
+        Err(_) if is_faulty => return found.0,
         Err(why) => {
             let label = pipeline.path.clone();
             let label = label.unwrap_or_else(|| super::builtin::label(&pipeline.name));
@@ -589,7 +598,8 @@ fn as_tasks(pipeline: &Pipeline) -> Vec<Finding> {
         }
     };
     let lines = expand(pipeline, &values, "", None).lines;
-    for one in said_of(&lines) {
+    let said = said_of(&lines).into_iter();
+    for one in said.filter(|one| !is_faulty || !OF_BOTH.contains(&one.id)) {
         if let Some(line) = lines.get(one.line.saturating_sub(1)) {
             found.say("pipeline_task_invalid", &line.place, one.message);
         }
@@ -600,10 +610,12 @@ fn as_tasks(pipeline: &Pipeline) -> Vec<Finding> {
 /// The errors of some lines as a list of tasks.
 fn said_of(lines: &[Line]) -> Vec<Finding> {
     let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-    let mut said = match file::read(&text.join("\n")) {
-        Ok(list) => file::check(&list, None),
-        Err(findings) => findings,
+    let text = text.join("\n");
+    let (mut said, list) = match file::read(&text) {
+        Ok(list) => (Vec::new(), list),
+        Err(findings) => (findings, file::read_anyway(&text)),
     };
+    said.extend(file::check(&list, None));
     // What means nothing in a list is no key that somebody wrote for nothing here.
     said.retain(|one| one.severity == Severity::Error || one.id == "task_field_unknown");
     said

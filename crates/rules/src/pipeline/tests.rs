@@ -193,6 +193,18 @@ fn the_linter_names_each_fault_with_its_line() {
             &[("pipeline_task_invalid", 2)],
         ),
         (
+            "a fault that the list would have beside one of the pipeline, in its line and in another",
+            task("A", "depends_on = [\"X\"]").replace("It says no", "works")
+                + &task("B", "role = \"x\"")
+                + &task("C", "").replace("It says no", "fine"),
+            &[
+                ("pipeline_dependency_unknown", 2),
+                ("pipeline_task_invalid", 2),
+                ("pipeline_role_unknown", 8),
+                ("pipeline_task_invalid", 14),
+            ],
+        ),
+        (
             "what nothing uses",
             task("A", "") + "[params.x]\n[roles.y]\n[[templates.z]]\nid = \"Z\"\n",
             &[
