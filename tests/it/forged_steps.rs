@@ -174,6 +174,63 @@ fn work_that_was_done_before_what_it_waits_for_counts_and_is_named() {
     assert!(!checked.stderr.contains("of M"), "{}", checked.stderr);
 }
 
+/// 10: an attempt that nobody could have made takes others along where the list says so, and is named like other results.
+#[test]
+fn f10_an_attempt_that_failed_before_its_turn_counts_and_is_named() {
+    let all = world_of(&[
+        task("A", &[], None),
+        with(
+            "B",
+            &["A"],
+            json!({"cap": 1, "on_failed": "skip", "convergence": task("B", &[], None)["convergence"]}),
+        ),
+        task("D", &["B"], None),
+    ]);
+    let claim = json!({"owner": "01m8dcrd665m7z1wm1h882j3ht", "seconds": 7200});
+    let claim = forge(
+        &all,
+        json!({"kind": "claimed", "weight": "holds", "body": {"task": "B", "claim": claim}}),
+    );
+    let body = json!({"task": "B", "claim": claim});
+    forge(
+        &all,
+        json!({"kind": "failed", "weight": "holds", "reason": "bad", "body": body}),
+    );
+    assert_eq!(status_of(&all, "B"), "failed");
+    assert_eq!(status_of(&all, "D"), "skipped");
+    let named = "`fail` of B by Mallory";
+    loopx(&all, &["fsck"])
+        .says(named)
+        .says("should be looked at: it was written while B, by the list of now, waited for A")
+        .says("task show B")
+        .ok();
+    // What leads on takes nothing of anybody, and an honest attempt that fails is not named.
+    loopx(&all, &["task", "retry", "B", "--reason", "nobody tried"]).ok();
+    assert_eq!(status_of(&all, "D"), "pending");
+    loopx(&all, &["take", "A"]).ok();
+    loopx(&all, &["task", "done", "A", "--manual", "--reason", "seen"]).ok();
+    loopx(&all, &["take", "B"]).ok();
+    loopx(&all, &["task", "fail", "B", "--reason", "it does not work"]).ok();
+    let checked = loopx(&all, &["fsck"]);
+    assert!(!checked.stderr.contains("of B"), "{}", checked.stderr);
+}
+
+/// 15: what the list calls failed is refused as failed, and the refusal leads on.
+#[test]
+fn f15_a_step_that_a_record_without_weight_bars_is_refused_by_what_the_list_says() {
+    let all = world_of(&[task("A", &[], Some(&["true"]))]);
+    complete_by_hand(&all, "A");
+    assert_eq!(status_of(&all, "A"), "failed");
+    let skip = ["task", "skip", "A", "--reason", "nobody needs it"];
+    loopx(&all, &skip)
+        .fails_with(1)
+        .says("A is failed: its record of a completion does not count")
+        .says("task retry A");
+    loopx(&all, &["task", "retry", "A", "--reason", "nobody did it"]).ok();
+    loopx(&all, &skip).ok();
+    assert_eq!(status_of(&all, "A"), "skipped");
+}
+
 /// R1, R9: the build is undone and entered again, and a waiver is said anew. Nothing that was done is lost by it.
 #[test]
 fn r1_done_work_stays_done_where_the_build_is_entered_again_or_a_waiver_is_said_anew() {

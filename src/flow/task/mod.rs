@@ -243,14 +243,19 @@ impl<'f> Plan<'f> {
             )
             .help(command!("task show {}", node.id)));
         }
-        match status.after(step) {
-            Some(_) => Ok(()),
-            None => Err(Failure::refused(
-                Code::TaskStepInvalid,
-                status.refuses(&self.nodes[at].id, step),
-            )
-            .help(next_step(&self.nodes[at].id, status))),
+        if status.after(step).is_some() {
+            return Ok(());
         }
+        let id = &node.id;
+        let is_unearned = status == Status::Completed && self.statuses[at] == Status::Failed;
+        let why = if is_unearned {
+            format!(
+                "{id} is failed: its record of a completion does not count, and `{step}` leads on only once `retry` has put it aside"
+            )
+        } else {
+            status.refuses(id, step)
+        };
+        Err(Failure::refused(Code::TaskStepInvalid, why).help(next_step(id, status)))
     }
 
     /// The claim of a node that whoever asks has.

@@ -38,7 +38,7 @@ pub struct Early {
 impl Early {
     /// True for a word, which does not count; a result counts.
     pub fn is_word(&self) -> bool {
-        self.step != Step::Done
+        !matches!(self.step, Step::Done | Step::Fail)
     }
 
     /// The record and what was missing, as one sentence.
@@ -87,7 +87,7 @@ fn is_plain(nodes: &[Node], state: &State) -> bool {
             return true;
         };
         let begun = match facts.status {
-            Status::Completed => facts.beginning(),
+            Status::Completed | Status::Failed => facts.beginning(),
             _ => None,
         };
         let is_behind = |on: &TaskId| {
@@ -209,28 +209,31 @@ impl<'j> Judge<'j> {
                 self.good[at].extend(counts.then_some((opened.seq, Status::Completed)));
             }
             (Status::Completed, None, Some(done)) => {
-                let (moment, asks) = if is_work {
-                    let asks = if facts.relisted {
-                        Asks::Stage
-                    } else {
-                        Asks::All
-                    };
-                    (facts.beginning().unwrap_or_else(|| Moment::of(done)), asks)
-                } else {
-                    (Moment::of(done), Asks::All)
-                };
-                let asked = Asked {
-                    moment: &moment,
-                    by: Some(&done.signed.by),
-                    asks,
-                };
-                let waits = self.waits(at, &asked);
-                if !waits.is_empty() {
-                    self.keep(at, (done, Step::Done), waits);
-                }
+                self.name(at, facts, (done, Step::Done));
                 self.good[at].push((done.seq, Status::Completed));
             }
+            // It takes nothing from anybody but an attempt, and `on_failed` may let others go on behind it.
+            (Status::Failed, ..) => self.name(at, facts, (&facts.last, Step::Fail)),
             _ => {}
+        }
+    }
+
+    /// Keeps a result whose work was begun too early. It counts all the same.
+    fn name<T>(&mut self, at: usize, facts: &TaskFacts, (one, step): (&Stamped<T>, Step)) {
+        let is_work = self.graph.nodes[at].kind == NodeKind::Work;
+        let begun = facts.beginning().filter(|_| is_work);
+        let asked = Asked {
+            moment: &begun.unwrap_or_else(|| Moment::of(one)),
+            by: Some(&one.signed.by),
+            asks: if is_work && facts.relisted {
+                Asks::Stage
+            } else {
+                Asks::All
+            },
+        };
+        let waits = self.waits(at, &asked);
+        if !waits.is_empty() {
+            self.keep(at, (one, step), waits);
         }
     }
 
