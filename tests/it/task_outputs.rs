@@ -390,6 +390,80 @@ fn a_person_is_asked_again_where_a_file_that_they_saw_is_changed() {
     assert_eq!(statuses(&s)["C"], "completed");
 }
 
+/// A verdict is about what was judged: files of tasks among it.
+#[test]
+fn a_gate_is_decided_again_where_a_file_that_was_judged_is_changed() {
+    let mut first = task("A", &[], Some(&["true"]));
+    first["outputs"] = json!(["tasks/A/r.md", "tasks/A/log.md"]);
+    let mut last = task("D", &["G"], Some(&["true"]));
+    last["outputs"] = json!(["tasks/A/log.md"]);
+    let gate = json!({"kind": "decision", "outputs": ["tasks/G/record.md"]});
+    let s = building(&[
+        first,
+        with("G", &["A"], gate),
+        task("B", &["G"], None),
+        last,
+    ]);
+    s.loopx(&["take", "A"]).ok();
+    s.write(at("tasks/A/r.md"), "good\n");
+    s.write(at("tasks/A/log.md"), "begun\n");
+    s.loopx(&["task", "done", "A"]).ok();
+    s.write(at("tasks/G/record.md"), "read it\n");
+    let proceed = [
+        "task",
+        "decide",
+        "G",
+        "--verdict",
+        "proceed",
+        "--reason",
+        "read",
+    ];
+    s.loopx(&proceed).ok();
+    assert_eq!(statuses(&s)["G"], "completed");
+    // What another task leaves, too, is that one's to change; so is the record of the gate itself.
+    s.write(at("tasks/A/log.md"), "begun, ended\n");
+    s.write(at("tasks/G/record.md"), "read it twice\n");
+    s.loopx(&["save"]).ok();
+    assert_eq!(statuses(&s)["G"], "completed");
+    s.write(at("tasks/A/r.md"), "evil\n");
+    s.loopx(&["save"]).ok();
+    assert_eq!(statuses(&s)["G"], "pending");
+    s.loopx(&["task", "list"])
+        .says("what was judged, or its files, changed since: it is decided again")
+        .ok();
+    s.loopx(&["take", "B"]).fails_with(1).says("G");
+    s.loopx(&["next"]).says("task decide G");
+    // It leads on, by another verdict or by the file of then.
+    s.loopx(&proceed).ok();
+    assert_eq!(statuses(&s)["G"], "completed");
+    s.write(at("tasks/A/r.md"), "worse\n");
+    s.loopx(&["save"]).ok();
+    assert_eq!(statuses(&s)["G"], "pending");
+    s.loopx(&["undo"]).ok();
+    assert_eq!(statuses(&s)["G"], "completed");
+    // A goal that was met is not asked for again.
+    let goal = json!({"kind": "goal", "done_when": "it is read"});
+    let mut first = task("A", &[], Some(&["true"]));
+    first["outputs"] = json!(["tasks/A/r.md"]);
+    let s = building(&[first, with("G", &["A"], goal)]);
+    s.loopx(&["take", "A"]).ok();
+    s.write(at("tasks/A/r.md"), "good\n");
+    s.loopx(&["task", "done", "A"]).ok();
+    let met = [
+        "task",
+        "decide",
+        "G",
+        "--verdict",
+        "proceed",
+        "--evidence",
+        "plan.md",
+    ];
+    s.loopx(&met).ok();
+    s.write(at("tasks/A/r.md"), "other\n");
+    s.loopx(&["save"]).ok();
+    assert_eq!(statuses(&s)["G"], "completed");
+}
+
 #[test]
 fn a_folder_in_the_place_of_a_saved_file_is_no_removal() {
     let s = building(&reported());

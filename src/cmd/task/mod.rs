@@ -153,6 +153,12 @@ fn gate_words(gate: &GateView) -> Vec<String> {
         }
         _ => {}
     }
+    if gate.reopened {
+        said.push(
+            "it went on, but what was judged, or its files, changed since: it is decided again"
+                .to_owned(),
+        );
+    }
     said.extend(gate.notes.iter().map(|note| format!("note: {note}")));
     said.extend(gate.beside.iter().map(|one| {
         format!(

@@ -79,6 +79,7 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
         decision.evidence = evidence;
         decision.tree = facts.code.as_ref().map(|code| code.tree.clone());
         decision.judged = results(&graph, at, plan.state);
+        decision.saw = files(&graph, at, plan.state);
         if gate.goals && goes_on {
             add_open_goals(&plan, &graph, at, &mut decision);
         }

@@ -22,6 +22,9 @@ use serde::Serialize;
 pub(crate) struct GateView {
     /// `open`, `proceed`, `fix`, `escalate` or `opened`.
     pub standing: &'static str,
+    /// It went on once, and what was judged is another one since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reopened: bool,
     /// How often it was repaired, and how often it may be.
     pub attempt: u32,
     pub cap: u32,
@@ -103,11 +106,17 @@ pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
         Standing::Escalated(judged) => ("escalate", Some(judged), None),
         Standing::Opened => ("opened", None, None),
     };
+    let counts_now = counting(node, plan.state);
+    let reopened = word == "open"
+        && counts_now
+            .as_ref()
+            .is_some_and(|(_, judged)| judged.verdict == Verdict::Proceed);
     let (why, notes) = judged.map_or_else(Default::default, |one| (one.why, one.notes));
     let rubric = &gate.rubric;
     let beside = outweighed(node, plan.state).into_iter();
     Some(GateView {
         standing: word,
+        reopened,
         attempt: gate.attempt,
         cap: gate.cap,
         at_cap: gate.at_cap.as_str(),
@@ -129,7 +138,7 @@ pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
         is_final: gate.is_final,
         next,
         why,
-        reason: counting(node, plan.state).and_then(|(given, _)| given.reason.clone()),
+        reason: counts_now.and_then(|(given, _)| given.reason.clone()),
         notes,
         wanted: wanted(gate, plan.state),
         beside: beside

@@ -216,6 +216,7 @@ impl Topic for TaskEvent {
             TaskEvent::Allowed { saw, .. } | TaskEvent::Opened { saw, .. } if !saw.is_empty() => {
                 Version::V0_6
             }
+            TaskEvent::Decided { decision, .. } if !decision.saw.is_empty() => Version::V0_6,
             // Each is named: the compiler asks for the version of a new one.
             TaskEvent::Claimed { .. }
             | TaskEvent::Released { .. }

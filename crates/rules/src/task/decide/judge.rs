@@ -108,6 +108,7 @@ pub fn is_alike(
         came_to: None,
         repeated: 0,
         judged: BTreeMap::new(),
+        saw: BTreeMap::new(),
         evidence: Vec::new(),
         ..given.clone()
     };

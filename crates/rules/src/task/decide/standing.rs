@@ -55,22 +55,23 @@ pub fn standing(node: &Node, state: &State) -> Option<Standing> {
         return Some(Standing::Open);
     };
     // A goal that was met is not asked for again.
-    let is_now = |judged: &BTreeMap<TaskId, OpId>| {
-        node.kind == NodeKind::Goal || is_now(&gate.judges, judged, state)
+    let is_now = |judged: &BTreeMap<TaskId, OpId>, saw: &BTreeMap<String, Oid>| {
+        node.kind == NodeKind::Goal
+            || is_now(&gate.judges, judged, state) && is_unchanged(saw, state)
     };
     // A word opens what waits for one: no gate that nobody judged.
     let opened = facts.and_then(|facts| facts.opened.as_ref());
     let opened = opened.filter(|opened| opened.seq > decision.seq);
     Some(match judged.verdict {
         Verdict::Escalate
-            if opened.is_some_and(|opened| {
-                is_now(&opened.value.judged) && is_unchanged(&opened.value, state)
-            }) =>
+            if opened.is_some_and(|opened| is_now(&opened.value.judged, &opened.value.saw)) =>
         {
             Standing::Opened
         }
         Verdict::Escalate => Standing::Escalated(judged),
-        Verdict::Proceed if is_now(&decision.value.judged) => Standing::Proceeds(judged),
+        Verdict::Proceed if is_now(&decision.value.judged, &decision.value.saw) => {
+            Standing::Proceeds(judged)
+        }
         // The gate behind a fix was made from it.
         Verdict::Proceed | Verdict::Fix => Standing::Open,
     })
@@ -140,7 +141,7 @@ fn is_now(judges: &[TaskId], judged: &BTreeMap<TaskId, OpId>, state: &State) -> 
 /// True while a person's word stands: each result that it names is the one of now. What it names no result of had its own
 /// before the word, as the words of programs before 0.6 name none, and later ones none of what no record completed.
 fn stands(graph: &Graph<'_>, at: usize, (word, said): (&Opening, u64), state: &State) -> bool {
-    if !is_unchanged(word, state) {
+    if !is_unchanged(&word.saw, state) {
         return false;
     }
     looked_at(graph, at).into_iter().all(|id| {
@@ -152,13 +153,13 @@ fn stands(graph: &Graph<'_>, at: usize, (word, said): (&Opening, u64), state: &S
     })
 }
 
-/// True while the files of tasks that a person saw have the content of then.
-fn is_unchanged(word: &Opening, state: &State) -> bool {
-    let mut saw = word.saw.iter();
+/// True while the files of tasks that somebody saw have the content of then.
+fn is_unchanged(saw: &BTreeMap<String, Oid>, state: &State) -> bool {
+    let mut saw = saw.iter();
     saw.all(|(path, blob)| state.output(path) == Some(blob))
 }
 
-/// The files of the tasks that the word of a person is about, as they are now. A file that another task leaves too is
+/// The files of the tasks that a verdict, or the word of a person, is about, as they are now. A file that another task leaves too is
 /// that one's to change.
 pub fn files(graph: &Graph<'_>, at: usize, state: &State) -> BTreeMap<String, Oid> {
     let about: BTreeSet<String> = looked_at(graph, at).into_iter().map(TaskId::key).collect();

@@ -114,6 +114,9 @@ pub struct Decision {
     /// The result of each judged node that its writer saw. What no record completed is not here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub judged: BTreeMap<TaskId, OpId>,
+    /// The files of judged nodes that its writer saw, with the content of then.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub saw: BTreeMap<String, Oid>,
 }
 
 #[expect(

@@ -68,6 +68,7 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
                         verdict: Some(verdict),
                         ratings: ratings.collect(),
                         judged: results(&graph, at, state),
+                        saw: files(&graph, at, state),
                         ..Decision::default()
                     };
                     found.push(TaskEvent::Decided {
