@@ -59,6 +59,16 @@ fn lines(view: &View, all: bool) -> Vec<String> {
         None if all => out.push("look at     nothing has to be looked at first".to_owned()),
         None => {}
     }
+    if let Some(asked) = &view.contract {
+        let open = match asked.missing.as_slice() {
+            [] => String::new(),
+            missing => format!(": nothing stands under {} of plan.md", missing.join(", ")),
+        };
+        let words = asked.words.join("`, `");
+        out.push(format!(
+            "contract    asked for (`{words}` in the request){open}"
+        ));
+    }
     for note in &view.notes {
         let good = note.references.iter().filter(|one| one.verified).count();
         let files = match note.references.len() {

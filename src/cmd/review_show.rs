@@ -5,6 +5,7 @@ use crate::flow::change::RequirementDiff;
 use crate::flow::review_show::{FoundBefore, ReviewShown, ReviewedFile};
 use crate::ui::{Ui, diff, line, style};
 use loopx_base::counted;
+use loopx_rules::contract::Contract;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -35,6 +36,7 @@ pub(super) fn document(shown: &ReviewShown) -> Value {
         "files": paths,
         "changes": shown.files,
         "scope": shown.scope,
+        "contract": shown.contract,
         "uncommitted": shown.is_dirty,
         "checks": shown.checks,
         "findings": shown.findings,
@@ -64,6 +66,7 @@ pub(super) fn print(shown: &ReviewShown, ui: &mut Ui) {
             "  {word}  the worktree differs from the last commit"
         ));
     }
+    contract(shown, ui);
     checks(shown, ui);
     specs(shown, ui);
     if !shown.findings.is_empty() {
@@ -126,13 +129,35 @@ fn files(shown: &ReviewShown, ui: &mut Ui) {
         let outside = if file.in_scope {
             String::new()
         } else {
-            let scope = line(&shown.scope.join(", "));
+            let scope = line(&shown.contract.boundary().to_string());
             format!(
                 "  {}",
                 ui.paint(style::WARN, &format!("outside the plan's scope ({scope})"))
             )
         };
         ui.fold_out(format!("  {name:wide$}  {counts}{becomes}{outside}"), 4);
+    }
+}
+
+/// What the work had to stay within, and what has to hold now.
+fn contract(shown: &ReviewShown, ui: &mut Ui) {
+    let Contract {
+        constraints,
+        definition_of_done,
+        execution_criteria,
+        ..
+    } = &shown.contract;
+    for (head, lines) in [
+        ("constraints", constraints),
+        ("execution criteria", execution_criteria),
+        ("done when", definition_of_done),
+    ] {
+        if !lines.is_empty() {
+            ui.out(head);
+        }
+        for one in lines {
+            ui.fold_out(format!("  {}", line(one)), 4);
+        }
     }
 }
 

@@ -11,11 +11,11 @@ use super::review::{self, ReviewRequest, VerdictRequest};
 use super::{bound_here, files, naming, stages, transaction};
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::globs::Globs;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::commit_policy;
+use loopx_rules::contract::Bounds;
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, CodeFacts, FileState, Proof};
 use loopx_rules::next;
@@ -208,11 +208,11 @@ fn is_or_are(n: usize, what: &str) -> String {
 
 /// The files that the scope of the plan does not have.
 fn outside(state: &State, policy: &Policy, files: &[String]) -> Result<Vec<String>> {
-    if state.scope.is_empty() {
+    if state.boundary().is_open() {
         return Ok(Vec::new());
     }
-    let (scope, results) = (Globs::new(&state.scope)?, policy.results()?);
-    let is_outside = |path: &&String| !scope.matches(path) && !results.matches(path);
+    let (bounds, results) = (Bounds::new(state.boundary(), policy)?, policy.results()?);
+    let is_outside = |path: &&String| !bounds.has(path, results.matches(path));
     Ok(files.iter().filter(is_outside).cloned().collect())
 }
 

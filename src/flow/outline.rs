@@ -8,6 +8,8 @@ use loopx_base::hint::command;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::{EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
+use loopx_rules::contract::Asked;
+use loopx_rules::gate;
 use loopx_rules::note::{Note, open_questions};
 use loopx_rules::op::Body;
 use loopx_rules::outline;
@@ -45,6 +47,8 @@ pub(crate) struct View {
     pub session: SessionId,
     #[serde(flatten)]
     pub outline: Outline,
+    /// The contract that is asked for, where the request is broad.
+    pub contract: Option<Asked>,
     /// The code that notes are held against.
     pub tree: Option<Oid>,
     /// The newest note on each angle.
@@ -103,6 +107,7 @@ fn of(ctx: &Context, facts: &Facts<'_>) -> Result<View> {
     let questions = open_questions(&facts.operations).into_iter();
     Ok(View {
         session: facts.state.id.clone(),
+        contract: gate::contract_asked(facts.view()),
         missing: missing.collect(),
         questions: questions
             .filter_map(|op| match &op.body {

@@ -84,6 +84,7 @@ pub(crate) fn reopen(ctx: &Context, reason: Option<&str>, sign: bool) -> Result<
         let event = Event::Entered {
             transition,
             scope: Vec::new(),
+            out_of_scope: Vec::new(),
             head: None,
         };
         Ok(Act::new(event, "reopen", ())

@@ -383,6 +383,7 @@ fn enter(ctx: &Context, facts: &Facts<'_>, request: &ReviewRequest) -> Result<Ac
     let event = Event::Entered {
         transition: Transition::BuildToReview,
         scope: Vec::new(),
+        out_of_scope: Vec::new(),
         head: None,
     };
     Ok(Act::new(event, "review", reviewed)

@@ -5,12 +5,13 @@ use super::context::Context;
 use super::transaction::{Needs, gather, texts_here};
 use super::{change, review};
 use loopx_base::failure::Result;
-use loopx_base::globs::Globs;
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::tree_change::{Change, Mode};
 use loopx_git::{CommitInfo, Repo};
+use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
+use loopx_rules::contract::{Bounds, Contract};
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, FindingView, ReadSections};
 use loopx_rules::op::{Dependence, Verdict};
@@ -19,6 +20,7 @@ use loopx_rules::review::Judgement;
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::signature::Basis;
 use loopx_rules::stage::Stage;
+use loopx_rules::texts::Texts;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
@@ -60,6 +62,8 @@ pub(crate) struct ReviewShown {
     pub proof: Vec<Basis>,
     pub files: Vec<ReviewedFile>,
     pub scope: Vec<String>,
+    /// The contract of the plan. Its paths are those that the build was entered with.
+    pub contract: Contract,
     pub is_dirty: bool,
     pub tree: Option<Oid>,
     pub checks: Vec<AuditItem>,
@@ -139,6 +143,7 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
             None => Vec::new(),
         },
         scope: facts.state.scope.clone(),
+        contract: contract(&facts.state, &facts.texts),
         is_dirty: facts.code.as_ref().is_some_and(|code| code.is_dirty),
         checks: gate::audit(view),
         judgement: gate::judgement(view),
@@ -153,6 +158,17 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
         specs_failed,
         dependence,
     })
+}
+
+/// What the plan says beside the paths that the session holds its commits to.
+fn contract(state: &State, texts: &Texts) -> Contract {
+    let plan = texts.get(&Artifact::Plan);
+    let read = plan.and_then(|text| Contract::read(text).ok());
+    Contract {
+        scope: state.scope.clone(),
+        out_of_scope: state.out_of_scope.clone(),
+        ..read.unwrap_or_default()
+    }
 }
 
 fn found_before(
@@ -182,10 +198,7 @@ fn files(
         Some(base) => Some(repo.commit_info(base)?.tree),
         None => None,
     };
-    let scope = match state.scope.as_slice() {
-        [] => None,
-        scope => Some(Globs::new(scope)?),
-    };
+    let bounds = Bounds::new(state.boundary(), policy)?;
     let results = policy.results()?;
     let changes = repo.changes(base.as_ref(), tree)?;
     changes
@@ -198,9 +211,8 @@ fn files(
                 None => None,
             };
             let counts = counted(old, repo.blob_at(tree, &path)?);
-            let is_inside = |scope: &Globs| scope.matches(&path) || results.matches(&path);
             Ok(ReviewedFile {
-                in_scope: scope.as_ref().is_none_or(is_inside),
+                in_scope: bounds.has(&path, results.matches(&path)),
                 added: counts.map(|(added, _)| added),
                 removed: counts.map(|(_, removed)| removed),
                 becomes,

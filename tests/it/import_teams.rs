@@ -324,8 +324,19 @@ fn a_chain_of_maestro_becomes_tasks_gates_goals_and_decisions() {
         tasks[1]["source"]["step"]["command_path"],
         ".claude/commands/x.md"
     );
+    // The contract stands in the fields that gates and cards read; what is no path is a constraint.
+    let plan = stored(&s, &format!("sessions/{id}/plan.md"));
+    for said in [
+        "scope: [\"src/audit\"]\n",
+        "constraints: [\"Out of scope: ui\"]\n",
+        "definition_of_done: [\"logged\"]\n",
+        "## Acceptance criteria\n",
+    ] {
+        assert!(plan.contains(said), "{said}: {plan}");
+    }
     let intent = stored(&s, &format!("sessions/{id}/intent.md"));
-    assert!(intent.contains("## Out of scope\n\n- ui\n"), "{intent}");
+    assert!(!intent.contains("## "), "{intent}");
+    assert!(says(taken, "boundary_contract.out_of_scope"), "{taken:#}");
     let list = s.loopx(&["-s", id, "task", "list", "--json"]).json();
     let list = list.to_string();
     assert!(!list.contains("\"status\":\"completed\""), "{list}");

@@ -39,6 +39,7 @@ mod clones_void;
 mod codes;
 mod complete;
 mod config;
+mod contract;
 mod dates;
 mod differential;
 mod doctor;

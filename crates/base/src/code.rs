@@ -316,6 +316,8 @@ codes! {
         "The session has no conflict about this operation.";
     ConflictUnresolved "conflict_unresolved" [Conflict]
         "Conflict markers are still there.";
+    ContractMissing "contract_missing" [Refused]
+        "The request is broad, and plan.md does not say where it ends and when it is done.";
     CriticVerdictIterate "critic_verdict_iterate" [Refused]
         "The critic asks for another draft of the plan.";
     CriticVerdictNone "critic_verdict_none" [Refused]

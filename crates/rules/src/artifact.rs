@@ -224,6 +224,10 @@ impl Artifact {
             ],
             Artifact::Plan => &[
                 "scope",
+                "out_of_scope",
+                "constraints",
+                "definition_of_done",
+                "execution_criteria",
                 "complexity",
                 "angles",
                 "acceptance_criteria_testable",

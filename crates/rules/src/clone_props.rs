@@ -100,6 +100,7 @@ fn begun(stages: usize) -> Vec<Operation> {
             Event::Entered {
                 transition,
                 scope: Vec::new(),
+                out_of_scope: Vec::new(),
                 head: None,
             },
         ] {
@@ -446,6 +447,7 @@ fn of_two_exits_neither_counts_until_one_is_kept() {
             Event::Entered {
                 transition: Transition::BuildToReview,
                 scope: Vec::new(),
+                out_of_scope: Vec::new(),
                 head: None,
             }
             .into(),

@@ -1,6 +1,7 @@
 //! The rule for commits of a session: the stage, the declared scope and the policy in, a verdict out (design 7). The
 //! hooks ask before a commit, `verify` asks again afterwards: the same function.
 
+use super::contract::Bounds;
 use super::policy::{Demand, Demanded, Policy, Strictness};
 use super::profile::{Profile, ProfileName};
 use super::session::State;
@@ -57,8 +58,7 @@ pub struct Rules {
     stage: Stage,
     gate: Strictness,
     allowed: Globs,
-    /// `None` is everything.
-    scope: Option<Globs>,
+    bounds: Bounds,
     out_of_scope: Strictness,
     /// The path patterns that need a heavier profile, each with the profile and what the session's has not.
     demands: Vec<(Demanded, ProfileName, String)>,
@@ -70,10 +70,7 @@ impl Rules {
             stage: state.stage,
             gate: policy.gates.stages.at(state.stage),
             allowed: policy.allowed()?,
-            scope: match state.scope.as_slice() {
-                [] => None,
-                scope => Some(Globs::new(scope)?),
-            },
+            bounds: Bounds::new(state.boundary(), policy)?,
             out_of_scope: policy.gates.out_of_scope,
             demands: demands(state, policy)?,
         })
@@ -87,9 +84,9 @@ impl Rules {
     }
 
     /// Rules with the scope of a later plan, where there was none yet: a profile without a plan frees nothing for good.
-    pub fn or_scope(mut self, later: &[String]) -> Result<Self> {
-        if self.scope.is_none() && !later.is_empty() {
-            self.scope = Some(Globs::new(later)?);
+    pub fn or_scope(mut self, later: &State, policy: &Policy) -> Result<Self> {
+        if self.bounds.is_open() {
+            self.bounds = Bounds::new(later.boundary(), policy)?;
         }
         Ok(self)
     }
@@ -108,11 +105,7 @@ impl Rules {
         if self.demand(path).is_some() {
             return Some(Rule::ProfileTooLight);
         }
-        if is_free {
-            return None;
-        }
-        let scope = self.scope.as_ref()?;
-        let outside = self.out_of_scope != Strictness::Allow && !scope.matches(path);
+        let outside = self.out_of_scope != Strictness::Allow && !self.bounds.has(path, is_free);
         outside.then_some(Rule::OutOfScope)
     }
 
@@ -371,6 +364,28 @@ pub mod tests {
         ] {
             assert_eq!(rules(stage, scope, "").breaks(path), rule, "{stage} {path}");
         }
+    }
+
+    #[test]
+    fn chain_c4_a_path_that_the_plan_names_as_out_of_scope_is_outside_like_every_other() {
+        let mut state = state("demo");
+        state.stage = Stage::Build;
+        state.out_of_scope = vec!["src/gen/**".into(), "docs/**".into()];
+        let judged = |state: &State, policy: &str| {
+            let policy = Policy::parse(policy, "loopx.toml").expect("a policy");
+            let paths = ["src/a.rs", "src/gen/a.rs", "docs/a.md", "README.md"];
+            let rules = Rules::new(state, &policy).expect("rules");
+            rules.judge(&paths.map(str::to_owned))
+        };
+        let found = judged(&state, "");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].rule, Rule::OutOfScope);
+        assert_eq!(found[0].paths, ["src/gen/a.rs", "docs/a.md"]);
+        assert!(!found[0].refused);
+        assert!(judged(&state, "[gates]\nout_of_scope = \"refuse\"\n")[0].refused);
+        assert!(judged(&state, "[gates]\nout_of_scope = \"allow\"\n").is_empty());
+        state.scope = vec!["src/**".into()];
+        assert_eq!(judged(&state, "")[0].paths, ["src/gen/a.rs", "docs/a.md"]);
     }
 
     #[test]

@@ -82,6 +82,9 @@ pub enum Event {
         /// The declared scope, at plan->build.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         scope: Vec<String>,
+        /// What the plan names as out of scope.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        out_of_scope: Vec<String>,
         /// Where the branch was then: what it had been given by then was made in an earlier stage.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Oid>,
@@ -360,6 +363,7 @@ impl Topic for Event {
                 Version::V0_4
             }
             Event::Clarified { profile } if !profile.is_first() => Version::V0_4,
+            Event::Entered { out_of_scope, .. } if !out_of_scope.is_empty() => Version::V0_6,
             Event::Entered { transition, .. } if !transition.is_approved() => Version::V0_4,
             Event::Answered { .. } => Version::V0_4,
             Event::Ran { evidence } if evidence.limit.is_some() => Version::V0_5,

@@ -16,6 +16,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The file of a session that has them.
 pub const FILE: &str = "statements.md";
 
+/// The purpose that a request begins with: its first paragraph, in one line, were it a heading.
+pub fn purpose(request: &str) -> Option<String> {
+    let lines = request
+        .lines()
+        .map(|line| line.trim_start_matches('#').trim());
+    let lines = lines.skip_while(|line| line.is_empty());
+    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    (!lines.is_empty()).then(|| lines.join(" "))
+}
+
 /// What stands before each number.
 const PREFIX: &str = "I-";
 /// So many statements a range may name.

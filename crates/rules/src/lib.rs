@@ -17,6 +17,7 @@ pub mod checks;
 mod clone_props;
 pub mod commit_policy;
 mod conflicts;
+pub mod contract;
 pub mod coverage;
 pub mod depends;
 pub mod event;

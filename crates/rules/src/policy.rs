@@ -349,6 +349,8 @@ pub struct ArchivePolicy {
 pub struct IntentPolicy {
     /// Whether each has to be cited or deferred, where the profile clarifies the request.
     pub coverage: EvidenceRule,
+    /// Whether a broad request has to have a contract before it is built.
+    pub contract: EvidenceRule,
 }
 
 /// What is asked of the context manifest.
@@ -546,11 +548,20 @@ impl Policy {
     /// The paths of results that archive writes, besides those that every stage may commit.
     pub fn results(&self) -> Result<Globs> {
         let mut patterns = self.gates.always_allow.clone();
+        patterns.extend(self.result_patterns());
+        Globs::of_files(&patterns)
+    }
+
+    /// The paths of results that archive writes, and no others.
+    pub fn archived(&self) -> Result<Globs> {
+        Globs::of_files(&self.result_patterns())
+    }
+
+    fn result_patterns(&self) -> Vec<String> {
         let fragments = &self.changelog.fragments;
         let dirs = [&self.paths.specs, &self.paths.adr, fragments];
         let dirs = dirs.into_iter().filter(|dir| !dir.is_empty());
-        patterns.extend(dirs.map(|dir| format!("{dir}/**")));
-        Globs::of_files(&patterns)
+        dirs.map(|dir| format!("{dir}/**")).collect()
     }
 
     /// Whether a branch takes only what is done: by its name, or by a pattern with `*`. A file system that folds letter

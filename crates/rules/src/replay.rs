@@ -76,6 +76,7 @@ pub fn begin(id: &SessionId, op: &Operation) -> Result<State> {
         approvals: BTreeMap::new(),
         last_transition: None,
         scope: Vec::new(),
+        out_of_scope: Vec::new(),
         clarify: ClarifyFacts::default(),
         plan: PlanFacts::default(),
         build: BuildFacts::default(),

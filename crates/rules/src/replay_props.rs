@@ -1,6 +1,7 @@
 //! Laws of the core, held by random input: replaying operations, and reading what people write.
 
 use super::artifact::Artifact;
+use super::contract::Contract;
 use super::gate;
 use super::lease::Claim;
 use super::op::{
@@ -128,6 +129,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         6 => transition().prop_map(|transition| Event::Entered {
             transition,
             scope: Vec::new(),
+            out_of_scope: Vec::new(),
             head: None,
         }),
         1 => (any::<bool>(), select(&[PlanVerdict::Approve, PlanVerdict::Iterate][..]), files())
@@ -459,7 +461,7 @@ fn read_everything(text: &str) {
     for artifact in Artifact::ALL {
         drop(gate::faults(artifact, text));
     }
-    drop(gate::scope_patterns(text));
+    drop(Contract::read(text));
     drop(review::scope_blockers(Some(text)));
     drop(review::record_blockers(Some(text), &[], Language::Off));
     drop(change_pack::slices(Some(text)));

@@ -163,6 +163,7 @@ fn event() -> impl Strategy<Value = Event> {
             Event::Entered {
                 transition,
                 scope: Vec::new(),
+                out_of_scope: Vec::new(),
                 head: None,
             }
         }),
@@ -592,6 +593,7 @@ impl Step<'_> {
                 let event = Event::Entered {
                     transition: armed.transition,
                     scope: Vec::new(),
+                    out_of_scope: Vec::new(),
                     head: None,
                 };
                 self.act(event.into(), none)

@@ -19,6 +19,8 @@ use loopx_rules::op::{Body, Event};
 use loopx_rules::peer;
 use loopx_rules::peer::{Files, Found, Remark, Taken, Tool};
 use loopx_rules::policy::Policy;
+use loopx_rules::profile::ProfileName;
+use loopx_rules::template::TemplateInput;
 use loopx_spec::read_delta;
 use loopx_store::{Placed, Snapshot, journal_message};
 use serde::Serialize;
@@ -80,6 +82,7 @@ pub(crate) fn peer(ctx: &Context, tool: Tool, request: &Request) -> Result<PeerR
     let (files, links) = files(tool, &root, &below)?;
     let mut found = peer::read(tool, &files, &label)?;
     found.left.extend(links);
+    lay_out_plans(&mut found, &policy)?;
     require_sizes(&found, policy.artifacts.max_bytes)?;
     let specs = plan_specs(ctx, request, &policy, &found.specs)?;
     let bases = Bases {
@@ -253,6 +256,28 @@ fn files(tool: Tool, root: &Path, below: &str) -> Result<(Files, Vec<String>)> {
         }
     }
     Ok((files, links))
+}
+
+/// Begins the plan of each session that has a contract there.
+fn lay_out_plans(found: &mut Found, policy: &Policy) -> Result<()> {
+    let profile = policy.profiles.get(&ProfileName::standard())?;
+    for taken in &mut found.sessions {
+        if taken.contract.is_empty() {
+            continue;
+        }
+        let id = SessionId::fold(&taken.name)?;
+        let template = Artifact::Plan.template(TemplateInput {
+            id: &id,
+            title: &taken.title,
+            intent: &taken.title,
+            domains: &[],
+            profile: &profile,
+            language: policy.artifacts.language,
+        });
+        let plan = taken.contract.written_into(&template);
+        taken.artifacts.entry(Artifact::Plan).or_insert(plan);
+    }
+    Ok(())
 }
 
 /// Refuses files that are larger than policy lets a session keep: a server could refuse them, and with them every push

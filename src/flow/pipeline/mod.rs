@@ -24,6 +24,7 @@ use loopx_base::shell_word;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
+use loopx_rules::intent;
 use loopx_rules::pipeline::{
     Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, SprintSize, Team,
     builtin, choose, expand, lint, of_issues, positions, skill_findings, skill_names, sprint_size,
@@ -632,15 +633,8 @@ pub(in crate::flow) fn intent(repo: &Repo, state: &State) -> Result<String> {
         return Ok(why.unwrap_or_else(|| state.title.clone()));
     };
     let bytes = repo.read_blob(blob)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let lines = text.lines().map(|line| line.trim_start_matches('#').trim());
-    let lines = lines.skip_while(|line| line.is_empty());
-    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-    Ok(if lines.is_empty() {
-        state.title.clone()
-    } else {
-        lines.join(" ")
-    })
+    let purpose = intent::purpose(&String::from_utf8_lossy(&bytes));
+    Ok(purpose.unwrap_or_else(|| state.title.clone()))
 }
 
 /// The results that a session has: files that its tasks left, and tasks that are done.

@@ -8,6 +8,7 @@ use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::artifact::Artifact;
+use loopx_rules::contract::Contract;
 use loopx_rules::gate;
 use loopx_rules::op::Event;
 use loopx_rules::stage::{Stage, Transition};
@@ -139,14 +140,13 @@ fn require_documents(facts: &Facts<'_>) -> Result<()> {
 
 fn enter_build(facts: &Facts<'_>, request: &BuildRequest) -> Act<Outcome> {
     let state = &facts.state;
-    let scope = facts
-        .texts
-        .get(&Artifact::Plan)
-        .and_then(|text| gate::scope_patterns(text).ok())
-        .unwrap_or_default();
+    let plan = facts.texts.get(&Artifact::Plan);
+    let contract = plan.and_then(|text| Contract::read(text).ok());
+    let contract = contract.unwrap_or_default();
     let event = Event::Entered {
         transition: Transition::PlanToBuild,
-        scope,
+        scope: contract.scope,
+        out_of_scope: contract.out_of_scope,
         head: None,
     };
     let input = TemplateInput {
@@ -197,6 +197,7 @@ fn rework(facts: &Facts<'_>, request: &BuildRequest) -> Result<Act<Outcome>> {
     let event = Event::Entered {
         transition: Transition::ReviewToBuild,
         scope: Vec::new(),
+        out_of_scope: Vec::new(),
         head: None,
     };
     Ok(Act::new(

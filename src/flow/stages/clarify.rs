@@ -44,6 +44,7 @@ pub(crate) fn clarify(
                 let event = Event::Entered {
                     transition: Transition::ReviewToClarify,
                     scope: Vec::new(),
+                    out_of_scope: Vec::new(),
                     head: None,
                 };
                 let spec =

@@ -95,6 +95,7 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
     let event = Event::Entered {
         transition,
         scope: Vec::new(),
+        out_of_scope: Vec::new(),
         head: None,
     };
     let outcome = Outcome {

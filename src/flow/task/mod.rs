@@ -42,6 +42,8 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
 use loopx_git::{Entry, EntryKind, Identity, Repo};
+use loopx_rules::artifact::Artifact;
+use loopx_rules::contract::Contract;
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, Proof};
 use loopx_rules::lease::{MAX_LEASE, Owner, clock};
@@ -76,6 +78,8 @@ fn record<T>(
 /// The plan of a session beside what happened, as one decision sees it.
 struct Plan<'f> {
     state: &'f State,
+    /// The text of plan.md, where the session has one.
+    text: Option<&'f str>,
     nodes: Cow<'f, [Node]>,
     statuses: Vec<Status>,
     /// The places of those because of which nodes are skipped; empty where nothing is.
@@ -122,6 +126,7 @@ impl<'f> Plan<'f> {
         let fallen = gate::fallen(&nodes, &recorded, state);
         Ok(Plan {
             state,
+            text: facts.texts.get(&Artifact::Plan).map(String::as_str),
             nodes,
             statuses,
             fallen,
@@ -282,6 +287,8 @@ impl<'f> Plan<'f> {
             let open = self.world.open(&self.nodes[at]);
             card.waits = open.iter().map(Open::words).collect();
         }
+        let contract = self.text.and_then(|text| Contract::read(text).ok());
+        card.contract = contract.unwrap_or_default();
         card.skill = Skills::of(repo).row(graph, at, (state, &self.statuses));
         card.rules = Applying::here(ctx).reads(&own_paths(&self.nodes[at]));
         let node = &self.nodes[at];

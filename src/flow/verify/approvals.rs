@@ -11,7 +11,8 @@ use loopx_git::Repo;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::change_pack::CHECK_FILES;
 use loopx_rules::checks::Check;
-use loopx_rules::gate::{self, Credentials, PartKey};
+use loopx_rules::contract::Contract;
+use loopx_rules::gate::{Credentials, PartKey};
 use loopx_rules::op::Operation;
 use loopx_rules::policy::Policy;
 use loopx_rules::range_rules::approvals::Stood;
@@ -260,11 +261,12 @@ fn foreign_scope(repo: &Repo, state: &State, all: &[approvals::Used]) -> Result<
             continue;
         };
         let text = String::from_utf8_lossy(&repo.read_blob(plan)?).into_owned();
-        let approved = gate::scope_patterns(&text).unwrap_or_default();
-        let now = (!used.superseded).then_some(&state.scope);
-        let mut scopes = [Some(&used.scope), now].into_iter().flatten();
-        if let Some(other) = scopes.find(|scope| **scope != approved) {
-            return Ok(Some(approvals::other_scope(&state.id, other, &approved)));
+        let approved = Contract::read(&text).unwrap_or_default();
+        let approved = approved.boundary();
+        let now = (!used.superseded).then_some(state.boundary());
+        let mut scopes = [Some(used.boundary()), now].into_iter().flatten();
+        if let Some(other) = scopes.find(|scope| *scope != approved) {
+            return Ok(Some(approvals::other_scope(&state.id, other, approved)));
         }
     }
     Ok(None)

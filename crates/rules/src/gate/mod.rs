@@ -40,7 +40,7 @@ use loopx_base::hint::{command, hint};
 use loopx_base::shell_word;
 pub use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted, named};
 pub use opening::{Unsigned, flaw, unsigned};
-pub use plan::{delta, scope_patterns};
+pub use plan::{contract_asked, delta};
 pub use proofs::{PartKey, Proofs, Unproven};
 pub use rejudged::{asking_nothing, lacking};
 pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
@@ -54,6 +54,7 @@ pub use tasks::{
 use super::artifact::Artifact;
 use super::change_pack::{self, Slice};
 use super::checks::{self, Check, Source};
+use super::contract::Contract;
 use super::intent::Statement;
 use super::manifest::Row;
 use super::markdown;
@@ -483,7 +484,7 @@ fn field_faults(artifact: Artifact, text: &str, front: &FrontMatter) -> Vec<(Cod
                 Code::VerificationStepsUnresolved,
                 front.boolean("verification_steps_resolved").map(drop),
             ),
-            (Code::PlanScopeInvalid, scope_patterns(text).map(drop)),
+            (Code::PlanScopeInvalid, Contract::read(text).map(drop)),
             (Code::FrontMatterInvalid, outline::written(front).map(drop)),
         ]),
         Artifact::ExecutionRecord => read.push((

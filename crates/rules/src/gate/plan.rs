@@ -3,18 +3,20 @@
 use super::super::artifact::Artifact;
 use super::super::brief;
 use super::super::change_pack;
+use super::super::contract::{self, Asked, Contract};
 use super::super::headings;
+use super::super::intent;
 use super::super::markdown;
 use super::super::op::{PlanLane, PlanVerdict};
 use super::super::outline::header;
-use super::super::policy::Language;
+use super::super::policy::{EvidenceRule, Language};
 use super::super::stage::{Stage, Transition};
 use super::super::task::slices::good_plan;
 use super::clarify::clarify;
 use super::{View, covered_files, field_fault, open_blockers};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
-use loopx_spec::front::{Fault, FrontMatter};
+use loopx_spec::front::FrontMatter;
 
 /// Words that say an input is not known yet.
 const UNDECIDED: [&str; 5] = ["tbd", "unknown", "later", "to be decided", "待定"];
@@ -190,8 +192,9 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
                 Err(fault) => found.push(field_fault(code, Artifact::Plan, &fault)),
             }
         }
-        if let Err(fault) = scope_patterns(text) {
-            found.push(field_fault(Code::PlanScopeInvalid, Artifact::Plan, &fault));
+        match Contract::read(text) {
+            Ok(_) => found.extend(contract_missing(view)),
+            Err(fault) => found.push(field_fault(Code::PlanScopeInvalid, Artifact::Plan, &fault)),
         }
     }
     if !view.profile().asks(Artifact::Spec) {
@@ -232,17 +235,37 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
     found
 }
 
-/// The declared scope of a plan: path patterns, empty for everything.
-pub fn scope_patterns(plan: &str) -> Result<Vec<String>, Fault> {
-    let front = FrontMatter::parse(plan)?;
-    let scope = front.list("scope")?;
-    loopx_base::globs::Globs::new(&scope).map_err(|failure| Fault {
-        line: 1,
-        field: Some("scope"),
-        message: format!("scope: {}", failure.message),
-        missing: false,
-    })?;
-    Ok(scope)
+/// What is asked of the plan because the request is broad: such a request says by itself neither where it ends nor when
+/// it is done. Nothing where policy does not ask, or the profile has no plan.
+pub fn contract_asked(view: View<'_>) -> Option<Asked> {
+    let text = view.text(Artifact::Plan)?;
+    let is_asked =
+        view.policy.intent.contract == EvidenceRule::Require && view.profile().asks(Artifact::Plan);
+    if !is_asked {
+        return None;
+    }
+    let purpose = view.text(Artifact::Intent).and_then(intent::purpose);
+    let purpose = purpose.unwrap_or_default();
+    let words = contract::broad(&format!("{}\n{purpose}", view.state.title));
+    let contract = Contract::read(text).unwrap_or_default();
+    (!words.is_empty()).then(|| Asked {
+        words,
+        missing: contract.missing(),
+    })
+}
+
+fn contract_missing(view: View<'_>) -> Option<Blocker> {
+    let Asked { words, missing } = contract_asked(view)?;
+    if missing.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "the request is broad, by the words: {}; expected in the front matter of plan.md where it ends, found nothing under {}",
+        words.join(", "),
+        missing.join(", ")
+    );
+    let blocker = Blocker::new(Code::ContractMissing, message, command!("edit plan.md"));
+    Some(blocker.about(Artifact::Plan.key()))
 }
 
 fn change_pack(view: View<'_>) -> Vec<Blocker> {

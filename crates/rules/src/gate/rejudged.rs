@@ -43,6 +43,7 @@ pub fn asking_nothing(policy: &Policy) -> (Policy, Profile) {
         regression: false,
     };
     policy.intent.coverage = EvidenceRule::Off;
+    policy.intent.contract = EvidenceRule::Off;
     policy.artifacts = ArtifactPolicy::default();
     let profile = Profile {
         stages: Stage::ALL.to_vec(),

@@ -158,9 +158,11 @@ fn unwritten(view: View<'_>) -> Option<Advised> {
         ]));
     }
     let is_new = !state.build.rework && code.head == state.base;
-    let within = match state.scope.as_slice() {
-        [] => String::new(),
-        scope => format!(", in {}", scope.join(", ")),
+    let boundary = state.boundary();
+    let within = if boundary.is_open() {
+        String::new()
+    } else {
+        format!(", in {boundary}")
     };
     is_new.then(|| Advised::write(format!("write the code{branch}{within}, and commit it")))
 }

@@ -145,7 +145,7 @@ fn finish(
         .chars()
         .take(120)
         .collect();
-    let text = intent(Tool::Ccw, request, &taken.folder, &[]);
+    let text = intent(Tool::Ccw, request, &taken.folder);
     taken.artifacts.insert(Artifact::Intent, text);
     lost(state, tasks, &mut taken);
     wisdom(files, id, &mut taken, faults);

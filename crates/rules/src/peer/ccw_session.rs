@@ -109,7 +109,7 @@ fn session(files: &Files, root: &str, id: &str, faults: &mut Vec<Fault>) -> Opti
         taken.ended = Some(day(end.iter().find_map(|field| state.text(field))));
     }
     strange_fields(state, &mut taken);
-    let words = intent(Tool::Ccw, request, &taken.folder, &[]);
+    let words = intent(Tool::Ccw, request, &taken.folder);
     taken.artifacts.insert(Artifact::Intent, words);
     Some(taken)
 }

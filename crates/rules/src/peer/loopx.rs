@@ -352,7 +352,7 @@ fn finish(taken: &mut Taken, request: Option<&str>) {
         .map(str::to_owned)
         .or(said)
         .unwrap_or_else(|| taken.title.clone());
-    let text = intent(Tool::Loopx, &request, &taken.folder, &[]);
+    let text = intent(Tool::Loopx, &request, &taken.folder);
     taken.artifacts.insert(Artifact::Intent, text);
 }
 

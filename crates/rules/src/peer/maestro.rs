@@ -4,9 +4,11 @@
 use super::json::{Object, at, machine_free, parse};
 use super::{Fault, Files, Found, Taken, Tool, counted_remark, day, intent, no_counterpart, text};
 use crate::artifact::Artifact;
+use crate::contract::Contract;
 use crate::note::NoteKind;
 use crate::task::import::{Draft, no_check};
 use loopx_base::failure::Code;
+use loopx_base::globs::Globs;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,9 +119,9 @@ fn chain(files: &Files, path: &str, id: &str, faults: &mut Vec<Fault>) -> Option
     }
     let request = state.text("intent").unwrap_or(session);
     taken.title = first_line(request);
-    let lists = boundary(state, faults)?;
-    let intent = intent(Tool::Maestro, request, &taken.folder, &lists);
+    let intent = intent(Tool::Maestro, request, &taken.folder);
     taken.artifacts.insert(Artifact::Intent, intent);
+    boundary(state, &mut taken, faults)?;
     decision_log(files, &mut taken, faults);
     for one in state.list("goal_changelog") {
         taken.note(
@@ -162,11 +164,8 @@ fn active_step(state: Object<'_>, steps: usize, faults: &mut Vec<Fault>) -> Opti
     Some(active)
 }
 
-/// What was said of the boundary of the work, as the lists of an intent.
-fn boundary(
-    state: Object<'_>,
-    faults: &mut Vec<Fault>,
-) -> Option<[(&'static str, Vec<String>); 5]> {
+/// Takes in what was said of the boundary of the work. What is no path there stands among the constraints.
+fn boundary(state: Object<'_>, taken: &mut Taken, faults: &mut Vec<Fault>) -> Option<()> {
     let none = json!({});
     let contract = state
         .get("boundary_contract")
@@ -178,13 +177,46 @@ fn boundary(
         INVALID,
         faults,
     )?;
-    Some([
-        ("In scope", contract.texts("in_scope")),
-        ("Out of scope", contract.texts("out_of_scope")),
-        ("Constraints", contract.texts("constraints")),
-        ("Definition of done", contract.texts("definition_of_done")),
-        ("Execution criteria", state.texts("execution_criteria")),
-    ])
+    let split = |field: &str| -> (Vec<String>, Vec<String>) {
+        let all = contract.texts(field).into_iter();
+        all.partition(|one| is_path(one))
+    };
+    let (mut scope, mut within) = split("in_scope");
+    if !within.is_empty() {
+        // A scope that is named by half would hold back the other half.
+        within.splice(0..0, scope.drain(..));
+    }
+    let (out_of_scope, without) = split("out_of_scope");
+    let mut constraints = contract.texts("constraints");
+    for (field, words, texts) in [
+        ("in_scope", "In scope", within),
+        ("out_of_scope", "Out of scope", without),
+    ] {
+        if !texts.is_empty() {
+            taken.remark(
+                at(state.file, &format!("boundary_contract.{field}")),
+                format!(
+                    "stands under `constraints` of plan.md where it is no pattern of paths: {}",
+                    texts.join(", ")
+                ),
+            );
+        }
+        constraints.extend(texts.iter().map(|text| format!("{words}: {text}")));
+    }
+    taken.contract = Contract {
+        scope,
+        out_of_scope,
+        constraints,
+        definition_of_done: contract.texts("definition_of_done"),
+        execution_criteria: state.texts("execution_criteria"),
+    };
+    Some(())
+}
+
+/// Whether a text can only be a pattern of paths: one word with a folder, an ending or a star.
+fn is_path(text: &str) -> bool {
+    let is_plain = !text.contains(char::is_whitespace) && text.contains(['/', '.', '*']);
+    is_plain && Globs::new(&[text.to_owned()]).is_ok()
 }
 
 /// A session as it is read, and what its steps add to.
@@ -525,9 +557,9 @@ fn third(files: &Files, path: &str, id: &str, faults: &mut Vec<Fault>) -> Option
     }
     let request = state.text("objective").unwrap_or(session);
     taken.title = first_line(request);
-    let lists = [("Definition of done", state.texts("definition_of_done"))];
-    let intent = intent(Tool::Maestro, request, &taken.folder, &lists);
+    let intent = intent(Tool::Maestro, request, &taken.folder);
     taken.artifacts.insert(Artifact::Intent, intent);
+    taken.contract.definition_of_done = state.texts("definition_of_done");
     let active = state.list("active_run_ids").len();
     counted_remark(
         &mut taken,

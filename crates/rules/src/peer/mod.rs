@@ -15,6 +15,7 @@ pub use loopx::is_root as is_loopx_root;
 pub use messages::{Brought, MESSAGES, messages, wisdom, wisdom_kind};
 
 use super::artifact::Artifact;
+use super::contract::Contract;
 use super::note::{NoteKind, Said};
 use super::openspec::is_day;
 use super::task::file;
@@ -112,6 +113,8 @@ pub struct Taken {
     /// Where it stood there, in words.
     pub stood: String,
     pub artifacts: BTreeMap<Artifact, String>,
+    /// What its plan says of where it ends, beside its artifacts.
+    pub contract: Contract,
     /// Its files as they were, less the paths of a machine.
     pub files: Files,
     pub notes: Vec<Said>,
@@ -297,17 +300,8 @@ fn heading(text: &str) -> Option<&str> {
 }
 
 /// `intent.md`: the request, where it came from, and what was said of it in lists.
-fn intent(tool: Tool, request: &str, folder: &str, lists: &[(&str, Vec<String>)]) -> String {
-    let mut text = format!("{}\n\nImported from {tool}: `{folder}`.\n", request.trim());
-    for (title, items) in lists {
-        if !items.is_empty() {
-            text.push_str(&format!("\n## {title}\n\n"));
-            for item in items {
-                text.push_str(&format!("- {}\n", item.trim().replace('\n', "\n  ")));
-            }
-        }
-    }
-    text
+fn intent(tool: Tool, request: &str, folder: &str) -> String {
+    format!("{}\n\nImported from {tool}: `{folder}`.\n", request.trim())
 }
 
 /// A sentence with a number, where there is anything to count.

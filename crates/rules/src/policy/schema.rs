@@ -26,6 +26,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("review.independence", &["record", "require", "signed"]),
     ("build.lanes", Lane::WORDS),
     ("archive.evidence", &["off", "require"]),
+    ("intent.contract", &["off", "require"]),
     ("intent.coverage", &["off", "require"]),
     ("context.manifest", &["off", "require"]),
     ("artifacts.language", &["off", "zh"]),
@@ -173,6 +174,10 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "archive.evidence",
         "What to do with a scenario that no passing run proves",
+    ),
+    (
+        "intent.contract",
+        "Whether the plan of a broad request has to say where it ends: scope or out_of_scope, constraints, definition_of_done",
     ),
     (
         "intent.coverage",

@@ -7,6 +7,7 @@
 use super::super::artifact::Artifact;
 use super::super::artifact_merge::Joiner;
 use super::super::checks::Check;
+use super::super::contract::Boundary;
 use super::super::gate::{self, AuditItem, CodeFacts, Credentials, DeltaFacts, Proof, View};
 use super::super::op::{Event, Operation, Verdict};
 use super::super::policy::{FILE as POLICY_FILE, Policy};
@@ -35,10 +36,20 @@ pub struct Used {
     pub base: Option<Oid>,
     /// The profile that the session had then.
     pub profile: ProfileName,
-    /// The scope that the session had after it.
+    /// The scope that the session had after it, and what was out of that.
     pub scope: Vec<String>,
+    pub out_of_scope: Vec<String>,
     /// Whether the session made this move once more later.
     pub superseded: bool,
+}
+
+impl Used {
+    pub fn boundary(&self) -> Boundary<'_> {
+        Boundary {
+            within: &self.scope,
+            without: &self.out_of_scope,
+        }
+    }
 }
 
 /// Every use of an approval in a session's operations, oldest first.
@@ -61,6 +72,7 @@ pub fn used(id: &SessionId, operations: &[Operation], joiner: &dyn Joiner) -> Re
                 base: state.base.clone(),
                 profile: state.profile.clone(),
                 scope: state.scope.clone(),
+                out_of_scope: state.out_of_scope.clone(),
                 superseded: false,
             });
         }
@@ -166,15 +178,9 @@ pub fn pass_again(state: &State, transition: Transition) -> Hint {
 }
 
 /// The finding about a session whose scope was not that of the plan that was approved for it.
-pub fn other_scope(session: &SessionId, scope: &[String], approved: &[String]) -> Blocker {
-    let listed = |scope: &[String]| match scope {
-        [] => "everything".to_owned(),
-        scope => scope.join(", "),
-    };
+pub fn other_scope(session: &SessionId, scope: Boundary<'_>, approved: Boundary<'_>) -> Blocker {
     let message = format!(
-        "session {session}: expected the scope of the approved plan ({}), found {}",
-        listed(approved),
-        listed(scope)
+        "session {session}: expected the scope of the approved plan ({approved}), found {scope}"
     );
     Blocker::new(
         Code::ScopeDiffers,

@@ -276,7 +276,7 @@ fn replayed(allowed: &Globs, commit: &Commit, state: &State, left: u64) -> Optio
 fn rules_at(then: &State, policy: &Policy, commit: &Commit) -> Result<Rules> {
     let rules = Rules::new(then, policy)?.without_demands();
     match &commit.owner {
-        Some(now) => rules.or_scope(&now.scope),
+        Some(now) => rules.or_scope(now, policy),
         None => Ok(rules),
     }
 }

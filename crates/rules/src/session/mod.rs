@@ -53,6 +53,8 @@ pub const TASK_FOLD: u32 = 8;
 const PARTS_FOLD: u32 = 9;
 /// The version of a state whose archive was taken back: programs that do not know that compute it.
 const TAKEN_BACK_FOLD: u32 = 7;
+/// The version of a state whose plan names paths as out of scope: the programs that do not know that are the same.
+const OUT_OF_SCOPE_FOLD: u32 = TAKEN_BACK_FOLD;
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 
@@ -97,6 +99,9 @@ pub struct State {
     pub last_transition: Option<Transition>,
     /// Declared at plan->build; empty is everything.
     pub scope: Vec<String>,
+    /// Outside of the scope, whatever that has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub out_of_scope: Vec<String>,
     pub clarify: ClarifyFacts,
     pub plan: PlanFacts,
     pub build: BuildFacts,

@@ -5,6 +5,7 @@ use super::graph::Graph;
 use super::node::{Node, TaskId, Verification};
 use super::outputs::task_of;
 use super::status::{Status, TaskFacts};
+use crate::contract::Contract;
 use crate::session::State;
 use crate::skill::Filled;
 use loopx_base::hint::Hint;
@@ -21,6 +22,9 @@ pub const MOST: usize = 2048;
 pub struct Card {
     pub session: SessionId,
     pub intent: String,
+    /// What the whole session stays within and comes to, where its plan says so.
+    #[serde(skip_serializing_if = "Contract::is_empty")]
+    pub contract: Contract,
     pub task: TaskId,
     pub title: String,
     pub description: String,
@@ -199,6 +203,7 @@ impl Card {
         Card {
             session: session.clone(),
             intent: intent.to_owned(),
+            contract: Contract::default(),
             task: node.id.clone(),
             title: node.title.clone(),
             description: node.description.clone(),
@@ -328,6 +333,11 @@ impl Card {
         let files = self.files.iter().map(from_here);
         row("files", &all(&files.collect::<Vec<String>>()));
         row("proves", &all(&self.scenarios));
+        let contract = &self.contract;
+        row("not in", &all(&contract.out_of_scope));
+        row("limits", &all(&contract.constraints));
+        row("how", &all(&contract.execution_criteria));
+        row("done", &all(&contract.definition_of_done));
         let shown = |path: &String| self.shown(path);
         let outputs = self.outputs.iter().map(shown);
         row("outputs", &all(&outputs.collect::<Vec<String>>()));
@@ -382,6 +392,7 @@ fn clip(text: &str, most: usize) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{Before, Card, Check, MOST, Read};
+    use crate::contract::Contract;
     use crate::task::node::TaskId;
     use crate::task::status::Status;
     use loopx_base::id::SessionId;
@@ -392,6 +403,13 @@ pub(super) mod tests {
         Card {
             session: SessionId::parse("demo").expect("an id"),
             intent: text.to_owned(),
+            contract: Contract {
+                scope: many.clone(),
+                out_of_scope: many.clone(),
+                constraints: many.clone(),
+                definition_of_done: many.clone(),
+                execution_criteria: many.clone(),
+            },
             task: id.clone(),
             title: text.to_owned(),
             description: format!("{text} "),

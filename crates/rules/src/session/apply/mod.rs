@@ -12,6 +12,7 @@ use super::{
     Signed, Stamped, State, TAKEN_BACK_FOLD, TakenBack, UnknownOp, Void, Waiver, Way, way,
 };
 use crate::artifact::Artifact;
+use crate::contract::Boundary;
 use crate::gate::covered_files;
 use crate::op::{Event, ImportedEnd, Operation, RequirementBase, ReviewFinding, Unknown};
 use crate::stage::{Stage, Transition};
@@ -153,7 +154,7 @@ impl State {
         );
         if reopens && matches!(self.ending, Some(Ending::Archived { .. })) {
             self.ending = None;
-            if self.fold == TAKEN_BACK_FOLD {
+            if self.fold == TAKEN_BACK_FOLD && self.out_of_scope.is_empty() {
                 self.fold = LIMIT_FOLD;
             }
         }
@@ -283,10 +284,17 @@ impl State {
                 }
             }
             Event::Entered {
-                transition, scope, ..
+                transition,
+                scope,
+                out_of_scope,
+                ..
             } => {
                 self.require_stage(transition.from())?;
-                self.enter(op, *transition, scope)?;
+                let boundary = Boundary {
+                    within: scope,
+                    without: out_of_scope,
+                };
+                self.enter(op, *transition, boundary)?;
             }
             Event::Extended { stage, by } => self.raise_cap(*stage, *by)?,
             Event::Drafted => {

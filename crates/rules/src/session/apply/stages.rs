@@ -1,9 +1,12 @@
 //! Approvals and moves between the stages, applied to a state.
 
 use super::Beside;
+use crate::contract::Boundary;
 use crate::op::Operation;
 use crate::profile::ProfileName;
-use crate::session::{Approval, ApprovedBy, BuildFacts, FOLD, LIMIT_FOLD, State};
+use crate::session::{
+    Approval, ApprovedBy, BuildFacts, FOLD, LIMIT_FOLD, OUT_OF_SCOPE_FOLD, State,
+};
 use crate::stage::{ApprovalKey, Stage, Transition};
 use crate::task::amend::{Amended, Amendment};
 use loopx_base::id::Oid;
@@ -118,7 +121,7 @@ impl State {
             }
         }
         if completes {
-            self.enter(op, transition, &[])?;
+            self.enter(op, transition, Boundary::default())?;
         }
         Ok(())
     }
@@ -149,7 +152,7 @@ impl State {
         &mut self,
         op: &Operation,
         transition: Transition,
-        scope: &[String],
+        boundary: Boundary<'_>,
     ) -> Result<(), String> {
         if transition.is_approved() {
             self.use_approval(transition)?;
@@ -163,7 +166,11 @@ impl State {
             }
             Transition::PlanToBuild => {
                 self.enter_build(op, false);
-                self.scope = scope.to_vec();
+                self.scope = boundary.within.to_vec();
+                self.out_of_scope = boundary.without.to_vec();
+                if !self.out_of_scope.is_empty() {
+                    self.fold = self.fold.max(OUT_OF_SCOPE_FOLD);
+                }
             }
             Transition::ReviewToBuild | Transition::DoneToBuild => self.enter_build(op, true),
             Transition::BuildToReview => self.enter_review(),
