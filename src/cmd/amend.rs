@@ -1,7 +1,7 @@
 //! `amend`.
 
 use super::artifacts::read_bytes;
-use super::{SignArgs, report};
+use super::{SignArgs, report, tell_roles};
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::amend::{AmendRequest, amend, as_policy_wants, impact};
@@ -39,8 +39,9 @@ pub(crate) fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         sign: args.sign.wanted(ctx),
     };
     if args.show {
-        let (session, impact) = impact(ctx, &request)?;
+        let (session, impact, roles) = impact(ctx, &request)?;
         tell(ui, &impact);
+        tell_roles(&roles, ui);
         let next = match &file {
             Some(file) => command!("amend {} --reason WHY", shell_word(file)),
             None => command!("amend --reason WHY"),
@@ -49,7 +50,7 @@ pub(crate) fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.hint(&next);
         ui.json(
             "amend",
-            &json!({ "session": session, "amended": false, "impact": impact, "next_action": next }),
+            &json!({ "session": session, "amended": false, "impact": impact, "roles": roles, "next_action": next }),
         );
         return Ok(Exit::Done);
     }
@@ -67,8 +68,10 @@ pub(crate) fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             "somebody has {task}, and hears of it by `task show`"
         ));
     }
+    tell_roles(&made.roles, ui);
     let said = format!("{} is recorded: the list is amended", made.name);
-    let extra = json!({ "amended": true, "change": made.name, "impact": made.impact });
+    let extra =
+        json!({ "amended": true, "change": made.name, "impact": made.impact, "roles": made.roles });
     report(ctx, ui, "amend", &done, &said, extra);
     Ok(Exit::Done)
 }

@@ -59,11 +59,12 @@ use crate::flow;
 use crate::flow::policy_moved;
 use crate::flow::policy_moved::PolicyMoved;
 use crate::flow::{Context, Done};
-use crate::ui::{Ui, line, style};
+use crate::ui::{Ui, clean, line, style};
 use loopx_base::hint::command;
 use loopx_base::id::SessionId;
 use loopx_rules::gate::{AuditItem, FindingView, Proof};
 use loopx_rules::next::Advised;
+use loopx_spec::Finding;
 use serde_json::{Value, json};
 
 /// Whether what is recorded is signed.
@@ -194,6 +195,14 @@ fn proof_word(ui: &Ui, proof: Proof) -> String {
 fn check_lines(ui: &mut Ui, label: &str, checks: &[AuditItem]) {
     for item in checks {
         ui.fold_out(check_line(ui, label, item), label.len() + 9);
+    }
+}
+
+/// Warnings of the roles of a list, each with what leads on.
+fn tell_roles(found: &[Finding], ui: &mut Ui) {
+    for one in found {
+        let lead = ui.command(&one.fix);
+        ui.warn(format!("{}; {}", line(&one.message), clean(&lead)));
     }
 }
 

@@ -2,6 +2,7 @@
 //! it meets the session, the working copy, and whoever may approve a plan.
 
 use super::context::Context;
+use super::prompts::Prompted;
 use super::task_list::{invalid, require_good};
 use super::transaction::{Act, Done, Facts, Needs, act_after, require_active};
 use super::workcopy::{self, Edited, WorkCopy};
@@ -21,6 +22,7 @@ use loopx_rules::task::node::TaskId;
 use loopx_rules::task::plan;
 use loopx_rules::task::status::Status;
 use loopx_rules::texts::Texts;
+use loopx_spec::Finding;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -39,10 +41,15 @@ pub(crate) struct Amendment {
     /// `CHG-001`.
     pub name: String,
     pub impact: Impact,
+    /// Remarks on the roles that the list has by it.
+    pub roles: Vec<Finding>,
 }
 
-/// What an amendment would do. Nothing is written.
-pub(crate) fn impact(ctx: &Context, request: &AmendRequest) -> Result<(SessionId, Impact)> {
+/// What an amendment would do, with remarks on the roles that the list has by it. Nothing is written.
+pub(crate) fn impact(
+    ctx: &Context,
+    request: &AmendRequest,
+) -> Result<(SessionId, Impact, Vec<Finding>)> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -52,8 +59,8 @@ pub(crate) fn impact(ctx: &Context, request: &AmendRequest) -> Result<(SessionId
     let given = given(request, &session.state, copy.as_ref())?;
     let text = given.text(&ctx.repo, &session.state)?;
     let stored = stored(&ctx.repo, &session.state)?;
-    let (impact, _) = judged(&session.state, &stored, &text)?;
-    Ok((session.state.id, impact))
+    let (impact, text) = judged(&session.state, &stored, &text)?;
+    Ok((session.state.id, impact, roles(ctx, &stored, &text)))
 }
 
 /// A hint whose amendments are signed where the policy of the session that is meant asks for that: an amendment is an
@@ -300,9 +307,24 @@ fn decide(
     };
     let name = change(state.amendments.len() + 1);
     let what = format!("amend the tasks, {name}");
-    let act = Act::new(event, what, Amendment { name, impact });
+    let roles = roles(ctx, &stored, &text);
+    let act = Act::new(
+        event,
+        what,
+        Amendment {
+            name,
+            impact,
+            roles,
+        },
+    );
     let act = act.write(Artifact::TaskList, text);
     Ok(act.reason(request.reason.clone()).word(request.sign))
+}
+
+/// The remarks on the roles that one list has and the other one had not.
+fn roles(ctx: &Context, stored: &str, text: &str) -> Vec<Finding> {
+    let nodes = |text: &str| read(text).map_or_else(|_| Vec::new(), |file| file.nodes);
+    Prompted::here(ctx).new_findings(&nodes(text), &nodes(stored))
 }
 
 /// What a list would do; refused where nobody may do that, or where it is no plan.

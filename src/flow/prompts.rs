@@ -8,9 +8,11 @@ use loopx_base::hint::command;
 use loopx_git::EntryKind;
 use loopx_rules::role;
 use loopx_rules::role::lint;
-use loopx_rules::task::node::TaskId;
+use loopx_rules::task::node::{Node, TaskId};
+use loopx_rules::task::roles;
 use loopx_spec::Finding;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const ENDING: &str = ".md";
@@ -102,6 +104,45 @@ pub(crate) fn all(ctx: &Context) -> Result<Vec<RolePrompt>> {
     all.extend(own);
     all.sort_by(|one, other| one.role.cmp(&other.role));
     Ok(all)
+}
+
+/// The roles that have a prompt, and where a repository's own stand.
+#[derive(Default)]
+pub(in crate::flow) struct Prompted {
+    pub(in crate::flow) folder: String,
+    /// Nothing where nobody can read them: then nothing is said of any role.
+    roles: Option<BTreeSet<String>>,
+}
+
+impl Prompted {
+    pub(in crate::flow) fn here(ctx: &Context) -> Self {
+        let read = || -> Result<Self> {
+            let roles = all(ctx)?.into_iter().map(|one| one.role);
+            Ok(Prompted {
+                folder: source_here(ctx)?.paths.prompts,
+                roles: Some(roles.collect()),
+            })
+        };
+        read().unwrap_or_default()
+    }
+
+    pub(in crate::flow) fn has(&self, role: &str) -> bool {
+        let roles = self.roles.as_ref();
+        roles.is_none_or(|roles| roles.contains(role))
+    }
+
+    /// The remarks on the roles of a list.
+    pub(in crate::flow) fn findings(&self, nodes: &[Node]) -> Vec<Finding> {
+        roles::findings(nodes, &self.folder, |role| self.has(role))
+    }
+
+    /// The remarks that one list has and another one had not.
+    pub(in crate::flow) fn new_findings(&self, nodes: &[Node], before: &[Node]) -> Vec<Finding> {
+        let known = self.findings(before);
+        let mut found = self.findings(nodes);
+        found.retain(|one| known.iter().all(|other| other.message != one.message));
+        found
+    }
 }
 
 /// The prompt of a role.

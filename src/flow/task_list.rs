@@ -2,6 +2,7 @@
 //! that every artifact takes; what becomes of a task is the business of its records.
 
 use super::context::Context;
+use super::prompts::Prompted;
 use super::transaction::texts_here;
 use super::working::{self, Put};
 use super::{coverage, delta, domains};
@@ -86,6 +87,7 @@ pub(crate) fn judge(ctx: &Context) -> Result<Checked> {
             let mut findings = check(&file, exists);
             findings.extend(of_own_session(&file, &state.id));
             findings.extend(super::skills::findings(&ctx.repo, &file));
+            findings.extend(Prompted::here(ctx).findings(&file.nodes));
             findings.extend(unserved(ctx, &state)?);
             findings.sort_by_key(|finding| finding.line);
             (file.nodes.len(), findings)

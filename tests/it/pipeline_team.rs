@@ -43,6 +43,89 @@ fn a_request_makes_a_team_that_is_shown_before_it_starts() {
     assert_eq!(take(&s), "RESEARCH-001");
 }
 
+/// What turns out to be missing later is a task with a role more: the sixth is said with what gives way, and a role that
+/// no prompt knows with where to write it.
+#[test]
+fn s28_a_sixth_role_and_a_role_without_a_prompt_are_said_where_they_come() {
+    let s = empty();
+    let request = "research, plan, design, implement, review and test it";
+    s.loopx(&[
+        "pipeline",
+        "start",
+        "--team",
+        "--from-text",
+        request,
+        "--param",
+        "check=true",
+    ])
+    .ok();
+    s.loopx(&["task", "check", "--strict"]).ok();
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    let list = format!(".loopx/{DEMO}/tasks.jsonl");
+    let team = s.read(&list);
+    let with_role = |id: &str, role: &str| {
+        let mut task = task(id, &[], Some(&["true"]));
+        task["role"] = json!(role);
+        format!("{task}\n")
+    };
+    s.write(
+        &list,
+        format!(
+            "{team}{}{}",
+            with_role("D", "writer"),
+            with_role("E", "data-engineer")
+        ),
+    );
+    let shown = s.loopx(&["amend", "--show", "--json"]).json();
+    let ids = |value: &Value| -> Vec<String> {
+        let rows = value["roles"].as_array().expect("remarks");
+        rows.iter().map(|row| text(&row["id"])).collect()
+    };
+    assert_eq!(ids(&shown), ["task_roles_many", "task_role_unprompted"]);
+    let amended = s.loopx(&["amend", "--reason", "it is missing"]);
+    amended
+        .says("and at most 5 work well together: let `executor` do what `architect` does")
+        .says("no prompt tells the role `data-engineer` how it works; write loopx/prompts/data-engineer.md")
+        .ok();
+    s.loopx(&["task", "check", "--strict"])
+        .fails_with(1)
+        .says("task_roles_many")
+        .says("task_role_unprompted");
+    // What was said is not said again by the next amendment.
+    s.write(&list, s.read(&list) + &with_role("F", "writer"));
+    let amended = s.loopx(&["amend", "--reason", "more", "--json"]).json();
+    assert_eq!(ids(&amended), Vec::<String>::new());
+}
+
+#[test]
+fn s28_a_pipeline_whose_role_has_no_prompt_is_told_so_at_check_and_start() {
+    let pipeline = "title = \"Own\"\n[roles.seer]\nabout = \"sees\"\n[[nodes]]\nid = \"A\"\ntitle = \"See\"\nrole = \"seer\"\n\
+        criteria = [\"it is there\"]\nverification = { cmd = [\"true\"] }\n";
+    let said = "no prompt tells the role `seer` how it works";
+    let s = planning_with(&[("loopx/pipelines/own.toml", pipeline)], &[]);
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+    s.loopx(&["pipeline", "check"])
+        .says("pipeline_role_unprompted")
+        .says(said)
+        .ok();
+    s.loopx(&["pipeline", "start", "own", "--dry-run"])
+        .says(said)
+        .ok();
+    s.loopx(&["pipeline", "start", "own"]).says(said).ok();
+    // With a prompt of its own nothing is said.
+    let prompt = "---\nrole: seer\nabout: sees\n---\n# Seer\n";
+    let files = [
+        ("loopx/pipelines/own.toml", pipeline),
+        ("loopx/prompts/seer.md", prompt),
+    ];
+    let s = planning_with(&files, &[]);
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+    let checked = s.loopx(&["pipeline", "check"]);
+    assert!(!checked.stdout.contains(said), "{checked}");
+    let started = s.loopx(&["pipeline", "start", "own"]);
+    assert!(!started.stderr.contains(said), "{started}");
+}
+
 /// A pipeline of one task, which is done.
 fn played(field: &str, args: &[&str]) -> Sandbox {
     Sandbox::once(format!("{field:?} {args:?}"), || {

@@ -1,7 +1,7 @@
 //! `pipeline start`.
 
 use crate::cli::Exit;
-use crate::cmd::report;
+use crate::cmd::{report, tell_roles};
 use crate::flow::Context;
 use crate::flow::pipeline as flow;
 use crate::flow::pipeline::{By, Plan, StartRequest};
@@ -134,6 +134,7 @@ fn say(plan: &Plan, ui: &mut Ui) {
             line(name)
         ));
     }
+    tell_roles(&plan.roles, ui);
     for words in &plan.commands {
         ui.status(format!("would run: {}", line(words)));
     }

@@ -11,6 +11,7 @@ pub(crate) use export::{export, report};
 pub(crate) use status::{Mark, Phase, StatusView, status};
 
 use super::context::Context;
+use super::prompts::Prompted;
 use super::skills::Skills;
 use super::task_list::{self, Changed};
 use super::{files, specs, upstream};
@@ -26,9 +27,9 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::brief;
 use loopx_rules::intent;
 use loopx_rules::pipeline::{
-    Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, SprintSize, Team,
-    builtin, choose, expand, lint, of_issues, positions, skill_findings, skill_names, sprint_size,
-    team, team_words, values,
+    Choice, Given, Ground, HasResult, InRoadmap, ParamKind, Pipeline, Position, SprintSize, TEAM,
+    Team, builtin, choose, expand, lint, of_issues, positions, role_findings, skill_findings,
+    skill_names, sprint_size, team, team_words, values,
 };
 use loopx_rules::policy::Paths;
 use loopx_rules::session::State;
@@ -323,6 +324,7 @@ pub(crate) struct Checked {
 /// Judges one pipeline, a file of the worktree, or all of the repository's own.
 pub(crate) fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
     let skills = Skills::of(&ctx.repo);
+    let prompted = Prompted::here(ctx);
     let judge = |read: Read<Pipeline>| match read {
         Ok(pipeline) => {
             let mut found = lint(&pipeline);
@@ -331,6 +333,8 @@ pub(crate) fn check(ctx: &Context, name: Option<&str>) -> Result<Checked> {
                 |name| skills.look(name),
                 |name| skills.displaced(name),
             ));
+            let has_prompt = |role: &str| prompted.has(role);
+            found.extend(role_findings(&pipeline, &prompted.folder, has_prompt));
             found
         }
         Err(findings) => findings,
@@ -469,6 +473,8 @@ pub(crate) struct Plan {
     pub left_out: Vec<String>,
     /// Skills by which its tasks are done, and that nobody can follow on this machine.
     pub skills_missing: Vec<String>,
+    /// Remarks on the roles that the list has by it.
+    pub roles: Vec<Finding>,
     /// The commands that its tasks would run.
     pub commands: Vec<String>,
     pub lines: Vec<String>,
@@ -597,6 +603,7 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
     let work = work.filter(|node| node.kind == NodeKind::Work);
     let tasks = work.count();
     let skills = Skills::of(&ctx.repo);
+    let before = listed_tasks(ctx, state)?;
     let params = pipeline.whole.params.keys();
     let params = params.filter_map(|name| Some((name.clone(), values.get(name)?.clone())));
     Ok(Plan {
@@ -613,6 +620,8 @@ fn made(ctx: &Context, state: &State, request: &StartRequest) -> Result<Plan> {
         gates: read.nodes.len() - tasks,
         ids: expanded.lines.iter().map(|line| line.id.clone()).collect(),
         left_out: expanded.left_out,
+        roles: Prompted::here(ctx)
+            .new_findings(&[before.as_slice(), &read.nodes].concat(), &before),
         skills_missing: skill_names(&pipeline)
             .into_iter()
             .filter(|name| skills.look(name).is_held())
@@ -649,9 +658,6 @@ fn results(state: &State) -> Vec<HasResult<'_>> {
 
 /// The place of a value in a command: only whoever types it knows which.
 const PLACE: &str = "VALUE";
-
-/// The name of a pipeline that was made for a request.
-const TEAM: &str = "team";
 
 /// Nothing is guessed: where no word decides, whoever asks is told which modes there are.
 /// A pipeline, and why it is this one where nobody named it.
@@ -714,11 +720,17 @@ fn picked(
 
 /// How many files the tasks of the list change.
 fn listed_files(ctx: &Context, state: &State) -> Result<usize> {
+    let nodes = listed_tasks(ctx, state)?;
+    let files: BTreeSet<&str> = nodes.iter().flat_map(Node::own_files).collect();
+    Ok(files.len())
+}
+
+/// The tasks of the list as it stands; none where it cannot be read.
+fn listed_tasks(ctx: &Context, state: &State) -> Result<Vec<Node>> {
     let (policy, _) = ctx.policy_if_there(state)?;
     let texts = texts_here(ctx, state, &policy)?;
     let nodes = task_plan::now(&texts, state).unwrap_or_default();
-    let files: BTreeSet<&str> = nodes.iter().flat_map(Node::own_files).collect();
-    Ok(files.len())
+    Ok(nodes.into_owned())
 }
 
 fn no_mode(intent: &str, request: &StartRequest) -> Failure {

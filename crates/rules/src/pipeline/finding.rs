@@ -106,6 +106,12 @@ pub const FINDINGS: &[Known] = &[
         "add it to `roles`, or mend its name",
     ),
     Known::new(
+        "pipeline_role_unprompted",
+        Known::WARNING,
+        "no prompt tells a role of a pipeline how it works",
+        "write a prompt for it, or name a role that has one",
+    ),
+    Known::new(
         "pipeline_skill_displaced",
         Known::WARNING,
         "another skill of the same name says otherwise and is passed over",

@@ -28,9 +28,9 @@ pub use lint::lint;
 pub use params::{Given, values};
 pub use position::{InRoadmap, Position, Result as HasResult, of_issues, positions};
 pub use show::{View, view};
-pub use skills::{skill_findings, skill_names};
+pub use skills::{role_findings, skill_findings, skill_names};
 pub use sprint::{SprintSize, sprint_size};
-pub use team::{Member, Size, Team, team, vocabulary as team_words};
+pub use team::{MOST_ROLES, Member, Size, TEAM, Team, merged_role, team, vocabulary as team_words};
 
 /// A pipeline with everything that it takes from those that it extends.
 #[derive(Clone, Debug)]

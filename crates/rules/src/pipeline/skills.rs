@@ -6,7 +6,9 @@ use super::definition::NodeDef;
 use super::finding::Findings;
 use super::params::names;
 use crate::skill::{Looked, named};
+use crate::task::roles::{lead, unprompted};
 use loopx_spec::Finding;
+use std::collections::BTreeSet;
 
 /// The tasks that say by which skill they are done, with its name; not those whose skill is a parameter.
 fn skilled(pipeline: &Pipeline) -> impl Iterator<Item = (&NodeDef, &str)> {
@@ -50,6 +52,38 @@ pub fn skill_findings(
             "pipeline_skill_renamed"
         };
         found.say(id, &node.place, format!("{}: {fault}", node.id()));
+    }
+    found.0
+}
+
+/// The roles of a pipeline that have no prompt, each where a task first names it. `prompts` is the folder of a
+/// repository's own.
+pub fn role_findings(
+    pipeline: &Pipeline,
+    prompts: &str,
+    has_prompt: impl Fn(&str) -> bool,
+) -> Vec<Finding> {
+    let whole = &pipeline.whole;
+    let nodes = whole.nodes.iter().chain(whole.templates.values().flatten());
+    let named = nodes.flat_map(|node| {
+        let gates = node.gates().iter();
+        let gates = gates.filter_map(|gate| Some((gate.role.as_deref()?, &gate.place)));
+        node.role
+            .as_deref()
+            .map(|role| (role, &node.place))
+            .into_iter()
+            .chain(gates)
+    });
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    let mut found = Findings::default();
+    let is_asked = |role: &str| whole.roles.contains_key(role) && !has_prompt(role);
+    for (role, place) in named.filter(|(role, _)| is_asked(role)) {
+        if known.insert(role) {
+            found.say("pipeline_role_unprompted", place, unprompted(role));
+            let said = found.0.last_mut();
+            said.into_iter()
+                .for_each(|one| one.fix = lead(prompts, role));
+        }
     }
     found.0
 }

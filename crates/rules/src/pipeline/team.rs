@@ -189,7 +189,24 @@ const ALL: [Capability; 7] = [
 ];
 
 /// The most roles that any team has.
-const MOST_ROLES: usize = 5;
+pub const MOST_ROLES: usize = 5;
+
+/// The name of a pipeline that was made for a request.
+pub const TEAM: &str = "team";
+
+/// The role of these that gives way first, and the one of the nearest tier that takes it over: who judges is never who
+/// makes. Nothing where no capability is known by two of them.
+pub fn merged_role(roles: &[&str]) -> Option<(&'static str, &'static str)> {
+    let mut known: Vec<&Capability> = ALL.iter().filter(|one| roles.contains(&one.role)).collect();
+    known.sort_by_key(|one| std::cmp::Reverse(one.rank));
+    let takes = |from: &&Capability| {
+        let others = known.iter();
+        let others = others.filter(|to| to.role != from.role && to.judges() == from.judges());
+        others.min_by_key(|to| (to.tier.abs_diff(from.tier), to.rank))
+    };
+    let mut all = known.iter();
+    all.find_map(|from| Some((from.role, takes(from)?.role)))
+}
 
 /// How much a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

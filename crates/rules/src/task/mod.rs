@@ -24,6 +24,7 @@ pub mod overlap;
 pub mod plan;
 pub mod prompt;
 pub mod report;
+pub mod roles;
 pub mod slices;
 pub mod status;
 pub mod world;

@@ -181,6 +181,18 @@ pub const FINDINGS: &[Known] = &[
         "write the path from the top of the repository",
     ),
     Known::new(
+        "task_role_unprompted",
+        Known::WARNING,
+        "no prompt tells the role of a task how it works",
+        "write a prompt for it, or name a role that has one",
+    ),
+    Known::new(
+        "task_roles_many",
+        Known::WARNING,
+        "a team that was made for a request has more than five roles",
+        "let one role do what two do",
+    ),
+    Known::new(
         "task_scenario_unserved",
         Known::WARNING,
         "no task names a scenario of the delta, and the archive asks what proves it",
