@@ -112,6 +112,12 @@ impl Play {
 
     /// Leaves what a task leaves, and ends it.
     fn work(&self, id: &str) {
+        self.leave(id);
+        self.call(&["task", "done", id, "--trust"]).ok();
+    }
+
+    /// Leaves what a task or a gate leaves.
+    fn leave(&self, id: &str) {
         // The list does not have what a gate inserts.
         let of_gate = || {
             let out = self.call(&["--json", "task", "outputs", id]).json();
@@ -129,7 +135,6 @@ impl Play {
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             fs::write(path, format!("# By {id}\n")).expect("a file");
         }
-        self.call(&["task", "done", id, "--trust"]).ok();
     }
 
     /// Takes and does what is ready until all is done. `decide` gives the values of a gate.
@@ -155,6 +160,7 @@ impl Play {
             match error["code"].as_str() {
                 Some("decision_open") => {
                     let values = decide(&id, &row["gate"]);
+                    self.leave(&id);
                     let mut args = vec!["task", "decide", &id];
                     args.extend(values.iter().map(String::as_str));
                     self.call(&args).ok();
@@ -208,7 +214,14 @@ fn scored(gate: &Value, score: Option<&str>) -> Vec<String> {
             .collect();
     }
     if dimensions.is_empty() {
-        return ["--verdict", "proceed"].map(str::to_owned).into();
+        let mut values: Vec<String> = ["--verdict", "proceed"].map(str::to_owned).into();
+        let outcomes = gate["outcomes"].as_object().into_iter().flatten();
+        values.extend(
+            outcomes
+                .take(1)
+                .map(|(word, _)| format!("--outcome={word}")),
+        );
+        return values;
     }
     let score = score.map_or_else(|| text(&gate["scale"]), str::to_owned);
     let scores = dimensions
@@ -550,6 +563,7 @@ fn team_f1_the_status_has_each_task_in_its_place() {
         play.work(&id);
         let gate = text(&play.ready()[0]["task"]);
         let values = well(&play.ready()[0]["gate"]);
+        play.leave(&gate);
         let mut args = vec!["task", "decide", &gate];
         args.extend(values.iter().map(String::as_str));
         play.call(&args).ok();

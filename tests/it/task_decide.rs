@@ -3,8 +3,8 @@
 
 use crate::support::clones::Clones;
 use crate::support::tasks::{
-    DEMO, building, checkpoint, clones_building, refuses, row, statuses, statuses_in, take, task,
-    text, with,
+    DEMO, building, checkpoint, clones_building, planning, refuses, row, statuses, statuses_in,
+    take, task, text, with,
 };
 use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::{Value, json};
@@ -828,4 +828,143 @@ fn of_two_decisions_apart_the_stricter_counts() {
         assert_eq!(beside[0]["verdict"], "proceed", "{listed}");
     }
     all.assert_agreed();
+}
+
+/// A gate behind A with two ways on: by `small` M and the gate about it are not done.
+fn with_ways() -> Sandbox {
+    let ways = json!({"outcomes": {"large": [], "small": ["M", "MG"]}});
+    let mut last = task("B", &["MG"], Some(&["true"]));
+    last["reads"] = json!(["tasks/M/x.md", "tasks/A/x.md"]);
+    building(&[
+        task("A", &[], Some(&["true"])),
+        decision("GATE", &["A"], ways),
+        task("M", &["GATE"], Some(&["true"])),
+        with("MG", &["M"], json!({ "kind": "decision" })),
+        last,
+    ])
+}
+
+#[test]
+fn an_outcome_of_a_gate_lets_fall_what_it_names_and_leads_past_it() {
+    let s = with_ways();
+    do_next(&s, "A");
+    s.loopx(&["next"]).says("--outcome").says("large, or small");
+    for args in [
+        &["--verdict", "proceed"][..],
+        &["--verdict", "proceed", "--outcome", "huge"],
+    ] {
+        let error = refuses(
+            &s,
+            2,
+            "decision_values",
+            &[&["task", "decide", "GATE"], args].concat(),
+        );
+        assert!(text(&error["message"]).contains("large"), "{error:#}");
+    }
+    let small = ["GATE", "--verdict", "proceed", "--outcome", "small"];
+    let done = decide(&s, &small);
+    assert_eq!(done["fallen"], json!(["M", "MG"]));
+    let of = |s: &Sandbox| ["M", "MG", "B"].map(|id| statuses(s)[id].clone());
+    assert_eq!(of(&s), ["skipped", "skipped", "pending"]);
+    assert_eq!(row(&s, "M")["skipped_by"], "GATE");
+    s.loopx(&["log", "--decisions"])
+        .says("GATE  proceed  small")
+        .ok();
+    // What waited for it waits for what it waited for, and reads nothing that it would have left.
+    let card = s.loopx(&["take", "--json"]).json()["card"].clone();
+    assert_eq!(
+        (&card["task"], card["reads"].as_array().map(Vec::len)),
+        (&json!("B"), Some(1))
+    );
+    s.loopx(&["task", "done"]).ok();
+    // The build ends by it, and undo brings it back.
+    s.commit_file("code.txt", "two\n", "Do it").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    let s = with_ways();
+    do_next(&s, "A");
+    decide(&s, &small);
+    s.loopx(&["undo"]).ok();
+    assert_eq!(of(&s), ["pending"; 3]);
+    decide(&s, &["GATE", "--verdict", "proceed", "--outcome", "large"]);
+    assert_eq!(take(&s), "M");
+}
+
+#[test]
+fn an_outcome_stands_only_where_the_gate_has_it() {
+    let s = gated(json!({}));
+    do_next(&s, "A");
+    let args = [
+        "task",
+        "decide",
+        "GATE",
+        "--verdict",
+        "proceed",
+        "--outcome",
+        "small",
+    ];
+    refuses(&s, 2, "decision_values", &args);
+    // It names tasks behind the gate, two ways at least, and stands in no repair.
+    for outcomes in [
+        json!({"a": ["A"], "b": []}),
+        json!({"a": ["NOPE"], "b": []}),
+        json!({"a": ["B"]}),
+        json!(["B"]),
+    ] {
+        let s = planning(&[
+            task("A", &[], Some(&["true"])),
+            decision("GATE", &["A"], json!({ "outcomes": outcomes })),
+            task("B", &["GATE"], Some(&["true"])),
+        ]);
+        s.loopx(&["task", "check"]).fails_with(1);
+    }
+    // A text says it, too.
+    let s = with_ways();
+    do_next(&s, "A");
+    let said =
+        "---VERDICT---\nSTATUS: proceed\nSCOPE_VERDICT: small\nREASON: one file\n---END---\n";
+    let call = s
+        .call(LOOPX)
+        .args(&["task", "decide", "GATE", "--from", "-"]);
+    call.stdin(said)
+        .run()
+        .says("not done, by this outcome: M, MG")
+        .ok();
+}
+
+/// Task-chains 7 and 8: of what is small or medium neither roadmap nor analysis is made.
+#[test]
+fn the_chain_leaves_out_what_the_scope_gate_finds_too_large() {
+    for (outcome, next) in [("small", "plan"), ("medium", "plan"), ("large", "roadmap")] {
+        let s = planning(&[]);
+        s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "");
+        s.loopx(&[
+            "pipeline",
+            "start",
+            "chain",
+            "--param",
+            "start=analyze-macro",
+            "--param",
+            "check=true",
+        ])
+        .ok();
+        s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+        assert_eq!(take(&s), "analyze-macro");
+        s.write(
+            format!(".loopx/{DEMO}/tasks/analyze-macro/analyze-macro.md"),
+            "It is so large.\n",
+        );
+        s.loopx(&["task", "done", "--trust"]).ok();
+        decide(
+            &s,
+            &[
+                "post-analyze-scope",
+                "--verdict",
+                "proceed",
+                "--outcome",
+                outcome,
+            ],
+        );
+        assert_eq!(take(&s), next, "{outcome}");
+    }
 }

@@ -46,6 +46,9 @@ pub struct DecideArgs {
     /// A finding that does not hold the work, and that is still owed (can be repeated)
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     condition: Vec<String>,
+    /// Which way it goes on, where the gate has several
+    #[arg(long, value_name = "WORD")]
+    outcome: Option<String>,
     /// What is weakest (default: the lowest score)
     #[arg(long, value_name = "NAME")]
     weakest: Option<String>,
@@ -115,6 +118,8 @@ pub(crate) fn decide(args: DecideArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         "parse_failed": request.decision.parse_failed,
         "missing_evidence": decided.missing,
         "inserted": decided.inserted,
+        "outcome": request.decision.outcome,
+        "fallen": decided.fallen,
         "next_gate": decided.next,
     });
     report(ctx, ui, "task decide", &done, &said, extra);
@@ -136,6 +141,10 @@ fn words(decided: &Decided) -> Vec<String> {
     if !decided.inserted.is_empty() {
         let ids: Vec<&str> = decided.inserted.iter().map(|id| id.as_str()).collect();
         words.push(format!("inserted: {}", ids.join(", ")));
+    }
+    if !decided.fallen.is_empty() {
+        let ids: Vec<&str> = decided.fallen.iter().map(|id| id.as_str()).collect();
+        words.push(format!("not done, by this outcome: {}", ids.join(", ")));
     }
     let next = decided.next.as_ref();
     words.extend(next.map(|next| format!("{next} is decided in its place")));
@@ -211,6 +220,10 @@ fn request(args: DecideArgs, figures: BTreeMap<String, Points>) -> Result<Decide
         }
         decision.criticals = typed;
     }
+    if decision.outcome.is_some() && args.outcome.is_some() && decision.outcome != args.outcome {
+        return Err(twice("the outcome"));
+    }
+    decision.outcome = args.outcome.or(decision.outcome);
     decision.unmet.extend(args.unmet);
     decision.conditions.extend(args.condition);
     decision.weakest = args.weakest.or(decision.weakest);
@@ -276,6 +289,9 @@ pub(super) fn row_words(row: &DecisionRow) -> String {
     let mut words = format!("{}  {counts}", row.task);
     if let Some(given) = row.given.filter(|_| row.adjusted) {
         words.push_str(&format!(" (given: {given})"));
+    }
+    if let Some(outcome) = &row.outcome {
+        words.push_str(&format!("  {outcome}"));
     }
     if let Some(score) = row.score {
         words.push_str(&format!("  score {score}"));

@@ -96,6 +96,13 @@ fn gate_rows(gate: &GateView, decisions: &[DecisionRow]) -> Vec<String> {
             .map_or_else(String::new, |least| format!(", at least {least}"));
         format!("        | {}: weight {}{least}", one.name, one.weight)
     }));
+    rows.extend(gate.outcomes.iter().map(|(word, falls)| {
+        let falls: Vec<&str> = falls.iter().map(|id| id.as_str()).collect();
+        match falls.as_slice() {
+            [] => format!("        | {word}: all is done"),
+            falls => format!("        | {word}: not done is {}", falls.join(", ")),
+        }
+    }));
     rows.push(format!(
         "repairs | {} of {}, then {}",
         gate.attempt, gate.cap, gate.at_cap

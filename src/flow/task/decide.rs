@@ -46,6 +46,8 @@ pub(crate) struct Decided {
     pub judged: Judged,
     /// The tasks that were inserted.
     pub inserted: Vec<TaskId>,
+    /// The tasks that are not done by the outcome that was chosen.
+    pub fallen: Vec<TaskId>,
     /// The gate that is decided in its place.
     pub next: Option<TaskId>,
     /// Evidence of a goal that nobody finds.
@@ -106,7 +108,10 @@ pub(crate) fn decide(ctx: &Context, request: &DecideRequest) -> Result<Done<Deci
             }
             _ => format!("{} is decided: {}", node.id, judged.verdict),
         };
+        let falls = gate.falls(decision.outcome.as_deref());
+        let falls = falls.iter().filter(|_| judged.verdict == Verdict::Proceed);
         let decided = Decided {
+            fallen: falls.cloned().collect(),
             task: node.id.clone(),
             given: decision.verdict,
             judged,

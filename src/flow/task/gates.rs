@@ -16,6 +16,7 @@ use loopx_rules::task::graph::Graph;
 use loopx_rules::task::node::{Node, NodeKind, TaskId};
 use loopx_rules::task::status::{Status, Step};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// How a gate is judged, and how it stands.
 #[derive(Clone, Debug, Serialize)]
@@ -36,6 +37,9 @@ pub(crate) struct GateView {
     pub critical: u32,
     pub dimensions: Vec<DimensionView>,
     pub views: Vec<String>,
+    /// The ways on, with the tasks that are not done then.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub outcomes: BTreeMap<String, Vec<TaskId>>,
     #[serde(rename = "final")]
     pub is_final: bool,
     /// The gate that is decided in its place.
@@ -77,6 +81,9 @@ pub(crate) struct DecisionRow {
     pub task: TaskId,
     /// As it was given; nothing where only scores were.
     pub given: Option<Verdict>,
+    /// Which of the outcomes of the gate it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
     /// What counts; nothing where the plan has the gate no more.
     pub verdict: Option<Verdict>,
     pub adjusted: bool,
@@ -135,6 +142,11 @@ pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
             })
             .collect(),
         views: gate.views.clone(),
+        outcomes: gate
+            .outcomes
+            .iter()
+            .map(|one| (one.word.clone(), one.falls.clone()))
+            .collect(),
         is_final: gate.is_final,
         next,
         why,
@@ -310,6 +322,7 @@ fn row(
         by: envelope.by,
         task: task.clone(),
         given: decision.verdict,
+        outcome: decision.outcome.clone(),
         verdict: judged.as_ref().map(|one| one.verdict),
         adjusted: judged.as_ref().is_some_and(|one| one.adjusted),
         score,

@@ -8,7 +8,7 @@
 
 use super::super::session::State;
 use super::super::stage::{Stage, Transition};
-use super::super::task::decide::{Rubric, Standing, asked, standing, statuses};
+use super::super::task::decide::{Gate, Rubric, Standing, asked, falls, standing, statuses};
 use super::super::task::graph::Graph;
 use super::super::task::node::{Node, NodeKind, OnFailed, TaskId, Verification};
 use super::super::task::plan;
@@ -91,11 +91,14 @@ pub(crate) fn is_by_run(node: &Node) -> bool {
 }
 
 /// For each node the one because of which it is skipped with no record of its own: it waits for one that failed as often
-/// as it may, or that is skipped, and whose plan says that this takes along what waits for it.
+/// as it may, or that is skipped, and whose plan says that this takes along what waits for it; or a gate went on by an
+/// outcome that lets it fall.
 pub fn fallen(nodes: &[Node], statuses: &[Status], state: &State) -> Vec<Option<usize>> {
     let takes_along = |node: &Node| node.on_failed == OnFailed::Skip;
+    let by_outcome = falls(nodes, state);
     if !nodes.iter().any(takes_along) {
-        return Vec::new();
+        let has_fallen = by_outcome.iter().any(Option::is_some);
+        return if has_fallen { by_outcome } else { Vec::new() };
     }
     let is_over = |at: usize| {
         let node = &nodes[at];
@@ -107,7 +110,11 @@ pub fn fallen(nodes: &[Node], statuses: &[Status], state: &State) -> Vec<Option<
                 _ => false,
             }
     };
-    Graph::of(nodes).fallen(statuses, is_over)
+    let found = Graph::of(nodes).fallen(statuses, is_over).into_iter();
+    found
+        .zip(by_outcome)
+        .map(|(one, other)| one.or(other))
+        .collect()
 }
 
 /// Whether work that a record completed was completed as `task done` does: nobody opens it, and no word stands for a
@@ -301,8 +308,16 @@ fn decide(node: &Node, state: &State) -> Hint {
         };
         return decide.note("(N from 1 to 5)");
     }
+    let has_outcomes = gate.is_some_and(|gate| !gate.outcomes.is_empty());
     let decide = if is_goal {
         command!("task decide {id} --verdict {VERDICT} --evidence REF")
+    } else if has_outcomes {
+        let words = gate.map_or_else(Vec::new, Gate::outcome_words);
+        let decide = command!("task decide {id} --verdict proceed --outcome WORD");
+        return decide.note(format!(
+            "({}; or --verdict escalate --reason WHY)",
+            words.join(", or ")
+        ));
     } else {
         command!("task decide {id} --verdict {VERDICT}")
     };

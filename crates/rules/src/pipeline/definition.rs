@@ -210,6 +210,8 @@ pub struct GateDef {
     pub is_final: Option<bool>,
     pub cap: Option<u64>,
     pub at_cap: Option<String>,
+    /// Ways on, by the word that chooses each, with the tasks that are not done then.
+    pub outcomes: Option<BTreeMap<String, Vec<String>>>,
     /// The name of the list that a fix inserts.
     pub repair: Option<String>,
     /// Where this does not hold, the gate is left out.
@@ -409,6 +411,7 @@ impl GateDef {
             is_final,
             cap,
             at_cap,
+            outcomes,
             repair,
             when,
         );

@@ -456,6 +456,10 @@ impl<'p> Maker<'p> {
         put("final", gate.is_final.map(Value::from));
         put("cap", gate.cap.filter(|_| !is_lost).map(Value::from));
         put("at_cap", gate.at_cap.as_ref().map(|word| json!(word)));
+        put(
+            "outcomes",
+            gate.outcomes.as_ref().map(|all| self.outcomes(all)),
+        );
         put("repair", repair);
         fields.push(("gate", Value::Object(rules)));
         fields.extend(
@@ -464,6 +468,25 @@ impl<'p> Maker<'p> {
                 .map(|text| ("done_when", fill(text))),
         );
         fields
+    }
+
+    /// The ways on of a gate: what falls does so with the gates and the checkpoint behind it, and what a condition left
+    /// out is not there.
+    fn outcomes(&self, all: &BTreeMap<String, Vec<String>>) -> Value {
+        let is_gone = |id: &str| self.gone.iter().any(|node| node.id() == id);
+        let falls = |ids: &Vec<String>| -> Value {
+            let kept = ids.iter().filter(|id| !is_gone(id));
+            let with_gates = kept.flat_map(|id| {
+                let node = self.whole.nodes.iter().find(|node| node.id() == id);
+                let all = node.map(|node| node.all_ids().map(|(id, _)| id).collect());
+                all.unwrap_or_else(|| vec![id.as_str()])
+            });
+            with_gates
+                .map(|id| json!(format!("{}{id}", self.prefix)))
+                .collect()
+        };
+        let all = all.iter().map(|(word, ids)| (word.clone(), falls(ids)));
+        Value::Object(all.collect())
     }
 
     /// The tasks of a template. One that inserts itself is the linter's.

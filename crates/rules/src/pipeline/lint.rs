@@ -131,9 +131,13 @@ impl<'p> Linter<'p> {
                 let judges = gate.judges.iter().flatten();
                 judges.map(move |id| (gate.id(), "judges", id, &gate.place))
             });
+            let falls = node.gates().iter().flat_map(|gate| {
+                let falls = gate.outcomes.iter().flat_map(BTreeMap::values).flatten();
+                falls.map(move |id| (gate.id(), "lets fall", id, &gate.place))
+            });
             let on = node.depends_on().iter();
             let on = on.map(|id| (node.id(), "waits for", id, &node.place));
-            for (own, how, id, place) in on.chain(judged).collect::<Vec<_>>() {
+            for (own, how, id, place) in on.chain(judged).chain(falls).collect::<Vec<_>>() {
                 if !ids.contains(id.as_str()) {
                     is_whole = false;
                     let near = near(id, ids.iter().copied());

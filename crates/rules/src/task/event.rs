@@ -216,7 +216,11 @@ impl Topic for TaskEvent {
             TaskEvent::Allowed { saw, .. } | TaskEvent::Opened { saw, .. } if !saw.is_empty() => {
                 Version::V0_6
             }
-            TaskEvent::Decided { decision, .. } if !decision.saw.is_empty() => Version::V0_6,
+            TaskEvent::Decided { decision, .. }
+                if !decision.saw.is_empty() || decision.outcome.is_some() =>
+            {
+                Version::V0_6
+            }
             // Each is named: the compiler asks for the version of a new one.
             TaskEvent::Claimed { .. }
             | TaskEvent::Released { .. }

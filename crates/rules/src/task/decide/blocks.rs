@@ -100,13 +100,15 @@ const RESULT: &str = "TASK_COMPLETE";
 const MARKS: [&str; 3] = ["VERDICT", "DISCUSS_RESULT", RESULT];
 
 /// Fields that something follows from. Texts may stand in a block more than once.
-const VALUES: [&str; 12] = [
+const VALUES: [&str; 14] = [
     "average_rating",
     "confidence",
     "confidence_score",
     "discuss_severity",
     "discuss_verdict",
+    "outcome",
     "recommendation",
+    "scope_verdict",
     "severity",
     "status",
     "task_id",
@@ -228,6 +230,9 @@ fn take((mark, fields): &Block<'_>, said: &mut Said) -> Option<()> {
                 [one, ..] if field("unmet") == Some(*one) => names(one)?,
                 _ => return None,
             };
+            decision.outcome = field("outcome")
+                .or(field("scope_verdict"))
+                .map(str::to_ascii_lowercase);
             decision.conditions = conditions.into_iter().map(str::to_owned).collect();
             let (verdict, has_conditions) = status(field("status")?)?;
             if has_conditions && decision.conditions.is_empty() {

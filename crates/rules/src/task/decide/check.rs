@@ -33,7 +33,31 @@ pub fn misfit(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
     {
         return Some(format!("expected scores from 0 to {scale}, found {score}"));
     }
-    dimensions(gate, given, state).or_else(|| views(gate, given, state))
+    outcome(gate, given)
+        .or_else(|| dimensions(gate, given, state))
+        .or_else(|| views(gate, given, state))
+}
+
+/// Whoever lets the work go on says how, where there are several ways; nobody else does.
+fn outcome(gate: &Gate, given: &Decision) -> Option<String> {
+    let known = gate.outcome_words();
+    let goes_on = given
+        .verdict
+        .is_none_or(|verdict| verdict == Verdict::Proceed);
+    match given.outcome.as_deref() {
+        Some(word) if known.is_empty() => {
+            Some(format!("the gate has no outcomes, and none is `{word}`"))
+        }
+        Some(word) if !known.contains(&word) => Some(format!(
+            "the gate has no outcome `{word}`; it has {}",
+            known.join(", ")
+        )),
+        None if goes_on && !known.is_empty() => Some(format!(
+            "nobody says which way it goes on; expected --outcome {}",
+            known.join(", or ")
+        )),
+        _ => None,
+    }
 }
 
 /// The views that have to rate. Nobody can say what covers a request that is no list (reference 4.13).
@@ -48,7 +72,14 @@ pub fn wanted(gate: &Gate, state: &State) -> String {
     let dimensions = gate.rubric.dimensions.iter();
     let dimensions: Vec<String> = dimensions.map(|one| format!("{}=N", one.name)).collect();
     let views: Vec<String> = asked(gate, state).map(|view| format!("{view}=N")).collect();
-    match (dimensions.is_empty(), views.is_empty()) {
+    let outcomes = match gate.outcome_words().as_slice() {
+        [] => String::new(),
+        words => format!(
+            "; to proceed, its outcome: --outcome {}",
+            words.join(", or ")
+        ),
+    };
+    let values = match (dimensions.is_empty(), views.is_empty()) {
         (false, _) => format!(
             "a score for each dimension: --scores {}",
             dimensions.join(",")
@@ -58,7 +89,8 @@ pub fn wanted(gate: &Gate, state: &State) -> String {
             views.join(" --rating ")
         ),
         (true, true) => "a verdict: --verdict proceed, fix or escalate".to_owned(),
-    }
+    };
+    values + &outcomes
 }
 
 fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {

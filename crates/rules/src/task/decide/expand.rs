@@ -14,6 +14,7 @@ use super::values::{Decision, Verdict};
 use crate::session::{Stamped, State};
 use crate::task::node::{Edge, Node, NodeKind, TaskId, Verification};
 use crate::task::outputs::{folder, in_folder};
+use crate::task::status::Status;
 use crate::task::world::Condition;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,10 +30,104 @@ pub fn expand<'p>(planned: impl Into<Cow<'p, [Node]>>, state: &State) -> Cow<'p,
         node.gate.is_some() && facts.is_some_and(|facts| !facts.decisions.is_empty())
     };
     if planned.iter().any(has_decided) {
-        all(&planned, state).into()
+        without_fallen(all(&planned, state), state).into()
     } else {
         planned
     }
+}
+
+/// For each node the gate by whose outcome it falls: what was begun before stays. A gate falls with all that it judges.
+pub fn falls(nodes: &[Node], state: &State) -> Vec<Option<usize>> {
+    let has_outcomes = |node: &Node| {
+        let gate = node.gate.as_deref();
+        gate.is_some_and(|gate| !gate.outcomes.is_empty())
+    };
+    let mut named: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, node) in nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| has_outcomes(node))
+    {
+        let Some((decision, judged)) = counting(node, state) else {
+            continue;
+        };
+        let falls = node
+            .gate
+            .as_deref()
+            .filter(|_| judged.verdict == Verdict::Proceed);
+        let falls = falls.map_or(&[][..], |gate| {
+            gate.falls(decision.value.outcome.as_deref())
+        });
+        for id in falls {
+            named.entry(id.key()).or_insert(at);
+        }
+    }
+    if named.is_empty() {
+        return vec![None; nodes.len()];
+    }
+    let is_untouched = |id: &TaskId| state.task_status(id) == Status::Pending;
+    let mut found: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let judged = node.gate.iter().flat_map(|gate| &gate.judges);
+        let mut judged = judged.map(|id| named.get(&id.key()).copied());
+        let with_judged = judged
+            .next()
+            .flatten()
+            .filter(|_| judged.all(|one| one.is_some()));
+        let cause = named.get(&node.id.key()).copied().or(with_judged);
+        let cause = cause.filter(|_| is_untouched(&node.id));
+        match cause {
+            Some(cause) => named.insert(node.id.key(), cause),
+            None => named.remove(&node.id.key()),
+        };
+        found.push(cause);
+    }
+    found
+}
+
+/// The nodes with edges past those that fall: what waited for one waits for what that one waited for, and reads nothing
+/// that it would have left.
+fn without_fallen(mut nodes: Vec<Node>, state: &State) -> Vec<Node> {
+    let falls = falls(&nodes, state);
+    let gone = nodes
+        .iter()
+        .zip(&falls)
+        .filter(|(_, cause)| cause.is_some());
+    let gone: BTreeMap<String, Vec<Edge>> = gone
+        .map(|(node, _)| (node.id.key(), node.depends_on.clone()))
+        .collect();
+    if gone.is_empty() {
+        return nodes;
+    }
+    let is_gone = |id: &TaskId| gone.contains_key(&id.key());
+    let kept = nodes.iter_mut().zip(&falls);
+    for (node, _) in kept.filter(|(_, cause)| cause.is_none()) {
+        node.depends_on = past(&node.depends_on, &gone);
+        node.reads.retain(|path| {
+            in_folder(path).is_none_or(|(task, _)| !gone.contains_key(&task.to_lowercase()))
+        });
+        if let Some(gate) = &mut node.gate {
+            gate.judges.retain(|id| !is_gone(id));
+        }
+    }
+    nodes
+}
+
+/// Edges with those of the nodes that are gone in the place of edges to these.
+fn past(edges: &[Edge], gone: &BTreeMap<String, Vec<Edge>>) -> Vec<Edge> {
+    let mut found: Vec<Edge> = Vec::new();
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    let mut left: Vec<Edge> = edges.iter().rev().cloned().collect();
+    while let Some(edge) = left.pop() {
+        let key = edge.on.key();
+        match gone.get(&key) {
+            Some(behind) if seen.insert(key) => left.extend(behind.iter().rev().cloned()),
+            Some(_) => {}
+            None if found.iter().any(|known| known.on == edge.on) => {}
+            None => found.push(edge),
+        }
+    }
+    found
 }
 
 /// The nodes of a list and of what it inserts. Whatever waited for a gate waits for the last one in its place.

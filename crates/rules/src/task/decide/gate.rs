@@ -59,6 +59,14 @@ impl Default for Rubric {
     }
 }
 
+/// One of several ways on, by the word that chooses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub word: String,
+    /// The nodes behind the gate that are not done then.
+    pub falls: Vec<TaskId>,
+}
+
 /// The gate of a decision or a goal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gate {
@@ -74,6 +82,8 @@ pub struct Gate {
     /// How often the repair may be inserted.
     pub cap: u32,
     pub at_cap: AtCap,
+    /// Where there are any, whoever lets the work go on says which one it comes to.
+    pub outcomes: Vec<Outcome>,
     /// What is inserted before the next attempt, with ids of its own.
     pub repair: Vec<Node>,
     /// How often its repair was inserted by now: 0 as it was planned.
@@ -90,6 +100,20 @@ impl Gate {
     /// The largest cap.
     pub const MOST: u32 = 20;
 
+    /// The words that choose one of its outcomes.
+    pub fn outcome_words(&self) -> Vec<&str> {
+        self.outcomes.iter().map(|one| one.word.as_str()).collect()
+    }
+
+    /// The nodes that fall by an outcome.
+    pub fn falls(&self, word: Option<&str>) -> &[TaskId] {
+        let chosen = self
+            .outcomes
+            .iter()
+            .find(|one| Some(one.word.as_str()) == word);
+        chosen.map_or(&[], |one| &one.falls)
+    }
+
     /// The gate of a decision that says nothing: a fix has nothing to insert, so that a person decides.
     pub fn plain(judges: Vec<TaskId>) -> Self {
         Gate {
@@ -100,6 +124,7 @@ impl Gate {
             is_final: false,
             cap: 0,
             at_cap: AtCap::Escalate,
+            outcomes: Vec::new(),
             repair: Vec::new(),
             attempt: 0,
             superseded: None,

@@ -252,6 +252,12 @@ fn naming(fields: &mut Map<String, Value>, renamed: &BTreeMap<usize, Renamed>) {
     for (_, value) in named {
         readdress(value, renamed);
     }
+    // An outcome of a gate has a word of its own, and ids behind it.
+    if let Some(Value::Object(outcomes)) = fields.get_mut("outcomes") {
+        for (_, ids) in outcomes.iter_mut() {
+            readdress(ids, renamed);
+        }
+    }
 }
 
 #[cfg(test)]

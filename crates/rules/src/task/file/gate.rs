@@ -5,15 +5,15 @@ use super::finding::found;
 use super::row::{Fields, Row};
 use super::{TaskFile, edges, fields, waits};
 use crate::stage::Stage;
-use crate::task::decide::{AtCap, Dimension, Gate, Points, Rubric};
-use crate::task::node::{Edge, NodeKind, TaskId};
+use crate::task::decide::{AtCap, Dimension, Gate, Outcome, Points, Rubric};
+use crate::task::node::{Edge, Node, NodeKind, TaskId};
 use loopx_base::nearest;
 use loopx_spec::Finding;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-const OF_GATE: [&str; 8] = [
-    "judges", "rubric", "goals", "views", "final", "cap", "at_cap", "repair",
+const OF_GATE: [&str; 9] = [
+    "judges", "rubric", "goals", "views", "final", "cap", "at_cap", "outcomes", "repair",
 ];
 const OF_RUBRIC: [&str; 5] = ["scale", "dimensions", "pass", "warn", "critical"];
 const OF_DIMENSION: [&str; 4] = ["name", "weight", "minimum", "warn"];
@@ -42,6 +42,9 @@ pub(super) fn of(
         None => {}
         Some(Value::Object(said)) => read(said, stage, &mut gate, row),
         Some(other) => row.wrong("gate", "an object", other),
+    }
+    if kind == NodeKind::Goal && !gate.outcomes.is_empty() {
+        fault(row, "`gate.outcomes` are of a decision, and it is a goal");
     }
     for judged in &gate.judges {
         if !on.iter().any(|edge| edge.on.key() == judged.key()) {
@@ -109,6 +112,7 @@ fn read(said: &Object, stage: Stage, gate: &mut Gate, row: &mut Row<'_>) {
             "`gate.final` is about a discussion, and `gate.views` names nobody",
         );
     }
+    gate.outcomes = outcomes(present(said, "outcomes"), row);
     gate.repair = repair(present(said, "repair"), stage, row);
     ending(said, gate, row);
 }
@@ -142,6 +146,71 @@ fn ending(said: &Object, gate: &mut Gate, row: &mut Row<'_>) {
             row,
             "`gate.at_cap` is `accept`, and `gate.rubric.warn` does not say from which score on",
         );
+    }
+}
+
+/// The ways on, each by a word with the tasks that are not done then.
+fn outcomes(value: Option<&Value>, row: &mut Row<'_>) -> Vec<Outcome> {
+    let said = match value {
+        None => return Vec::new(),
+        Some(Value::Object(said)) => said,
+        Some(other) => {
+            row.wrong("gate.outcomes", "an object", other);
+            return Vec::new();
+        }
+    };
+    if said.len() < 2 {
+        fault(
+            row,
+            "`gate.outcomes` leaves no choice; expected two or more",
+        );
+    }
+    let mut found = Vec::new();
+    for (word, ids) in said {
+        name_of("gate.outcomes", word, row);
+        let field = format!("gate.outcomes.{word}");
+        let ids = row.texts(&field, Some(ids));
+        let falls = ids.iter().filter_map(|id| fields::named(&field, id, row));
+        found.push(Outcome {
+            word: word.clone(),
+            falls: falls.collect(),
+        });
+    }
+    found
+}
+
+/// Tasks that fall by an outcome: they are in the list, and wait for the gate, by way of others too.
+fn falling(file: &TaskFile, node: &Node, findings: &mut Vec<Finding>) {
+    let outcomes = node.gate.iter().flat_map(|gate| &gate.outcomes);
+    let falls: Vec<&TaskId> = outcomes.flat_map(|one| &one.falls).collect();
+    if falls.is_empty() {
+        return;
+    }
+    let mut behind: BTreeSet<String> = BTreeSet::from([node.id.key()]);
+    loop {
+        let waits = file
+            .nodes
+            .iter()
+            .filter(|one| !behind.contains(&one.id.key()));
+        let waits = waits.filter(|one| {
+            one.depends_on
+                .iter()
+                .any(|edge| behind.contains(&edge.on.key()))
+        });
+        let more: Vec<String> = waits.map(|one| one.id.key()).collect();
+        if more.is_empty() {
+            break;
+        }
+        behind.extend(more);
+    }
+    for id in falls {
+        if !behind.contains(&id.key()) || *id == node.id {
+            let message = format!(
+                "{}: an outcome lets `{id}` fall, which does not wait for it",
+                node.id
+            );
+            findings.push(found("task_gate_invalid", node.line, message));
+        }
     }
 }
 
@@ -294,7 +363,7 @@ fn dimensions(value: Option<&Value>, scale: Points, row: &mut Row<'_>) -> Vec<Di
 }
 
 /// The tasks that a fix inserts: lines like those of the file, with ids of their own.
-fn repair(value: Option<&Value>, stage: Stage, row: &mut Row<'_>) -> Vec<crate::task::node::Node> {
+fn repair(value: Option<&Value>, stage: Stage, row: &mut Row<'_>) -> Vec<Node> {
     let Some(items) = row.items("gate.repair", "a list of tasks", value) else {
         return Vec::new();
     };
@@ -324,6 +393,15 @@ fn repair(value: Option<&Value>, stage: Stage, row: &mut Row<'_>) -> Vec<crate::
             inner.nodes.push(node);
         }
     }
+    let has_outcomes = |node: &&Node| {
+        node.gate
+            .as_ref()
+            .is_some_and(|gate| !gate.outcomes.is_empty())
+    };
+    for node in inner.nodes.iter().filter(has_outcomes) {
+        let message = format!("{}: `gate.outcomes` stand in no repair", node.id);
+        findings.push(found("task_gate_invalid", row.line, message));
+    }
     edges(&inner, &mut findings);
     ids(&inner, &mut findings);
     waits::wiring(&inner, &mut findings);
@@ -342,6 +420,7 @@ pub(super) fn ids(file: &TaskFile, findings: &mut Vec<Finding>) {
         return;
     }
     for node in &file.nodes {
+        falling(file, node, findings);
         if let Some(gate) = &node.gate {
             let longest = longest(node.id.as_str().len(), gate);
             if longest > TaskId::MAX {
