@@ -212,6 +212,8 @@ pub struct GateDef {
     pub at_cap: Option<String>,
     /// Ways on, by the word that chooses each, with the tasks that are not done then.
     pub outcomes: Option<BTreeMap<String, Vec<String>>>,
+    /// How a repair goes about it, by what was found.
+    pub strategies: Option<Value>,
     /// The name of the list that a fix inserts.
     pub repair: Option<String>,
     /// Where this does not hold, the gate is left out.
@@ -412,6 +414,7 @@ impl GateDef {
             cap,
             at_cap,
             outcomes,
+            strategies,
             repair,
             when,
         );

@@ -456,6 +456,7 @@ impl<'p> Maker<'p> {
         put("final", gate.is_final.map(Value::from));
         put("cap", gate.cap.filter(|_| !is_lost).map(Value::from));
         put("at_cap", gate.at_cap.as_ref().map(|word| json!(word)));
+        put("strategies", gate.strategies.clone().filter(|_| !is_lost));
         put(
             "outcomes",
             gate.outcomes.as_ref().map(|all| self.outcomes(all)),

@@ -19,7 +19,8 @@ pub(super) const ALWAYS: [&str; 4] = ["id", "intent", "pipeline", "session"];
 /// The name among them that each task has its own value for: no default can name it.
 pub(super) const OF_TASK: &str = "id";
 /// Names that a gate fills in when it inserts a repair.
-pub(super) const OF_GATES: [&str; 5] = ["attempt", "gate", "reason", "unmet", "weakest"];
+pub(super) const OF_GATES: [&str; 6] =
+    ["attempt", "gate", "reason", "strategy", "unmet", "weakest"];
 
 /// The value of each parameter and of what every text may name; else what is wrong with what was given.
 pub fn values(pipeline: &Pipeline, given: &Given<'_>) -> Result<BTreeMap<String, String>, String> {

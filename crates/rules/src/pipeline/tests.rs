@@ -1,6 +1,7 @@
 //! What the linter finds, and that it finds nothing in what the program brings.
 
 use super::{Given, Ground, Pipeline, builtin, expand, lint, values};
+use crate::task::decide::Points;
 use std::collections::BTreeSet;
 
 /// A name, a text, and what is found in it by line.
@@ -421,5 +422,45 @@ fn chain_c10_what_mends_a_test_stands_in_the_order_of_the_table() {
     );
     for id in ["post-verify", "post-review", "post-test"] {
         assert_eq!(gate(id).cap, 2, "{id}");
+    }
+}
+
+/// Teams-and-tasks 4.13: what the tester does by where they stand.
+#[test]
+fn the_gate_of_the_tests_says_how_its_repair_goes_about_it() {
+    let mode = Pipeline::built_in("impl-only")
+        .expect("it is there")
+        .expect("it is read");
+    let params = [("check".to_owned(), "true".to_owned())];
+    let given = Given {
+        session: "s",
+        intent: "it",
+        params: &params,
+    };
+    let values = values(&mode, &given).expect("values");
+    let lines = expand(&mode, &values, "", None).lines;
+    let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+    let list = crate::task::file::read(&text.join("\n")).expect("a list");
+    let gate = list
+        .nodes
+        .iter()
+        .find(|node| node.id.as_str() == "GATE-TEST");
+    let gate = gate.and_then(|node| node.gate.as_deref()).expect("a gate");
+    for (repair, score, criticals, wanted) in [
+        (1, 30, 0, "conservative"),
+        (3, 60, 2, "conservative"),
+        (5, 85, 2, "conservative"),
+        (4, 60, 1, "surgical"),
+        (9, 30, 4, "surgical"),
+        (4, 49, 0, "aggressive"),
+        (8, 60, 5, "aggressive"),
+        (4, 60, 0, "conservative"),
+    ] {
+        let found = gate.strategy(repair, Some(Points::whole(score)), criticals);
+        let found = found.expect("a strategy");
+        assert!(
+            found.starts_with(wanted),
+            "{repair} {score} {criticals}: {found}"
+        );
     }
 }

@@ -9,7 +9,7 @@
 
 use super::check::misfit;
 use super::gate::Gate;
-use super::judge::{Judged, counts, weakest};
+use super::judge::{Judged, counts, score, weakest};
 use super::values::{Decision, Verdict};
 use crate::session::{Stamped, State};
 use crate::task::node::{Edge, Node, NodeKind, TaskId, Verification};
@@ -276,6 +276,16 @@ fn words(node: &Node, gate: &Gate, fix: &Stamped<Decision>) -> Words {
             weakest(gate, &fix.value).unwrap_or_else(|| "what was judged".to_owned()),
         ),
         ("{reason}", reason.chars().take(REASON).collect()),
+        (
+            "{strategy}",
+            gate.strategy(
+                gate.attempt + 1,
+                score(gate, &fix.value),
+                fix.value.criticals,
+            )
+            .unwrap_or("as it was planned")
+            .to_owned(),
+        ),
         (
             "{unmet}",
             match fix.value.unmet.as_slice() {

@@ -59,6 +59,38 @@ impl Default for Rubric {
     }
 }
 
+/// A manner of mending, and where it is the one: one of its conditions holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Strategy {
+    pub name: String,
+    /// Up to this number of the repair.
+    pub until: Option<u32>,
+    /// Behind this number of the repair.
+    pub after: Option<u32>,
+    /// From this score on.
+    pub from: Option<Points>,
+    /// Below this score.
+    pub below: Option<Points>,
+    /// With at least and at most so many critical findings.
+    pub criticals: Option<(u32, u32)>,
+}
+
+impl Strategy {
+    fn holds(&self, repair: u32, score: Option<Points>, criticals: u32) -> bool {
+        self.until.is_some_and(|until| repair <= until)
+            || self.after.is_some_and(|after| repair > after)
+            || score
+                .zip(self.from)
+                .is_some_and(|(score, from)| score >= from)
+            || score
+                .zip(self.below)
+                .is_some_and(|(score, below)| score < below)
+            || self
+                .criticals
+                .is_some_and(|(least, most)| (least..=most).contains(&criticals))
+    }
+}
+
 /// One of several ways on, by the word that chooses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -84,6 +116,8 @@ pub struct Gate {
     pub at_cap: AtCap,
     /// Where there are any, whoever lets the work go on says which one it comes to.
     pub outcomes: Vec<Outcome>,
+    /// How a repair goes about it, by what was found: the first that holds counts, and where none does the first.
+    pub strategies: Vec<Strategy>,
     /// What is inserted before the next attempt, with ids of its own.
     pub repair: Vec<Node>,
     /// How often its repair was inserted by now: 0 as it was planned.
@@ -99,6 +133,15 @@ impl Gate {
     pub const CAP_OF_VIEWS: u32 = 1;
     /// The largest cap.
     pub const MOST: u32 = 20;
+
+    /// How the repair of this number goes about it.
+    pub fn strategy(&self, repair: u32, score: Option<Points>, criticals: u32) -> Option<&str> {
+        let holds = |one: &&Strategy| one.holds(repair, score, criticals);
+        let found = self.strategies.iter().find(holds);
+        found
+            .or(self.strategies.first())
+            .map(|one| one.name.as_str())
+    }
 
     /// The words that choose one of its outcomes.
     pub fn outcome_words(&self) -> Vec<&str> {
@@ -125,6 +168,7 @@ impl Gate {
             cap: 0,
             at_cap: AtCap::Escalate,
             outcomes: Vec::new(),
+            strategies: Vec::new(),
             repair: Vec::new(),
             attempt: 0,
             superseded: None,

@@ -129,7 +129,7 @@ fn repairs(count: u32) -> String {
 }
 
 /// The score that counts: where the rubric has dimensions, of those alone; else the one that was given.
-fn score(gate: &Gate, given: &Decision) -> Option<Points> {
+pub(super) fn score(gate: &Gate, given: &Decision) -> Option<Points> {
     if given.parse_failed {
         return Some(Points::default());
     }

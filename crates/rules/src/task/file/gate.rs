@@ -5,16 +5,26 @@ use super::finding::found;
 use super::row::{Fields, Row};
 use super::{TaskFile, edges, fields, waits};
 use crate::stage::Stage;
-use crate::task::decide::{AtCap, Dimension, Gate, Outcome, Points, Rubric};
+use crate::task::decide::{AtCap, Dimension, Gate, Outcome, Points, Rubric, Strategy};
 use crate::task::node::{Edge, Node, NodeKind, TaskId};
 use loopx_base::nearest;
 use loopx_spec::Finding;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-const OF_GATE: [&str; 9] = [
-    "judges", "rubric", "goals", "views", "final", "cap", "at_cap", "outcomes", "repair",
+const OF_GATE: [&str; 10] = [
+    "judges",
+    "rubric",
+    "goals",
+    "views",
+    "final",
+    "cap",
+    "at_cap",
+    "outcomes",
+    "strategies",
+    "repair",
 ];
+const OF_STRATEGY: [&str; 6] = ["name", "until", "after", "from", "below", "criticals"];
 const OF_RUBRIC: [&str; 5] = ["scale", "dimensions", "pass", "warn", "critical"];
 const OF_DIMENSION: [&str; 4] = ["name", "weight", "minimum", "warn"];
 
@@ -113,7 +123,14 @@ fn read(said: &Object, stage: Stage, gate: &mut Gate, row: &mut Row<'_>) {
         );
     }
     gate.outcomes = outcomes(present(said, "outcomes"), row);
+    gate.strategies = strategies(present(said, "strategies"), row);
     gate.repair = repair(present(said, "repair"), stage, row);
+    if gate.repair.is_empty() && !gate.strategies.is_empty() {
+        fault(
+            row,
+            "`gate.strategies` say how a repair goes about it, and `gate.repair` has none",
+        );
+    }
     ending(said, gate, row);
 }
 
@@ -147,6 +164,59 @@ fn ending(said: &Object, gate: &mut Gate, row: &mut Row<'_>) {
             "`gate.at_cap` is `accept`, and `gate.rubric.warn` does not say from which score on",
         );
     }
+}
+
+/// How a repair goes about it, by what was found.
+fn strategies(value: Option<&Value>, row: &mut Row<'_>) -> Vec<Strategy> {
+    let field = "gate.strategies";
+    let Some(items) = row.items(field, "a list of objects", value) else {
+        return Vec::new();
+    };
+    let mut found: Vec<Strategy> = Vec::new();
+    for item in items {
+        let Value::Object(said) = item else {
+            row.wrong(field, "a list of objects", item);
+            continue;
+        };
+        names(field, said, &OF_STRATEGY, row);
+        let Some(name) = row.text("gate.strategies.name", present(said, "name")) else {
+            fault(row, format!("a strategy of `{field}` has no `name`"));
+            continue;
+        };
+        let mut count = |name: &str| {
+            let count = row.count(&format!("{field}.{name}"), present(said, name));
+            count.and_then(|count| u32::try_from(count).ok())
+        };
+        let (until, after) = (count("until"), count("after"));
+        let from = points("gate.strategies.from", present(said, "from"), row);
+        let below = points("gate.strategies.below", present(said, "below"), row);
+        let criticals = present(said, "criticals").map(|value| {
+            let pair = value
+                .as_array()
+                .map(|pair| pair.iter().map(Value::as_u64).collect::<Vec<_>>());
+            match pair.as_deref() {
+                Some([Some(least), Some(most)]) if least <= most => {
+                    u32::try_from(*least).ok().zip(u32::try_from(*most).ok())
+                }
+                _ => None,
+            }
+        });
+        if criticals == Some(None) {
+            fault(
+                row,
+                "expected `gate.strategies.criticals` as the least and the most of them, like [1, 4]",
+            );
+        }
+        found.push(Strategy {
+            name,
+            until,
+            after,
+            from,
+            below,
+            criticals: criticals.flatten(),
+        });
+    }
+    found
 }
 
 /// The ways on, each by a word with the tasks that are not done then.
