@@ -323,6 +323,8 @@ impl Command {
                         | IssueCommand::Graph(_)
                         | IssueCommand::Log(_)
                         | IssueCommand::Diff(_)
+                        | IssueCommand::Board(_)
+                        | IssueCommand::Stats(_)
                         | IssueCommand::Show(_)
                 )
         )

@@ -32,6 +32,9 @@ pub enum IssueCommand {
     Undo(cmd::issue::end::BackArgs),
     /// Bring back what was taken back
     Redo(cmd::issue::end::BackArgs),
+    Board(cmd::issue::board::BoardArgs),
+    Stats(cmd::issue::stats::StatsArgs),
+    Report(Box<cmd::issue::report::ReportArgs>),
     Graph(cmd::issue::graph::GraphArgs),
     Log(cmd::issue::log::LogArgs),
     Diff(cmd::issue::diff::DiffArgs),

@@ -901,8 +901,8 @@ fn n38_38_words_of_other_programs_lead_to_the_command() {
         ("assign", "edit ID --assignee NAME"),
         ("start", "take"),
         ("status", "show"),
-        ("stats", "list --all"),
         ("dep", "link"),
+        ("kanban", "board"),
     ] {
         s.loopx(&["issue", word])
             .says(&format!("; the nearest is {here}\n"))

@@ -96,6 +96,7 @@ mod issue_queue;
 mod issue_races;
 mod issue_solutions;
 mod issue_then;
+mod issue_views;
 mod issue_words;
 mod issue_work;
 mod judged_sync;

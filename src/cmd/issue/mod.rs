@@ -1,5 +1,6 @@
 //! `issue`: one file per group of words. No rule lives here.
 
+pub(crate) mod board;
 pub(crate) mod claim;
 pub(crate) mod create;
 pub(crate) mod diff;
@@ -12,8 +13,11 @@ pub(crate) mod import;
 pub(crate) mod list;
 pub(crate) mod log;
 pub(crate) mod queue;
+pub(crate) mod report;
+mod scope;
 pub(crate) mod show;
 pub(crate) mod solution;
+pub(crate) mod stats;
 
 use crate::cli::{Exit, IssueCommand};
 use crate::flow::Context;
@@ -46,6 +50,9 @@ pub(crate) fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<E
         IssueCommand::Reopen(args) => end::reopen(&args, ctx, ui),
         IssueCommand::Undo(args) => end::undo(&args, ctx, ui),
         IssueCommand::Redo(args) => end::redo(&args, ctx, ui),
+        IssueCommand::Board(args) => board::run(args, ctx, ui),
+        IssueCommand::Stats(args) => stats::run(args, ctx, ui),
+        IssueCommand::Report(args) => report::run(*args, ctx, ui),
         IssueCommand::Graph(args) => graph::run(&args, ctx, ui),
         IssueCommand::Log(args) => log::run(&args, ctx, ui),
         IssueCommand::Diff(args) => diff::run(args, ctx, ui),

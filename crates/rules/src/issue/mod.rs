@@ -5,6 +5,7 @@
 //! who asks for them is not known here.
 
 mod around;
+pub mod board;
 mod circle;
 pub mod compare;
 pub mod event;
@@ -18,9 +19,11 @@ mod laws;
 pub mod limits;
 pub mod plain;
 pub mod queue;
+pub mod report;
 mod short;
 pub mod similar;
 pub mod solution;
+pub mod stats;
 mod taken;
 pub mod template;
 mod text;
