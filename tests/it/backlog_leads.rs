@@ -246,7 +246,11 @@ fn b41_4_an_issue_of_another_backlog_is_not_taken_for_the_one_that_has_its_id() 
     ] {
         assert!(message.contains(&one), "{error}");
     }
-    for (typed, id) in [("beads bd-1", &first), ("beads:billing bd-1", &second)] {
+    for (typed, id) in [
+        ("beads bd-1", &first),
+        ("beads:billing bd-1", &second),
+        ("billing bd-1", &second),
+    ] {
         assert_eq!(show(&s, typed)["id"], id.as_str());
     }
     // Whoever says that it is the same issue is believed.
@@ -258,6 +262,12 @@ fn b41_4_an_issue_of_another_backlog_is_not_taken_for_the_one_that_has_its_id() 
         .ok();
     let again = beads(&s, &other, &["--source", "billing"]).json();
     assert_eq!(again["here"], 1, "{again}");
+    // Whoever named it hears that another name tells them apart.
+    let third = [("bd-1", "Mend the roof", None)];
+    let said = fault(beads(&s, &third, &["--source", "billing"]));
+    for part in ["another name than billing", "--source NAME"] {
+        assert!(said.contains(part), "{said}");
+    }
     // One title at two times: nothing tells whether it is one issue.
     beads(&s, &[("bd-2", "Mend tests", Some(1))], &[]).json();
     let said = fault(beads(&s, &[("bd-2", "Mend tests", Some(2))], &[]));

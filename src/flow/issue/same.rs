@@ -162,10 +162,14 @@ fn unclear(source: &Source, known: &[Here], item: &Item) -> Finding {
     Finding {
         at: item.at.clone(),
         message: format!(
-            "{} is {}; this is {}: a name tells the two backlogs apart, as --source NAME{same}",
+            "{} is {}; this is {}: {} tells the two backlogs apart, as --source NAME{same}",
             source.id,
             here.join(", and "),
-            named(title, made(item))
+            named(title, made(item)),
+            match source.name() {
+                Some(name) => format!("another name than {name}"),
+                None => "a name".to_owned(),
+            }
         ),
     }
 }

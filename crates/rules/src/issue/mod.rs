@@ -147,12 +147,20 @@ pub struct Source {
 
 impl Source {
     /// True where somebody means it by its id there: the whole id in any letter case, or a number behind `#`; with the
-    /// name of its backlog in front, as `beads bd-1`, where several have one id.
+    /// name of its backlog in front, as `beads bd-1` or `billing bd-1`, where several have one id.
     pub fn is_meant(&self, typed: &str) -> bool {
         let typed = typed.to_lowercase();
-        let system = self.system.to_lowercase();
-        let inner = typed.strip_prefix(&system);
-        self.is_id(inner.and_then(|id| id.strip_prefix(' ')).unwrap_or(&typed))
+        let names = [Some(self.system.as_str()), self.name()]
+            .into_iter()
+            .flatten();
+        let behind = |name: &str| typed.strip_prefix(&name.to_lowercase())?.strip_prefix(' ');
+        let inner = names.filter_map(behind).next();
+        self.is_id(inner.unwrap_or(&typed))
+    }
+
+    /// The name that somebody gave the backlog, where there are several of its format.
+    pub fn name(&self) -> Option<&str> {
+        self.system.split_once(':').map(|(_, name)| name)
     }
 
     fn is_id(&self, typed: &str) -> bool {
