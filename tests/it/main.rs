@@ -94,6 +94,7 @@ mod issue_links;
 mod issue_more;
 mod issue_queue;
 mod issue_races;
+mod issue_repeat;
 mod issue_solutions;
 mod issue_then;
 mod issue_views;

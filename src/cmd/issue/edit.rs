@@ -11,6 +11,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::issue::event::Change;
 use loopx_rules::issue::filter::minutes;
+use loopx_rules::issue::repeat::Repeat;
 use loopx_rules::note::NoteKind;
 use serde_json::json;
 
@@ -47,6 +48,9 @@ pub(crate) struct FieldArgs {
     /// How long it takes, as 90m, 4h, 2d
     #[arg(long, value_name = "TIME")]
     estimate: Option<String>,
+    /// It comes again: the next one is made when it is resolved or closed, due a period later (1d, 2w, 1mo, 1y)
+    #[arg(long, value_name = "PERIOD")]
+    every: Option<String>,
 }
 
 impl FieldArgs {
@@ -75,6 +79,12 @@ impl FieldArgs {
                 )
             })?;
             changes.push(Change::Estimate(Some(minutes)));
+        }
+        if let Some(text) = &self.every {
+            let every = text
+                .parse()
+                .map_err(|said| Failure::usage(Code::IssueFieldInvalid, said));
+            changes.push(Change::Repeat(Some(Repeat::first(every?))));
         }
         Ok(changes)
     }
@@ -186,6 +196,9 @@ pub struct EditArgs {
     /// Nobody says how long it takes
     #[arg(long, conflicts_with = "estimate")]
     no_estimate: bool,
+    /// It comes no more
+    #[arg(long, conflicts_with = "every")]
+    no_every: bool,
     /// planned, queued or open; an issue ends by `issue resolve` and `issue close`
     #[arg(long, value_name = "STATUS", value_parser = ["open", "planned", "queued"])]
     status: Option<String>,
@@ -213,6 +226,7 @@ impl EditArgs {
             (self.no_due, Change::Due(None)),
             (self.no_defer, Change::Defer(None)),
             (self.no_estimate, Change::Estimate(None)),
+            (self.no_every, Change::Repeat(None)),
         ];
         changes.extend(
             gone.into_iter()

@@ -5,6 +5,7 @@ use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::issue::end as flow;
 use crate::flow::issue::end::{End, Ended};
+use crate::flow::issue::repeat::Standing;
 use crate::flow::issue::{Written, undo as back};
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
@@ -61,6 +62,26 @@ fn tell(ui: &mut Ui, written: &Written<Ended>, what: &str, verb: &str) {
         let short = ui.paint(style::NAME, written.names.short(&issue.id));
         ui.out(format!("can be begun now: {short}  {}", line(&issue.title)));
     }
+    for one in &written.value.next {
+        let short = written.names.short(&one.id);
+        let due = one
+            .due
+            .as_ref()
+            .map_or_else(String::new, |day| format!(", due {day}"));
+        match one.standing {
+            Standing::Made => {
+                let short = ui.paint(style::NAME, short);
+                ui.out(format!("comes next: {short}  {}{due}", line(&one.title)));
+            }
+            Standing::Here => ui.status(format!("{short}, which comes next, is here already")),
+            Standing::TakenBack => {
+                let redo = ui.command(&command!("issue redo {short}"));
+                ui.status(format!(
+                    "{short}, which would come next, was taken back: {redo}"
+                ));
+            }
+        }
+    }
     for session in &written.value.running {
         let ways = [
             command!("finish").session(session),
@@ -77,7 +98,14 @@ fn tell(ui: &mut Ui, written: &Written<Ended>, what: &str, verb: &str) {
         Some(issue) => command!("issue take {}", written.names.short(&issue.id)),
         None => command!("issue ready"),
     };
-    say(ui, written, what, Some(next), json!({ "freed": ids }), verb);
+    let following: Vec<&str> = written
+        .value
+        .next
+        .iter()
+        .map(|one| one.id.as_str())
+        .collect();
+    let body = json!({ "freed": ids, "following": following });
+    say(ui, written, what, Some(next), body, verb);
 }
 
 /// Open issues again that were resolved or closed

@@ -112,6 +112,7 @@ fn fields(issue: &Issue, ui: &Ui) -> Vec<(&'static str, String)> {
         ("due", issue.due.clone()),
         ("not before", issue.defer.clone()),
         ("estimate", issue.estimate.map(duration)),
+        ("every", issue.repeat.as_ref().map(ToString::to_string)),
         ("from", source.map(ToString::to_string)),
         ("sessions", joined(sessions.collect())),
         ("place", issue.place.as_ref().map(ToString::to_string)),

@@ -74,6 +74,11 @@ pub(crate) fn settle(issue: &Issue, short: &str) -> Option<Hint> {
         "estimate" if value == "none" => command!("issue edit {short} --no-estimate"),
         "milestone" if value == "none" => command!("issue edit {short} --no-milestone"),
         "assignee" if value == "none" => command!("issue edit {short} --no-assignee"),
+        "repeat" if value == "none" => command!("issue edit {short} --no-every"),
+        "repeat" => {
+            let every = value.split(',').next().unwrap_or_default();
+            command!("issue edit {short} --every {every}")
+        }
         "title" | "kind" | "priority" | "due" | "defer" | "estimate" | "milestone" | "assignee" => {
             command!("issue edit {short} --{} {}", apart.field, shell_word(value))
         }

@@ -10,6 +10,7 @@ use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::is_day;
 use loopx_rules::issue::limits::{LONGEST_LINE, LONGEST_TEXT, is_line};
+use loopx_rules::issue::repeat::Repeat;
 use loopx_rules::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind, Status};
 
 /// The states of an issue that is done by its solution.
@@ -356,6 +357,14 @@ fn whole(issue: &Issue, change: &Change) -> Result<Change> {
         Change::Tick(text) => Change::Tick(find(text)?),
         Change::Untick(text) => Change::Untick(find(text)?),
         Change::DropCriterion(text) => Change::DropCriterion(find(text)?),
+        // Another period keeps the place among those that come again.
+        Change::Repeat(Some(repeat)) => Change::Repeat(Some(match issue.repeat.as_deref() {
+            Some(now) => Repeat {
+                every: repeat.every,
+                ..now.clone()
+            },
+            None => repeat.clone(),
+        })),
         other => other.clone(),
     })
 }
@@ -417,6 +426,7 @@ fn is_so(issue: &Issue, change: &Change) -> bool {
         Change::Due(day) => issue.due == *day && settled("due"),
         Change::Defer(day) => issue.defer == *day && settled("defer"),
         Change::Estimate(minutes) => issue.estimate == *minutes && settled("estimate"),
+        Change::Repeat(repeat) => issue.repeat.as_deref() == repeat.as_ref() && settled("repeat"),
         Change::Assignee(name) => issue.assignee == *name && settled("assignee"),
         Change::Source(source) => issue.source.as_ref() == Some(source),
         Change::Label(label) => issue.labels.contains(label),

@@ -293,6 +293,7 @@ pub(super) fn blank(id: &IssueId) -> Issue {
         due: None,
         defer: None,
         estimate: None,
+        repeat: None,
         assignee: None,
         criteria: Vec::new(),
         links: Vec::new(),

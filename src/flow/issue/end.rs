@@ -4,6 +4,8 @@
 use super::beside::Beside;
 use super::change::require_no_cycle;
 use super::claim::{not_ready, require_own};
+use super::repeat;
+use super::repeat::Following;
 use super::sound::require_open_parent;
 use super::{
     Plan, Step, Written, all, backlogs_around, require_reason, require_understood, today, write,
@@ -48,6 +50,8 @@ impl End {
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub freed: Vec<Issue>,
+    /// Issues that come next, because what ended comes again.
+    pub next: Vec<Following>,
     /// The sessions that were started for what ended, and go on.
     pub running: Vec<SessionId>,
 }
@@ -147,13 +151,33 @@ pub(crate) fn end(
         let running = ended.iter().flat_map(Issue::all_running).cloned();
         let running: BTreeSet<SessionId> = running.collect();
         let running = running.into_iter().collect();
+        let next = following(snapshot, &ended, end)?;
+        let made = next.iter().filter_map(Following::step);
+        steps.extend(made);
         Ok(Plan {
             what: end.word().to_owned(),
             reason: reason.clone(),
             steps,
-            value: Ended { freed, running },
+            value: Ended {
+                freed,
+                next,
+                running,
+            },
         })
     })
+}
+
+/// The issues that come after those that end. A duplicate is none of them: its original comes again.
+fn following(snapshot: &Snapshot<'_>, ended: &[Issue], end: &End) -> Result<Vec<Following>> {
+    if matches!(end, End::Duplicate(_)) {
+        return Ok(Vec::new());
+    }
+    let all = ended.iter().map(|issue| repeat::following(snapshot, issue));
+    Ok(all
+        .collect::<Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// Refuses an issue as a duplicate of itself, by way of others that are duplicates, too: nothing would be left to do.

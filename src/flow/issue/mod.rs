@@ -22,6 +22,7 @@ pub(crate) mod import;
 mod later;
 mod names;
 pub(crate) mod queue;
+pub(crate) mod repeat;
 pub(crate) mod report;
 pub(crate) mod roadmap;
 mod same;

@@ -1,5 +1,6 @@
 //! The end of sessions: their last event, their folders in the archive, and the word that an archive was taken back.
 
+use super::super::issue::repeat;
 use super::super::naming::unknown;
 use super::super::operation::{draft, seal};
 use super::{Entry, Scope};
@@ -78,7 +79,9 @@ fn record(
     state.apply(&op);
     let mut edits = store::Edits::default();
     edits.record(repo, Some(&session), &op, &state)?;
+    let next = repeat::follow(repo, snapshot, identity, &state.issues, &mut edits)?;
     let message = store::message(id, &format!("archive on {target}"), &op, &state);
+    let message = format!("{message}{next}");
     Ok(Decision {
         edits,
         message,

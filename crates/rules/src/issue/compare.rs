@@ -111,6 +111,10 @@ fn values(before: &Read, now: &Read) -> Vec<Difference> {
             ("due", or_none(&issue.due)),
             ("defer", or_none(&issue.defer)),
             ("estimate", issue.estimate.map_or_else(none, duration)),
+            (
+                "repeat",
+                issue.repeat.as_ref().map_or_else(none, ToString::to_string),
+            ),
             ("reason", or_none(&issue.reason)),
             (
                 "solution",

@@ -1,6 +1,7 @@
 //! The topic `issue`: what happens to an issue, as records say it. Every change is one of a closed list, so that two
 //! clones that were apart merge by field and not by file.
 
+use super::repeat::Repeat;
 use super::solution::{Proposal, Scores};
 use super::{ForIt, Kept, Link, Made, Place, Said, Source, Status};
 use crate::lease::Claim;
@@ -40,6 +41,8 @@ pub enum Change {
     Due(Option<String>),
     Defer(Option<String>),
     Estimate(Option<u32>),
+    /// It comes again once it has ended, or no more.
+    Repeat(Option<Repeat>),
     Assignee(Option<String>),
     Source(Source),
     Label(String),
@@ -105,6 +108,8 @@ impl Change {
                 Some(minutes) => format!("estimate {}", super::filter::duration(*minutes)),
                 None => "estimate none".to_owned(),
             },
+            Change::Repeat(Some(repeat)) => format!("repeat {repeat}"),
+            Change::Repeat(None) => "repeat none".to_owned(),
             Change::Assignee(name) => format!("assignee {}", or_none(name)),
             Change::Source(source) => format!("from {} {}", source.system, source.id),
             Change::Label(label) => format!("label +{label}"),

@@ -19,6 +19,7 @@ mod laws;
 pub mod limits;
 pub mod plain;
 pub mod queue;
+pub mod repeat;
 pub mod report;
 mod short;
 pub mod similar;
@@ -45,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.
-pub const FOLD: u32 = 9;
+pub const FOLD: u32 = 10;
 
 vocabulary!(
     /// How far an issue is.
@@ -287,6 +288,9 @@ pub struct Issue {
     /// In minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<u32>,
+    /// How it comes again once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Box<repeat::Repeat>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -2,6 +2,7 @@
 
 use super::event::Change;
 use super::filter::minutes;
+use super::repeat::{Period, Repeat};
 use super::{ForIt, Issue, IssueId, Kept, LAST_PRIORITY, Made, Place, Said, Source, Status, Texts};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
@@ -44,6 +45,8 @@ pub struct Plain {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<PlainRepeat>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<PlainCriterion>,
@@ -74,6 +77,14 @@ pub struct Plain {
 pub enum Estimate {
     Minutes(u32),
     Text(String),
+}
+
+/// A period, or the place among issues that come again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a period like `1w` as `repeat`")]
+pub enum PlainRepeat {
+    Every(Period),
+    Whole(Repeat),
 }
 
 /// A criterion: its text, or the text and whether it is ticked.
@@ -118,6 +129,12 @@ impl Plain {
         // No time at all is none: an older line may say so.
         let estimate = estimate.filter(|minutes| *minutes > 0);
         changes.extend(estimate.map(|minutes| Change::Estimate(Some(minutes))));
+        changes.extend(self.repeat.clone().map(|repeat| {
+            Change::Repeat(Some(match repeat {
+                PlainRepeat::Every(period) => Repeat::first(period),
+                PlainRepeat::Whole(repeat) => repeat,
+            }))
+        }));
         for criterion in &self.criteria {
             match criterion {
                 PlainCriterion::Text(text) => changes.push(Change::Criterion(text.clone())),
@@ -227,6 +244,7 @@ impl Plain {
             due: issue.due.clone(),
             defer: issue.defer.clone(),
             estimate: issue.estimate.map(Estimate::Minutes),
+            repeat: (issue.repeat.as_deref()).map(|repeat| PlainRepeat::Whole(repeat.clone())),
             assignee: issue.assignee.clone(),
             criteria: criteria.collect(),
             links: links.collect(),

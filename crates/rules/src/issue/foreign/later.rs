@@ -61,6 +61,7 @@ fn was_said(issue: &Issue, texts: &Texts, change: &Change) -> bool {
         Change::Due(day) => issue.due == *day,
         Change::Defer(day) => issue.defer == *day,
         Change::Estimate(minutes) => issue.estimate == *minutes,
+        Change::Repeat(repeat) => issue.repeat.as_deref() == repeat.as_ref(),
         Change::Assignee(name) => issue.assignee == *name,
         Change::Label(label) => issue.labels.contains(label),
         Change::Criterion(text) => criterion(text).is_some(),

@@ -7,7 +7,7 @@ use crate::issue::filter::minutes;
 use crate::issue::plain::{Estimate, Plain};
 use serde_json::Value;
 
-const KNOWN: [&str; 20] = [
+const KNOWN: [&str; 21] = [
     "key",
     "id",
     "title",
@@ -21,6 +21,7 @@ const KNOWN: [&str; 20] = [
     "due",
     "defer",
     "estimate",
+    "repeat",
     "assignee",
     "criteria",
     "links",
