@@ -238,6 +238,17 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
             })
         ));
     }
+    for one in &report.over_limit {
+        let first = one.issues.first().map_or("", String::as_str);
+        let release = ui.command(&command!("issue release {first}"));
+        ui.warn(line(&format!(
+            "{} has {} in hand, and [backlog] wip of loopx.toml is {}: {} (one of them goes back: {release})",
+            one.who,
+            counted(one.issues.len(), "issue"),
+            one.wip,
+            one.issues.join(", ")
+        )));
+    }
     if let Some(listed) = apart::listed(&report.apart) {
         ui.status(format!("  issues written apart: {}", line(&listed)));
     }

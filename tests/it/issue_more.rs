@@ -2,7 +2,7 @@
 
 use crate::support::LOOPX;
 use crate::support::Sandbox;
-use crate::support::issues::{backlog, create, show};
+use crate::support::issues::{backlog, create, show, two};
 use serde_json::{Value, json};
 
 fn refused(s: &Sandbox, code: i32, word: &str, args: &[&str]) -> String {
@@ -133,4 +133,116 @@ fn nobody_takes_more_issues_than_policy_lets_them() {
     s.loopx(&["issue", "release", &one]).ok();
     let three = create(&s, &["Three"]);
     s.loopx(&["issue", "take", &three]).ok();
+}
+
+#[test]
+fn nobody_begins_an_issue_that_lacks_what_policy_asks_for() {
+    let s = backlog();
+    let bare = create(&s, &["Bare", "-p", "0"]);
+    let full = create(&s, &["Full", "--criterion", "it holds", "--estimate", "2h"]);
+    s.commit_file(
+        "loopx.toml",
+        "[backlog]\ntake = [\"criteria\", \"estimate\"]\n",
+        "policy",
+    )
+    .ok();
+    let out = s.loopx(&["--json", "issue", "take", &bare]).fails_with(1);
+    let error = out.error_json()["error"].take();
+    assert_eq!(error["code"], "issue_lacks");
+    let said = error["message"].as_str().expect("a message");
+    assert!(
+        said.contains(&bare) && said.contains("criteria and an estimate"),
+        "{said}"
+    );
+    assert_eq!(
+        error["blockers"].as_array().map(Vec::len),
+        Some(2),
+        "{error}"
+    );
+    refused(
+        &s,
+        1,
+        "issue_lacks",
+        &["start", "--issue", &bare, "--quick"],
+    );
+    // Whoever asks for the next one gets one that has it all.
+    let taken = s.loopx(&["--json", "issue", "take"]).json();
+    assert_eq!(taken["issue"]["id"], json!(full), "{taken}");
+    refused(&s, 1, "issue_lacks", &["issue", "take"]);
+    s.loopx(&[
+        "issue",
+        "edit",
+        &bare,
+        "--criterion",
+        "it holds",
+        "--estimate",
+        "1h",
+    ])
+    .ok();
+    s.loopx(&["issue", "take", &bare]).ok();
+}
+
+#[test]
+fn nobodys_word_resolves_an_issue_against_policy() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    let resolve = ["issue", "resolve", &id, "--reason", "tried"];
+    s.commit_file(
+        "loopx.toml",
+        "[backlog]\nresolve = [\"criteria\", \"comment\"]\n",
+        "policy",
+    )
+    .ok();
+    let said = refused(&s, 1, "issue_lacks", &resolve);
+    assert!(said.contains("criteria and a comment"), "{said}");
+    s.loopx(&["issue", "edit", &id, "--criterion", "it holds"])
+        .ok();
+    s.loopx(&["issue", "tick", &id, "1"]).ok();
+    s.loopx(&["issue", "comment", &id, "seen"]).ok();
+    s.commit_file(
+        "loopx.toml",
+        "[backlog]\nresolve = [\"session\"]\n",
+        "policy",
+    )
+    .ok();
+    let out = s.loopx(&resolve).fails_with(1);
+    assert!(out.stderr.contains("start --issue"), "{out}");
+    s.commit_file(
+        "loopx.toml",
+        "[backlog]\nresolve = [\"criteria\", \"comment\"]\n",
+        "policy",
+    )
+    .ok();
+    s.loopx(&resolve).ok();
+    // What will not be done needs a reason, and nothing else.
+    let other = create(&s, &["Other"]);
+    s.loopx(&["issue", "close", &other, "--reason", "no"]).ok();
+}
+
+#[test]
+fn a_sync_says_who_took_too_many_apart_and_loses_none() {
+    let (all, ids) = two(&["One", "Two"]);
+    for at in [0, 1] {
+        let top = all.dir(at);
+        std::fs::write(top.join("loopx.toml"), "[backlog]\nwip = 1\n").expect("a file");
+        all.git(at, &["add", "loopx.toml"]).ok();
+        all.git(at, &["commit", "--quiet", "-m", "policy"]).ok();
+    }
+    // One person, in two clones.
+    for at in [0, 1] {
+        let call = all.call(at).args(&["issue", "take", &ids[at]]);
+        call.env("GIT_AUTHOR_EMAIL", "ada@example.org").run().ok();
+    }
+    all.sync(0).ok();
+    let out = all.loopx(1, &["--json", "sync"]).json();
+    assert_eq!(
+        out["over_limit"][0]["issues"].as_array().map(Vec::len),
+        Some(2),
+        "{out}"
+    );
+    assert_eq!(out["over_limit"][0]["wip"], json!(1));
+    for id in &ids {
+        let shown = all.loopx(1, &["--json", "issue", "show", id]).json();
+        assert_eq!(shown["status"], "in_progress", "{shown}");
+    }
 }

@@ -536,6 +536,8 @@ codes! {
         "An issue of another backlog cannot be taken over.";
     IssueKeyTwice "issue_key_twice" [Usage]
         "Two new issues have one key.";
+    IssueLacks "issue_lacks" [Refused]
+        "Policy asks for something that the issue does not have.";
     IssueLinkInvalid "issue_link_invalid" [Usage]
         "An issue cannot be linked to itself.";
     IssueLinkUnknown "issue_link_unknown" [NotFound]

@@ -8,6 +8,7 @@ pub mod schema;
 mod signing;
 pub mod unknown;
 
+use super::issue::needs::{ResolveNeed, TakeNeed};
 use super::op::Lane;
 use super::profile::{Profile, ProfileName, Profiles};
 use super::stage::{Stage, Transition};
@@ -64,6 +65,10 @@ pub struct BacklogPolicy {
     pub kinds: Vec<String>,
     /// The most issues that one person may have taken; 0 is no limit.
     pub wip: u32,
+    /// What an issue has to have before somebody begins it.
+    pub take: Vec<TakeNeed>,
+    /// What an issue has to have before a person's word resolves it.
+    pub resolve: Vec<ResolveNeed>,
 }
 
 impl Default for BacklogPolicy {
@@ -72,6 +77,8 @@ impl Default for BacklogPolicy {
             prefix: crate::issue::IssueId::PREFIX.to_owned(),
             kinds: Vec::new(),
             wip: 0,
+            take: Vec::new(),
+            resolve: Vec::new(),
         }
     }
 }

@@ -10,9 +10,10 @@ use loopx_base::shell_word;
 use loopx_rules::issue::{
     Apart, Criterion, Issue, IssueId, TICKED, Wait, circles, criterion_field,
 };
+use loopx_rules::lease::until;
 use loopx_store::Snapshot;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// An issue that clones wrote apart, or began apart.
 #[derive(Clone, Debug, Serialize)]
@@ -176,14 +177,72 @@ pub(crate) fn way(found: &[ApartIssue]) -> Option<Hint> {
 
 /// The issues of a state that clones made apart; none where the backlog is what it was. What cannot be read is for `fsck`.
 pub(in crate::flow) fn since(ctx: &Context, before: Option<&Oid>, now: &Oid) -> Vec<ApartIssue> {
-    let at = |tip: &Oid| Snapshot::at(&ctx.repo, tip.clone(), "the branch");
-    let known = before.and_then(|before| at(before).ok());
-    let looked = at(now).and_then(|now| {
-        let is_same = match known {
-            Some(known) => known.issues_tree()? == now.issues_tree()?,
-            None => false,
-        };
-        if is_same { Ok(Vec::new()) } else { found(&now) }
+    let looked = changed(ctx, before, now).and_then(|now| match now {
+        Some(now) => found(&now),
+        None => Ok(Vec::new()),
     });
     looked.unwrap_or_default()
+}
+
+/// A state whose backlog is another than that of the state before.
+fn changed<'c>(ctx: &'c Context, before: Option<&Oid>, now: &Oid) -> Result<Option<Snapshot<'c>>> {
+    let at = |tip: &Oid| Snapshot::at(&ctx.repo, tip.clone(), "the branch");
+    let known = before.and_then(|before| at(before).ok());
+    let now = at(now)?;
+    let is_same = match known {
+        Some(known) => known.issues_tree()? == now.issues_tree()?,
+        None => false,
+    };
+    Ok((!is_same).then_some(now))
+}
+
+/// A person who has more issues in hand than policy lets them, because clones were apart. Nothing of it is lost.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct OverLimit {
+    pub who: String,
+    pub wip: u32,
+    /// The issues as people are shown them.
+    pub issues: Vec<String>,
+}
+
+/// The people who have too many issues in hand; none where the backlog is what it was.
+pub(in crate::flow) fn over_limit(
+    ctx: &Context,
+    before: Option<&Oid>,
+    now: &Oid,
+) -> Vec<OverLimit> {
+    // Whoever cannot read the policy hears of it where something is asked of it.
+    let wip = crate::flow::specs::policy(ctx).map_or(0, |policy| policy.backlog.wip);
+    if wip == 0 {
+        return Vec::new();
+    }
+    let looked = changed(ctx, before, now).and_then(|now| match now {
+        Some(now) => over(ctx, &now, wip),
+        None => Ok(Vec::new()),
+    });
+    looked.unwrap_or_default()
+}
+
+fn over(ctx: &Context, now: &Snapshot<'_>, wip: u32) -> Result<Vec<OverLimit>> {
+    let all = super::all(now)?;
+    let names = Names::of_issues(&all);
+    let mut held: BTreeMap<&str, OverLimit> = BTreeMap::new();
+    let is_alive = |issue: &&Issue| {
+        let claim = issue.claim.as_deref();
+        !issue.status.is_final() && claim.is_some_and(|claim| until(claim) > ctx.now())
+    };
+    for issue in all.issues.iter().filter(is_alive) {
+        let Some(claim) = issue.claim.as_deref() else {
+            continue;
+        };
+        let by = &claim.signed.by;
+        let one = held.entry(by.email.as_str()).or_insert_with(|| OverLimit {
+            who: by.name.clone(),
+            wip,
+            issues: Vec::new(),
+        });
+        one.issues.push(names.short(&issue.id).to_owned());
+    }
+    let over = held.into_values();
+    Ok(over.filter(|one| one.issues.len() > wip as usize).collect())
 }

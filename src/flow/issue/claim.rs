@@ -12,9 +12,11 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::issue::event::IssueEvent;
+use loopx_rules::issue::needs::{lacking, require_takeable};
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Status, Wait};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, Worktrees, clock, recorded_name, until};
+use loopx_rules::policy::BacklogPolicy;
 use loopx_rules::session::Stamped;
 use loopx_store::Snapshot;
 use std::collections::{HashMap, HashSet};
@@ -55,11 +57,13 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
         require_reason(request.reason.as_ref(), "taking an issue over", again)?;
     }
     let owner = crate::flow::lease::owner(&ctx.repo, None)?;
-    let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
+    let policy = crate::flow::specs::policy(ctx)?.backlog;
+    let wip = policy.wip;
     let written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
-        let (backlog, at) = sure(ctx, snapshot, request, (&owner, now), wip)?;
+        let (backlog, at) = sure(ctx, snapshot, request, (&owner, now), &policy)?;
         let issue = backlog.issues[at].clone();
+        require_takeable(&issue, &policy.take)?;
         let me = &identity.author.email;
         require_room(&backlog, std::slice::from_ref(&issue.id), wip, |claim| {
             claim.signed.by.email == *me && until(claim) > now
@@ -177,21 +181,22 @@ fn sure(
     snapshot: &Snapshot<'_>,
     request: &TakeRequest,
     when: (&Owner, i64),
-    wip: u32,
+    policy: &BacklogPolicy,
 ) -> Result<(Backlog, usize)> {
-    if wip > 0 || request.queue || !request.labels.is_empty() {
-        return sure_of_all(ctx, snapshot, request, when);
+    let asks = policy.wip > 0 || !policy.take.is_empty();
+    if asks || request.queue || !request.labels.is_empty() {
+        return sure_of_all(ctx, snapshot, request, when, policy);
     }
     let beside = Beside::of(snapshot)?;
     if let Some(typed) = &request.issue {
         let id = names::resolve(snapshot, typed)?;
         let backlog = Backlog::of(beside.around(&[id])?);
-        let at = choose(ctx, snapshot, &backlog, request, when)?;
+        let at = choose(ctx, snapshot, &backlog, request, when, policy)?;
         return Ok((backlog, at));
     }
     match beside.next(&today(when.1), 1)?.pop() {
         Some(found) => Ok(found),
-        None => sure_of_all(ctx, snapshot, request, when),
+        None => sure_of_all(ctx, snapshot, request, when, policy),
     }
 }
 
@@ -201,13 +206,14 @@ fn sure_of_all(
     snapshot: &Snapshot<'_>,
     request: &TakeRequest,
     when: (&Owner, i64),
+    policy: &BacklogPolicy,
 ) -> Result<(Backlog, usize)> {
     let mut backlog = backlog_with(snapshot, Vec::new())?;
     if let Some(typed) = &request.issue {
         (backlog, _) = from_records(snapshot, backlog, names::resolve(snapshot, typed)?)?;
     }
     loop {
-        let at = choose(ctx, snapshot, &backlog, request, when)?;
+        let at = choose(ctx, snapshot, &backlog, request, when, policy)?;
         let id = backlog.issues[at].id.clone();
         match from_records(snapshot, backlog, id)? {
             (same, false) => return Ok((same, at)),
@@ -260,6 +266,7 @@ fn choose(
     backlog: &Backlog,
     request: &TakeRequest,
     (owner, now): (&Owner, i64),
+    policy: &BacklogPolicy,
 ) -> Result<usize> {
     let day = today(now);
     if request.queue {
@@ -271,9 +278,12 @@ fn choose(
             let labels = &backlog.issues[*at].labels;
             request.labels.iter().all(|label| labels.contains(label))
         };
-        return ready
-            .into_iter()
-            .find(has_labels)
+        let ready: Vec<usize> = ready.filter(has_labels).collect();
+        let lacks = |at: &&usize| !lacking(&backlog.issues[**at], &policy.take).is_empty();
+        // Where each lacks something whoever asks hears of the first.
+        let found = ready.iter().find(|at| !lacks(at)).or(ready.first());
+        return found
+            .copied()
             .ok_or_else(|| nothing_ready(backlog, &request.labels));
     };
     let id = names::resolve(snapshot, typed)?;

@@ -15,6 +15,7 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::needs::require_resolvable;
 use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
 use loopx_store::Snapshot;
 use std::collections::{BTreeSet, HashSet};
@@ -87,6 +88,7 @@ pub(crate) fn end(
     if *end == End::Resolve {
         super::require_person(ctx, "that an issue is resolved")?;
     }
+    let policy = crate::flow::specs::policy(ctx)?.backlog;
     let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
@@ -105,6 +107,9 @@ pub(crate) fn end(
             }
             if let Some(claim) = &issue.claim {
                 require_own(&issue, claim, &worktrees, now)?;
+            }
+            if *end == End::Resolve {
+                require_resolvable(&issue, &policy.resolve)?;
             }
             let mut changes = vec![Change::Status(end.status())];
             let mut after = Issue {

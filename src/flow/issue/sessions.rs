@@ -12,6 +12,7 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::id::SessionId;
 use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::needs::require_takeable;
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Read, Status};
 use loopx_rules::lease;
 use loopx_rules::lease::Standing;
@@ -358,7 +359,8 @@ pub(crate) fn begin(
     }
     let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     let now = identity.judges_at();
-    let wip = crate::flow::specs::policy(ctx)?.backlog.wip;
+    let policy = crate::flow::specs::policy(ctx)?.backlog;
+    let wip = policy.wip;
     let backlog = match wip {
         0 => Backlog::of(Beside::of(snapshot)?.around(ids)?),
         _ => {
@@ -384,6 +386,7 @@ pub(crate) fn begin(
         if let Some(session) = &issue.running {
             return Err(super::claim::running(ctx, snapshot, issue, session));
         }
+        require_takeable(issue, &policy.take)?;
         let token = worktrees.here.as_deref();
         if let Standing::Held(claim) = lease::standing(issue.claim.as_deref(), token, now) {
             return Err(held(issue, claim, &worktrees));

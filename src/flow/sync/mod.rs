@@ -10,7 +10,7 @@ pub(super) use follow::{follow, move_renamed};
 
 use super::context::Context;
 use super::issue;
-use super::issue::apart::ApartIssue;
+use super::issue::apart::{ApartIssue, OverLimit};
 use super::watched::Watched;
 use super::write_scope::Opening;
 use loopx_base::env;
@@ -85,6 +85,9 @@ pub(crate) struct Report {
     pub conflicts: Vec<MergedSession>,
     /// The issues that clones wrote or began apart.
     pub apart: Vec<ApartIssue>,
+    /// People who have more issues in hand than policy lets them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub over_limit: Vec<OverLimit>,
 }
 
 impl Report {
@@ -115,6 +118,7 @@ impl Report {
             set_back: None,
             conflicts: Vec::new(),
             apart: Vec::new(),
+            over_limit: Vec::new(),
         })
     }
 }
@@ -161,6 +165,7 @@ pub(crate) fn sync(
         }
         if report.received > 0 {
             report.apart = issue::apart::since(ctx, before.as_ref(), &report.tip);
+            report.over_limit = issue::apart::over_limit(ctx, before.as_ref(), &report.tip);
         }
         let there = report.remote_tip.clone();
         report.conflicts = open_conflicts(&store, [before.as_ref(), there.as_ref()], &report)?;

@@ -17,6 +17,7 @@ mod id;
 #[cfg(test)]
 mod laws;
 pub mod limits;
+pub mod needs;
 pub mod plain;
 pub mod queue;
 pub mod repeat;

@@ -5,6 +5,7 @@
 
 use super::Policy;
 use crate::artifact::Artifact;
+use crate::issue::needs::{ResolveNeed, TakeNeed};
 use crate::op::{Lane, PlanLane};
 use crate::stage::Stage;
 use serde_json::{Map, Value, json};
@@ -30,6 +31,8 @@ const WORDS: &[(&str, &[&str])] = &[
     ("intent.coverage", &["off", "require"]),
     ("context.manifest", &["off", "require"]),
     ("artifacts.language", &["off", "zh"]),
+    ("backlog.take", TakeNeed::WORDS),
+    ("backlog.resolve", ResolveNeed::WORDS),
 ];
 
 const TRANSITIONS: &[&str] = &[
@@ -198,6 +201,14 @@ const MEANINGS: &[(&str, &str)] = &[
     (
         "backlog.wip",
         "The most issues that one person may have taken; 0 is no limit",
+    ),
+    (
+        "backlog.take",
+        "What an issue has to have before it is taken or a session begins for it",
+    ),
+    (
+        "backlog.resolve",
+        "What an issue has to have before a person's word resolves it; with `session` only an archive does",
     ),
     (
         "evidence.by",
