@@ -174,6 +174,21 @@ fn work_that_was_done_before_what_it_waits_for_counts_and_is_named() {
     assert!(!checked.stderr.contains("of M"), "{}", checked.stderr);
 }
 
+/// What lands rests on reviews, words and runs, and not on the order of tasks: `fsck` alone names that, on a server too.
+#[test]
+fn work_that_was_begun_too_early_is_named_by_fsck_on_the_server_and_by_no_verify() {
+    let all = world_of(&[task("A", &[], Some(&["true"])), task("M", &["A"], None)]);
+    complete_by_hand(&all, "M");
+    let there = |args: &[&str]| all.call(0).cwd(&all.remote()).args(args).run();
+    let verified = loopx(&all, &["verify", "main..work"]);
+    assert_eq!(verified.code, Some(0), "{verified}");
+    assert!(!format!("{verified}").contains("Mallory"), "{verified}");
+    there(&["fsck"])
+        .says("`done` of M by Mallory")
+        .says("should be looked at")
+        .ok();
+}
+
 /// 10: an attempt that nobody could have made takes others along where the list says so, and is named like other results.
 #[test]
 fn f10_an_attempt_that_failed_before_its_turn_counts_and_is_named() {
