@@ -214,6 +214,15 @@ fn nobodys_word_resolves_an_issue_against_policy() {
     )
     .ok();
     s.loopx(&resolve).ok();
+    // Nobody brings such a word back past a policy that came since.
+    s.loopx(&["issue", "undo", &id]).ok();
+    s.commit_file(
+        "loopx.toml",
+        "[backlog]\nresolve = [\"session\"]\n",
+        "policy",
+    )
+    .ok();
+    refused(&s, 1, "issue_lacks", &["issue", "redo", &id]);
     // What will not be done needs a reason, and nothing else.
     let other = create(&s, &["Other"]);
     s.loopx(&["issue", "close", &other, "--reason", "no"]).ok();

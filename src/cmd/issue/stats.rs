@@ -147,7 +147,7 @@ fn print_weeks(weeks: &[Week], ui: &mut Ui) {
     }
     let ended: usize = weeks.iter().map(|week| week.resolved + week.closed).sum();
     let rate = ended as f64 / weeks.len().max(1) as f64;
-    ui.out(format!("{rate:.1} a week end"));
+    ui.out(format!("{rate:.1} end in a week"));
 }
 
 fn print_burndown(burndown: &Burndown, ui: &mut Ui) {

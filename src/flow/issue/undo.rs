@@ -3,14 +3,15 @@
 
 use super::change::shortened;
 use super::claim::holder;
-use super::sound::require_sound;
+use super::sound::{Around, require_sound};
 use super::{Plan, Step, Written, names, require_person, today, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::{Issue, IssueId, fold, fold_with, persons_word};
+use loopx_rules::issue::needs::require_resolvable;
+use loopx_rules::issue::{Issue, IssueId, Status, fold, fold_with, persons_word};
 use loopx_rules::lease::{Standing, Worktrees, standing};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::words::Word;
@@ -292,6 +293,7 @@ fn around(
                 reason: None,
             });
         }
+        require_policy(ctx, &moves)?;
         require_sound(snapshot, moves, &today(identity.judges_at()))?;
         Ok(Plan {
             what: format!("{verb} {}", value.words.join(", ")),
@@ -300,6 +302,19 @@ fn around(
             value,
         })
     })
+}
+
+/// Refuses to bring back that an issue is resolved where policy would refuse to say so now.
+fn require_policy(ctx: &Context, moves: &[Around]) -> Result<()> {
+    let is_resolved = |issue: &Issue| issue.status == Status::Resolved;
+    let turned = |(before, after): &&Around| {
+        is_resolved(after) && before.as_ref().is_some_and(|one| !is_resolved(one))
+    };
+    for (_, after) in moves.iter().filter(turned) {
+        let policy = crate::flow::specs::policy(ctx)?.backlog;
+        require_resolvable(after, &policy.resolve)?;
+    }
+    Ok(())
 }
 
 /// Where the next record goes. An issue whose beginning was taken back has a log all the same.
