@@ -54,7 +54,7 @@ pub(crate) fn run(args: StatsArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 
 fn row(ui: &mut Ui, name: &str, value: &str) {
     let name = ui.paint(style::HEAD, &layout::pad(name, 9));
-    ui.out(format!("{name}  {value}"));
+    ui.fold_out(format!("{name}  {value}"), 11);
 }
 
 /// Numbers with their names, without those that are none.
