@@ -179,7 +179,7 @@ fn work_that_was_done_before_what_it_waits_for_counts_and_is_named() {
 fn work_that_was_begun_too_early_is_named_by_fsck_on_the_server_and_by_no_verify() {
     let all = world_of(&[task("A", &[], Some(&["true"])), task("M", &["A"], None)]);
     complete_by_hand(&all, "M");
-    let there = |args: &[&str]| all.call(0).cwd(&all.remote()).args(args).run();
+    let there = |args: &[&str]| all.call(0).cwd(all.remote()).args(args).run();
     let verified = loopx(&all, &["verify", "main..work"]);
     assert_eq!(verified.code, Some(0), "{verified}");
     assert!(!format!("{verified}").contains("Mallory"), "{verified}");
