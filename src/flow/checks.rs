@@ -7,6 +7,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::checks::{Check, checks_now};
 use loopx_rules::gate;
+use loopx_rules::stage::Stage;
 
 /// What is to be run.
 #[derive(Debug)]
@@ -24,7 +25,8 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
     let snapshot = store.snapshot()?;
     let session = require_active(ctx.session_to_change(&snapshot)?)?;
     let facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
-    let all = checks_now(&facts.texts, &facts.state, &facts.policy_checks);
+    let mut all = checks_now(&facts.texts, &facts.state, &facts.policy_checks);
+    all.retain(|check| check.stage == Stage::Build);
     if all.is_empty() {
         return Err(Failure::usage(
             Code::CommandMissing,

@@ -16,6 +16,7 @@ use loopx_rules::policy::{EvidenceRule, Policy};
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 use loopx_rules::task::plan;
+use loopx_rules::task::slices::slice;
 use loopx_rules::texts::Texts;
 use loopx_spec::{Delta, fold};
 
@@ -27,7 +28,8 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 /// The slices, and what decisions inserted beside them.
 fn served(texts: &Texts, state: &State) -> Vec<Slice> {
     let mut slices = change_pack::slices_of(texts).unwrap_or_default();
-    slices.extend(plan::inserted(texts, state).unwrap_or_default());
+    let inserted = plan::inserted(texts, state).unwrap_or_default();
+    slices.extend(inserted.iter().filter_map(slice));
     slices
 }
 

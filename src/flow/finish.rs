@@ -23,6 +23,7 @@ use loopx_rules::op::{CodeVerdict, Smell};
 use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::stage::{Stage, Transition};
+use loopx_rules::task::debt::{Debt, debt};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -52,6 +53,8 @@ pub(crate) struct Preview {
     pub artifacts: BTreeMap<Artifact, Oid>,
     /// The issues that the archive resolves.
     pub issues: Vec<ToResolve>,
+    /// What its completed tasks left undone.
+    pub left: Vec<Debt>,
 }
 
 /// What was done of it.
@@ -126,6 +129,7 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
     Ok(Preview {
         session: state.id.clone(),
         issues: issue::sessions::of_session(&snapshot, &state.issues)?,
+        left: debt(state),
         stage: state.stage,
         base: shown.base,
         head: shown.head,
@@ -309,6 +313,7 @@ fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<b
             done.steps.push("in stage review".to_owned());
         }
         Stage::Review => {
+            require_no_task(ctx, &done.id)?;
             reviewed(ctx, request, done)?;
             if !approve(ctx, request, done, Stage::Done)? {
                 return Ok(false);
@@ -320,6 +325,18 @@ fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<b
         }
     }
     Ok(true)
+}
+
+/// Refuses a review beside its own open tasks: a verdict comes when they are done.
+fn require_no_task(ctx: &Context, id: &SessionId) -> Result<()> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let session = naming::load(&snapshot, id)?;
+    let facts = transaction::gather_here(ctx, &snapshot, &session, transaction::Needs::Stage)?;
+    let open = gate::open_tasks(facts.view(), Stage::Review);
+    if open.is_empty() {
+        return Ok(());
+    }
+    Err(gate::not_ready(Transition::ReviewToDone, open))
 }
 
 /// Reviews what nobody has reviewed as it is now.

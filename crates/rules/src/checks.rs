@@ -7,7 +7,8 @@ use super::artifact::Artifact;
 use super::change_pack;
 use super::op::Evidence;
 use super::session::{Stamped, State};
-use super::task::node::TaskId;
+use super::stage::Stage;
+use super::task::node::{Node, TaskId};
 use super::task::plan;
 use super::task::slices::check_of;
 use super::task::status::Status;
@@ -23,6 +24,8 @@ pub struct Check {
     pub id: String,
     pub argv: Vec<String>,
     pub source: Source,
+    /// The stage of its task. A check that is no task's is one of the build.
+    pub stage: Stage,
 }
 
 /// The place where a check stands.
@@ -174,14 +177,20 @@ fn of_artifacts(
     is_meant: &dyn Fn(&str) -> bool,
 ) -> Result<Vec<Check>, Blocker> {
     let mut found = written(texts, is_meant)?;
-    let inserted = plan::inserted(texts, state)?.into_iter();
-    let inserted = inserted.filter(|slice| is_meant(&slice.id));
-    found.extend(inserted.map(|slice| Check {
-        id: slice.id,
-        argv: slice.verification,
-        source: Source::Artifact(Artifact::TaskList),
-    }));
+    let inserted = plan::inserted(texts, state)?;
+    let meant = inserted.iter().filter(|node| is_meant(node.id.as_str()));
+    found.extend(meant.filter_map(of_node));
     Ok(found)
+}
+
+/// The check of a task, where it has one.
+fn of_node(node: &Node) -> Option<Check> {
+    Some(Check {
+        id: node.id.to_string(),
+        argv: check_of(node)?.to_vec(),
+        source: Source::Artifact(Artifact::TaskList),
+        stage: node.stage,
+    })
 }
 
 /// The checks that the artifacts of a session name, of these names, in their order; or what is wrong with an artifact.
@@ -192,12 +201,12 @@ fn written(texts: &Texts, is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<Check>,
             id,
             argv,
             source: Source::Artifact(source),
+            stage: Stage::Build,
         };
         if let (Artifact::TaskList, Some(nodes)) = (source, texts.list()) {
             let nodes = nodes.as_ref().map_err(Clone::clone)?.iter();
             let own = nodes.filter(|node| is_meant(node.id.as_str()));
-            let own = own.filter_map(|node| Some((node, check_of(node)?)));
-            found.extend(own.map(|(node, argv)| check(node.id.to_string(), argv.to_vec())));
+            found.extend(own.filter_map(of_node));
             continue;
         }
         let slices = change_pack::slices_in(source, texts)?.into_iter();
@@ -209,7 +218,7 @@ fn written(texts: &Texts, is_meant: &dyn Fn(&str) -> bool) -> Result<Vec<Check>,
 
 #[cfg(test)]
 mod tests {
-    use super::{Check, Runs, Source, checks_now, checks_of, clashes};
+    use super::{Check, Runs, Source, Stage, checks_now, checks_of, clashes};
     use crate::artifact::Artifact;
     use crate::op::Evidence;
     use crate::replay::fold;
@@ -223,6 +232,7 @@ mod tests {
             id: id.to_owned(),
             argv: vec![word.to_owned()],
             source,
+            stage: Stage::Build,
         }
     }
 
@@ -278,7 +288,7 @@ mod tests {
         let checks = (0..COUNT).map(|n| Check {
             id: id(n),
             argv: runs[n].value.argv.clone(),
-            source: Source::Artifact(Artifact::TaskList),
+            ..check("", "", Source::Artifact(Artifact::TaskList))
         });
         let index = Runs::of(&runs);
         let (mut looks, mut found) = (0, 0);

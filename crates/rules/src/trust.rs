@@ -209,6 +209,7 @@ mod tests {
     use super::{Commands, Hands, Mode, Origin, Stranger, origin};
     use crate::artifact::Artifact;
     use crate::checks::{Check, Source};
+    use crate::stage::Stage;
     use loopx_base::id::{Oid, Person};
 
     #[test]
@@ -249,6 +250,7 @@ mod tests {
                 id: "A".to_owned(),
                 argv: words.to_vec(),
                 source: Source::Artifact(Artifact::TaskList),
+                stage: Stage::Build,
             },
             by: None,
         };

@@ -1,11 +1,12 @@
 //! The working tree as the next step needs it: what is open in it, what is in git's way, and what was put aside.
 
 use super::remote::newer;
+use crate::flow::begin::free_branch;
 use crate::flow::context::Context;
 use crate::flow::landed::{self};
 use crate::flow::transaction::Facts;
 use crate::flow::workcopy::{self};
-use crate::flow::{archive, files, gone};
+use crate::flow::{archive, checked_out, files, gone};
 use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
 use loopx_base::id::Oid;
@@ -13,7 +14,7 @@ use loopx_base::secrets::is_secret_file;
 use loopx_base::working_tree::{FileState, Uncommitted};
 use loopx_rules::gate::CodeFacts;
 use loopx_rules::next;
-use loopx_rules::next::{Behind, Worktree};
+use loopx_rules::next::{Behind, Unheld, Worktree};
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 use std::path::Path;
@@ -194,16 +195,16 @@ pub(super) fn in_the_way(
     Ok(found)
 }
 
-/// A name for the branch of a session that has none, where no branch holds the commits that are checked out.
+/// The branch for the commits of a detached HEAD that no branch holds: whoever goes to another one leaves them behind.
 pub(super) fn unheld(
     ctx: &Context,
     state: &State,
     worktree: Option<&Worktree>,
-) -> Result<Option<String>> {
+) -> Result<Option<Unheld>> {
     let is_about_code = matches!(state.stage, Stage::Build | Stage::Review | Stage::Done);
     let is_detached =
         worktree.is_some_and(|worktree| worktree.branch.is_none() && worktree.sequence.is_none());
-    if !is_about_code || !is_detached || !state.is_active() || state.branch.is_some() {
+    if !(is_about_code || state.branch.is_some()) || !is_detached || !state.is_active() {
         return Ok(None);
     }
     let Some(head) = ctx.head()?.commit else {
@@ -212,5 +213,16 @@ pub(super) fn unheld(
     if state.base.as_ref() == Some(&head) || landed::is_held(&ctx.repo, &head)? {
         return Ok(None);
     }
-    crate::flow::begin::free_branch(ctx, state.id.as_str()).map(Some)
+    if let Some(own) = &state.branch {
+        let branch_ref = format!("refs/heads/{own}");
+        // A branch that is not here is fetched first.
+        let Some(tip) = ctx.repo.find_ref(&branch_ref)? else {
+            return Ok(None);
+        };
+        let is_free = checked_out::of(ctx, &branch_ref)?.is_none();
+        if is_free && ctx.repo.is_ancestor(&tip, &head)? {
+            return Ok(Some(Unheld::Forward(own.clone())));
+        }
+    }
+    free_branch(ctx, state.id.as_str()).map(|name| Some(Unheld::New(name)))
 }

@@ -5,7 +5,7 @@ use super::{Plan, claim_for, keep, now, outputs, record, touched};
 use crate::flow::context::Context;
 use crate::flow::skills::Skills;
 use crate::flow::transaction::{Act, Done, Facts, Needs, gather_here, require_active};
-use crate::flow::{lease, pushing};
+use crate::flow::{bound_here, lease, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::OpId;
@@ -18,7 +18,7 @@ use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait, chain_words};
-use loopx_rules::task::node::{Node, TaskId};
+use loopx_rules::task::node::{Node, TaskId, Verification};
 use loopx_rules::task::status::{Status, Step, TaskFacts};
 use loopx_rules::task::world::{ANYBODY, Condition, Open};
 use std::cell::{OnceCell, RefCell};
@@ -85,6 +85,10 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> 
             return Err(failure);
         }
         let (at, over) = choose(facts, &plan, &graph, (&owner, now(facts), &skills), request)?;
+        // Its check could be run here by nobody.
+        if matches!(plan.nodes[at].verification, Some(Verification::Cmd(_))) {
+            bound_here::require_no_other(ctx, &facts.state)?;
+        }
         keep(&ctx.repo, &owner)?;
         let task = plan.nodes[at].id.clone();
         let claim = Claim {

@@ -48,7 +48,8 @@ pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
 pub(crate) use tasks::is_by_run;
 pub use tasks::{
-    BehindSkipped, behind_skipped, fallen, is_apart, is_earned, lead_of, list_help, task_statuses,
+    BehindSkipped, behind_skipped, fallen, is_apart, is_earned, lead_of, list_help,
+    open as open_tasks, task_statuses,
 };
 
 use super::artifact::Artifact;
@@ -233,7 +234,7 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
         Transition::ReviewToDone => review::done(view),
     });
     if !transition.is_rollback() {
-        blockers.extend(tasks::open(view, transition));
+        blockers.extend(tasks::open(view, transition.from()));
         blockers.extend(intent::uncovered(view, transition));
         blockers.extend(context::missing(view, transition));
         blockers.extend(demanded(view));

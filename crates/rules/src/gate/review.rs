@@ -11,7 +11,7 @@ use super::approval::missing;
 use super::plan::delta;
 use super::{
     Credentials, Proof, Taken, Unsigned, View, audit, conflicts, covered, covered_files,
-    next_action, open_blockers,
+    next_action, open_blockers, tasks,
 };
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command, hint};
@@ -332,5 +332,6 @@ pub fn archive(view: View<'_>) -> Vec<Blocker> {
     found.extend(view.credentials.unsigned.iter().map(Unsigned::blocker));
     found.extend(review::scope_blockers(view.text(Artifact::ExecutionRecord)));
     found.extend(delta(view));
+    found.extend(tasks::open(view, Stage::Done));
     found
 }

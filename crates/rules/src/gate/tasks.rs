@@ -7,7 +7,7 @@
 //! A decision, a checkpoint or a goal is completed by its records alone: no run stands for a person's word.
 
 use super::super::session::State;
-use super::super::stage::{Stage, Transition};
+use super::super::stage::Stage;
 use super::super::task::decide::{Gate, Rubric, Standing, asked, falls, standing, statuses};
 use super::super::task::graph::Graph;
 use super::super::task::node::{Node, NodeKind, OnFailed, TaskId, Verification};
@@ -154,9 +154,8 @@ pub fn list_help(state: &State, policy: &Policy, help: Hint) -> Hint {
     }
 }
 
-/// The tasks that hold the forward transition of their stage.
-pub(super) fn open(view: View<'_>, transition: Transition) -> Vec<Blocker> {
-    let stage = transition.from();
+/// The tasks that hold the way on from their stage.
+pub fn open(view: View<'_>, stage: Stage) -> Vec<Blocker> {
     // Whoever planned nothing and took nothing is not asked; a plan that cannot be read is another rule's.
     let Ok(nodes) = plan::now(view.texts, view.state) else {
         return Vec::new();

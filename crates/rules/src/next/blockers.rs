@@ -148,7 +148,10 @@ pub(super) fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
 
 /// True for a command with a place that the program cannot fill.
 fn has_place(command: &Hint) -> bool {
-    const PLACES: [&str; 7] = ["COMMAND", "NAME", "BRANCH", "FILE", "ID", "WHY", "REF"];
+    const PLACES: [&str; 13] = [
+        "ANSWER", "BRANCH", "COMMAND", "FILE", "HOW", "ID", "NAME", "REF", "TEXT", "TITLE",
+        "VERDICT", "WHAT", "WHY",
+    ];
     let args = command.command().map_or("", |command| command.args());
     args.split(' ')
         .any(|word| PLACES.contains(&word) || word.trim_end_matches('\'').ends_with("=N"))

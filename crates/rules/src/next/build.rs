@@ -1,6 +1,6 @@
 //! The next step in a build: the code, its proofs, the commit, and what is said of it.
 
-use super::{Advised, Here, Next, by_blockers, commit, person};
+use super::{Advised, Here, Next, by_blockers, commit, tasks};
 use crate::artifact::Artifact;
 use crate::checks::checks;
 use crate::gate;
@@ -8,12 +8,6 @@ use crate::gate::{AuditItem, Proof, View};
 use crate::op::Evidence;
 use crate::session::{Stamped, State};
 use crate::stage::{Stage, Transition};
-use crate::task::graph::{Graph, Now, Wait};
-use crate::task::node::{Node, NodeKind, Verification};
-use crate::task::outputs;
-use crate::task::plan;
-use crate::task::status::{Status, TaskFacts};
-use crate::task::world::{ANYBODY, Condition, UNSEEN};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::shell_word;
@@ -40,17 +34,13 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     if !of_brief.is_empty() {
         return by_blockers(view, &of_brief);
     }
-    let leads = list_leads(view, here);
-    if let Some(task) = leads.then(|| task(view, here)).flatten() {
+    // Who took no task writes, and runs checks.
+    let leads = !view.state.tasks.is_empty() || tasks::list_leads(view, here);
+    if let Some(task) = leads.then(|| tasks::next(view, here)).flatten() {
         return Some(task);
     }
     if let Some(write) = unwritten(view) {
         return Some(write);
-    }
-    // Who took no task runs checks.
-    let is_taken = !leads && !view.state.tasks.is_empty();
-    if let Some(task) = is_taken.then(|| task(view, here)).flatten() {
-        return Some(task);
     }
     if let Some(proof) = proof(view, here) {
         return Some(at_top(here, proof));
@@ -71,48 +61,6 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     by_blockers(view, blockers)
 }
 
-/// True where the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
-/// nothing may be left to write; and a pipeline says what is written when.
-fn list_leads(view: View<'_>, here: &Here<'_>) -> bool {
-    here.world.is_some_and(|world| world.is_asked)
-        || is_of_pipeline(view)
-        || is_words_turn(view, here)
-}
-
-/// True where verdicts and words are all that can be given now.
-fn is_words_turn(view: View<'_>, here: &Here<'_>) -> bool {
-    // Most lists have work alone, and are not read for this.
-    let text = view.texts.get(&Artifact::TaskList);
-    let nodes = match text {
-        Some(text) if text.contains("\"kind\"") => plan::now(view.texts, view.state),
-        _ => return false,
-    };
-    let nodes = nodes.unwrap_or_default();
-    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
-    let graph = Graph::of(&nodes);
-    let ready = graph.ready(now(&statuses, here));
-    !ready.is_empty() && ready.iter().all(|at| graph.is_persons(*at))
-}
-
-/// The build as tasks see it.
-fn now<'s>(statuses: &'s [Status], here: &Here<'s>) -> Now<'s> {
-    Now {
-        statuses,
-        stage: Stage::Build,
-        world: here.world.unwrap_or(&UNSEEN),
-        capacity: None,
-    }
-}
-
-/// Whether a pipeline made some of the tasks.
-fn is_of_pipeline(view: View<'_>) -> bool {
-    // Most lists come from none, and are not read for this.
-    let text = view.texts.get(&Artifact::TaskList);
-    let nodes = || plan::now(view.texts, view.state).unwrap_or_default();
-    text.is_some_and(|text| text.contains("\"pipeline\""))
-        && nodes().iter().any(|node| node.part.is_some())
-}
-
 /// A command becomes a check where checks run: at the top of the repository.
 fn at_top(here: &Here<'_>, found: Advised) -> Advised {
     let is_below = here.worktree.as_ref().is_some_and(|tree| !tree.is_top());
@@ -130,14 +78,15 @@ fn at_top(here: &Here<'_>, found: Advised) -> Advised {
 }
 
 /// Nothing was done yet: nothing differs from where the build began, and nothing ran on that.
-fn unwritten(view: View<'_>) -> Option<Advised> {
+pub(super) fn unwritten(view: View<'_>) -> Option<Advised> {
     let code = view.code.filter(|code| !code.is_dirty)?;
     let state = view.state;
+    if state.stage != Stage::Build {
+        return None;
+    }
     // What ran before the verdict that sent the work back says nothing of the mending.
     let ran = view.evidence().iter();
-    let is_here =
-        |run: &&Stamped<Evidence>| run.value.tree == code.tree && run.seq > state.build.fresh_after;
-    if ran.filter(is_here).count() > 0 {
+    if ran.filter(|run| is_of_this_code(view, run)).count() > 0 {
         return None;
     }
     let branch = match &state.branch {
@@ -174,204 +123,27 @@ fn is_told_anew(state: &State) -> bool {
     verdict.is_some_and(|files| files.get(&record) != state.artifacts.get(&record))
 }
 
-/// What waits for a task that was skipped goes nowhere by itself: either that one is done after all, or this one falls
-/// too.
-fn behind_skipped(
-    view: View<'_>,
-    here: &Here<'_>,
-    (graph, statuses): (&Graph<'_>, &[Status]),
-) -> Option<Advised> {
-    let behind = gate::behind_skipped(graph, statuses, |_| true)?;
-    let told = format!(
-        "{} waits for {}, which was skipped",
-        behind.waits, behind.skipped
-    );
-    Some(match person(view, here) {
-        Some(who) => Advised::waits(who, told),
-        None => {
-            let fall = hint![format!("{told}; to let it fall, too: "), behind.skip()];
-            Advised::from(behind.retry()).advice(fall)
-        }
-    })
-}
-
-/// The next step among tasks: the own one first, then what is ready, then what failed.
-fn task(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
-    let nodes = plan::now(view.texts, view.state).ok()?;
-    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
-    let graph = Graph::of(&nodes);
-    let now = now(&statuses, here);
-    let holders = |node: &Node| view.state.task(&node.id).and_then(TaskFacts::holder);
-    let token = here.worktrees.here.as_deref();
-    let is_own =
-        |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
-    if let Some(own) = nodes.iter().find(is_own) {
-        return Some(if own.gate.is_some() {
-            judge(view, own, Status::Claimed)
-        } else {
-            own_task(view, here, own)
-        });
-    }
-    let ready = graph.ready(now);
-    let mut work = ready.into_iter().filter(|at| !graph.is_persons(*at));
-    if let Some(at) = work
-        .clone()
-        .find(|at| here.unfit_of(&nodes[*at].id).is_none())
-    {
-        let id = &nodes[at].id;
-        return Some(Advised::from(command!("take")).advice(format!("{id} is ready")));
-    }
-    let unfit = work.find_map(|at| here.unfit_of(&nodes[at].id));
-    if let Some(at) = graph
-        .ready(now)
-        .into_iter()
-        .find(|at| nodes[*at].gate.is_some())
-    {
-        return Some(judge(view, &nodes[at], statuses[at]));
-    }
-    if let Some(at) = graph
-        .ready(now)
-        .into_iter()
-        .find(|at| nodes[*at].kind == NodeKind::Checkpoint)
-    {
-        let node = &nodes[at];
-        let what = format!("the word that {} may pass", node.id);
-        return Some(match person(view, here) {
-            Some(who) => Advised::waits(who, what),
-            None => Advised::write(hint![
-                format!("look at what {} is about ({}): ", node.id, node.title),
-                gate::lead_of(node, statuses[at], view.state)
-            ]),
-        });
-    }
-    if let Some(at) = statuses.iter().position(|one| *one == Status::Failed) {
-        let id = &nodes[at].id;
-        let facts = view.state.task(id)?;
-        let again = if facts.failures >= nodes[at].cap {
-            command!("task retry {id} --reason WHY").because("a person decides")
-        } else {
-            command!("task retry {id}")
-        };
-        let why = facts.last.reason.as_deref().unwrap_or_default();
-        return Some(Advised::from(again).advice(format!("{id} failed: {why}")));
-    }
-    if let Some(skipped) = behind_skipped(view, here, (&graph, &statuses)) {
-        return Some(skipped);
-    }
-    if let Some(unfit) = unfit {
-        return Some(Advised::write(hint![
-            format!("{}: ", unfit.why),
-            &unfit.help
-        ]));
-    }
-    let Some(held) = nodes.iter().find_map(|node| Some((node, holders(node)?))) else {
-        return outside(&graph, now);
-    };
-    let (claim, id) = (held.1, &held.0.id);
-    let agent = claim.value.agent.as_deref();
-    let whose = (here.worktrees).whose(&claim.value.owner, agent, &claim.signed.by);
-    let over = command!("take {id} --take-over --reason WHY");
-    Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
-}
-
-/// Whether this worktree has taken a task.
-pub(super) fn has_task(view: View<'_>, here: &Here<'_>) -> bool {
-    let token = here.worktrees.here.as_deref();
-    let mut holders = view.state.tasks.values().filter_map(TaskFacts::holder);
-    token.is_some_and(|token| holders.any(|claim| claim.value.owner == token))
-}
-
-/// A task that somebody may take beside the build of another worktree. Where there is a remote, it is claimed there
-/// first: whoever builds is somewhere else.
-pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
-    view.texts.get(&Artifact::TaskList)?;
-    let nodes = plan::now(view.texts, view.state).ok()?;
-    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
-    let graph = Graph::of(&nodes);
-    let now = now(&statuses, here);
-    let ready = graph.ready(now).into_iter();
-    let mut work = ready.filter(|at| !graph.is_persons(*at));
-    let id = &nodes[work.find(|at| here.unfit_of(&nodes[*at].id).is_none())?].id;
-    let take = match here.remote {
-        Some(_) => command!("take --remote"),
-        None => command!("take"),
-    };
-    Some(Advised::from(take).advice(format!(
-        "{id} is free, beside the build of another worktree"
-    )))
-}
-
-/// A gate that is to be decided.
-fn judge(view: View<'_>, node: &Node, status: Status) -> Advised {
-    Advised::write(hint![
-        format!("decide {}: ", node.id),
-        gate::lead_of(node, status, view.state)
-    ])
-}
-
-/// What the first task waits for that could go on otherwise.
-fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
-    let pending = (0..graph.nodes.len()).filter(|at| now.statuses[*at] == Status::Pending);
-    let mut waits = pending.map(|at| graph.waits(at, now));
-    let found = waits.find(|waits| waits.iter().all(|one| matches!(one, Wait::World(_))))?;
-    let Some(Wait::World(open)) = found.into_iter().next() else {
-        return None;
-    };
-    let task = &open.task;
-    let told = format!("{task} waits for {}", open.words());
-    Some(match &open.condition {
-        Condition::Person { person } => {
-            let word = command!("task open {task} --reason WHY");
-            let who = if person == ANYBODY {
-                "a person"
-            } else {
-                person
-            };
-            Advised::waits(who, format!("the word that {task} may begin"))
-                .advice(hint![format!("{told}: "), word])
-        }
-        _ => Advised::waits("an event outside the session", told),
-    })
-}
-
-/// A file that a task leaves, from the top of the worktree.
-fn opened(state: &State, path: &str) -> String {
-    match outputs::task_of(path) {
-        Some(_) => format!(".loopx/{}/{path}", state.id),
-        None => path.to_owned(),
-    }
-}
-
-/// The task that is taken here.
-fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
-    let id = &node.id;
-    if let Some(paths) = here.missing_of(id.as_str()) {
-        let shown = paths.iter().map(|path| {
-            let path = opened(view.state, path);
-            let here = here.worktree.as_ref();
-            here.map_or_else(|| path.clone(), |worktree| worktree.shown(&path))
-        });
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        let told = format!("write {shown}, an output of {id}, then: ");
-        return Advised::write(hint![told, command!("task done {id}")]);
-    }
-    let Some(Verification::Cmd(_)) = &node.verification else {
+/// A result that no command checks.
+pub(super) fn looked_at(view: View<'_>, here: &Here<'_>, id: &str, step: &Hint) -> Advised {
+    tasks::by_person(view, here, format!("a look at {id}"), || {
         let told = format!(
             "no command checks {id}: look at the result yourself, and record what you saw: "
         );
-        return Advised::write(hint![
-            told,
-            command!("task done {id} --manual --reason WHY")
-        ]);
-    };
-    let done = Advised::from(command!("task done {id}"));
-    match own_runs(view, id.as_str()).next_back() {
-        Some(run) if !run.value.passed() => done.advice(hint![
-            format!("{id} failed on what ran last: mend it; what it printed: "),
-            command!("show --run {}", run.op)
-        ]),
-        _ => done,
-    }
+        Advised::write(hint![told, step])
+    })
+}
+
+/// A check that failed on the present code: it says the same again until something is mended.
+pub(super) fn failed_here(id: &str, run: &Stamped<Evidence>, again: &Hint) -> Advised {
+    let told = format!("{id} failed on this code: mend it, then: ");
+    let shown = command!("show --run {}", run.op);
+    Advised::write(hint![told, again, "  (what it printed: ", shown, ")"])
+}
+
+/// Whether a run speaks of the code as it is here, with nothing changed since.
+pub(super) fn is_of_this_code(view: View<'_>, run: &Stamped<Evidence>) -> bool {
+    let code = view.code.filter(|code| !code.is_dirty);
+    code.is_some_and(|code| run.value.tree == code.tree) && run.seq > view.state.build.fresh_after
 }
 
 /// The next check to run, or what keeps it from passing.
@@ -391,11 +163,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         });
     };
     if item.is_manual() {
-        let told = format!(
-            "no command checks {}: look at the result yourself, and record what you saw: ",
-            item.id
-        );
-        return Some(Advised::write(hint![told, item.help(view.policy)]));
+        return Some(looked_at(view, here, &item.id, &item.help(view.policy)));
     }
     let is_of_words = |run: &&Stamped<Evidence>| {
         run.value.task.is_some() && run.value.argv.join(" ") == item.detail
@@ -416,15 +184,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             );
             return Some(Advised::write(hint![told, again]));
         }
-        let told = format!("{} failed on this code: mend it, then: ", item.id);
-        let shown = command!("show --run {}", run.op);
-        return Some(Advised::write(hint![
-            told,
-            again,
-            "  (what it printed: ",
-            shown,
-            ")"
-        ]));
+        return Some(failed_here(&item.id, run, &again));
     }
     // What is there by now, and committed, changes nothing when it is written again.
     if !item.changed.is_empty() && view.code.is_some_and(|code| code.is_dirty) {
@@ -447,7 +207,8 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     Some(view.policy.run_task(&item.id).into())
 }
 
-fn own_runs<'a>(
+/// The runs of the check of a task, in their order.
+pub(super) fn own_runs<'a>(
     view: View<'a>,
     task: &'a str,
 ) -> impl DoubleEndedIterator<Item = &'a Stamped<Evidence>> {

@@ -88,8 +88,17 @@ pub struct Here<'a> {
     pub sent_back: Option<Person>,
     /// The archive of a session that was settled as abandoned, and the branch that still has it.
     pub leftover: Option<(String, Oid)>,
-    /// A free name for a branch, where none holds the commits that are checked out.
-    pub unheld: Option<String>,
+    /// The branch for the commits that are checked out, where none holds them.
+    pub unheld: Option<Unheld>,
+}
+
+/// A branch that can hold the commits of a detached HEAD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unheld {
+    /// A new one of this name.
+    New(String),
+    /// The session's own, which has nothing that they lack.
+    Forward(String),
 }
 
 /// A branch that a remote has not got the newest of.

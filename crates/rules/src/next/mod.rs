@@ -12,12 +12,15 @@ mod completion;
 mod here;
 mod landing;
 mod review;
+mod tasks;
 mod worktree;
 
 pub use advised::{Advised, Next, Waits};
 pub use begin::{Around, Ground, Meant, begin, meant, title, unsigned};
 pub use completion::{Completion, Of, completion};
-pub use here::{Behind, Distance, Here, Moved, Standpoint, Unfetched, Unfit, Unlanded, Unpushed};
+pub use here::{
+    Behind, Distance, Here, Moved, Standpoint, Unfetched, Unfit, Unheld, Unlanded, Unpushed,
+};
 pub use loopx_base::working_tree::Sequence;
 pub use worktree::{ASIDE, Worktree, committing, in_submodule, stash};
 
@@ -112,9 +115,17 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     if let Some(held) = gate::conflicts(view).first() {
         return leading(view, held);
     }
-    if let Some(name) = &here.unheld {
-        let switch = Hint::git(format!("switch -c {}", shell_word(name)));
-        return Advised::from(switch).advice("no branch holds the commits of this detached HEAD");
+    if let Some(unheld) = &here.unheld {
+        let told = "no branch holds the commits of this detached HEAD";
+        return match unheld {
+            Unheld::New(name) => {
+                Advised::from(Hint::git(format!("switch -c {}", shell_word(name)))).advice(told)
+            }
+            Unheld::Forward(own) => {
+                Advised::from(Hint::git(format!("switch -C {}", shell_word(own))))
+                    .advice(format!("{told}, and {own} moves forward to them"))
+            }
+        };
     }
     let Some(way) = forward(view) else {
         return review::archive(view, here);
@@ -168,10 +179,10 @@ fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
     match lease::standing(claim, here.worktrees.here.as_deref(), here.now) {
         Standing::Held(claim) if here.now > 0 => {
             // Whoever has a task goes on with it, beside the build.
-            if build::has_task(view, here) {
+            if tasks::has_task(view, here) {
                 return found;
             }
-            if let Some(free) = build::free(view, here) {
+            if let Some(free) = tasks::free(view, here) {
                 return free;
             }
             let by = &claim.signed.by;
@@ -303,6 +314,9 @@ fn finishes_alone(view: View<'_>, here: &Here<'_>, way: Transition) -> bool {
         && !policy.review.independence.is_required()
         && !policy.asks_signatures()
         && gate::open_now(view).is_empty()
+        && [Stage::Review, Stage::Done]
+            .iter()
+            .all(|stage| gate::open_tasks(view, *stage).is_empty())
         && !ahead.iter().any(is_asked)
 }
 

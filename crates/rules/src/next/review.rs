@@ -2,7 +2,7 @@
 
 use super::{
     Advised, Here, Unfetched, Worktree, approver, build, by_blockers, forwarded, in_submodule,
-    is_own, leading, person, take_back,
+    is_own, leading, person, take_back, tasks,
 };
 use crate::artifact::Artifact;
 use crate::gate;
@@ -45,6 +45,13 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
             }
             None => proof,
         });
+    }
+    // A verdict is about what is whole.
+    let is_of_tasks = |blocker: &Blocker| blocker.code == Code::TasksOpen;
+    if blockers.iter().any(is_of_tasks)
+        && let Some(task) = tasks::next(view, here)
+    {
+        return Some(task);
     }
     let first = blockers.first()?;
     match first.code {
@@ -213,6 +220,7 @@ pub(super) fn archive(view: View<'_>, here: &Here<'_>) -> Advised {
             None => leading(view, first),
         },
         code if code.is_of_dependency() => leading(view, first),
+        Code::TasksOpen => tasks::next(view, here).unwrap_or_else(|| leading(view, first)),
         // What is closed here is mended where it is open.
         _ if matches!(verb, Some(Verb::Edit | Verb::Archive | Verb::Undo)) => {
             let why = format!(

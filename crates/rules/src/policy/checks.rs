@@ -5,6 +5,7 @@
 use super::fault::Fault;
 use super::{Demanded, Policy, paths_of};
 use crate::checks::{Check, Source};
+use crate::stage::Stage;
 use crate::task::node::TaskId;
 use loopx_base::failure::Result;
 use loopx_base::globs::Globs;
@@ -27,6 +28,7 @@ impl CheckPolicy {
             id: name.to_owned(),
             argv: self.run.clone(),
             source: Source::Policy,
+            stage: Stage::Build,
         }
     }
 

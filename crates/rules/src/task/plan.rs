@@ -2,7 +2,6 @@
 
 use super::decide::expand;
 use super::node::{Details, Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
-use super::slices;
 use crate::artifact::Artifact;
 use crate::change_pack;
 use crate::change_pack::Slice;
@@ -60,8 +59,8 @@ pub fn ids(texts: &Texts, state: &State) -> BTreeSet<String> {
     ids.collect()
 }
 
-/// The checks of what decisions inserted.
-pub fn inserted(texts: &Texts, state: &State) -> Result<Vec<Slice>, Blocker> {
+/// The nodes that decisions inserted.
+pub fn inserted(texts: &Texts, state: &State) -> Result<Vec<Node>, Blocker> {
     let mut tasks = state.tasks.values();
     if tasks.all(|facts| facts.decisions.is_empty()) {
         return Ok(Vec::new());
@@ -70,7 +69,7 @@ pub fn inserted(texts: &Texts, state: &State) -> Result<Vec<Slice>, Blocker> {
     let known: BTreeSet<String> = planned.iter().map(|node| node.id.key()).collect();
     let all = expand(planned, state);
     let more = all.iter().filter(|node| !known.contains(&node.id.key()));
-    Ok(more.filter_map(slices::slice).collect())
+    Ok(more.cloned().collect())
 }
 
 /// A slice as a node. Its id was checked where it was read.

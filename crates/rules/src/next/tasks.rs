@@ -1,0 +1,278 @@
+//! The next step among the tasks of a stage: the own one first, then what is ready, then what is a person's word, then
+//! what failed. Owns no gate and no document.
+
+use super::build::{failed_here, is_of_this_code, looked_at, own_runs, unwritten};
+use super::{Advised, Here, person};
+use crate::artifact::Artifact;
+use crate::gate;
+use crate::gate::View;
+use crate::session::State;
+use crate::task::graph::{Graph, Now, Wait};
+use crate::task::node::{Node, NodeKind, Verification};
+use crate::task::outputs;
+use crate::task::plan;
+use crate::task::status::{Status, TaskFacts};
+use crate::task::world::{ANYBODY, Condition, UNSEEN};
+use loopx_base::hint::{Hint, command, hint};
+
+/// True where the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
+/// nothing may be left to write; and a pipeline says what is written when.
+pub(super) fn list_leads(view: View<'_>, here: &Here<'_>) -> bool {
+    here.world.is_some_and(|world| world.is_asked)
+        || is_of_pipeline(view)
+        || is_words_turn(view, here)
+}
+
+/// True where verdicts and words are all that can be given now.
+fn is_words_turn(view: View<'_>, here: &Here<'_>) -> bool {
+    // Most lists have work alone, and are not read for this.
+    let text = view.texts.get(&Artifact::TaskList);
+    let nodes = match text {
+        Some(text) if text.contains("\"kind\"") => plan::now(view.texts, view.state),
+        _ => return false,
+    };
+    let nodes = nodes.unwrap_or_default();
+    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
+    let graph = Graph::of(&nodes);
+    let ready = graph.ready(now(view, &statuses, here));
+    !ready.is_empty() && ready.iter().all(|at| graph.is_persons(*at))
+}
+
+/// The stage as its tasks see it.
+fn now<'s>(view: View<'_>, statuses: &'s [Status], here: &Here<'s>) -> Now<'s> {
+    Now {
+        statuses,
+        stage: view.state.stage,
+        world: here.world.unwrap_or(&UNSEEN),
+        capacity: None,
+    }
+}
+
+/// Whether a pipeline made some of the tasks.
+fn is_of_pipeline(view: View<'_>) -> bool {
+    // Most lists come from none, and are not read for this.
+    let text = view.texts.get(&Artifact::TaskList);
+    let nodes = || plan::now(view.texts, view.state).unwrap_or_default();
+    text.is_some_and(|text| text.contains("\"pipeline\""))
+        && nodes().iter().any(|node| node.part.is_some())
+}
+
+/// What waits for a task that was skipped goes nowhere by itself: either that one is done after all, or this one falls
+/// too.
+fn behind_skipped(
+    view: View<'_>,
+    here: &Here<'_>,
+    (graph, statuses): (&Graph<'_>, &[Status]),
+) -> Option<Advised> {
+    let behind = gate::behind_skipped(graph, statuses, |_| true)?;
+    let told = format!(
+        "{} waits for {}, which was skipped",
+        behind.waits, behind.skipped
+    );
+    Some(by_person(view, here, told.clone(), || {
+        let fall = hint![format!("{told}; to let it fall, too: "), behind.skip()];
+        Advised::from(behind.retry()).advice(fall)
+    }))
+}
+
+/// A step that a person takes, or who is waited for where an agent asks.
+pub(super) fn by_person(
+    view: View<'_>,
+    here: &Here<'_>,
+    what: String,
+    step: impl FnOnce() -> Advised,
+) -> Advised {
+    match person(view, here) {
+        Some(who) => Advised::waits(who, what),
+        None => step(),
+    }
+}
+
+/// The step; nothing where the tasks of the stage ask for none.
+pub(super) fn next(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    let nodes = plan::now(view.texts, view.state).ok()?;
+    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
+    let graph = Graph::of(&nodes);
+    let now = now(view, &statuses, here);
+    let holders = |node: &Node| view.state.task(&node.id).and_then(TaskFacts::holder);
+    let token = here.worktrees.here.as_deref();
+    let is_own =
+        |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
+    if let Some(own) = nodes.iter().find(is_own) {
+        return Some(if own.gate.is_some() {
+            judge(view, here, own, Status::Claimed)
+        } else {
+            own_task(view, here, own)
+        });
+    }
+    let ready = graph.ready(now);
+    let mut work = ready.into_iter().filter(|at| !graph.is_persons(*at));
+    if let Some(at) = work
+        .clone()
+        .find(|at| here.unfit_of(&nodes[*at].id).is_none())
+    {
+        let id = &nodes[at].id;
+        return Some(Advised::from(command!("take")).advice(format!("{id} is ready")));
+    }
+    let unfit = work.find_map(|at| here.unfit_of(&nodes[at].id));
+    if let Some(at) = graph
+        .ready(now)
+        .into_iter()
+        .find(|at| nodes[*at].gate.is_some())
+    {
+        return Some(judge(view, here, &nodes[at], statuses[at]));
+    }
+    if let Some(at) = graph
+        .ready(now)
+        .into_iter()
+        .find(|at| nodes[*at].kind == NodeKind::Checkpoint)
+    {
+        let node = &nodes[at];
+        let what = format!("the word that {} may pass", node.id);
+        return Some(by_person(view, here, what, || {
+            Advised::write(hint![
+                format!("look at what {} is about ({}): ", node.id, node.title),
+                gate::lead_of(node, statuses[at], view.state)
+            ])
+        }));
+    }
+    if let Some(at) = statuses.iter().position(|one| *one == Status::Failed) {
+        let id = &nodes[at].id;
+        let facts = view.state.task(id)?;
+        let why = facts.last.reason.as_deref().unwrap_or_default();
+        let told = format!("{id} failed: {why}");
+        if facts.failures < nodes[at].cap {
+            return Some(Advised::from(command!("task retry {id}")).advice(told));
+        }
+        let what = format!("the word that {id} is tried once more than its cap");
+        return Some(by_person(view, here, what, || {
+            let again = command!("task retry {id} --reason WHY").because("a person decides");
+            Advised::from(again).advice(told)
+        }));
+    }
+    if let Some(skipped) = behind_skipped(view, here, (&graph, &statuses)) {
+        return Some(skipped);
+    }
+    if let Some(unfit) = unfit {
+        return Some(Advised::write(hint![
+            format!("{}: ", unfit.why),
+            &unfit.help
+        ]));
+    }
+    let Some(held) = nodes.iter().find_map(|node| Some((node, holders(node)?))) else {
+        return outside(&graph, now);
+    };
+    let (claim, id) = (held.1, &held.0.id);
+    let agent = claim.value.agent.as_deref();
+    let whose = (here.worktrees).whose(&claim.value.owner, agent, &claim.signed.by);
+    let over = command!("take {id} --take-over --reason WHY");
+    Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
+}
+
+/// Whether this worktree has taken a task.
+pub(super) fn has_task(view: View<'_>, here: &Here<'_>) -> bool {
+    let token = here.worktrees.here.as_deref();
+    let mut holders = view.state.tasks.values().filter_map(TaskFacts::holder);
+    token.is_some_and(|token| holders.any(|claim| claim.value.owner == token))
+}
+
+/// A task that somebody may take beside the build of another worktree. Where there is a remote, it is claimed there
+/// first: whoever builds is somewhere else.
+pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    view.texts.get(&Artifact::TaskList)?;
+    let nodes = plan::now(view.texts, view.state).ok()?;
+    let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
+    let graph = Graph::of(&nodes);
+    let now = now(view, &statuses, here);
+    let ready = graph.ready(now).into_iter();
+    let mut work = ready.filter(|at| !graph.is_persons(*at));
+    let id = &nodes[work.find(|at| here.unfit_of(&nodes[*at].id).is_none())?].id;
+    let told = format!("{id} is free, beside the build of another worktree");
+    Some(match &here.remote {
+        // A claim goes there alone, onto the list that is there.
+        Some(remote) if remote.ahead > 0 => Advised::from(command!("sync {}", remote.remote))
+            .advice(format!(
+                "{told}; the remote has not got what was saved here"
+            )),
+        Some(_) => Advised::from(command!("take --remote")).advice(told),
+        None => Advised::from(command!("take")).advice(told),
+    })
+}
+
+/// A gate that is to be decided.
+fn judge(view: View<'_>, here: &Here<'_>, node: &Node, status: Status) -> Advised {
+    let lead = gate::lead_of(node, status, view.state);
+    let is_open = |lead: &Hint| {
+        let lead = lead.lead();
+        let asks = lead.as_ref().and_then(Hint::command);
+        asks.is_some_and(|asks| asks.args().starts_with("open "))
+    };
+    let what = format!("a word on {}", node.id);
+    if is_open(&lead) {
+        let told = format!("decide {}: ", node.id);
+        return by_person(view, here, what, || Advised::write(hint![told, lead]));
+    }
+    Advised::write(hint![format!("decide {}: ", node.id), lead])
+}
+
+/// What the first task waits for that could go on otherwise.
+fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
+    let pending = (0..graph.nodes.len()).filter(|at| now.statuses[*at] == Status::Pending);
+    let mut waits = pending.map(|at| graph.waits(at, now));
+    let found = waits.find(|waits| waits.iter().all(|one| matches!(one, Wait::World(_))))?;
+    let Some(Wait::World(open)) = found.into_iter().next() else {
+        return None;
+    };
+    let task = &open.task;
+    let told = format!("{task} waits for {}", open.words());
+    Some(match &open.condition {
+        Condition::Person { person } => {
+            let word = command!("task open {task} --reason WHY");
+            let who = if person == ANYBODY {
+                "a person"
+            } else {
+                person
+            };
+            Advised::waits(who, format!("the word that {task} may begin"))
+                .advice(hint![format!("{told}: "), word])
+        }
+        _ => Advised::waits("an event outside the session", told),
+    })
+}
+
+/// A file that a task leaves, from the top of the worktree.
+fn opened(state: &State, path: &str) -> String {
+    match outputs::task_of(path) {
+        Some(_) => format!(".loopx/{}/{path}", state.id),
+        None => path.to_owned(),
+    }
+}
+
+/// The task that is taken here.
+fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
+    let id = &node.id;
+    if let Some(paths) = here.missing_of(id.as_str()) {
+        let shown = paths.iter().map(|path| {
+            let path = opened(view.state, path);
+            let here = here.worktree.as_ref();
+            here.map_or_else(|| path.clone(), |worktree| worktree.shown(&path))
+        });
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let told = format!("write {shown}, an output of {id}, then: ");
+        return Advised::write(hint![told, command!("task done {id}")]);
+    }
+    let Some(Verification::Cmd(_)) = &node.verification else {
+        let step = command!("task done {id} --manual --reason WHY");
+        return looked_at(view, here, id.as_str(), &step);
+    };
+    let done = command!("task done {id}");
+    let last = own_runs(view, id.as_str()).next_back();
+    match last.filter(|run| !run.value.passed()) {
+        Some(run) if is_of_this_code(view, run) => failed_here(id.as_str(), run, &done),
+        Some(run) => Advised::from(done).advice(hint![
+            format!("{id} failed on what ran last: mend it; what it printed: "),
+            command!("show --run {}", run.op)
+        ]),
+        None => unwritten(view).unwrap_or_else(|| done.into()),
+    }
+}
