@@ -46,8 +46,10 @@ pub(crate) fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Some(file) => command!("amend {} --reason WHY", shell_word(file)),
             None => command!("amend --reason WHY"),
         };
-        let next = as_policy_wants(ctx, next);
-        ui.hint(&next);
+        let next = (!impact.is_empty()).then(|| as_policy_wants(ctx, next));
+        if let Some(next) = &next {
+            ui.hint(next);
+        }
         ui.json(
             "amend",
             &json!({ "session": session, "amended": false, "impact": impact, "roles": roles, "next_action": next }),

@@ -1,6 +1,6 @@
 //! `finish`, `reopen`, `profile`.
 
-use super::{SignArgs, check_line, report, warn_policy_moved};
+use super::{SignArgs, check_line, debt_line, report, warn_policy_moved};
 use crate::cli::Exit;
 use crate::flow::finish as flow;
 use crate::flow::finish::{FinishRequest, Finished, Preview};
@@ -104,6 +104,9 @@ fn show(preview: &Preview, ui: &mut Ui) {
     }
     for item in &preview.by_word {
         ui.status(check_line(ui, "  ", item));
+    }
+    for debt in &preview.left {
+        ui.status(format!("  left by {}", debt_line(debt)));
     }
     super::issue::tell_resolved(&preview.issues, ui);
 }

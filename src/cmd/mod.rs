@@ -65,6 +65,7 @@ use loopx_base::id::SessionId;
 use loopx_rules::gate::{AuditItem, FindingView, Proof};
 use loopx_rules::next::Advised;
 use loopx_spec::Finding;
+use loopx_rules::task::debt::Debt;
 use serde_json::{Value, json};
 
 /// Whether what is recorded is signed.
@@ -204,6 +205,11 @@ fn tell_roles(found: &[Finding], ui: &mut Ui) {
         let lead = ui.command(&one.fix);
         ui.warn(format!("{}; {}", line(&one.message), clean(&lead)));
     }
+}
+
+/// What a completed task left undone.
+fn debt_line(debt: &Debt) -> String {
+    format!("{}, {}: {}", debt.task, debt.kind, line(&debt.text))
 }
 
 /// A check behind a label: how it stands, and who said so where no command did.

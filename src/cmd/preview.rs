@@ -1,11 +1,11 @@
 //! `approve --show`: how what would be approved reads.
 
-use super::{blocker_lines, check_lines, warn_policy_moved};
+use super::{blocker_lines, check_lines, debt_line, warn_policy_moved};
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::approve::Ends;
 use crate::flow::preview::preview;
-use crate::ui::{Ui, clean, style};
+use crate::ui::{Ui, clean, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
@@ -43,6 +43,13 @@ pub(crate) fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     check_lines(ui, "check   ", &preview.checks);
     for finding in &preview.findings {
         ui.out(format!("finding {}", clean(&finding.words())));
+    }
+    for debt in &preview.left {
+        ui.fold_out(format!("left    {}", debt_line(debt)), 8);
+    }
+    for question in &preview.questions {
+        let said = format!("asked   {} ({})", line(&question.text), line(&question.by));
+        ui.fold_out(said, 8);
     }
     blocker_lines(ui, &preview.blockers);
     if let Some(moved) = &preview.policy_moved {

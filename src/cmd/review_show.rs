@@ -1,6 +1,6 @@
 //! The text of `review --show`.
 
-use crate::cmd::check_lines;
+use crate::cmd::{check_lines, debt_line};
 use crate::flow::change::RequirementDiff;
 use crate::flow::review_show::{FoundBefore, ReviewShown, ReviewedFile};
 use crate::ui::{Ui, diff, line, style};
@@ -39,6 +39,7 @@ pub(super) fn document(shown: &ReviewShown) -> Value {
         "contract": shown.contract,
         "uncommitted": shown.is_dirty,
         "checks": shown.checks,
+        "left": shown.left,
         "findings": shown.findings,
         "specs": shown.specs,
         "specs_failed": shown.specs_failed,
@@ -68,6 +69,9 @@ pub(super) fn print(shown: &ReviewShown, ui: &mut Ui) {
     }
     contract(shown, ui);
     checks(shown, ui);
+    for debt in &shown.left {
+        ui.fold_out(format!("left    {}", debt_line(debt)), 8);
+    }
     specs(shown, ui);
     if !shown.findings.is_empty() {
         ui.out("findings");

@@ -206,6 +206,13 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
             )),
         }
     }
+    for one in &report.unreadable {
+        let said = format!(
+            "{}: the list of tasks is none since the merge: {}",
+            one.session, one.message
+        );
+        ui.warn(line(&said));
+    }
     let is_new = |one: &&MergedSession| !report.merged.contains(one);
     let came: Vec<MergedSession> = report.conflicts.iter().filter(is_new).cloned().collect();
     open_conflicts(&came, ui);
@@ -217,6 +224,8 @@ fn text(report: &Report, request: &Request, ui: &mut Ui) {
         ui.hint(way);
     } else if let Some(one) = report.conflicts.first() {
         ui.hint(command!("resolve").session(&one.session));
+    } else if let Some(one) = report.unreadable.first() {
+        ui.hint(command!("task check").session(&one.session));
     } else if let Some(way) = apart::way(&report.apart) {
         ui.hint(way);
     }

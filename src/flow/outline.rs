@@ -11,7 +11,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::contract::Asked;
 use loopx_rules::gate;
 use loopx_rules::note::{Note, open_questions};
-use loopx_rules::op::Body;
+use loopx_rules::op::{Body, Operation};
 use loopx_rules::outline;
 use loopx_rules::outline::explore::{Explored, references};
 use loopx_rules::outline::{Outline, header};
@@ -39,6 +39,20 @@ pub(crate) struct Question {
     pub number: u64,
     pub by: String,
     pub text: String,
+}
+
+/// The questions among some records that nobody has answered.
+pub(super) fn questions(ops: &[Operation]) -> Vec<Question> {
+    let open = open_questions(ops).into_iter();
+    let asked = open.filter_map(|op| match &op.body {
+        Body::Note(note) => Some(Question {
+            number: op.seq,
+            by: op.by.to_string(),
+            text: note.text().to_owned(),
+        }),
+        _ => None,
+    });
+    asked.collect()
 }
 
 /// The outline of one session.
@@ -104,21 +118,11 @@ fn of(ctx: &Context, facts: &Facts<'_>) -> Result<View> {
     let id = |at: usize| file.nodes[at].id.clone();
     let groups = graph.waves(&statuses, None).into_iter();
     let plan = facts.texts.get(&Artifact::Plan).map(String::as_str);
-    let questions = open_questions(&facts.operations).into_iter();
     Ok(View {
         session: facts.state.id.clone(),
         contract: gate::contract_asked(facts.view()),
         missing: missing.collect(),
-        questions: questions
-            .filter_map(|op| match &op.body {
-                Body::Note(note) => Some(Question {
-                    number: op.seq,
-                    by: op.by.to_string(),
-                    text: note.text().to_owned(),
-                }),
-                _ => None,
-            })
-            .collect(),
+        questions: questions(&facts.operations),
         tasks: file.nodes.len(),
         groups: groups
             .map(|wave| wave.into_iter().map(id).collect())

@@ -3,6 +3,7 @@
 
 use super::approve::{self, Ends};
 use super::context::Context;
+use super::outline::{self, Question};
 use super::policy_moved::{self, PolicyMoved};
 use super::review;
 use super::transaction::{Facts, Needs, gather};
@@ -14,6 +15,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, FindingView};
 use loopx_rules::stage::Transition;
+use loopx_rules::task::debt::{Debt, debt};
 use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -33,6 +35,12 @@ pub(crate) struct Preview {
     /// What was found, is not answered, and holds nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingView>,
+    /// What completed tasks left undone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<Debt>,
+    /// Questions that nobody has answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
     /// What stands in the way.
     pub blockers: Vec<Blocker>,
     /// How many people policy asks for.
@@ -77,6 +85,8 @@ pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
             .into_iter()
             .filter(|one| !one.blocking)
             .collect(),
+        left: debt(&facts.state),
+        questions: outline::questions(&snapshot.operations(&session)?),
         required: facts.policy.required(transition),
         policy_moved: policy_moved::of(ctx, &snapshot, &session, &facts.policy)?,
         next_action: match blockers.first() {

@@ -21,6 +21,7 @@ use loopx_rules::session::{Stamped, State};
 use loopx_rules::signature::Basis;
 use loopx_rules::stage::Stage;
 use loopx_rules::texts::Texts;
+use loopx_rules::task::debt::{Debt, debt};
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
@@ -67,6 +68,8 @@ pub(crate) struct ReviewShown {
     pub is_dirty: bool,
     pub tree: Option<Oid>,
     pub checks: Vec<AuditItem>,
+    /// What completed tasks left undone.
+    pub left: Vec<Debt>,
     pub findings: Vec<FoundBefore>,
     pub specs: Vec<RequirementDiff>,
     /// Why the delta cannot be shown.
@@ -146,6 +149,7 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
         contract: contract(&facts.state, &facts.texts),
         is_dirty: facts.code.as_ref().is_some_and(|code| code.is_dirty),
         checks: gate::audit(view),
+        left: debt(&facts.state),
         judgement: gate::judgement(view),
         verdict: facts.state.verdict.clone(),
         next_action: gate::next_action(view),

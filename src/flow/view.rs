@@ -9,7 +9,7 @@ use super::policy_moved::{self, PolicyMoved};
 use super::rules::{self, RulesMoved};
 use super::sign;
 use super::specs;
-use super::task::{self, TaskApart, TaskTaken};
+use super::task::{self, Tally, TaskApart, TaskTaken};
 use super::transaction::Facts;
 use super::upstream;
 use super::workcopy::{self, FileStatus, Peek};
@@ -30,6 +30,7 @@ use loopx_rules::session::{BuildBlock, Ending, Stamped, State, Void};
 use loopx_rules::signature::{Basis, Checked, Signatures, role};
 use loopx_rules::stage::{ApprovalKey, Stage};
 use loopx_rules::stop::Parked;
+use loopx_rules::task::debt::{Debt, debt};
 use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,6 +74,12 @@ pub(crate) struct Status {
     /// Who has which task; nothing where nobody has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskTaken>,
+    /// How far the list of tasks is, where its stage works by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tally: Option<Tally>,
+    /// What completed tasks left undone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<Debt>,
     /// Tasks with results that were made apart; nothing where each has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<TaskApart>,
@@ -265,6 +272,8 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         rounds: Rounds::of(view),
         claim: claim.map(|claim| lease::view(&ctx.repo, claim)),
         tasks: task::claimed(ctx, state),
+        tally: task::tally(&facts),
+        left: debt(state),
         apart: task::apart(state),
         blocked: state.build.blocked.clone(),
         parked: parked(ctx, state),
@@ -456,7 +465,7 @@ pub(crate) fn basis(ctx: &Context, id: &SessionId, op: &OpId) -> Result<Basis> {
 pub(crate) fn show(ctx: &Context) -> Result<Shown> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let (session, _) = ctx.asked(&snapshot)?;
     Ok(Shown {
         signatures: signatures(ctx, &snapshot, &session)?,
         commit: snapshot.commit().clone(),
@@ -499,7 +508,7 @@ pub(crate) struct Log {
 pub(crate) fn log(ctx: &Context) -> Result<Log> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let (session, _) = ctx.asked(&snapshot)?;
     let operations = snapshot.operations(&session)?;
     let undone = undone(&operations);
     let signed = signatures(ctx, &snapshot, &session)?;
@@ -525,7 +534,7 @@ pub(crate) fn log(ctx: &Context) -> Result<Log> {
 pub(crate) fn run_log(ctx: &Context, op: &str) -> Result<Vec<u8>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let (session, _) = ctx.asked(&snapshot)?;
     let id = loopx_base::id::OpId::parse(op)?;
     snapshot.log(&session, &id)?.ok_or_else(|| {
         Failure::not_found(

@@ -1,6 +1,7 @@
 //! `pipeline ledger`, `pipeline retro`: two views of the same sprints.
 
 use crate::cli::Exit;
+use crate::cmd::debt_line;
 use crate::flow::Context;
 use crate::flow::note::filter::Filter;
 use crate::flow::note::list::{Listed, list};
@@ -61,8 +62,7 @@ pub(crate) fn retro(_: RetroArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let left = left_undone(ctx)?;
     for debt in &left.debt {
-        let (task, kind, text) = (&debt.task, debt.kind, line(&debt.text));
-        ui.out(format!("left      {task}, {kind}: {text}"));
+        ui.out(format!("left      {}", debt_line(debt)));
     }
     let file = match (left.debt.is_empty(), left.is_elsewhere) {
         (true, _) => None,

@@ -1,5 +1,6 @@
 //! The lines of the picture: one for each file that is asked for, and one for each other thing to know.
 
+use crate::cmd::debt_line;
 use crate::flow::landed::Landed;
 use crate::flow::view::Status;
 use crate::flow::workcopy::FileStatus;
@@ -13,6 +14,9 @@ use loopx_rules::gate::{Proof, Uncommitted, named};
 use loopx_rules::op::CodeVerdict;
 use loopx_rules::session::Ending;
 use loopx_rules::stage::Stage;
+
+/// So many things that tasks left are named before they are counted.
+const LEFT: usize = 4;
 
 /// A label, and what is said of it.
 pub(super) struct Row {
@@ -43,6 +47,7 @@ pub(super) fn of(status: &Status, ui: &Ui) -> Vec<Row> {
     rows.extend(not_cited(status));
     rows.extend(held(status));
     rows.extend(approval(status));
+    rows.extend(tally(status));
     rows.extend(code(status));
     rows.extend(sequence(status));
     rows.extend(aside(status));
@@ -344,6 +349,33 @@ fn aside(status: &Status) -> Option<Row> {
         "stash",
         format!("edits stashed on {branch}; to bring them back: {pop}"),
     ))
+}
+
+/// How far the list of tasks is, and what comes of it next.
+fn tally(status: &Status) -> Vec<Row> {
+    let mut rows = Vec::new();
+    if let Some(tally) = &status.tally {
+        let mut said = format!("{} of {} done", tally.done, tally.all);
+        if let Some(ready) = &tally.ready {
+            said.push_str(&format!("; {ready} is ready, nobody has it"));
+        }
+        let row = Row::new("tasks", said);
+        rows.push(if tally.done == tally.all {
+            row.role(style::GOOD)
+        } else {
+            row
+        });
+    }
+    let left = status
+        .left
+        .iter()
+        .map(|debt| Row::new("left", debt_line(debt)));
+    rows.extend(left.take(LEFT));
+    let more = status.left.len().saturating_sub(LEFT);
+    if more > 0 {
+        rows.push(Row::new("", format!("and {more} more")));
+    }
+    rows
 }
 
 fn checks(status: &Status) -> Option<Row> {

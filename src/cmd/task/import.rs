@@ -32,8 +32,9 @@ pub struct ImportArgs {
 
 pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let text = read_text(&args.file)?;
-    let found = task_list::look(&args.file, text, args.format)?;
+    let found = task_list::look(ctx, &args.file, text, args.format)?;
     if args.dry_run {
+        task_list::require_fitting(ctx, &found)?;
         for one in &found.lines {
             ui.out(line(one));
         }

@@ -67,7 +67,17 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }
         ui.json(
             "take",
-            &json!({ "claimed": false, "card": card, "next_action": next }),
+            &json!({
+                "claimed": false,
+                "session": card.session,
+                "commit": null,
+                "card": card,
+                "until": null,
+                "from": null,
+                "remote": null,
+                "next_action": next,
+                "next": [next],
+            }),
         );
         return Ok(Exit::Done);
     }

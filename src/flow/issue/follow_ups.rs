@@ -5,8 +5,9 @@ use crate::flow::context::Context;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::SessionId;
-use loopx_base::shell_word;
+use loopx_base::{counted, shell_word};
 use loopx_rules::session::State;
+use loopx_rules::task::debt::debt;
 use loopx_rules::task::status::Status;
 use loopx_store::one_line;
 use serde::Serialize;
@@ -71,6 +72,15 @@ pub(crate) fn follow_ups(
         found.push(follow_up(state, "enhance", &title, &why));
     }
     found.truncate(MOST);
+    let left = debt(state).len();
+    if left > 0 {
+        found.push(FollowUp {
+            kind: "chore",
+            title: "What completed tasks left".to_owned(),
+            why: format!("completed tasks left {}", counted(left, "thing")),
+            command: command!("issue create --debt").session(id),
+        });
+    }
     Ok(found)
 }
 

@@ -28,8 +28,8 @@ pub(crate) use report::{Gathered, REPORT, gathered};
 pub(crate) use take::{TakeRequest, peek, take};
 pub(crate) use touched::Touched;
 pub(crate) use view::{
-    ClaimView, GraphView, Row, TaskApart, TaskTaken, TaskView, TurnView, apart, claimed, graph_of,
-    list, log, resources, show,
+    ClaimView, GraphView, Row, Tally, TaskApart, TaskTaken, TaskView, TurnView, apart, claimed,
+    graph_of, list, log, resources, show, tally,
 };
 
 use super::context::Context;
@@ -58,6 +58,7 @@ use loopx_rules::task::plan;
 use loopx_rules::task::slices::check_of;
 use loopx_rules::task::status::{Status, Step, TaskFacts};
 use loopx_rules::task::world::{Open, World};
+use loopx_rules::texts::Texts;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
@@ -78,8 +79,7 @@ fn record<T>(
 /// The plan of a session beside what happened, as one decision sees it.
 struct Plan<'f> {
     state: &'f State,
-    /// The text of plan.md, where the session has one.
-    text: Option<&'f str>,
+    texts: &'f Texts,
     nodes: Cow<'f, [Node]>,
     statuses: Vec<Status>,
     /// The places of those because of which nodes are skipped; empty where nothing is.
@@ -126,7 +126,7 @@ impl<'f> Plan<'f> {
         let fallen = gate::fallen(&nodes, &recorded, state);
         Ok(Plan {
             state,
-            text: facts.texts.get(&Artifact::Plan).map(String::as_str),
+            texts: &facts.texts,
             nodes,
             statuses,
             fallen,
@@ -278,16 +278,27 @@ impl<'f> Plan<'f> {
         }
     }
 
+    /// The line of the list that a node stands on; empty where a gate inserted it.
+    fn line(&self, at: usize) -> &str {
+        let list = self.texts.get(&Artifact::TaskList);
+        let above = self.nodes[at].line.checked_sub(1);
+        let line = list
+            .zip(above)
+            .and_then(|(list, above)| list.lines().nth(above));
+        line.unwrap_or_default()
+    }
+
     fn card(&self, ctx: &Context, graph: &Graph<'_>, at: usize) -> Card {
         let (repo, state) = (&ctx.repo, self.state);
         let blob = |path: &str| blob_of(repo, state, path);
         let about = (&state.id, state.title.as_str());
-        let mut card = Card::of(graph, at, about, state, blob);
+        let mut card = Card::of(graph, at, about, state, blob).with_line(self.line(at));
         if card.status == Status::Pending {
             let open = self.world.open(&self.nodes[at]);
             card.waits = open.iter().map(Open::words).collect();
         }
-        let contract = self.text.and_then(|text| Contract::read(text).ok());
+        let plan = self.texts.get(&Artifact::Plan);
+        let contract = plan.and_then(|text| Contract::read(text).ok());
         card.contract = contract.unwrap_or_default();
         card.skill = Skills::of(repo).row(graph, at, (state, &self.statuses));
         card.rules = Applying::here(ctx).reads(&own_paths(&self.nodes[at]));

@@ -11,10 +11,12 @@ use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_base::working_tree::ReviewedCode;
+use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::{CodeFacts, is_earned, lead_of};
 use loopx_rules::lease::{clock, seconds_of};
 use loopx_rules::op::{Body, Event, Operation};
-use loopx_rules::session::{Stamped, State};
+use loopx_rules::session::{Ending, Stamped, State};
+use loopx_rules::stage::Stage;
 use loopx_rules::task::card::Card;
 use loopx_rules::task::early::Early;
 use loopx_rules::task::event::{Claim, TaskEvent};
@@ -69,6 +71,20 @@ pub(crate) struct Row {
     pub ready: bool,
     pub waits: Vec<Wait>,
     pub depends_on: Vec<TaskId>,
+    /// Those of `depends_on` that let it go on where they are skipped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub optional: Vec<TaskId>,
+    /// The stage that waits for it.
+    pub stage: Stage,
+    /// The task of which it is a part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// The files that it says it touches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What only one task can have at a time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclusive: Vec<String>,
     pub claim: Option<ClaimView>,
     pub failures: u32,
     pub cap: u32,
@@ -252,7 +268,15 @@ pub(crate) fn resources(ctx: &Context) -> Result<(SessionId, Vec<Resource>)> {
     })
 }
 
-/// Reads the session that is meant, and judges its checks on the code here or of a branch.
+/// The commit and the tree that an archived session was approved with, whatever came since.
+fn of_the_end(state: &State) -> Option<(Option<Oid>, Oid)> {
+    let is_archived = matches!(state.ending, Some(Ending::Archived { .. }));
+    let judged = state.verdict.as_ref().filter(|_| is_archived)?;
+    Some((judged.value.head.clone(), judged.value.tree.clone()))
+}
+
+/// Reads the session that is meant, and judges its checks on the code here or of a branch; once it is archived, on the
+/// code that was approved.
 pub(super) fn read<T>(
     ctx: &Context,
     branch: Option<&str>,
@@ -261,13 +285,20 @@ pub(super) fn read<T>(
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let (session, _) = ctx.asked(&snapshot)?;
     let mut facts = gather_here(ctx, &snapshot, &session, Needs::Code)?;
-    if let Some(branch) = branch {
-        let head = ctx.repo.resolve_commit(branch)?;
+    let code = match branch {
+        Some(branch) => {
+            let head = ctx.repo.resolve_commit(branch)?;
+            let tree = ctx.repo.commit_info(&head)?.tree;
+            Some((Some(head), tree))
+        }
+        None => of_the_end(&facts.state),
+    };
+    if let Some((head, tree)) = code {
         facts.code = Some(CodeFacts {
-            tree: ctx.repo.commit_info(&head)?.tree,
-            head: Some(head),
+            tree,
+            head,
             is_dirty: false,
             uncommitted: Vec::new(),
             reviewed: ReviewedCode::default(),
@@ -351,7 +382,7 @@ pub(crate) fn log(ctx: &Context, task: Option<&str>) -> Result<(SessionId, Vec<H
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let (session, _) = ctx.asked(&snapshot)?;
     let operations = snapshot.operations(&session)?;
     let undone = loopx_rules::replay::undone(&operations);
     let wanted = task
@@ -470,6 +501,14 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
         status,
         waits,
         depends_on: node.depends_on.iter().map(|edge| edge.on.clone()).collect(),
+        optional: {
+            let edges = node.depends_on.iter().filter(|edge| edge.optional);
+            edges.map(|edge| edge.on.clone()).collect()
+        },
+        stage: node.stage,
+        parent: node.parent.clone(),
+        files: node.own_files().map(str::to_owned).collect(),
+        exclusive: node.exclusive.clone(),
         claim: facts
             .and_then(TaskFacts::holder)
             .map(|claim| view(ctx, claim, plan.watched)),
@@ -551,6 +590,34 @@ pub(crate) fn apart(state: &State) -> Vec<TaskApart> {
         })
     };
     state.tasks.values().filter_map(apart).collect()
+}
+
+/// How far a list of tasks is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Tally {
+    /// Tasks that nobody has to do any more.
+    pub done: usize,
+    pub all: usize,
+    /// The first of those that `take` gives.
+    pub ready: Option<TaskId>,
+}
+
+/// How far the tasks of a session are whose stage works by a list; nothing where it has none that can be read.
+pub(crate) fn tally(facts: &Facts<'_>) -> Option<Tally> {
+    let is_at_work = matches!(facts.state.stage, Stage::Build | Stage::Review);
+    let has_list = facts.texts.get(&Artifact::TaskList).is_some();
+    if !is_at_work || !has_list || !facts.state.is_active() {
+        return None;
+    }
+    let plan = Plan::of(facts).ok()?;
+    let graph = Graph::of(&plan.nodes);
+    let mut ready = graph.ready(plan.now()).into_iter();
+    let ready = ready.find(|at| !graph.is_persons(*at));
+    Some(Tally {
+        done: plan.statuses.iter().filter(|one| one.is_terminal()).count(),
+        all: plan.nodes.len(),
+        ready: ready.map(|at| plan.nodes[at].id.clone()),
+    })
 }
 
 /// The tasks that somebody has.

@@ -6,12 +6,14 @@ use super::node::{Node, TaskId, Verification};
 use super::outputs::task_of;
 use super::status::{Status, TaskFacts};
 use crate::contract::Contract;
+use crate::artifact::Artifact;
 use crate::session::State;
 use crate::skill::Filled;
 use loopx_base::hint::Hint;
 use loopx_base::id::SessionId;
 use loopx_base::{path_from, shell_word};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 
 /// The most bytes of a card that nobody asked to see whole.
@@ -39,6 +41,15 @@ pub struct Card {
     pub criteria: Vec<String>,
     pub verification: Option<Check>,
     pub files: Vec<String>,
+    /// What is to be done to files of which the list says more than the path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<FileChange>,
+    /// What people have from it once it is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition_of_done: Option<String>,
+    /// The line of the list, with every field that stands there.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub fields: Map<String, Value>,
     pub scenarios: Vec<String>,
     pub outputs: Vec<String>,
     /// Outputs that are there before it is done, as an earlier attempt leaves them.
@@ -81,6 +92,35 @@ pub enum Check {
 pub struct Read {
     pub path: String,
     pub blob: Option<String>,
+}
+
+/// The change of a file that a task plans.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileChange {
+    pub path: String,
+    pub action: Option<String>,
+    pub changes: Vec<String>,
+}
+
+impl FileChange {
+    /// The change of an entry of `files`; nothing where that says a path alone.
+    fn of(entry: &Value) -> Option<Self> {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str);
+        let several = |key: &str| match entry.get(key) {
+            Some(Value::String(one)) => vec![one.clone()],
+            Some(Value::Array(all)) => {
+                let all = all.iter().filter_map(Value::as_str);
+                all.map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        };
+        let change = FileChange {
+            path: text("path")?.to_owned(),
+            action: text("action").map(str::to_owned),
+            changes: [several("changes"), several("change")].concat(),
+        };
+        (change.action.is_some() || !change.changes.is_empty()).then_some(change)
+    }
 }
 
 /// The skill of a task, as it stands here.
@@ -179,9 +219,11 @@ impl Card {
 
     /// A path that the plan names, as somebody opens it from the current folder.
     fn shown(&self, path: &str) -> String {
-        let path = match task_of(path) {
-            Some(_) => Cow::Owned(format!(".loopx/{}/{path}", self.session)),
-            None => Cow::Borrowed(path),
+        let is_artifact = || Artifact::ALL.iter().any(|one| one.path() == path);
+        let path = if task_of(path).is_some() || is_artifact() {
+            Cow::Owned(format!(".loopx/{}/{path}", self.session))
+        } else {
+            Cow::Borrowed(path)
         };
         path_from(&self.below, &path)
     }
@@ -224,6 +266,9 @@ impl Card {
                 Verification::Manual(what) => Check::Manual(what.clone()),
             }),
             files: node.files.iter().map(|file| file.path.clone()).collect(),
+            changes: Vec::new(),
+            definition_of_done: None,
+            fields: Map::new(),
             scenarios: node.scenarios.clone(),
             outputs: node.outputs.clone(),
             there: Vec::new(),
@@ -249,6 +294,38 @@ impl Card {
                 .map(|failure| failure.reason.clone().unwrap_or_default()),
             lead: None,
             below: String::new(),
+        }
+    }
+
+    /// The card with what the line of its list says and no rule asks for. A line of another task says nothing.
+    #[must_use]
+    pub fn with_line(mut self, line: &str) -> Self {
+        let read = serde_json::from_str(line.trim_start_matches('\u{feff}'));
+        let fields: Map<String, Value> = read.unwrap_or_default();
+        if fields.get("id").and_then(Value::as_str) != Some(self.task.as_str()) {
+            return self;
+        }
+        let files = fields.get("files").and_then(Value::as_array);
+        let files = files.into_iter().flatten();
+        self.changes = files.filter_map(FileChange::of).collect();
+        let done = fields
+            .get("convergence")
+            .and_then(|said| said.get("definition_of_done"));
+        self.definition_of_done = done.and_then(Value::as_str).map(str::to_owned);
+        self.fields = fields;
+        self
+    }
+
+    /// A file of the plan, with what is to be done to it.
+    fn file(&self, path: &String) -> String {
+        let here = path_from(&self.below, path);
+        let change = self.changes.iter().find(|change| change.path == *path);
+        let Some(change) = change else { return here };
+        let action = change.action.iter();
+        let action = action.map(|word| format!("{word} ")).collect::<String>();
+        match change.changes.as_slice() {
+            [] => format!("{action}{here}"),
+            changes => format!("{action}{here}: {}", changes.join("; ")),
         }
     }
 
@@ -292,7 +369,12 @@ impl Card {
         let mut traits: Vec<String> = self.work.iter().map(|work| clip(work)).collect();
         traits.extend(self.role.iter().map(|role| format!("role {}", clip(role))));
         if self.attempt > 1 {
-            traits.push(format!("attempt {} of {}", self.attempt, self.attempts));
+            traits.push(match self.attempt {
+                more if more > self.attempts => {
+                    format!("attempt {more}, beyond its cap of {}", self.attempts)
+                }
+                within => format!("attempt {within} of {}", self.attempts),
+            });
         }
         let mut row = |label: &str, texts: &[String]| {
             for (at, text) in texts.iter().take(rows).enumerate() {
@@ -318,6 +400,8 @@ impl Card {
             row("what", &one(&self.description));
         }
         row("until", &all(&self.criteria));
+        let done = self.definition_of_done.as_deref();
+        row("result", &one(done.unwrap_or_default()));
         row(
             "proof",
             &match &self.verification {
@@ -329,8 +413,7 @@ impl Card {
                 None => Vec::new(),
             },
         );
-        let from_here = |path: &String| path_from(&self.below, path);
-        let files = self.files.iter().map(from_here);
+        let files = self.files.iter().map(|path| self.file(path));
         row("files", &all(&files.collect::<Vec<String>>()));
         row("proves", &all(&self.scenarios));
         let contract = &self.contract;
@@ -356,10 +439,7 @@ impl Card {
             None => format!("{path} (not there)"),
         };
         let named = |read: &Read| known(read.path.clone(), read);
-        let reads = self.reads.iter().map(|read| match task_of(&read.path) {
-            Some(_) => known(shown(&read.path), read),
-            None => named(read),
-        });
+        let reads = self.reads.iter().map(|read| known(shown(&read.path), read));
         let reads = reads.chain(of_skill.iter().map(named));
         row("read", &all(&reads.collect::<Vec<_>>()));
         let rules = self.rules.iter().map(named);
@@ -391,11 +471,12 @@ fn clip(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Before, Card, Check, MOST, Read};
     use crate::contract::Contract;
+    use super::{Before, Card, Check, FileChange, MOST, Read};
     use crate::task::node::TaskId;
     use crate::task::status::Status;
     use loopx_base::id::SessionId;
+    use serde_json::Map;
 
     pub(in crate::task) fn card(text: &str, rows: usize) -> Card {
         let many = vec![text.to_owned(); rows];
@@ -422,6 +503,13 @@ pub(super) mod tests {
             criteria: many.clone(),
             verification: Some(Check::Cmd(many.clone())),
             files: many.clone(),
+            changes: vec![FileChange {
+                path: text.to_owned(),
+                action: Some(text.to_owned()),
+                changes: many.clone(),
+            }],
+            definition_of_done: Some(text.to_owned()),
+            fields: Map::new(),
             scenarios: many.clone(),
             outputs: many.clone(),
             there: many.clone(),
