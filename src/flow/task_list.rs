@@ -174,12 +174,16 @@ pub(crate) fn set(
     changes: &[Change],
     reason: Option<String>,
 ) -> Result<Changed<TaskId>> {
-    change(ctx, reason, |text, file| {
+    rewrite_in(ctx, reason, Stood::MendableGraph, |_, text, file| {
         let node = find(file, id)?;
-        let text = edit::set(text, node, changes).map_err(odd)?;
+        let made = edit::set(text, node, changes).map_err(odd)?;
         let moves = changes.iter().any(|change| change.field == "domain");
-        let text = require_list(text, file, moves.then_some(&node.id))?;
-        Ok((text, node.id.clone()))
+        match require_list(made.clone(), file, moves.then_some(&node.id)) {
+            Ok(made) => Ok((made, node.id.clone())),
+            // What was none before is mended line by line.
+            Err(_) if file::graph(text).is_err() => Ok((Text::Made(made), node.id.clone())),
+            Err(failure) => Err(failure),
+        }
     })
 }
 
@@ -199,10 +203,19 @@ pub(crate) fn relocate(
 }
 
 /// A list of somebody else's, before it is taken in.
-pub(crate) fn look(path: &str, text: String, format: Option<Format>) -> Result<Imported> {
+pub(crate) fn look(
+    ctx: &Context,
+    path: &str,
+    theirs: String,
+    format: Option<Format>,
+) -> Result<Imported> {
+    // Outside of a session it is looked at alone.
+    let own = text(ctx).map(|(_, text)| file::read_anyway(&text));
+    let own = own.unwrap_or_default();
     let mut source = Source {
         path: path.to_owned(),
-        text,
+        text: theirs,
+        taken: own.nodes.iter().map(|node| node.id.key()).collect(),
         ..Source::default()
     };
     let beside = Path::new(path)
@@ -228,6 +241,18 @@ pub(crate) struct TakenIn {
     pub tasks: usize,
     /// What has no counterpart.
     pub remarks: Vec<Remark>,
+}
+
+/// Refuses a list that could not be taken in behind what is there.
+pub(crate) fn require_fitting(ctx: &Context, found: &Imported) -> Result<()> {
+    let own = text(ctx).map(|(_, text)| text).unwrap_or_default();
+    match file::graph(behind(&own, &found.lines)) {
+        Ok(_) => Ok(()),
+        Err(faults) => {
+            let lead = "mend what was given: the list is as it was";
+            Err(would_be(&faults, |_| lead.into()))
+        }
+    }
 }
 
 /// Takes a list in behind what is there, whole or not at all.
@@ -329,18 +354,21 @@ enum Stood {
     Graph,
     /// Each line can be read.
     Mendable,
+    /// The same, where the fields are not asked for.
+    MendableGraph,
 }
 
 impl Stood {
     /// The list, and what is wrong with it.
     fn read(self, text: &str) -> Result<(TaskFile, Vec<Finding>)> {
         let found = match self {
-            Stood::Graph => file::graph(text),
+            Stood::Graph | Stood::MendableGraph => file::graph(text),
             Stood::List | Stood::Mendable => read(text),
         };
+        let mends = matches!(self, Stood::Mendable | Stood::MendableGraph);
         match found {
             Ok(file) => Ok((file, Vec::new())),
-            Err(faults) if self == Stood::Mendable && file::no_objects(text).is_empty() => {
+            Err(faults) if mends && file::no_objects(text).is_empty() => {
                 Ok((file::read_anyway(text), faults))
             }
             Err(faults) => Err(invalid(&faults, "is")),

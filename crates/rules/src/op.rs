@@ -11,6 +11,7 @@ use super::note::Note;
 use super::record::FORMAT;
 use super::session::{Beside, OWNER, State, Way};
 use super::task::event::TaskEvent;
+use super::task::node::TaskId;
 use super::topic::{Taken, Topic, Version, Weight};
 use super::words::Word;
 use loopx_base::failure::{Code, Failure, Result};
@@ -291,6 +292,14 @@ impl Operation {
     pub fn unknown(&self) -> Option<&Unknown> {
         match &self.body {
             Body::Unknown(unknown) => Some(unknown),
+            _ => None,
+        }
+    }
+
+    /// The task that somebody got by it.
+    pub fn claimed_task(&self) -> Option<&TaskId> {
+        match &self.body {
+            Body::Task(TaskEvent::Claimed { task, .. }) => Some(task),
             _ => None,
         }
     }

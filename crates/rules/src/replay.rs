@@ -13,7 +13,6 @@ use super::session::{
     Beside, BuildFacts, ClarifyFacts, FIRST_FOLD, FOLD, OpConflict, PlanFacts, State, signed,
 };
 use super::stage::Stage;
-use super::task::event::TaskEvent;
 use super::words::Word;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
@@ -398,8 +397,8 @@ fn is_undoable(op: &Operation) -> bool {
     !op.is_beginning() && !op.is_passed_over()
 }
 
-/// The newest operation that somebody did and that counts, where it is a run or a note: `undo` passes over those, and
-/// whoever types it means what they did last. What the tool notes by itself is nobody's step.
+/// The newest operation that somebody did and that counts, where it is a run, a note or a claim of a task: `undo` passes
+/// over those, and whoever types it means what they did last. What the tool notes by itself is nobody's step.
 pub fn stands(ops: &[Operation], is_own: impl Fn(&Operation) -> bool) -> Option<&Operation> {
     let sorted = in_order(ops);
     let void = void(&sorted);
@@ -417,7 +416,8 @@ fn is_typed_and_stands(op: &Operation) -> bool {
     match &op.body {
         Body::Session(step) => matches!(step.event, Event::Ran { .. }),
         Body::Note(_) => true,
-        Body::Task(_) | Body::Log(_) | Body::Issue(_) | Body::Unknown(_) => false,
+        Body::Task(_) => is_claim(op),
+        Body::Log(_) | Body::Issue(_) | Body::Unknown(_) => false,
     }
 }
 
@@ -434,7 +434,7 @@ pub fn unfit_claims<'o>(before: &State, after: &State, ops: &'o [Operation]) -> 
 
 /// Whether somebody got a task by it.
 pub fn is_claim(op: &Operation) -> bool {
-    matches!(op.body, Body::Task(TaskEvent::Claimed { .. }))
+    op.claimed_task().is_some()
 }
 
 /// The claims that went with what is brought back, in the same undo.

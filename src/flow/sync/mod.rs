@@ -11,6 +11,7 @@ pub(super) use follow::{follow, move_renamed};
 use super::context::Context;
 use super::issue;
 use super::issue::apart::{ApartIssue, OverLimit};
+use super::transaction::read_texts;
 use super::watched::Watched;
 use super::write_scope::Opening;
 use loopx_base::env;
@@ -20,9 +21,13 @@ use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::remote::{Answer, Fetched, Line};
 use loopx_git::run::Run;
+use loopx_rules::gate;
 use loopx_rules::moved::Moved;
 use loopx_rules::push_rejection::Refusal;
+use loopx_rules::session::State;
 use loopx_rules::settings::{AUTO_SYNC, SyncPoint};
+use loopx_rules::task::plan;
+use loopx_rules::texts::Texts;
 pub(crate) use loopx_store::{Flaw, LeftBehind, MergedSession, RemovedByRemote};
 use loopx_store::{Linear, Meeting, Met, Renamed, Shared, Store};
 use serde::Serialize;
@@ -88,6 +93,16 @@ pub(crate) struct Report {
     /// People who have more issues in hand than policy lets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub over_limit: Vec<OverLimit>,
+    /// Lists of tasks that are none any more since both sides changed them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableList>,
+}
+
+/// A list of tasks that two clones made to none: each changed one that could be read.
+#[derive(Debug, Serialize)]
+pub(crate) struct UnreadableList {
+    pub session: SessionId,
+    pub message: String,
 }
 
 impl Report {
@@ -119,6 +134,7 @@ impl Report {
             conflicts: Vec::new(),
             apart: Vec::new(),
             over_limit: Vec::new(),
+            unreadable: Vec::new(),
         })
     }
 }
@@ -167,6 +183,7 @@ pub(crate) fn sync(
             report.apart = issue::apart::since(ctx, before.as_ref(), &report.tip);
             report.over_limit = issue::apart::over_limit(ctx, before.as_ref(), &report.tip);
         }
+        report.unreadable = unreadable(ctx, &store, &report.merged)?;
         let there = report.remote_tip.clone();
         report.conflicts = open_conflicts(&store, [before.as_ref(), there.as_ref()], &report)?;
         watch(ctx, &store, &report);
@@ -208,6 +225,39 @@ pub(crate) fn sync(
         ),
     )
     .help(command!("sync {remote}")))
+}
+
+/// The active sessions whose list of tasks a merge made to none.
+fn unreadable(
+    ctx: &Context,
+    store: &Store<'_>,
+    merged: &[MergedSession],
+) -> Result<Vec<UnreadableList>> {
+    if merged.is_empty() {
+        return Ok(Vec::new());
+    }
+    let snapshot = store.snapshot()?;
+    let mut found = Vec::new();
+    for one in merged {
+        let session = snapshot.find(&one.session)?;
+        let state = session.map(|session| session.state);
+        let Some(state) = state.filter(State::is_active) else {
+            continue;
+        };
+        // Versions that stand apart are settled first, and are said already.
+        if gate::is_apart(&state) {
+            continue;
+        }
+        let mut texts = Texts::default();
+        read_texts(&ctx.repo, &state, &mut texts)?;
+        if let Err(blocker) = plan::nodes(&texts) {
+            found.push(UnreadableList {
+                session: one.session.clone(),
+                message: blocker.message,
+            });
+        }
+    }
+    Ok(found)
 }
 
 /// The active sessions with an open conflict among those that changed since one of these tips.

@@ -4,7 +4,7 @@ use super::super::op_ref;
 use super::{Moved, is_by};
 use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_base::id::{Person, SessionId};
 use loopx_rules::op::{Event, Operation};
 use loopx_rules::replay::{WayBack, stands, undoable, way_back};
@@ -116,7 +116,7 @@ pub(super) fn require_undoable(
     .help(command!("log").session(id)))
 }
 
-/// Refuses to take back a step before what whoever asks did last, where that was a run or a note.
+/// Refuses to take back a step before what whoever asks did last, where that was a run, a note or a claim of a task.
 pub(super) fn require_newest(
     id: &SessionId,
     operations: &[Operation],
@@ -132,19 +132,25 @@ pub(super) fn require_newest(
         return Ok(());
     }
     let (word, seq) = (before.word(), before.seq);
-    Err(Failure::nothing(
-        Code::NothingToUndo,
-        format!(
-            "the last step is `{}` (@{}), and undo never takes back a run or a note; the step before it is `{word}` (@{seq})",
-            stands.word(),
-            stands.seq
+    let back = command!("undo 1")
+        .session(id)
+        .note(format!("(takes back `{word}`)"));
+    let (last, at) = (stands.word(), stands.seq);
+    let (message, help) = match stands.claimed_task() {
+        Some(task) => (
+            format!(
+                "the last step is `{last}` of {task} (@{at}), which is given back, and undo takes back no claim; the step before it is `{word}` (@{seq})"
+            ),
+            hint![command!("task release {task}").session(id), "  or: ", back],
         ),
-    )
-    .help(
-        command!("undo 1")
-            .session(id)
-            .note(format!("(takes back `{word}`)")),
-    ))
+        None => (
+            format!(
+                "the last step is `{last}` (@{at}), and undo never takes back a run or a note; the step before it is `{word}` (@{seq})"
+            ),
+            back,
+        ),
+    };
+    Err(Failure::nothing(Code::NothingToUndo, message).help(help))
 }
 
 /// Refuses to take back, with other things, that the session came to another stage.

@@ -218,6 +218,7 @@ fn tasks(files: &Files, taken: &mut Taken, faults: &mut Vec<Fault>) -> usize {
         path: plan,
         text: told.map_or_else(|| json!({ "task_ids": ids }).to_string(), str::to_owned),
         tasks: found,
+        ..Source::default()
     };
     match import(&source, Some(Format::Plan)) {
         Ok(read) => {

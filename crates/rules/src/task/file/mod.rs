@@ -33,7 +33,8 @@ pub use waits::{conditions, of_own_session};
 
 use self::domain::Domain;
 use super::node::{Kept, Key, Lines, Node, TaskId};
-use loopx_spec::{Finding, has_errors};
+use loopx_spec::{Finding, Severity, has_errors};
+use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -225,6 +226,42 @@ pub fn no_objects(text: &str) -> Vec<Finding> {
         Some(found("task_line_invalid", line, message))
     });
     odd.collect()
+}
+
+/// What a field with this name and value says of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It is a field of ours, and the value is one that it takes.
+    Ours,
+    /// It is a field of ours that takes no such value.
+    Other,
+    /// No field of ours has the name.
+    Nothing,
+}
+
+/// The meaning of a field of a list that another tool wrote.
+pub fn meaning(name: &str, value: &Value) -> Meaning {
+    if !fields::is_own(name) {
+        return Meaning::Nothing;
+    }
+    let mut line = json!({
+        "id": "A",
+        "title": "T",
+        "convergence": { "criteria": ["C"], "verification": { "cmd": ["true"] } },
+    });
+    line[name] = value.clone();
+    let line = line.to_string();
+    let read = graph(line.as_str());
+    let is_good = read.is_ok_and(|file| {
+        let all = check(&file, None);
+        let mut errors = all.iter().filter(|one| one.severity == Severity::Error);
+        errors.next().is_none()
+    });
+    if is_good {
+        Meaning::Ours
+    } else {
+        Meaning::Other
+    }
 }
 
 /// The lines of a list that can be read, whatever stands between them: of a list that a merge made to none.

@@ -1,6 +1,6 @@
 //! `slices.json` of every age.
 
-use super::{Draft, Imported, KEPT_FOR_A_PERSON, Source, check_of, invalid, no_check};
+use super::{Draft, Imported, KEPT_FOR_A_PERSON, Source, check_of, invalid, no_check, put_theirs};
 use crate::strict_json::strict;
 use loopx_base::failure::Result;
 use serde_json::{Map, Value, json};
@@ -61,8 +61,7 @@ fn one(slice: &Map<String, Value>, found: &mut Imported) -> Option<String> {
     );
     for (field, value) in slice {
         if !READ.contains(&field.as_str()) {
-            draft.some(field, Some(value));
-            found.remark(id, format!("`{field}` means nothing here, and stays"));
+            put_theirs(&mut draft, found, id, (field, value));
         }
     }
     Some(draft.line())

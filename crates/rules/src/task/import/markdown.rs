@@ -58,8 +58,7 @@ pub(super) fn openspec(source: &Source, found: &mut Imported) {
         let (id, title) = if is_number {
             (number.to_owned(), rest.trim())
         } else {
-            free += 1;
-            (format!("TASK-{free:03}"), one.text.as_str())
+            (source.free_id(&mut free), one.text.as_str())
         };
         let scope = heading_above(&source.text, one.line);
         line(&id, title, &[], scope, &one, found);
@@ -70,26 +69,25 @@ pub(super) fn openspec(source: &Source, found: &mut Imported) {
     );
 }
 
-/// A task with `[P]` runs beside its neighbours with `[P]`; all others run one after the other.
+/// A task with `[P]` runs beside its neighbours with `[P]` below the same heading; all others run one after the other.
 pub(super) fn spec_kit(source: &Source, found: &mut Imported) {
     let (mut before, mut beside): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
-    let mut was_parallel = false;
+    let (mut was_parallel, mut last_phase) = (false, None);
     let mut free = 0;
     for one in boxes(&source.text) {
         let (id, rest) = match spec_kit_id(&one.text) {
             Some(id) => (id.to_owned(), one.text[id.len()..].trim()),
-            None => {
-                free += 1;
-                (format!("TASK-{free:03}"), one.text.as_str())
-            }
+            None => (source.free_id(&mut free), one.text.as_str()),
         };
         let (is_parallel, story, title) = marks(rest);
-        let goes_on = is_parallel && was_parallel;
+        let phase = heading_above(&source.text, one.line);
+        let goes_on = is_parallel && was_parallel && phase == last_phase;
+        last_phase = phase;
         if !goes_on && !beside.is_empty() {
             before = std::mem::take(&mut beside);
         }
         was_parallel = is_parallel;
-        let scope = story.or_else(|| heading_above(&source.text, one.line));
+        let scope = story.or(phase);
         line(&id, title, &before, scope, &one, found);
         beside.push(id);
     }

@@ -8,12 +8,13 @@ mod markdown;
 mod plan;
 mod task_master;
 
+use super::file::Meaning;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 vocabulary!(
     /// How a list is written.
@@ -41,6 +42,21 @@ pub struct Source {
     pub text: String,
     /// The files of a folder `.task` beside it, by their names.
     pub tasks: BTreeMap<String, String>,
+    /// The keys of the ids that the list has already.
+    pub taken: BTreeSet<String>,
+}
+
+impl Source {
+    /// The next `TASK-NNN` behind the last that nobody has.
+    fn free_id(&self, last: &mut usize) -> String {
+        loop {
+            *last += 1;
+            let id = format!("TASK-{last:03}");
+            if !self.taken.contains(&id.to_ascii_lowercase()) {
+                return id;
+            }
+        }
+    }
 }
 
 /// Something that has no counterpart.
@@ -128,6 +144,24 @@ fn detect(source: &Source) -> Result<Format> {
         )
         .help(command!("task import FILE --format jsonl"))
     })
+}
+
+/// A field of theirs that becomes none of a task: under its own name, or under another where ours of that name says
+/// something else.
+fn put_theirs(draft: &mut Draft, found: &mut Imported, id: &str, (name, value): (&str, &Value)) {
+    match super::file::meaning(name, value) {
+        Meaning::Ours => draft.some(name, Some(value)),
+        Meaning::Nothing => {
+            draft.some(name, Some(value));
+            found.remark(id, format!("`{name}` means nothing here, and stays"));
+        }
+        Meaning::Other => {
+            let kept = format!("from_{name}");
+            draft.some(&kept, Some(value));
+            let message = format!("`{name}` means something else here, and stays as `{kept}`");
+            found.remark(id, message);
+        }
+    }
 }
 
 /// The refusal of a list that cannot be read.

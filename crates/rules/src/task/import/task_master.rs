@@ -1,16 +1,17 @@
 //! Task Master's `tasks.json`: a list, or a list for each tag; each task may have subtasks.
 
-use super::{Draft, Imported, KEPT_FOR_A_PERSON, NOT_DONE, Source, check_of, invalid, no_check};
+use super::{
+    Draft, Imported, KEPT_FOR_A_PERSON, NOT_DONE, Source, check_of, invalid, no_check, put_theirs,
+};
 use crate::strict_json::strict;
 use loopx_base::failure::Result;
 use serde_json::{Map, Value, json};
 
 /// Fields that become fields of a task; any other stays under its own name.
-const READ: [&str; 8] = [
+const READ: [&str; 7] = [
     "id",
     "title",
     "description",
-    "priority",
     "dependencies",
     "testStrategy",
     "status",
@@ -84,7 +85,7 @@ impl Place<'_> {
         let id = self.id(task.get("id")?)?;
         let mut draft = Draft::default();
         draft.put("id", &json!(id));
-        for field in ["title", "description", "priority"] {
+        for field in ["title", "description"] {
             draft.some(field, task.get(field));
         }
         draft.some("parent", self.parent.map(|parent| json!(parent)).as_ref());
@@ -103,7 +104,7 @@ impl Place<'_> {
         }
         for (field, value) in task {
             if !READ.contains(&field.as_str()) {
-                draft.some(field, Some(value));
+                put_theirs(&mut draft, found, &id, (field, value));
             }
         }
         found.lines.push(draft.line());
