@@ -64,8 +64,8 @@ use loopx_base::hint::command;
 use loopx_base::id::SessionId;
 use loopx_rules::gate::{AuditItem, FindingView, Proof};
 use loopx_rules::next::Advised;
-use loopx_spec::Finding;
 use loopx_rules::task::debt::Debt;
+use loopx_spec::Finding;
 use serde_json::{Value, json};
 
 /// Whether what is recorded is signed.

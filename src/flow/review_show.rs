@@ -20,8 +20,8 @@ use loopx_rules::review::Judgement;
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::signature::Basis;
 use loopx_rules::stage::Stage;
-use loopx_rules::texts::Texts;
 use loopx_rules::task::debt::{Debt, debt};
+use loopx_rules::texts::Texts;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 

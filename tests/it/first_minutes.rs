@@ -465,3 +465,44 @@ fn a_run_of_a_brief_that_is_not_saved_is_signed_and_saves_it() {
     assert!(names.lines().any(is_signed), "{names}");
     s.loopx(&["finish", "--yes"]).ok();
 }
+
+#[test]
+fn u3_status_judges_the_files_as_they_lie_there_and_not_what_was_saved() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    // Nothing of it was saved, and nothing is lacking.
+    let blockers = |s: &Sandbox| s.loopx(&["status", "--json"]).json()["blockers"].clone();
+    let asked = blockers(&s).to_string();
+    assert!(!asked.contains("plan.md"), "{asked}");
+    s.write(format!(".loopx/{DEMO}/tasks.jsonl"), "no list\n");
+    let asked = blockers(&s).to_string();
+    assert!(asked.contains("tasks.jsonl"), "{asked}");
+    fill(&s, &[task("A", &[], Some(&["true"]))]);
+    s.loopx(&["save"]).ok();
+    std::fs::remove_file(s.path().join(format!(".loopx/{DEMO}/plan.md"))).expect("a file");
+    let asked = blockers(&s).to_string();
+    assert!(asked.contains("plan.md"), "{asked}");
+}
+
+#[test]
+fn u15_beside_several_sessions_status_asks_which_and_names_no_ended_session() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.loopx(&["init"]).ok();
+    for title in ["One", "Two", "Three"] {
+        s.loopx(&["start", "--no-branch", title]).ok();
+    }
+    s.loopx(&["-s", "three", "abandon", "--reason", "no"]).ok();
+    s.git(&["switch", "--quiet", "-c", "side"]).ok();
+    let out = s.loopx(&["status"]).fails_with(2);
+    assert!(
+        out.stderr.contains("one, two") && !out.stderr.contains("three"),
+        "{out}"
+    );
+    assert_eq!(hint(&out), "git loopx use one  or  git loopx -s one status");
+    for id in ["one", "two"] {
+        s.loopx(&["-s", id, "abandon", "--reason", "no"]).ok();
+    }
+    s.loopx(&["list"])
+        .says("no active session; 3 ended ones: git loopx list --all")
+        .ok();
+}

@@ -9,8 +9,9 @@ use crate::support::changes::{ACCEPTED, signing_in};
 use crate::support::clones::Clones;
 use crate::support::drive::{Drive, ID};
 use crate::support::store::{self, READY};
+use crate::support::tasks;
 use loopx_rules::op::Operation;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -417,6 +418,73 @@ fn status_has_the_keys_of_the_golden_file() {
     golden("status-keys.txt", &format!("{}\n", lines.join("\n")));
 }
 
+/// The documents of tasks, from what nobody has to what is done, fails, is decided and opened.
+#[test]
+fn tasks_have_the_keys_of_the_golden_file() {
+    let with = |id: &str, on: &[&str], fields: Value| tasks::with(id, on, fields);
+    let proof = json!({"criteria": ["it is there"], "verification": {"cmd": ["true"]}, "definition_of_done": "People see it"});
+    let s = tasks::building(&[
+        with(
+            "A",
+            &[],
+            json!({
+                "priority": "high", "role": "writer", "type": "feature", "exclusive": ["db"], "time_limit": 900,
+                "files": [{"path": "code.txt", "action": "modify", "changes": ["one line"]}],
+                "reads": ["plan.md"], "outputs": ["tasks/A/report.md"], "convergence": proof,
+            }),
+        ),
+        with("B", &["A"], json!({"convergence": proof})),
+        with("P", &[], json!({"parent": "B", "convergence": proof})),
+        with("C", &["A"], json!({"kind": "checkpoint"})),
+        with(
+            "D",
+            &[],
+            json!({"kind": "decision", "depends_on": [{"id": "A", "optional": true}], "gate": {"judges": ["A"]}}),
+        ),
+    ]);
+    let mut found = BTreeSet::new();
+    let mut see = |args: &[&str]| {
+        let document = s.loopx(&[args, &["--json"]].concat()).json();
+        let name = args
+            .iter()
+            .take_while(|word| word.chars().all(char::is_lowercase));
+        let name: Vec<&str> = name.copied().collect();
+        keys(&name.join("-"), &document, &mut found);
+    };
+    see(&["take", "--peek"]);
+    see(&["take", "A"]);
+    see(&["task", "list"]);
+    s.write(".loopx/demo/tasks/A/report.md", "There.\n");
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    see(&[
+        "task",
+        "done",
+        "A",
+        "--summary",
+        "It is there",
+        "--partial",
+        "Windows",
+    ]);
+    see(&["task", "open", "C", "--reason", "seen"]);
+    see(&["task", "decide", "D", "--verdict", "proceed"]);
+    see(&["take", "P"]);
+    see(&["task", "fail", "P", "--reason", "no"]);
+    see(&["task", "retry", "P"]);
+    see(&["task", "skip", "P", "--reason", "later"]);
+    for args in [
+        &["task", "list"][..],
+        &["task", "show", "A"],
+        &["task", "show", "D"],
+        &["task", "graph"],
+        &["task", "log"],
+        &["task", "waves"],
+    ] {
+        see(args);
+    }
+    let lines: Vec<String> = found.into_iter().collect();
+    golden("task-keys.txt", &format!("{}\n", lines.join("\n")));
+}
+
 #[test]
 fn every_golden_file_is_compared_by_a_test() {
     if blessing() {
@@ -431,6 +499,7 @@ fn every_golden_file_is_compared_by_a_test() {
         "state.json",
         "error.json",
         "status-keys.txt",
+        "task-keys.txt",
         "message-approve.txt",
     ] {
         known.insert(name.to_owned());

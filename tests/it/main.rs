@@ -217,6 +217,7 @@ mod task_scenarios;
 mod task_stuck;
 mod task_waits;
 mod task_watch;
+mod tasks_lead;
 mod templates;
 mod torn;
 mod torn_repair;

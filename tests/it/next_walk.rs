@@ -16,9 +16,26 @@ enum Road {
     Standard,
     Lite,
     Quick,
+    /// A lite session whose list has each kind of task, in each stage that has some.
+    Tasks,
 }
 
-const ROADS: [Road; 4] = [Road::Standard, Road::Deep, Road::Lite, Road::Quick];
+const ROADS: [Road; 5] = [
+    Road::Standard,
+    Road::Deep,
+    Road::Lite,
+    Road::Quick,
+    Road::Tasks,
+];
+
+const TASKS: &str = r#"{"id": "A", "title": "Do it", "convergence": {"criteria": ["it is there"], "verification": {"cmd": ["sh", "-c", "! grep -q broken src/demo.txt"]}}}
+{"id": "B", "title": "Look", "depends_on": ["A"], "convergence": {"criteria": ["it is well"], "verification": {"manual": "the page"}}}
+{"id": "R", "title": "Report", "depends_on": ["A"], "outputs": ["tasks/R/report.md"], "convergence": {"criteria": ["it is told"], "verification": {"cmd": ["true"]}}}
+{"id": "C", "title": "Let it pass", "kind": "checkpoint", "depends_on": ["B", "R"]}
+{"id": "D", "title": "Judge", "kind": "decision", "depends_on": ["C"], "gate": {"judges": ["R"]}}
+{"id": "E", "title": "Read", "stage": "review", "convergence": {"criteria": ["somebody read it"], "verification": {"manual": "the change"}}}
+{"id": "F", "title": "Tell", "stage": "done", "convergence": {"criteria": ["people know"], "verification": {"manual": "the letter"}}}
+"#;
 
 /// The plan of a lite session, its delta, and its one task; the plan has what a session that is lifted asks for, too.
 const LITE: [(&str, &str); 3] = [
@@ -60,9 +77,11 @@ enum Mishap {
     Clone,
     /// Somebody types a command that is not what comes next, and then what its refusal says.
     Astray,
+    /// Somebody takes a task, gives it up or lets it go.
+    Task,
 }
 
-const MISHAPS: [Mishap; 15] = [
+const MISHAPS: [Mishap; 16] = [
     Mishap::Break,
     Mishap::StrayRun,
     Mishap::Untracked,
@@ -78,6 +97,7 @@ const MISHAPS: [Mishap; 15] = [
     Mishap::Policy,
     Mishap::Clone,
     Mishap::Astray,
+    Mishap::Task,
 ];
 
 /// What somebody may type at any time.
@@ -172,7 +192,7 @@ impl Road {
     /// The document that says what is done.
     fn document(self) -> &'static str {
         match self {
-            Road::Deep | Road::Standard | Road::Lite => "plan.md",
+            Road::Deep | Road::Standard | Road::Lite | Road::Tasks => "plan.md",
             Road::Quick => "brief.md",
         }
     }
@@ -201,10 +221,13 @@ impl Walk {
             Road::Deep => {
                 d.does(&["start", "--profile", "deep", "Demo"]);
             }
-            Road::Lite => {
+            Road::Lite | Road::Tasks => {
                 d.loopx(&["start", "--profile", "lite", "Demo"]).ok();
                 for (path, text) in LITE {
                     d.write(written.join(path), text);
+                }
+                if road == Road::Tasks {
+                    d.write(written.join("tasks.jsonl"), TASKS);
                 }
             }
             Road::Quick => {
@@ -271,6 +294,28 @@ impl Walk {
             self.chooses();
             return;
         }
+        if let Some((path, _)) = advice
+            .strip_prefix("write ")
+            .and_then(|rest| rest.split_once(", an output of "))
+        {
+            self.d.write(path, "It is told.\n");
+            return;
+        }
+        // What only a person can say.
+        let words = ["record what you saw", "look at what ", "decide "];
+        if words.iter().any(|words| advice.contains(words))
+            && let Some(command) = first_command(&advice.replace("VERDICT", "proceed"))
+        {
+            self.log.push(format!("({command})"));
+            let out = self.types(&command);
+            assert_eq!(
+                out.code,
+                Some(0),
+                "`{command}` after {:#?}\n{out}",
+                self.log
+            );
+            return;
+        }
         if advice.contains("run the command that shows") {
             let check = "! grep -q broken src/demo.txt";
             drop(self.d.loopx(&["run", "--", "sh", "-c", check]));
@@ -320,7 +365,7 @@ impl Walk {
             Mishap::Remove => {
                 let file = match self.road {
                     Road::Deep | Road::Standard => "change/design.md",
-                    Road::Lite => "tasks.jsonl",
+                    Road::Lite | Road::Tasks => "tasks.jsonl",
                     Road::Quick => "brief.md",
                 };
                 drop(std::fs::remove_file(self.file(file)));
@@ -351,6 +396,15 @@ impl Walk {
             }
             Mishap::Iterate => loopx(&["plan", "--critic", "iterate", "--finding", "too long"]),
             Mishap::Astray => self.astray(),
+            Mishap::Task => {
+                let all: [&[&str]; 4] = [
+                    &["take"],
+                    &["task", "fail", "--reason", "no"],
+                    &["task", "release"],
+                    &["take", "R"],
+                ];
+                loopx(all[self.dice.roll(all.len())]);
+            }
             Mishap::Policy => self.policy(),
             Mishap::Clone => self.clone_says(),
             Mishap::LateCommit => {
@@ -482,7 +536,8 @@ impl Walk {
         let out = self.types(next);
         // A check says that the code is broken: that is recorded, and refused by nobody.
         let is_broken = self.d.read("src/demo.txt").contains("broken");
-        let is_told = is_broken && next.contains(" run ") && out.code == Some(1);
+        let is_check = next.contains(" run ") || next.contains(" task done ");
+        let is_told = is_broken && is_check && out.code == Some(1);
         // git says that a merge stopped: what it left is chosen between next.
         let is_stopped = next.starts_with("git merge ") && out.stdout.contains("CONFLICT");
         let head = &status["blockers"];
@@ -511,7 +566,7 @@ impl Walk {
 }
 
 #[test]
-fn whoever_types_what_is_next_arrives() {
+fn t9_u12_whoever_types_what_is_next_arrives() {
     let many = std::env::var_os("LOOPX_STRESS").is_some_and(|value| value == "1");
     let first = std::env::var("LOOPX_SEED")
         .ok()

@@ -76,7 +76,7 @@ fn status_as(name: &str, s: &Sandbox, args: &[&str]) {
 }
 
 #[test]
-fn each_stage_has_its_picture() {
+fn u3_each_stage_has_its_picture() {
     for (name, d) in [
         ("clarify", Drive::repository(None)),
         ("clarified", Drive::clarified()),

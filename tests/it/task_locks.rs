@@ -80,7 +80,12 @@ fn an_undo_gives_no_claim_back_where_another_task_has_the_lock() {
         s.loopx(&["take", "A"]).ok();
         s.loopx(&["task", "done", "A"]).ok();
         s.loopx(&["take", "B"]).ok();
-        let error = refuses(&s, 1, "operation_rests", &["undo", "--reason", "too soon"]);
+        let error = refuses(
+            &s,
+            1,
+            "operation_rests",
+            &["undo", "1", "--reason", "too soon"],
+        );
         assert!(
             error["message"]
                 .as_str()

@@ -91,13 +91,7 @@ pub(crate) fn fill(s: &Sandbox, tasks: &[Value]) {
 /// Clones of one bare repository that all have the session in the build. Nobody has a branch out: a claim asks for none.
 pub(crate) fn clones_building(count: usize, tasks: &[Value]) -> Clones {
     let list = plan(tasks)[2].1.clone();
-    let all = clones_building_with(count, |all| {
-        fs::write(
-            all.dir(0).join(".loopx").join(DEMO).join("tasks.jsonl"),
-            list,
-        )
-        .expect("a file");
-    });
+    let all = clones_building_with(count, |all| write_list(all, list));
     for at in 0..count {
         all.git(at, &["checkout", "--quiet", "--detach"]).ok();
     }
@@ -106,6 +100,32 @@ pub(crate) fn clones_building(count: usize, tasks: &[Value]) -> Clones {
 
 /// The same with a list that `fill` makes in the first one; it has the branch out.
 pub(crate) fn clones_building_with(count: usize, fill: impl FnOnce(&Clones)) -> Clones {
+    let all = clones_beginning(count, fill);
+    let enter = ["-s", DEMO, "approve", "--enter", "--reason", "agreed"];
+    all.loopx(0, &enter).ok();
+    all.settle();
+    all
+}
+
+/// Clones of one bare repository that all have the session in the plan, with these tasks; nobody has its branch out.
+pub(crate) fn clones_planning(count: usize, tasks: &[Value]) -> Clones {
+    let list = plan(tasks)[2].1.clone();
+    let all = clones_beginning(count, |all| write_list(all, list));
+    all.loopx(0, &["-s", DEMO, "save"]).ok();
+    all.settle();
+    for at in 0..count {
+        all.git(at, &["checkout", "--quiet", "--detach"]).ok();
+    }
+    all
+}
+
+fn write_list(all: &Clones, list: String) {
+    let file = all.dir(0).join(".loopx").join(DEMO).join("tasks.jsonl");
+    fs::write(file, list).expect("a file");
+}
+
+/// Clones of which the first has the session in the plan, with the list that `fill` makes, and its branch out.
+fn clones_beginning(count: usize, fill: impl FnOnce(&Clones)) -> Clones {
     let all = Clones::apart(count);
     all.loopx(0, &["init"]).ok();
     all.git(0, &["switch", "--quiet", "-c", "work"]).ok();
@@ -115,9 +135,6 @@ pub(crate) fn clones_building_with(count: usize, fill: impl FnOnce(&Clones)) -> 
         fs::write(all.dir(0).join(".loopx").join(DEMO).join(name), text).expect("a file");
     }
     fill(&all);
-    let enter = ["-s", DEMO, "approve", "--enter", "--reason", "agreed"];
-    all.loopx(0, &enter).ok();
-    all.settle();
     all
 }
 

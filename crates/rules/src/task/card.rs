@@ -5,8 +5,8 @@ use super::graph::Graph;
 use super::node::{Node, TaskId, Verification};
 use super::outputs::task_of;
 use super::status::{Status, TaskFacts};
-use crate::contract::Contract;
 use crate::artifact::Artifact;
+use crate::contract::Contract;
 use crate::session::State;
 use crate::skill::Filled;
 use loopx_base::hint::Hint;
@@ -471,8 +471,8 @@ fn clip(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use crate::contract::Contract;
     use super::{Before, Card, Check, FileChange, MOST, Read};
+    use crate::contract::Contract;
     use crate::task::node::TaskId;
     use crate::task::status::Status;
     use loopx_base::id::SessionId;

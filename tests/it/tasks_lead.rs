@@ -1,0 +1,466 @@
+//! What a list of tasks leads to: who types `next` gets to the end with it, an agent is told which words are a person's,
+//! and nothing that a task left undone passes a gate unseen.
+
+use crate::support::tasks::{
+    DEMO, building, checkpoint, clones_building, clones_planning, planning, refuses, row, statuses,
+    take, task, text, with,
+};
+use crate::support::{LOOPX, Output, Sandbox};
+use serde_json::{Value, json};
+
+/// The step that `next` names: the command, else what it says instead.
+fn led(s: &Sandbox, agent: bool) -> String {
+    let call = s.call(LOOPX).args(&["next", "--json"]);
+    let call = if agent {
+        call.env("CLAUDECODE", "1")
+    } else {
+        call
+    };
+    let out = call.run();
+    if out.code == Some(0) {
+        return text(&out.json()["next_action"]);
+    }
+    let error = out.error_json()["error"].clone();
+    format!("{}; {}", text(&error["message"]), error["help"])
+}
+
+fn next(s: &Sandbox) -> String {
+    led(s, false)
+}
+
+fn next_of_agent(s: &Sandbox) -> String {
+    led(s, true)
+}
+
+#[track_caller]
+fn is_for_a_person(s: &Sandbox, what: &str) {
+    let led = next_of_agent(s);
+    assert!(
+        led.contains("waits for a person") && led.contains(what),
+        "{led}"
+    );
+}
+
+/// A command as it was printed.
+fn types(s: &Sandbox, command: &str) -> Output {
+    s.call("sh").args(&["-c", command]).run()
+}
+
+/// Passes where `code.txt` says so.
+fn reads_two(id: &str) -> Value {
+    task(id, &[], Some(&["grep", "-q", "two", "code.txt"]))
+}
+
+#[test]
+fn the_task_that_is_taken_leads_before_the_code_is_written() {
+    let s = building(&[with(
+        "A",
+        &[],
+        json!({
+            "outputs": ["tasks/A/report.md"],
+            "convergence": {"criteria": ["C"], "verification": {"cmd": ["true"]}},
+        }),
+    )]);
+    take(&s);
+    let advice = next(&s);
+    assert!(advice.contains("tasks/A/report.md"), "{advice}");
+    s.write(format!(".loopx/{DEMO}/tasks/A/report.md"), "There.\n");
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    assert_eq!(next(&s), "git loopx task done A");
+    s.loopx(&["task", "done", "A"]).ok();
+
+    let s = building(&[task("LOOK", &[], None)]);
+    take(&s);
+    let advice = next(&s);
+    assert!(advice.contains("task done LOOK --manual"), "{advice}");
+}
+
+#[test]
+fn a_check_that_failed_on_this_code_is_not_asked_for_again_before_something_is_mended() {
+    let s = building(&[reads_two("A")]);
+    take(&s);
+    s.commit_file("other.txt", "no\n", "Something else").ok();
+    assert_eq!(next(&s), "git loopx task done A");
+    s.loopx(&["task", "done", "A"]).fails_with(1);
+    let led = next(&s);
+    assert!(led.contains("A failed on this code: mend it"), "{led}");
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    assert_eq!(next(&s), "git loopx task done A");
+    s.loopx(&["task", "done", "A"]).ok();
+}
+
+#[test]
+fn a_failed_task_leads_before_the_code_is_written() {
+    let s = building(&[reads_two("A")]);
+    take(&s);
+    s.loopx(&["task", "fail", "A", "--reason", "the tool is away"])
+        .ok();
+    assert_eq!(next(&s), "git loopx task retry A");
+}
+
+#[test]
+fn an_agent_waits_for_a_person_where_a_word_is_a_persons() {
+    let s = building(&[task("LOOK", &[], None)]);
+    take(&s);
+    is_for_a_person(&s, "a look at LOOK");
+    s.loopx(&["task", "release", "LOOK"]).ok();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["take"]).ok();
+    s.loopx(&["task", "done", "LOOK", "--manual", "--reason", "seen"])
+        .ok();
+    s.commit_file("code.txt", "three\n", "Three").ok();
+    is_for_a_person(&s, "a look at LOOK");
+
+    let s = building(&[with(
+        "C",
+        &[],
+        json!({
+            "cap": 1,
+            "convergence": {"criteria": ["C"], "verification": {"cmd": ["false"]}},
+        }),
+    )]);
+    take(&s);
+    s.loopx(&["task", "fail", "C", "--reason", "no"]).ok();
+    is_for_a_person(&s, "the word that C is tried");
+    assert_eq!(
+        next(&s),
+        "git loopx task retry C --reason 'a person decides'"
+    );
+}
+
+#[test]
+fn a_gate_of_review_is_led_to_without_a_place_and_before_a_verdict() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        with("C", &[], json!({"kind": "checkpoint", "stage": "review"})),
+        with(
+            "D",
+            &[],
+            json!({"kind": "decision", "stage": "review", "gate": {"judges": ["A"]}}),
+        ),
+    ]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    let led = next(&s);
+    assert!(!led.contains("finish"), "{led}");
+    // Who says `finish` all the same is stopped before anybody reviewed beside them.
+    s.loopx(&["finish", "--yes"]).fails_with(1);
+    let status = s.loopx(&["status", "--json"]).json();
+    assert_eq!(status["stage"], "review");
+    assert_eq!(status["review"], Value::Null);
+    s.loopx(&["task", "open", "C", "--reason", "seen"]).ok();
+    let led = next(&s);
+    assert!(
+        led.contains("you have to do") && led.contains("task decide D"),
+        "{led}"
+    );
+    s.loopx(&["task", "decide", "D", "--verdict", "proceed"])
+        .ok();
+    s.loopx(&["finish", "--yes"]).ok();
+}
+
+#[test]
+fn a_claim_goes_to_a_remote_only_with_the_list_that_it_is_of() {
+    let all = clones_building(
+        2,
+        &[
+            task("A", &[], Some(&["true"])),
+            task("B", &[], Some(&["true"])),
+        ],
+    );
+    all.git(0, &["switch", "--quiet", "work"]).ok();
+    all.loopx(0, &["-s", DEMO, "build"]).fails_with(1);
+    all.settle();
+    all.git(1, &["switch", "--quiet", "-c", "work"]).ok();
+    all.loopx(1, &["-s", DEMO, "note", "said here alone"]).ok();
+    let led = all.loopx(1, &["-s", DEMO, "next", "--json"]).json();
+    assert_eq!(led["next_action"], "git loopx sync origin", "{led}");
+    all.loopx(1, &["sync"]).ok();
+    let led = all.loopx(1, &["-s", DEMO, "next", "--json"]).json();
+    assert_eq!(led["next_action"], "git loopx take --remote");
+    all.loopx(1, &["-s", DEMO, "take", "--remote"]).ok();
+}
+
+#[test]
+fn work_of_another_stage_holds_its_own_gate_and_not_that_of_the_build() {
+    let of = |id: &str, stage: &str, cmd: Option<&[&str]>| {
+        let mut task = task(id, &[], cmd);
+        task["stage"] = json!(stage);
+        task
+    };
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        of("R", "review", Some(&["true"])),
+        of("X", "done", None),
+    ]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    assert_eq!(statuses(&s)["R"], "pending");
+    s.loopx(&["approve", "--enter"]).ok();
+    assert_eq!(s.loopx(&["status", "--json"]).json()["stage"], "review");
+    assert_eq!(next(&s), "git loopx take");
+    types(&s, &next(&s)).ok();
+    assert_eq!(next(&s), "git loopx task done R");
+    types(&s, &next(&s)).ok();
+    s.loopx(&["review", "--verdict", "approve"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    // What is to be done at the end is asked for there.
+    s.loopx(&["archive"]).fails_with(1);
+    assert_eq!(next(&s), "git loopx take");
+    s.loopx(&["take", "X"]).ok();
+    s.loopx(&[
+        "task",
+        "done",
+        "X",
+        "--manual",
+        "--reason",
+        "the mail is out",
+    ])
+    .ok();
+    s.loopx(&["archive"]).ok();
+}
+
+#[test]
+fn what_a_task_left_stands_wherever_somebody_approves_what_there_is() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    take(&s);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    let left = [
+        "--partial",
+        "the tests of Windows",
+        "--caveat",
+        "it is slow",
+    ];
+    s.loopx(&[&["task", "done", "A"][..], &left].concat()).ok();
+    s.loopx(&["status"])
+        .says("A, partial: the tests of Windows")
+        .ok();
+    s.loopx(&["approve", "--show"])
+        .says("left    A, partial: the tests of Windows")
+        .ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["review", "--show"])
+        .says("left    A, caveat: it is slow")
+        .ok();
+    let shown = s.loopx(&["review", "--show", "--json"]).json();
+    assert_eq!(shown["left"][0]["text"], "the tests of Windows");
+    s.loopx(&["finish", "--yes"])
+        .says("left by A, partial: the tests of Windows")
+        .says("issue create --debt")
+        .ok();
+    s.loopx(&["-s", DEMO, "issue", "create", "--debt"]).ok();
+    let made = s.loopx(&["issue", "list", "--json"]).json();
+    assert_eq!(made["issues"].as_array().map(Vec::len), Some(2), "{made}");
+}
+
+#[test]
+fn the_tasks_of_an_archived_session_are_judged_by_the_code_that_was_approved() {
+    let s = building(&[reads_two("A"), task("B", &["A"], Some(&["true"]))]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    s.commit_file("code.txt", "three\n", "Later").ok();
+    let listed = s.loopx(&["-s", DEMO, "task", "list", "--json"]).json();
+    assert_eq!(
+        (&listed["done"], &listed["stalled"]),
+        (&json!(2), &json!(false)),
+        "{listed}"
+    );
+}
+
+#[test]
+fn status_says_how_far_the_list_is_and_what_can_be_taken() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+        checkpoint("C", &["B"]),
+    ]);
+    let tally = |s: &Sandbox| s.loopx(&["status", "--json"]).json()["tally"].clone();
+    assert_eq!(tally(&s), json!({"done": 0, "all": 3, "ready": "A"}));
+    take(&s);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["task", "done", "A"]).ok();
+    s.loopx(&["status"])
+        .says("1 of 3 done; B is ready, nobody has it")
+        .ok();
+    s.loopx(&["take"]).ok();
+    s.loopx(&["task", "done", "B"]).ok();
+    // A word is no work that somebody takes.
+    assert_eq!(tally(&s), json!({"done": 2, "all": 3, "ready": null}));
+}
+
+#[test]
+fn undo_behind_a_claim_says_how_the_task_is_given_back_and_takes_back_nothing() {
+    let s = building(&[reads_two("A")]);
+    take(&s);
+    let refused = s.call(LOOPX).args(&["--json", "undo"]).run();
+    let error = refused.fails_with(5).error_json()["error"].clone();
+    assert_eq!(error["code"], "nothing_to_undo");
+    let help = error["help"].to_string();
+    assert!(
+        help.contains("task release A") && help.contains("undo 1"),
+        "{help}"
+    );
+    assert_eq!(s.loopx(&["status", "--json"]).json()["stage"], "build");
+}
+
+#[test]
+fn nobody_takes_a_task_where_another_branch_is_checked_out() {
+    let s = building(&[reads_two("A"), task("LOOK", &[], None)]);
+    s.git(&["switch", "--quiet", "-c", "side"]).ok();
+    let refused = s
+        .call(LOOPX)
+        .args(&["--json", "-s", DEMO, "take", "A"])
+        .run();
+    let error = refused.fails_with(1).error_json()["error"].clone();
+    assert_eq!(error["code"], "branch_mismatch");
+    types(&s, &text(&error["help"])).ok();
+    s.loopx(&["take", "A"]).ok();
+}
+
+#[test]
+fn sync_calls_what_happened_to_tasks_by_name() {
+    let all = clones_building(2, &[task("A", &[], None), task("B", &[], None)]);
+    all.loopx(0, &["-s", DEMO, "take", "A"]).ok();
+    all.loopx(0, &["-s", DEMO, "task", "fail", "A", "--reason", "no"])
+        .ok();
+    all.loopx(0, &["sync"]).ok();
+    let said = all.loopx(1, &["sync"]);
+    said.says("1 claim, 1 failure").ok();
+}
+
+#[test]
+fn a_card_says_what_is_to_be_done_to_each_file_and_every_field_of_its_line() {
+    let s = building(&[with(
+        "A",
+        &[],
+        json!({
+            "effort": "small",
+            "files": [{"path": "src/old.rs", "action": "delete", "changes": ["remove fn x"]}, "src/new.rs"],
+            "reads": ["change/spec-delta.md"],
+            "convergence": {
+                "criteria": ["each caller is named"],
+                "verification": {"cmd": ["true"]},
+                "definition_of_done": "Readers see each caller once",
+            },
+        }),
+    )]);
+    let card = s.loopx(&["take", "--peek", "--json"]).json()["card"].clone();
+    assert_eq!(card["files"], json!(["src/old.rs", "src/new.rs"]));
+    assert_eq!(
+        card["changes"],
+        json!([{"path": "src/old.rs", "action": "delete", "changes": ["remove fn x"]}])
+    );
+    assert_eq!(card["definition_of_done"], "Readers see each caller once");
+    assert_eq!(card["fields"]["effort"], "small");
+    let peeked = s.loopx(&["take", "--peek"]);
+    for said in [
+        "files   | delete src/old.rs: remove fn x",
+        "| src/new.rs",
+        "result  | Readers see each caller once",
+        "read    | .loopx/demo/change/spec-delta.md (",
+    ] {
+        assert!(peeked.stdout.contains(said), "{said}: {}", peeked.stdout);
+    }
+    let prompt = s.loopx(&["take", "--peek", "--format", "prompt"]).stdout;
+    assert!(
+        prompt.contains("delete src/old.rs: remove fn x"),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn a_cycle_that_a_merge_makes_is_said_by_sync_and_taken_out_by_an_edit() {
+    let all = clones_planning(
+        2,
+        &[
+            task("A", &[], Some(&["true"])),
+            task("B", &[], Some(&["true"])),
+        ],
+    );
+    let edit = |at: usize, id: &str, on: &str| {
+        all.loopx(at, &["-s", DEMO, "task", "edit", id, "--depends-on", on])
+            .ok();
+    };
+    edit(0, "A", "B");
+    edit(1, "B", "A");
+    all.loopx(0, &["sync"]).ok();
+    let said = all.loopx(1, &["sync"]);
+    said.says("the list of tasks is none since the merge").ok();
+    all.loopx(
+        1,
+        &["-s", DEMO, "task", "edit", "B", "--unset", "depends_on"],
+    )
+    .ok();
+    let listed = all
+        .loopx(1, &["-s", DEMO, "task", "check", "--json"])
+        .json();
+    assert_eq!(listed["findings"], json!([]), "{listed}");
+}
+
+#[test]
+fn a_list_from_elsewhere_takes_ids_that_are_free_and_a_dry_run_refuses_what_the_import_would() {
+    let s = planning(&[task("TASK-001", &[], Some(&["true"]))]);
+    s.write("theirs.md", "## 1. Schema\n\n- [ ] Add the column\n");
+    s.loopx(&["task", "import", "theirs.md"]).ok();
+    s.loopx(&["task", "import", "theirs.md"]).ok();
+    let names: Vec<String> = statuses(&s).into_keys().collect();
+    assert_eq!(names, ["TASK-001", "TASK-002", "TASK-003"]);
+
+    s.write("twice.md", "## 1. Schema\n\n- [ ] 2.1 One\n- [ ] 2.1 Two\n");
+    for more in [&["--dry-run"][..], &[]] {
+        let import = [&["task", "import", "twice.md"][..], more].concat();
+        refuses(&s, 1, "task_list_invalid", &import);
+    }
+
+    s.write(
+        "kit.md",
+        "## Phase 2\n\n- [ ] T001 Set up\n- [ ] T002 [P] One\n- [ ] T003 [P] Two\n\n## Phase 3\n\n- [ ] T004 [P] [US1] Three\n",
+    );
+    s.loopx(&["task", "import", "kit.md"]).ok();
+    let waits = row(&s, "T004")["depends_on"].clone();
+    assert_eq!(waits, json!(["T002", "T003"]));
+
+    s.write(
+        "slices.json",
+        r#"[{"id":"VS-1","title":"T","priority":"P1","domain":"session","acceptance_criteria":["C"],"verification":["true"]}]"#,
+    );
+    let taken = s.loopx(&["task", "import", "slices.json", "--json"]).json();
+    assert!(
+        taken["remarks"]
+            .to_string()
+            .contains("stays as `from_priority`"),
+        "{taken}"
+    );
+}
+
+#[test]
+fn questions_of_a_plan_stand_where_it_is_approved() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    s.loopx(&["note", "--ask", "Which browsers?"]).ok();
+    s.loopx(&["approve", "--show"])
+        .says("asked   Which browsers?")
+        .ok();
+}
+
+#[test]
+fn commits_of_a_detached_head_are_led_to_a_branch_before_anybody_leaves_them() {
+    let s = building(&[reads_two("A")]);
+    s.git(&["checkout", "--quiet", "--detach"]).ok();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    let at = s.git(&["rev-parse", "HEAD"]).line();
+    assert_eq!(next(&s), "git switch -C work");
+    types(&s, &next(&s)).ok();
+    assert_eq!(s.git(&["rev-parse", "work"]).line(), at);
+
+    s.git(&["checkout", "--quiet", "--detach"]).ok();
+    s.commit_file("code.txt", "three\n", "Three").ok();
+    s.git(&["update-ref", "refs/heads/work", "work^"]).ok();
+    s.git(&["branch", "--quiet", "-f", "aside", "HEAD^^"]).ok();
+    s.git(&["worktree", "add", "--quiet", "../other", "work"])
+        .ok();
+    // The branch is checked out elsewhere: git would not move it.
+    let led = next(&s);
+    assert!(led.starts_with("git switch -c "), "{led}");
+    types(&s, &led).ok();
+}
