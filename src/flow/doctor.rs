@@ -658,7 +658,8 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
     let lock = store.lock()?;
     ctx.repo.clear_unfinished_packs();
     ctx.repo.clear_abandoned_objects();
-    bundle::sweep(&ctx.repo)?;
+    // What holds these refs holds nothing else up.
+    let swept = bundle::sweep(&ctx.repo);
     store.clear_abandoned_ref_locks(&lock)?;
     let mut gone = before;
     let held = store.ref_locks();
@@ -691,5 +692,6 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
         fixed.finished.extend(finished.iter().map(Entry::done));
     }
     drop(ctx.repo.sync_ref(&store.branch_ref()));
+    swept?;
     Ok(fixed)
 }

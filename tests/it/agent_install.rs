@@ -117,6 +117,21 @@ fn what_stood_there_comes_back_byte_for_byte() {
 }
 
 #[test]
+fn n13_what_was_kept_and_cannot_be_read_is_not_taken_for_none() {
+    let s = repository();
+    let odd = "{ \"model\":  \"x\",\n\n   \"hooks\": {} }\n";
+    s.write(".claude/settings.json", odd);
+    s.loopx(&["agent", "install", "claude"]).ok();
+    let wired = s.read(".claude/settings.json");
+    let call = s.call(LOOPX).args(&["agent", "uninstall", "claude"]);
+    let out = call.env("LOOPX_FAILPOINT", "error:kept-read").run();
+    assert_ne!(out.code, Some(0), "{out}");
+    assert_eq!(s.read(".claude/settings.json"), wired);
+    s.loopx(&["agent", "uninstall", "claude"]).ok();
+    assert_eq!(s.read(".claude/settings.json"), odd);
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_not_written() {
     let s = repository();
     for text in [&b"// mine\n{}"[..], b"{\"hooks\": 3}", b"\xff\xfe{}"] {

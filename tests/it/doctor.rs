@@ -455,3 +455,28 @@ fn what_a_killed_push_left_is_named_and_taken_away_once_nobody_can_be_at_it() {
     assert!(!old.iter().any(stands) && young.iter().all(stands));
     s.git_in(&server, &["fsck", "--strict"]).ok();
 }
+
+#[test]
+fn n13_a_lock_that_a_killed_git_left_is_named_and_waited_for() {
+    let s = started();
+    let tip = s.git(&["rev-parse", "loopx"]).line();
+    s.git(&["update-ref", "refs/loopx/import/elsewhere", &tip])
+        .ok();
+    let lock = s.path().join(".git/packed-refs.lock");
+    std::fs::write(&lock, "").expect("a lock");
+    let out = s.loopx(&["doctor", "--fix"]).fails_with(6);
+    assert!(
+        out.stderr.contains("packed-refs.lock stands in the way"),
+        "{out}"
+    );
+    std::fs::remove_file(&lock).expect("no lock");
+    s.loopx(&["doctor", "--fix"]).ok();
+
+    let lock = s.path().join(".git/config.lock");
+    std::fs::write(&lock, "").expect("a lock");
+    let out = s.loopx(&["spec", "install-driver"]).fails_with(6);
+    assert!(
+        out.stderr.contains("config.lock stands in the way"),
+        "{out}"
+    );
+}

@@ -462,3 +462,18 @@ fn a_named_text_goes_where_the_program_wrote_it_in_another_form() {
         .ok();
     gone(&s, text);
 }
+
+#[test]
+fn n13_a_disk_that_takes_no_note_of_the_new_tip_brings_no_credential_back() {
+    let s = crate::support::store::started();
+    s.loopx(&["-s", ID, "note", &token()]).ok();
+    let call = s.call(LOOPX).args(&["redact"]);
+    call.env("LOOPX_FAILPOINT", "error:known-written:1+")
+        .run()
+        .ok();
+    let now = tip(&s);
+    s.loopx(&["-s", ID, "status"]).ok();
+    s.loopx(&["-s", ID, "note", "and on"]).ok();
+    s.git(&["merge-base", "--is-ancestor", &now, "loopx"]).ok();
+    s.loopx(&["redact"]).fails_with(5);
+}

@@ -54,12 +54,14 @@ pub const BUNDLE: [&str; 4] = [
 ];
 
 /// What can fail as a disk does.
-pub const ERRORS: [&str; 5] = [
+pub const ERRORS: [&str; 7] = [
     "fsync",
     "file-written",
     "ref-moved",
     "index-written",
     "worktree-written",
+    "known-written",
+    "kept-read",
 ];
 
 /// What can fail as a disk does when it is read.

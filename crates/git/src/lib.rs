@@ -44,7 +44,7 @@ pub use refs::Swap;
 pub use remerge::{Remerge, Strays};
 pub use repo::{Head, Identity, Repo};
 
-use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::id::Oid;
 
 /// How the names of temporary files begin.
@@ -61,6 +61,29 @@ pub fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
         _ => Code::GitFailed,
     };
     Failure::internal(code, error.message().trim_end_matches('.').to_owned()).context(doing)
+}
+
+/// The failure behind what git says of a lock that stands in its way: no fault of ours, and gone once that git is.
+pub(crate) fn locked(said: &str) -> Option<Failure> {
+    let line = said
+        .lines()
+        .find(|line| line.ends_with(": File exists"))
+        .or_else(|| said.lines().find(|line| line.contains(": File exists.")))?;
+    let of_config = |line: &str| {
+        let (_, rest) = line.split_once("could not lock config file ")?;
+        Some(format!("{}.lock", rest.split_once(':')?.0))
+    };
+    let of_file = |line: &str| {
+        let (_, rest) = line.split_once("Unable to create '")?;
+        let (file, _) = rest.split_once('\'')?;
+        file.ends_with(".lock").then(|| file.to_owned())
+    };
+    let lock = of_file(line).or_else(|| of_config(line))?;
+    let message = format!(
+        "{lock} stands in the way: another git process is at work, or was killed while it was"
+    );
+    let failure = Failure::new(Kind::Waiting, Code::RefLocked, message);
+    Some(failure.help("try again; where no git process is at work, remove that file first"))
 }
 
 /// An object that a shallow clone does not have, with what was being done.

@@ -28,7 +28,12 @@ impl Repo {
         }
         // It alone looks at packs, and not at loose files, before it writes; and leaves a pack.
         let args = ["-c", "fastimport.unpackLimit=0", "fast-import", "--quiet"];
-        self.git.run(args).stdin(stream).capture()?.ok()?;
+        self.clear_abandoned_keeps();
+        let ended = self.git.run(args).stdin(stream).capture()?.ok();
+        if ended.is_err() {
+            self.clear_abandoned_keeps();
+        }
+        ended?;
         self.inner.look_again()?;
         for id in &ids {
             self.require_readable(id)?;

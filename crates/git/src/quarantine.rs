@@ -28,6 +28,22 @@ impl Repo {
         all
     }
 
+    /// Takes away what a fast-import left that was cut off before its pack was in place: the mark by which it keeps
+    /// that. Its name follows from the content, and git writes over none.
+    pub fn clear_abandoned_keeps(&self) {
+        const MARK: &str = "fast-import";
+        for keep in named(&self.pack_dir(), &["pack-"], false) {
+            let is_mark = keep.extension().is_some_and(|end| end == "keep");
+            if !is_mark || keep.with_extension("pack").exists() {
+                continue;
+            }
+            let text = fs::read_to_string(&keep);
+            if text.is_ok_and(|text| MARK.starts_with(text.trim_end())) {
+                drop(fs::remove_file(&keep));
+            }
+        }
+    }
+
     /// Takes it away.
     pub fn clear_abandoned_objects(&self) {
         for path in self.abandoned_objects() {

@@ -403,6 +403,9 @@ impl Captured {
         if let Some(failure) = super::not_written(&said) {
             return Err(failure.context(format!("`{}`", self.name)));
         }
+        if let Some(failure) = super::locked(&said) {
+            return Err(failure.context(format!("`{}`", self.name)));
+        }
         Err(Failure::internal(
             Code::ProgramFailed,
             format!("`{}` exited with {}: {said}", self.name, self.ended.code),

@@ -6,6 +6,7 @@
 //! there; deleting a branch also deletes its reflog.
 
 use super::{Store, lock};
+use loopx_base::failpoint::fail;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
@@ -65,10 +66,16 @@ impl Store<'_> {
         self.repo.common_dir().join("loopx/known").join(name)
     }
 
-    /// The note is no more than a help: where it cannot be written, or is torn, the ref counts.
+    /// The note is no more than a help: where it cannot be written, or is torn, the ref counts. So a note of an earlier
+    /// tip does not stay: beside a branch that was made again it would bring back what was taken out.
     fn note_known(&self, tip: &Oid) {
         let file = self.known_file();
-        drop(self.repo.write_shared(&file, format!("{tip}\n").as_bytes()));
+        let text = format!("{tip}\n");
+        let is_written =
+            fail("known-written").is_ok() && self.repo.write_shared(&file, text.as_bytes()).is_ok();
+        if !is_written {
+            drop(std::fs::remove_file(&file));
+        }
     }
 
     /// How a tip stands to a shadow that was read before it: the other way round a writer between the
@@ -154,16 +161,17 @@ impl Store<'_> {
         let name = self.shadow_ref();
         for attempt in 0..TRIES {
             let Ok(known) = self.repo.find_ref(&name) else {
-                return;
+                break;
             };
             if known.as_ref() == Some(tip) {
-                return self.note_known(tip);
+                break;
             }
             match self.repo.swap_ref(&name, tip, known.as_ref(), "loopx") {
-                Ok(Swap::Moved) => return self.note_known(tip),
-                Err(_) => return,
+                Ok(Swap::Moved) | Err(_) => break,
                 Ok(Swap::Lost | Swap::Locked) => std::thread::sleep(lock::pause(attempt)),
             }
         }
+        // Where the ref stayed behind, the note alone says what this clone knows.
+        self.note_known(tip);
     }
 }

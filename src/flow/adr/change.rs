@@ -50,8 +50,13 @@ pub(in crate::flow) fn apply(ctx: &Context, changes: &[FileChange]) -> Result<()
         let place = files::inside(&top, &change.path)?;
         match &change.to {
             Some(to) => {
-                files::write(&files::inside(&top, to)?, change.after.as_bytes())?;
-                files::remove(&place)?;
+                let to = files::inside(&top, to)?;
+                files::write(&to, change.after.as_bytes())?;
+                if let Err(failure) = files::remove(&place) {
+                    // A record that stands twice is none.
+                    drop(files::remove(&to));
+                    return Err(failure);
+                }
             }
             None => files::write(&place, change.after.as_bytes())?,
         }

@@ -3,6 +3,7 @@
 
 use super::super::{files, lease};
 use loopx_base::env;
+use loopx_base::failpoint::fail;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_git::Repo;
@@ -152,7 +153,7 @@ pub(crate) fn install(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> 
     };
     if change.changes() && !dry_run {
         // An update keeps what stood there before the first time.
-        let before = match kept(&file) {
+        let before = match kept(&file)? {
             Some(kept) if Some(&kept.after) == file.text.as_ref() => kept.before,
             _ if file.wired == Wired::Outdated => Some(wiring::unwire(
                 host,
@@ -171,9 +172,11 @@ pub(crate) fn install(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> 
     Ok(change)
 }
 
-fn kept(file: &File) -> Option<Kept> {
-    let bytes = files::read(&file.kept, MAX * 3).ok()??;
-    serde_json::from_slice(&bytes).ok()
+/// The file as it was before we wrote; nothing where that is not kept. A copy that cannot be read is no less kept.
+fn kept(file: &File) -> Result<Option<Kept>> {
+    fail("kept-read").map_err(|error| loopx_git::unreadable(&file.kept, &error))?;
+    let bytes = files::read(&file.kept, MAX * 3)?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 /// Takes our hooks out: every byte as it was where nobody else wrote since, else our entries alone.
@@ -190,7 +193,7 @@ pub(crate) fn uninstall(repo: &Repo, host: Host, dry_run: bool) -> Result<Change
             }),
         };
     };
-    let after = match kept(&file) {
+    let after = match kept(&file)? {
         Some(kept) if kept.after == *text => kept.before,
         _ if matches!(file.wired, Wired::Absent) => Some(text.clone()),
         _ => Some(wiring::unwire(host, text)?),

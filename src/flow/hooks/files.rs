@@ -105,20 +105,38 @@ pub(super) fn write_shim(
         None => fs::create_dir_all(dir)?,
     }
     let fresh = fresh(dir, event);
+    let script = hooks::shim(program, event);
+    write_script(repo, (&fresh, &dir.join(event.name())), &script)
+}
+
+/// Writes a script beside its place, and puts it there once it is whole.
+pub(in crate::flow) fn write_script(
+    repo: Option<&Repo>,
+    (fresh, place): (&Path, &Path),
+    script: &[u8],
+) -> std::io::Result<()> {
     // Left over from a kill; nobody else has this name.
-    drop(fs::remove_file(&fresh));
+    drop(fs::remove_file(fresh));
+    let written = write_whole(fresh, script).and_then(|()| {
+        if let Some(repo) = repo {
+            repo.share(fresh);
+        }
+        fs::rename(fresh, place)
+    });
+    if written.is_err() {
+        drop(fs::remove_file(fresh));
+    }
+    written
+}
+
+fn write_whole(fresh: &Path, script: &[u8]) -> std::io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o755)
-        .open(&fresh)?;
-    file.write_all(&hooks::shim(program, event))?;
+        .open(fresh)?;
+    file.write_all(script)?;
     // Whatever the umask: a hook that is not executable is silently skipped.
     file.set_permissions(fs::Permissions::from_mode(0o755))?;
-    file.sync_all()?;
-    drop(file);
-    if let Some(repo) = repo {
-        repo.share(&fresh);
-    }
-    fs::rename(&fresh, dir.join(event.name()))
+    file.sync_all()
 }

@@ -3,6 +3,7 @@
 
 use super::hook::OPT_OUT;
 use super::hook_once;
+pub(in crate::flow) use files::write_script;
 use files::{aside, found, fresh, manager_of, save, saved, saved_by, write_shim};
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};

@@ -1,7 +1,7 @@
 //! Wires a bare repository: reads what it has, has [`loopx_rules::setup::server`] decide, and does what is lacking.
 
 use crate::flow::context::Context;
-use crate::flow::hooks::{hooks_dir, program, real};
+use crate::flow::hooks::{hooks_dir, program, real, write_script};
 use crate::flow::verify::policy_at;
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};
@@ -13,9 +13,9 @@ use loopx_hosts::hooks::{Place, SAVED_SUFFIX, standing};
 use loopx_rules::setup::server;
 use loopx_rules::setup::server::{CHECK_OBJECTS, Facts, HIDE, HOOK, Planned, Rules, Step};
 use loopx_rules::setup::typed;
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A bare repository that takes pushes.
@@ -146,20 +146,8 @@ impl Server {
     fn write_hook(&self, file: &Path) -> io::Result<()> {
         self.ctx.repo.make_folder(&self.hooks)?;
         let fresh = self.hooks.join(format!(".{HOOK}.loopx-new"));
-        // Left over from a kill; nobody else has this name.
-        drop(fs::remove_file(&fresh));
-        let mut made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o755)
-            .open(&fresh)?;
-        made.write_all(&server::shim(&self.program))?;
-        // Whatever the umask: git passes over a hook that it cannot run.
-        made.set_permissions(Permissions::from_mode(0o755))?;
-        made.sync_all()?;
-        drop(made);
-        self.ctx.repo.share(&fresh);
-        fs::rename(&fresh, file)
+        let script = server::shim(&self.program);
+        write_script(Some(&self.ctx.repo), (&fresh, file), &script)
     }
 }
 
