@@ -207,9 +207,15 @@ fn tell_roles(found: &[Finding], ui: &mut Ui) {
     }
 }
 
-/// What a completed task left undone.
+/// The number of characters of what a task left that are shown beside other things; `task show --json` has all.
+const LONGEST_DEBT: usize = 200;
+
+/// The line of a thing that a completed task left undone.
 fn debt_line(debt: &Debt) -> String {
-    format!("{}, {}: {}", debt.task, debt.kind, line(&debt.text))
+    let text = line(&debt.text);
+    let cut = text.char_indices().nth(LONGEST_DEBT);
+    let text = cut.map_or(text.clone(), |(at, _)| format!("{}...", &text[..at]));
+    format!("{}, {}: {text}", debt.task, debt.kind)
 }
 
 /// A check behind a label: how it stands, and who said so where no command did.

@@ -53,7 +53,7 @@ pub(crate) struct Preview {
     pub artifacts: BTreeMap<Artifact, Oid>,
     /// The issues that the archive resolves.
     pub issues: Vec<ToResolve>,
-    /// What its completed tasks left undone.
+    /// Things that its completed tasks left undone.
     pub left: Vec<Debt>,
 }
 

@@ -207,11 +207,11 @@ fn worktrees(ctx: &Context, state: &State) -> Worktrees {
     }
 }
 
-/// The tasks of a build, where their list names something of this kind: most lists do not, and are not read for it.
+/// The tasks of a stage that works by them, where their list names something of this kind: most lists do not, and are not read for it.
 fn nodes_with(facts: &Facts<'_>, field: &str) -> Vec<Node> {
     let text = facts.texts.get(&Artifact::TaskList);
     let is_asked =
-        facts.state.stage == Stage::Build && text.is_some_and(|text| text.contains(field));
+        facts.state.stage >= Stage::Build && text.is_some_and(|text| text.contains(field));
     if is_asked {
         plan::now(&facts.texts, &facts.state)
             .map(std::borrow::Cow::into_owned)

@@ -35,7 +35,7 @@ pub(crate) struct Preview {
     /// What was found, is not answered, and holds nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingView>,
-    /// What completed tasks left undone.
+    /// Things that completed tasks left undone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Debt>,
     /// Questions that nobody has answered.

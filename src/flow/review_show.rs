@@ -68,7 +68,7 @@ pub(crate) struct ReviewShown {
     pub is_dirty: bool,
     pub tree: Option<Oid>,
     pub checks: Vec<AuditItem>,
-    /// What completed tasks left undone.
+    /// Things that completed tasks left undone.
     pub left: Vec<Debt>,
     pub findings: Vec<FoundBefore>,
     pub specs: Vec<RequirementDiff>,

@@ -74,10 +74,10 @@ pub(crate) struct Status {
     /// Who has which task; nothing where nobody has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskTaken>,
-    /// How far the list of tasks is, where its stage works by one.
+    /// The tally of the list of tasks, where the stage works by one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tally: Option<Tally>,
-    /// What completed tasks left undone.
+    /// Things that completed tasks left undone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Debt>,
     /// Tasks with results that were made apart; nothing where each has one.

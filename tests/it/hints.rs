@@ -175,3 +175,20 @@ fn every_verb_is_a_command_and_every_command_a_verb() {
         }
     }
 }
+
+#[test]
+fn every_place_of_a_command_is_a_word_of_the_list_of_places() {
+    let mut missing = BTreeSet::new();
+    for (path, text) in sources() {
+        for template in text.split("command!(").skip(1).filter_map(literal) {
+            let is_place =
+                |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
+            let words = template.split([' ', '\'', '=', '|', ',']);
+            let unknown = words.filter(is_place).filter(|word| {
+                !loopx_base::hint::PLACES.contains(word) && !["HEAD", "AND", "WAS"].contains(word)
+            });
+            missing.extend(unknown.map(|word| format!("{}: {word}", path.display())));
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}

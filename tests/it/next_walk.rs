@@ -29,12 +29,12 @@ const ROADS: [Road; 5] = [
 ];
 
 const TASKS: &str = r#"{"id": "A", "title": "Do it", "convergence": {"criteria": ["it is there"], "verification": {"cmd": ["sh", "-c", "! grep -q broken src/demo.txt"]}}}
-{"id": "B", "title": "Look", "depends_on": ["A"], "convergence": {"criteria": ["it is well"], "verification": {"manual": "the page"}}}
+{"id": "B", "title": "Look", "depends_on": ["A"], "convergence": {"criteria": ["the page shows the end"], "verification": {"manual": "the page looks well"}}}
 {"id": "R", "title": "Report", "depends_on": ["A"], "outputs": ["tasks/R/report.md"], "convergence": {"criteria": ["it is told"], "verification": {"cmd": ["true"]}}}
 {"id": "C", "title": "Let it pass", "kind": "checkpoint", "depends_on": ["B", "R"]}
 {"id": "D", "title": "Judge", "kind": "decision", "depends_on": ["C"], "gate": {"judges": ["R"]}}
-{"id": "E", "title": "Read", "stage": "review", "convergence": {"criteria": ["somebody read it"], "verification": {"manual": "the change"}}}
-{"id": "F", "title": "Tell", "stage": "done", "convergence": {"criteria": ["people know"], "verification": {"manual": "the letter"}}}
+{"id": "E", "title": "Read", "stage": "review", "convergence": {"criteria": ["somebody read it"], "verification": {"manual": "the change looks well"}}}
+{"id": "F", "title": "Tell", "stage": "done", "convergence": {"criteria": ["people know"], "verification": {"manual": "the letter says so"}}}
 "#;
 
 /// The plan of a lite session, its delta, and its one task; the plan has what a session that is lifted asks for, too.

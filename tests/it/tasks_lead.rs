@@ -425,7 +425,14 @@ fn a_list_from_elsewhere_takes_ids_that_are_free_and_a_dry_run_refuses_what_the_
         "slices.json",
         r#"[{"id":"VS-1","title":"T","priority":"P1","domain":"session","acceptance_criteria":["C"],"verification":["true"]}]"#,
     );
+    let slices = s.read("slices.json").replace(
+        "}]",
+        r#"},{"id":"VS-2","title":"U","depends_on":["VS-1"],"stage":"done","acceptance_criteria":["C"],"verification":["true"]}]"#,
+    );
+    s.write("slices.json", slices);
     let taken = s.loopx(&["task", "import", "slices.json", "--json"]).json();
+    assert_eq!(row(&s, "VS-2")["depends_on"], json!(["VS-1"]));
+    assert_eq!(row(&s, "VS-2")["stage"], "build");
     assert!(
         taken["remarks"]
             .to_string()
@@ -463,4 +470,137 @@ fn commits_of_a_detached_head_are_led_to_a_branch_before_anybody_leaves_them() {
     let led = next(&s);
     assert!(led.starts_with("git switch -c "), "{led}");
     types(&s, &led).ok();
+}
+
+#[test]
+fn a_check_hides_from_no_gate_by_its_stage() {
+    let of = |id: &str, stage: &str, cmd: &[&str]| {
+        let mut task = task(id, &[], Some(cmd));
+        task["stage"] = json!(stage);
+        task
+    };
+    // The profile has no stage clarify: what stands in it is the business of the build.
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        of("P", "clarify", &["grep", "-q", "two", "code.txt"]),
+    ]);
+    s.commit_file("other.txt", "no\n", "Other").ok();
+    s.loopx(&["run"]).fails_with(1);
+    refuses(&s, 1, "build_review_gate_blocked", &["finish", "--yes"]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["take", "P"]).ok();
+    s.loopx(&["task", "done", "P"]).ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+}
+
+#[test]
+fn work_of_the_review_is_asked_for_again_where_the_code_changed_since() {
+    let of = |id: &str, cmd: Option<&[&str]>| {
+        let mut task = task(id, &[], cmd);
+        task["stage"] = json!("review");
+        task
+    };
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        of("R", Some(&["grep", "-q", "two", "code.txt"])),
+        of("LOOK", None),
+    ]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["take", "R"]).ok();
+    s.loopx(&["task", "done", "R"]).ok();
+    s.loopx(&["take", "LOOK"]).ok();
+    s.loopx(&["task", "done", "LOOK", "--manual", "--reason", "seen"])
+        .ok();
+    let back = [
+        "review",
+        "--verdict",
+        "changes",
+        "--target",
+        "build",
+        "--reason",
+        "no",
+    ];
+    s.loopx(&back).ok();
+    s.loopx(&["approve", "--to", "build", "--enter"]).ok();
+    s.commit_file("code.txt", "three\n", "Three").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["finish", "--yes"]).fails_with(1);
+    assert_eq!(next(&s), "git loopx run --task R");
+    types(&s, &next(&s)).fails_with(1);
+    // Nothing is mended in a review.
+    let led = next(&s);
+    assert!(led.contains("--target build"), "{led}");
+    types(&s, &led).ok();
+    s.loopx(&["approve", "--to", "build", "--enter"]).ok();
+    s.commit_file("code.txt", "two and more\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    assert_eq!(next(&s), "git loopx run --task R");
+    types(&s, &next(&s)).ok();
+    assert_eq!(
+        next(&s),
+        "git loopx task retry LOOK --reason 'the code changed since'"
+    );
+    types(&s, &next(&s)).ok();
+    s.loopx(&["take", "LOOK"]).ok();
+    s.loopx(&["task", "done", "LOOK", "--manual", "--reason", "seen again"])
+        .ok();
+    s.loopx(&["finish", "--yes"]).ok();
+}
+
+#[test]
+fn a_task_of_the_end_that_fails_leads_back_to_where_it_can_be_mended() {
+    let mut last = task("X", &[], Some(&["grep", "-q", "three", "code.txt"]));
+    last["stage"] = json!("done");
+    let s = building(&[task("A", &[], Some(&["true"])), last]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["review", "--verdict", "approve"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["take"]).ok();
+    s.loopx(&["task", "done", "X"]).fails_with(1);
+    assert_eq!(next(&s), "git loopx undo 1");
+    types(&s, &next(&s)).ok();
+    assert_eq!(s.loopx(&["status", "--json"]).json()["stage"], "review");
+}
+
+#[test]
+fn a_task_that_waits_for_work_of_a_later_stage_is_said_before_the_plan_is_approved() {
+    let mut late = task("R", &[], Some(&["true"]));
+    late["stage"] = json!("review");
+    let s = planning(&[late, task("B", &["R"], None)]);
+    let found = s.loopx(&["task", "check", "--json"]).fails_with(1).json();
+    assert_eq!(found["findings"][0]["id"], "task_wait_circular", "{found}");
+    s.loopx(&["approve", "--enter"]).fails_with(1);
+}
+
+#[test]
+fn work_of_the_review_leads_nobody_in_the_build() {
+    let mut look = task("LOOK", &[], None);
+    look["stage"] = json!("review");
+    let s = building(&[task("A", &[], Some(&["true"])), look]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["take", "LOOK"]).ok();
+    s.loopx(&[
+        "review",
+        "--verdict",
+        "changes",
+        "--target",
+        "build",
+        "--reason",
+        "no",
+    ])
+    .ok();
+    s.loopx(&["approve", "--to", "build", "--enter"]).ok();
+    let led = next(&s);
+    assert!(!led.contains("LOOK"), "{led}");
+    let done = ["task", "done", "LOOK", "--manual", "--reason", "seen"];
+    refuses(&s, 1, "task_not_ready", &done);
 }

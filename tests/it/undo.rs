@@ -512,7 +512,7 @@ fn no_claim_keeps_what_it_rests_on_from_being_undone() {
     ] {
         s.loopx(args).ok();
     }
-    let undone = s.loopx(&["undo", "--json"]).json();
+    let undone = s.loopx(&["undo", "1", "--json"]).json();
     let words: Vec<&str> = undone["operations"]
         .as_array()
         .expect("events")
@@ -521,16 +521,16 @@ fn no_claim_keeps_what_it_rests_on_from_being_undone() {
         .collect();
     assert_eq!(words, ["task-retry", "take"], "{undone:#}");
     assert_eq!(statuses(&s)["A"], "completed");
-    s.loopx(&["undo"]).ok();
+    s.loopx(&["undo", "1"]).ok();
     assert_eq!(statuses(&s)["A"], "claimed");
     s.loopx(&["redo"]).ok();
     s.loopx(&["redo"]).ok();
     assert_eq!(statuses(&s)["A"], "claimed");
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
     // Down to the beginning, whatever was done.
-    let down = (0..20).find(|_| s.loopx(&["undo"]).code != Some(0));
+    let down = (0..20).find(|_| s.loopx(&["undo", "1"]).code != Some(0));
     assert!(down.is_some_and(|steps| steps > 3), "{down:?}");
-    let end = s.call(LOOPX).args(&["--json", "undo"]).run();
+    let end = s.call(LOOPX).args(&["--json", "undo", "1"]).run();
     assert_eq!(
         end.fails_with(5).error_json()["error"]["code"],
         "nothing_to_undo"

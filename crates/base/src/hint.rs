@@ -560,6 +560,36 @@ macro_rules! hint {
 
 pub use {command, hint};
 
+/// The places of hints: words that somebody replaces before they type the command.
+pub const PLACES: [&str; 26] = [
+    "ANSWER",
+    "ARTIFACT",
+    "BRANCH",
+    "COMMAND",
+    "COMMIT",
+    "DIR",
+    "EMAIL",
+    "FILE",
+    "HOW",
+    "ID",
+    "ISSUE",
+    "NAME",
+    "NEW",
+    "NUMBER",
+    "OLD",
+    "OPERATION",
+    "PATH",
+    "REF",
+    "ROLE",
+    "SESSION",
+    "TEXT",
+    "TITLE",
+    "VERDICT",
+    "WHAT",
+    "WHY",
+    "WORD",
+];
+
 #[cfg(test)]
 mod tests {
     use super::{Hint, Place, Verb, print_hints};

@@ -48,6 +48,11 @@ impl Stage {
             Stage::Done => "done",
         }
     }
+
+    /// True where work of `other` is done in this stage: its own, and in the build what an earlier one left.
+    pub fn works_on(self, other: Stage) -> bool {
+        self == other || self == Stage::Build && other < Stage::Build
+    }
 }
 
 impl fmt::Display for Stage {

@@ -15,7 +15,7 @@ use loopx_rules::op::CodeVerdict;
 use loopx_rules::session::Ending;
 use loopx_rules::stage::Stage;
 
-/// So many things that tasks left are named before they are counted.
+/// The number of things that tasks left which are named before they are counted.
 const LEFT: usize = 4;
 
 /// A label, and what is said of it.
@@ -351,7 +351,7 @@ fn aside(status: &Status) -> Option<Row> {
     ))
 }
 
-/// How far the list of tasks is, and what comes of it next.
+/// The tally of the list of tasks, and what can be taken next.
 fn tally(status: &Status) -> Vec<Row> {
     let mut rows = Vec::new();
     if let Some(tally) = &status.tally {

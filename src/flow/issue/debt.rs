@@ -14,6 +14,8 @@ use loopx_store::one_line;
 
 /// The label of such an issue.
 const LABEL: &str = "tech-debt";
+/// The number of its characters that become a description: each has at most four bytes, and an issue takes 64 KiB.
+const LONGEST_SAID: usize = 16_000;
 /// Where it comes from.
 const SYSTEM: &str = "task";
 /// The longest title.
@@ -51,8 +53,9 @@ fn new(
         id: format!("{session}/{task}/{kind}/{text}"),
     };
     let id = imported(prefix, &source.system, &source.id)?;
+    let said: String = text.chars().take(LONGEST_SAID).collect();
     let about =
-        format!("{text}\n\nTask {task} of session {session} left it ({kind}), as {by} said.");
+        format!("{said}\n\nTask {task} of session {session} left it ({kind}), as {by} said.");
     let mut changes = vec![
         Change::Title(one_line(text).chars().take(LONGEST).collect()),
         Change::Description(about),

@@ -183,16 +183,26 @@ pub(super) fn trusted(
     advised: Advised,
 ) -> Result<Advised> {
     let lead = advised.command().and_then(Hint::command);
-    let args = lead.filter(|lead| lead.verb() == Verb::Run);
-    let mut words = args.map_or("", |lead| lead.args()).split(' ');
-    let Some(task) = words.find(|word| *word == "--task").and(words.next()) else {
+    let Some(lead) = lead else {
+        return Ok(advised);
+    };
+    let mut words = lead.args().split(' ');
+    let before = match lead.verb() {
+        Verb::Run => "--task",
+        Verb::Task => "done",
+        _ => return Ok(advised),
+    };
+    let Some(task) = words.find(|word| *word == before).and(words.next()) else {
         return Ok(advised);
     };
     let checks = checks_now(&facts.texts, &facts.state, &facts.policy.all_checks());
     let Some(check) = checks.into_iter().find(|check| check.id == task) else {
         return Ok(advised);
     };
-    let again = command!("run --task {task} --trust");
+    let again = match lead.verb() {
+        Verb::Task => command!("task done {task} --trust"),
+        _ => command!("run --task {task} --trust"),
+    };
     let asked = std::slice::from_ref(&check);
     match trust::require(ctx, at, &facts.policy, asked, (false, again.clone())) {
         Err(failure) if failure.code == Code::CheckNotTrusted => {

@@ -343,15 +343,13 @@ fn before(ctx: &Context, request: &DoneRequest) -> Result<(Node, bool)> {
 /// Refuses to open a decision, a checkpoint or a goal while work before it is not done: it may have been asked for
 /// anew since somebody took it.
 fn require_before(facts: &Facts<'_>, plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Result<()> {
-    if !graph.is_persons(at) {
-        return Ok(());
-    }
     let mut waits = graph.waits(at, plan.now());
-    waits.retain(|wait| {
-        matches!(
-            wait,
-            Wait::Task { .. } | Wait::Unknown { .. } | Wait::World(_)
-        )
+    // Work that is another stage's business now is not ended in this one.
+    let is_word = graph.is_persons(at);
+    waits.retain(|wait| match wait {
+        Wait::Stage { .. } => true,
+        Wait::Task { .. } | Wait::Unknown { .. } | Wait::World(_) => is_word,
+        _ => false,
     });
     if waits.is_empty() {
         Ok(())

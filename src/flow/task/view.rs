@@ -71,7 +71,7 @@ pub(crate) struct Row {
     pub ready: bool,
     pub waits: Vec<Wait>,
     pub depends_on: Vec<TaskId>,
-    /// Those of `depends_on` that let it go on where they are skipped.
+    /// Tasks of `depends_on` that let it go on where they are skipped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub optional: Vec<TaskId>,
     /// The stage that waits for it.
@@ -82,7 +82,7 @@ pub(crate) struct Row {
     /// The files that it says it touches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// What only one task can have at a time.
+    /// Things of which only one task has one at a time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<String>,
     pub claim: Option<ClaimView>,
@@ -592,7 +592,7 @@ pub(crate) fn apart(state: &State) -> Vec<TaskApart> {
     state.tasks.values().filter_map(apart).collect()
 }
 
-/// How far a list of tasks is.
+/// The tally of a list of tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Tally {
     /// Tasks that nobody has to do any more.
@@ -602,7 +602,7 @@ pub(crate) struct Tally {
     pub ready: Option<TaskId>,
 }
 
-/// How far the tasks of a session are whose stage works by a list; nothing where it has none that can be read.
+/// The tally of a session whose stage works by a list; nothing where it has none that can be read.
 pub(crate) fn tally(facts: &Facts<'_>) -> Option<Tally> {
     let is_at_work = matches!(facts.state.stage, Stage::Build | Stage::Review);
     let has_list = facts.texts.get(&Artifact::TaskList).is_some();

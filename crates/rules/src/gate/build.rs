@@ -12,6 +12,7 @@ use super::super::task::conflict::{Conflict, Kind, conflicts};
 use super::super::task::file::read_anyway;
 use super::super::task::node::TaskId;
 use super::super::task::plan;
+use super::super::task::status::Status;
 use super::approval::{missing, of_amendment};
 use super::plan::delta;
 use super::tasks::list_help;
@@ -20,6 +21,7 @@ use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
 use serde::Serialize;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
@@ -254,6 +256,22 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: Check) -> AuditItem {
     }
 }
 
+/// True for a check that the build answers for. Work of a later stage is asked for by the gate of that; a word that
+/// somebody gave in an earlier stage was about what there was then, and stays.
+fn is_due(view: View<'_>, check: &Check) -> bool {
+    let was_looked_at = || {
+        let id = TaskId::parse(&check.id);
+        let status = id.map(|id| view.state.task_status(&id));
+        let had_stage = view.profile().has_stage(check.stage);
+        had_stage && check.argv.is_empty() && status == Some(Status::Completed)
+    };
+    match check.stage.cmp(&Stage::Build) {
+        Ordering::Less => !was_looked_at(),
+        Ordering::Equal => true,
+        Ordering::Greater => false,
+    }
+}
+
 /// The completion audit: the approved plan, the rework where there is one, every check by its own
 /// verification, and at least one that passed on the present tree.
 pub fn audit(view: View<'_>) -> Vec<AuditItem> {
@@ -272,10 +290,9 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
     });
     let checks = checks_now(view.texts, view.state, view.policy_checks);
     let runs = Runs::of(view.evidence());
-    // Work of another stage is asked for by the gate of that.
     let checked: Vec<AuditItem> = checks
         .into_iter()
-        .filter(|check| check.stage == Stage::Build)
+        .filter(|check| is_due(view, check))
         .map(|check| audit_check(view, &runs, check))
         .collect();
     let has = |proof: Proof| checked.iter().any(|item| item.proof == proof);

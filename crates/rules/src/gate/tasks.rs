@@ -13,12 +13,13 @@ use super::super::task::graph::Graph;
 use super::super::task::node::{Node, NodeKind, OnFailed, TaskId, Verification};
 use super::super::task::plan;
 use super::super::task::status::Status;
-use super::{AuditItem, View, known};
+use super::{AuditItem, Proof, View, known};
 use crate::artifact::Artifact;
 use crate::policy::Policy;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::shell_word;
+use loopx_base::working_tree::{CodeFacts, ReviewedCode};
 use std::cell::OnceCell;
 
 /// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
@@ -156,23 +157,44 @@ pub fn list_help(state: &State, policy: &Policy, help: Hint) -> Hint {
 
 /// The tasks that hold the way on from their stage.
 pub fn open(view: View<'_>, stage: Stage) -> Vec<Blocker> {
+    // Behind the verdict the code is what was judged, whatever is checked out.
+    let judged = view.state.verdict.as_ref().map(|verdict| CodeFacts {
+        head: verdict.value.head.clone(),
+        tree: verdict.value.tree.clone(),
+        is_dirty: false,
+        uncommitted: Vec::new(),
+        reviewed: ReviewedCode::default(),
+    });
+    let view = match (&judged, view.code) {
+        (Some(judged), None) if stage == Stage::Done => View {
+            code: Some(judged),
+            ..view
+        },
+        _ => view,
+    };
     // Whoever planned nothing and took nothing is not asked; a plan that cannot be read is another rule's.
     let Ok(nodes) = plan::now(view.texts, view.state) else {
         return Vec::new();
     };
-    let own = |node: &&Node| node.stage == stage;
+    // The build answers for what an earlier stage, or none of the profile, left.
+    let own = |node: &&Node| stage.works_on(node.stage);
     let is_audited = |node: &Node| stage == Stage::Build && is_by_run(node);
     let is_asked = !view.state.tasks.is_empty() || nodes.iter().any(|node| !is_audited(node));
     let is_asked = is_asked && nodes.iter().any(|node| own(&node));
     if !is_asked {
         return Vec::new();
     }
-    let statuses = task_statuses(view, &nodes, &known(view));
+    let lines = known(view);
+    let statuses = task_statuses(view, &nodes, &lines);
     let open: Vec<(&Node, Status)> = nodes
         .iter()
         .zip(statuses.iter().copied())
         .filter(|(node, status)| own(node) && is_open(is_audited(node), *status))
         .collect();
+    if open.is_empty() && stage == Stage::Review && view.state.stage == stage {
+        let again = stale(&nodes, &statuses, &lines).map(|(node, _)| done_elsewhere(view, node));
+        return again.into_iter().collect();
+    }
     let Some((first, status)) = open.first() else {
         return Vec::new();
     };
@@ -198,6 +220,41 @@ pub fn open(view: View<'_>, stage: Stage) -> Vec<Blocker> {
             Blocker::new(Code::TasksOpen, words, lead)
         }
     }]
+}
+
+/// Work of the review that was done on other code than the review is about, and how its check stands on this.
+fn stale<'n>(
+    nodes: &'n [Node],
+    statuses: &[Status],
+    lines: &[AuditItem],
+) -> Option<(&'n Node, Proof)> {
+    let mut done = nodes.iter().zip(statuses);
+    done.find_map(|(node, status)| {
+        let is_done = node.stage == Stage::Review && *status == Status::Completed;
+        let mut lines = lines.iter();
+        let line = lines.find(|line| line.id.eq_ignore_ascii_case(node.id.as_str()))?;
+        let is_stale = is_done && node.kind == NodeKind::Work && !line.is_proven();
+        is_stale.then_some((node, line.proof))
+    })
+}
+
+fn done_elsewhere(view: View<'_>, node: &Node) -> Blocker {
+    let id = &node.id;
+    let help = match &node.verification {
+        Some(Verification::Cmd(_)) => view.policy.run_task(id.as_str()),
+        _ => command!("task retry {id} --reason WHY").because("the code changed since"),
+    };
+    let message = format!("{id} was done on other code than this");
+    Blocker::new(Code::TasksOpen, message, help)
+}
+
+/// The task of the review that was done once, and whose check fails on the code that the review is about now.
+pub fn failed_since(view: View<'_>) -> Option<TaskId> {
+    let nodes = plan::now(view.texts, view.state).ok()?;
+    let lines = known(view);
+    let statuses = task_statuses(view, &nodes, &lines);
+    let (node, proof) = stale(&nodes, &statuses, &lines)?;
+    (proof == Proof::Failed).then(|| node.id.clone())
 }
 
 /// A task that goes nowhere by itself: along its chain stands one that was skipped.

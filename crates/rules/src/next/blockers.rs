@@ -7,7 +7,7 @@ use crate::gate::{self, View};
 use crate::op::{PlanLane, PlanVerdict};
 use crate::stage::Transition;
 use loopx_base::failure::{Blocker, Code};
-use loopx_base::hint::{Hint, Verb, command, hint};
+use loopx_base::hint::{Hint, PLACES, Verb, command, hint};
 
 /// The step that leads on from blockers: documents come before reviews, for a review of an empty plan helps nobody.
 pub(super) fn by_blockers(view: View<'_>, blockers: &[Blocker]) -> Option<Advised> {
@@ -148,10 +148,6 @@ pub(super) fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
 
 /// True for a command with a place that the program cannot fill.
 fn has_place(command: &Hint) -> bool {
-    const PLACES: [&str; 13] = [
-        "ANSWER", "BRANCH", "COMMAND", "FILE", "HOW", "ID", "NAME", "REF", "TEXT", "TITLE",
-        "VERDICT", "WHAT", "WHY",
-    ];
     let args = command.command().map_or("", |command| command.args());
     args.split(' ')
         .any(|word| PLACES.contains(&word) || word.trim_end_matches('\'').ends_with("=N"))

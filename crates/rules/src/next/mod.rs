@@ -33,6 +33,7 @@ use super::stage::{ApprovalKey, Stage, Transition};
 use blockers::{by_blockers, leading};
 use landing::{ended, forwarded};
 use loopx_base::age::left;
+use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::Person;
 use loopx_base::shell_word;
@@ -162,7 +163,14 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     let found = match state.stage {
         Stage::Build => build::next(view, here, &blockers),
         Stage::Review if !way.is_rollback() => review::next(view, here, &blockers),
-        _ => by_blockers(view, &blockers),
+        _ => {
+            let is_of_tasks = |one: &Blocker| one.code == Code::TasksOpen;
+            let task = blockers
+                .iter()
+                .all(is_of_tasks)
+                .then(|| tasks::next(view, here));
+            task.flatten().or_else(|| by_blockers(view, &blockers))
+        }
     };
     let found = found.unwrap_or_else(|| approve(view, here, way));
     of_the_build(view, here, found)

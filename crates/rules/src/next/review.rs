@@ -47,11 +47,13 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
         });
     }
     // A verdict is about what is whole.
-    let is_of_tasks = |blocker: &Blocker| blocker.code == Code::TasksOpen;
-    if blockers.iter().any(is_of_tasks)
-        && let Some(task) = tasks::next(view, here)
-    {
-        return Some(task);
+    let of_tasks = blockers.iter().find(|one| one.code == Code::TasksOpen);
+    if let Some(open) = of_tasks {
+        if let Some(task) = gate::failed_since(view) {
+            let why = format!("{task} failed on this code");
+            return Some(send_back(view, here, "build", &why));
+        }
+        return Some(tasks::next(view, here).unwrap_or_else(|| leading(view, open)));
     }
     let first = blockers.first()?;
     match first.code {

@@ -2,18 +2,19 @@
 //! what failed. Owns no gate and no document.
 
 use super::build::{failed_here, is_of_this_code, looked_at, own_runs, unwritten};
-use super::{Advised, Here, person};
+use super::{Advised, Here, person, review, take_back};
 use crate::artifact::Artifact;
 use crate::gate;
 use crate::gate::View;
 use crate::session::State;
+use crate::stage::Stage;
 use crate::task::graph::{Graph, Now, Wait};
 use crate::task::node::{Node, NodeKind, Verification};
 use crate::task::outputs;
 use crate::task::plan;
 use crate::task::status::{Status, TaskFacts};
 use crate::task::world::{ANYBODY, Condition, UNSEEN};
-use loopx_base::hint::{Hint, command, hint};
+use loopx_base::hint::{Hint, Verb, command, hint};
 
 /// True where the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
 /// nothing may be left to write; and a pipeline says what is written when.
@@ -63,8 +64,9 @@ fn behind_skipped(
     view: View<'_>,
     here: &Here<'_>,
     (graph, statuses): (&Graph<'_>, &[Status]),
+    is_due: impl Fn(&Node) -> bool,
 ) -> Option<Advised> {
-    let behind = gate::behind_skipped(graph, statuses, |_| true)?;
+    let behind = gate::behind_skipped(graph, statuses, |at| is_due(&graph.nodes[at]))?;
     let told = format!(
         "{} waits for {}, which was skipped",
         behind.waits, behind.skipped
@@ -98,7 +100,9 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let token = here.worktrees.here.as_deref();
     let is_own =
         |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
-    if let Some(own) = nodes.iter().find(is_own) {
+    // What belongs to a later stage waits for that, whoever has it.
+    let is_due = |node: &Node| view.state.stage.works_on(node.stage);
+    if let Some(own) = nodes.iter().find(|node| is_own(node) && is_due(node)) {
         return Some(if own.gate.is_some() {
             judge(view, here, own, Status::Claimed)
         } else {
@@ -136,7 +140,8 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             ])
         }));
     }
-    if let Some(at) = statuses.iter().position(|one| *one == Status::Failed) {
+    let mut all = (0..nodes.len()).filter(|at| is_due(&nodes[*at]));
+    if let Some(at) = all.find(|at| statuses[*at] == Status::Failed) {
         let id = &nodes[at].id;
         let facts = view.state.task(id)?;
         let why = facts.last.reason.as_deref().unwrap_or_default();
@@ -150,7 +155,7 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             Advised::from(again).advice(told)
         }));
     }
-    if let Some(skipped) = behind_skipped(view, here, (&graph, &statuses)) {
+    if let Some(skipped) = behind_skipped(view, here, (&graph, &statuses), is_due) {
         return Some(skipped);
     }
     if let Some(unfit) = unfit {
@@ -159,7 +164,8 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             &unfit.help
         ]));
     }
-    let Some(held) = nodes.iter().find_map(|node| Some((node, holders(node)?))) else {
+    let mut due = nodes.iter().filter(|node| is_due(node));
+    let Some(held) = due.find_map(|node| Some((node, holders(node)?))) else {
         return outside(&graph, now);
     };
     let (claim, id) = (held.1, &held.0.id);
@@ -267,7 +273,21 @@ fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
     };
     let done = command!("task done {id}");
     let last = own_runs(view, id.as_str()).next_back();
-    match last.filter(|run| !run.value.passed()) {
+    let failed = last.filter(|run| !run.value.passed());
+    let why = || format!("{id} failed on this code");
+    match failed {
+        // Nothing is mended behind the build.
+        Some(run) if view.state.stage == Stage::Review && is_of_this_code(view, run) => {
+            review::send_back(view, here, "build", &why())
+        }
+        Some(_) if view.state.stage == Stage::Done => {
+            let back = take_back(view.state, here.who, &why());
+            let undoes = back.command().is_some_and(|back| back.verb() == Verb::Undo);
+            // The run stands behind what is taken back.
+            let is_last = undoes && back.command().is_some_and(|back| back.args().is_empty());
+            let back = if is_last { command!("undo 1") } else { back };
+            Advised::from(back).advice(why())
+        }
         Some(run) if is_of_this_code(view, run) => failed_here(id.as_str(), run, &done),
         Some(run) => Advised::from(done).advice(hint![
             format!("{id} failed on what ran last: mend it; what it printed: "),

@@ -106,7 +106,7 @@ pub enum Wait {
     Task { task: TaskId, status: Status },
     /// A node that the plan does not have.
     Unknown { task: TaskId },
-    /// The session is in another stage than the node.
+    /// The session is in a stage that does no work of the node.
     Stage { stage: Stage },
     /// Something that a claimed node has for itself.
     Resource { resource: String, task: TaskId },
@@ -343,7 +343,7 @@ impl<'n> Graph<'n> {
         let mut waits: Vec<Wait> = unmet.collect();
         let missing = self.missing(at).iter();
         waits.extend(missing.map(|task| Wait::Unknown { task: task.clone() }));
-        if node.stage != stage {
+        if !stage.works_on(node.stage) {
             waits.push(Wait::Stage { stage: node.stage });
         }
         waits.extend(open.into_iter().map(Wait::World));

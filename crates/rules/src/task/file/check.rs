@@ -147,6 +147,7 @@ pub fn check(file: &TaskFile, exists: Option<&dyn Fn(&str) -> bool>) -> Vec<Find
         words_of(file, at, &mut row);
         domain::check(file, node, &mut row);
         proof(node, &mut row);
+        later(file, node, &mut row);
         repairs(node, &mut row);
         if let Some(exists) = exists {
             files(file, at, exists, &mut row);
@@ -156,6 +157,19 @@ pub fn check(file: &TaskFile, exists: Option<&dyn Fn(&str) -> bool>) -> Vec<Find
     between_domains(file, &mut findings);
     findings.sort_by_key(|finding| finding.line);
     findings
+}
+
+/// A task that waits for work of a later stage: its own stage waits for it, and never ends.
+fn later(file: &TaskFile, node: &Node, row: &mut Row<'_>) {
+    let waits = node.depends_on.iter().map(|edge| &edge.on);
+    let behind = waits.filter_map(|on| file.node(on));
+    for other in behind.filter(|other| other.stage > node.stage) {
+        let (id, stage, own) = (&other.id, other.stage, node.stage);
+        let what = format!(
+            "it waits for {id}, which belongs to stage {stage}, and stage {own} waits for it"
+        );
+        row.say("task_wait_circular", what);
+    }
 }
 
 /// Fields with few words, and the definition of done.

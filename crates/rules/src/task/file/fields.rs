@@ -114,12 +114,12 @@ pub fn priorities() -> [&'static str; 5] {
     PRIORITIES.map(|(word, _)| word)
 }
 
-/// The node that the fields of a line make; `None` where not even its id can be read.
-/// Whether a field of this name says something to the rules.
+/// True for the name of a field that says something to the rules.
 pub(super) fn is_own(name: &str) -> bool {
     OWN.contains(&name)
 }
 
+/// The node that the fields of a line make; `None` where not even its id can be read.
 pub(super) fn node(fields: &Fields, line: usize, findings: &mut Vec<Finding>) -> Option<Node> {
     let id = id(fields, line, findings)?;
     let mut row = Row {

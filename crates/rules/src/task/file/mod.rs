@@ -228,21 +228,28 @@ pub fn no_objects(text: &str) -> Vec<Finding> {
     odd.collect()
 }
 
-/// What a field with this name and value says of a task.
+/// The meaning of a name and a value for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// It is a field of ours, and the value is one that it takes.
+    /// A field of ours, and a value that it takes.
     Ours,
-    /// It is a field of ours that takes no such value.
+    /// A field of ours that takes no such value.
     Other,
-    /// No field of ours has the name.
+    /// A name that no field of ours has.
     Nothing,
 }
 
-/// The meaning of a field of a list that another tool wrote.
+/// Fields that say which gate asks for a task, and how: another tool says nothing of that.
+const OF_GATES: [&str; 6] = ["cap", "gate", "kind", "on_failed", "stage", "waits"];
+
+/// The meaning of a field of a list that another tool wrote. Only the form of a value is looked at: which other tasks
+/// it names is the business of the whole list.
 pub fn meaning(name: &str, value: &Value) -> Meaning {
     if !fields::is_own(name) {
         return Meaning::Nothing;
+    }
+    if OF_GATES.contains(&name) {
+        return Meaning::Other;
     }
     let mut line = json!({
         "id": "A",
@@ -250,14 +257,12 @@ pub fn meaning(name: &str, value: &Value) -> Meaning {
         "convergence": { "criteria": ["C"], "verification": { "cmd": ["true"] } },
     });
     line[name] = value.clone();
-    let line = line.to_string();
-    let read = graph(line.as_str());
-    let is_good = read.is_ok_and(|file| {
-        let all = check(&file, None);
-        let mut errors = all.iter().filter(|one| one.severity == Severity::Error);
-        errors.next().is_none()
-    });
-    if is_good {
+    let read = serde_json::from_str::<Fields>(&line.to_string());
+    let mut findings = Vec::new();
+    let is_read = read.is_ok_and(|fields| fields::node(&fields, 1, &mut findings).is_some());
+    findings.extend(check(&read_anyway(&line.to_string()), None));
+    let is_bad = |one: &Finding| one.severity == Severity::Error;
+    if is_read && !findings.iter().any(is_bad) {
         Meaning::Ours
     } else {
         Meaning::Other

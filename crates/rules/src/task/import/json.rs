@@ -61,7 +61,7 @@ fn one(slice: &Map<String, Value>, found: &mut Imported) -> Option<String> {
     );
     for (field, value) in slice {
         if !READ.contains(&field.as_str()) {
-            put_theirs(&mut draft, found, id, (field, value));
+            put_theirs(&mut draft, found, (id, slice), (field, value));
         }
     }
     Some(draft.line())

@@ -13,7 +13,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 vocabulary!(
@@ -148,7 +148,12 @@ fn detect(source: &Source) -> Result<Format> {
 
 /// A field of theirs that becomes none of a task: under its own name, or under another where ours of that name says
 /// something else.
-fn put_theirs(draft: &mut Draft, found: &mut Imported, id: &str, (name, value): (&str, &Value)) {
+fn put_theirs(
+    draft: &mut Draft,
+    found: &mut Imported,
+    (id, theirs): (&str, &Map<String, Value>),
+    (name, value): (&str, &Value),
+) {
     match super::file::meaning(name, value) {
         Meaning::Ours => draft.some(name, Some(value)),
         Meaning::Nothing => {
@@ -156,7 +161,10 @@ fn put_theirs(draft: &mut Draft, found: &mut Imported, id: &str, (name, value): 
             found.remark(id, format!("`{name}` means nothing here, and stays"));
         }
         Meaning::Other => {
-            let kept = format!("from_{name}");
+            let mut kept = format!("from_{name}");
+            while theirs.contains_key(&kept) {
+                kept.insert_str(0, "from_");
+            }
             draft.some(&kept, Some(value));
             let message = format!("`{name}` means something else here, and stays as `{kept}`");
             found.remark(id, message);

@@ -104,7 +104,7 @@ impl Place<'_> {
         }
         for (field, value) in task {
             if !READ.contains(&field.as_str()) {
-                put_theirs(&mut draft, found, &id, (field, value));
+                put_theirs(&mut draft, found, (&id, task), (field, value));
             }
         }
         found.lines.push(draft.line());
