@@ -5,7 +5,7 @@ use super::transaction::{Needs, gather_here, require_active};
 use super::trust;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_rules::checks::{Check, checks_now};
+use loopx_rules::checks::{Check, checks_due, checks_now};
 use loopx_rules::gate;
 use loopx_rules::stage::Stage;
 
@@ -34,6 +34,7 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
         )
         .help(command!("run -- COMMAND")));
     }
+    let due = checks_due(&facts.texts, &facts.state, &facts.policy_checks);
     let audit = gate::audit(facts.view());
     let open: Vec<_> = audit
         .iter()
@@ -66,7 +67,7 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
     )?;
     Ok(Open {
         checks,
-        all: all.len(),
+        all: due.len(),
     })
 }
 

@@ -891,6 +891,45 @@ fn an_outcome_of_a_gate_lets_fall_what_it_names_and_leads_past_it() {
 }
 
 #[test]
+fn what_falls_by_an_outcome_holds_no_gate_of_the_build() {
+    for check in [Some(&["false"][..]), None] {
+        let ways = json!({"outcomes": {"large": [], "small": ["M"]}});
+        let s = building(&[
+            task("A", &[], Some(&["true"])),
+            decision("GATE", &["A"], ways),
+            task("M", &["GATE"], check),
+            task("B", &["M"], Some(&["true"])),
+        ]);
+        do_next(&s, "A");
+        decide(&s, &["GATE", "--verdict", "proceed", "--outcome", "small"]);
+        let retried = refuses(&s, 1, "task_step_invalid", &["task", "retry", "M"]);
+        assert!(text(&retried["message"]).contains("because of GATE"));
+        assert!(text(&retried["help"]).contains("take M"), "{retried:#}");
+        do_next(&s, "B");
+        s.commit_file("code.txt", "two\n", "Do it").ok();
+        let run = s.loopx(&["run"]).says("2 of 2").ok();
+        assert!(!run.contains("M "), "{run}");
+        let next = s.loopx(&["next"]).says("finish");
+        assert!(!next.stdout.contains("task M"), "{next}");
+        s.loopx(&["approve", "--to", "review"]).ok();
+    }
+}
+
+#[test]
+fn where_every_check_falls_by_an_outcome_any_run_that_passes_shows_the_code() {
+    let ways = json!({"outcomes": {"large": [], "small": ["M"]}});
+    let s = building(&[
+        decision("GATE", &[], ways),
+        task("M", &["GATE"], Some(&["false"])),
+    ]);
+    decide(&s, &["GATE", "--verdict", "proceed", "--outcome", "small"]);
+    s.commit_file("code.txt", "two\n", "Do it").ok();
+    s.loopx(&["approve", "--to", "review"]).fails_with(1);
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+}
+
+#[test]
 fn an_outcome_stands_only_where_the_gate_has_it() {
     let s = gated(json!({}));
     do_next(&s, "A");

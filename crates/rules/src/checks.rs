@@ -133,6 +133,16 @@ pub fn checks_of(
     found
 }
 
+/// All checks that have to pass: [`checks_now`] without those of tasks that are not done by the outcome of a decision.
+/// What policy asks for is asked for all the same.
+pub fn checks_due(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<Check> {
+    let fallen = plan::fallen(texts, state);
+    let stays = |id: &str| fallen.is_empty() || !fallen.contains(&id.to_lowercase());
+    let mut found = of_artifacts(texts, state, &stays).unwrap_or_default();
+    add(&mut found, of_policy);
+    found
+}
+
 /// The checks of the artifacts and these of policy, without what decisions inserted.
 pub fn checks(texts: &Texts, of_policy: &[Check]) -> Vec<Check> {
     let mut found = written(texts, &|_| true).unwrap_or_default();

@@ -252,6 +252,9 @@ impl<'f> Plan<'f> {
             return Ok(());
         }
         let id = &node.id;
+        if let Some(cause) = self.fallen.get(at).copied().flatten() {
+            return Err(self.is_fallen(at, cause, step));
+        }
         let is_unearned = status == Status::Completed && self.statuses[at] == Status::Failed;
         let why = if is_unearned {
             format!(
@@ -261,6 +264,24 @@ impl<'f> Plan<'f> {
             status.refuses(id, step)
         };
         Err(Failure::refused(Code::TaskStepInvalid, why).help(next_step(id, status)))
+    }
+
+    /// The refusal of a step of a node that is skipped because of another one.
+    fn is_fallen(&self, at: usize, cause: usize, step: Step) -> Failure {
+        let (node, cause) = (&self.nodes[at], &self.nodes[cause]);
+        let message = format!(
+            "{} is skipped because of {}, and `{step}` does not lead on from there",
+            node.id, cause.id
+        );
+        let is_gate = cause
+            .gate
+            .as_deref()
+            .is_some_and(|gate| !gate.outcomes.is_empty());
+        Failure::refused(Code::TaskStepInvalid, message).help(if is_gate {
+            gate::lead_of(node, Status::Pending, self.state)
+        } else {
+            command!("task retry {}", cause.id)
+        })
     }
 
     /// The claim of a node that whoever asks has.

@@ -2,7 +2,7 @@
 
 use super::super::artifact::Artifact;
 use super::super::brief;
-use super::super::checks::{Check, Runs, Word, checks_now, checks_of, word_on};
+use super::super::checks::{Check, Runs, Word, checks_due, checks_of, word_on};
 use super::super::op::{Evidence, Lane, LaneStatus};
 use super::super::policy::{FILE as POLICY_FILE, Policy};
 use super::super::review;
@@ -288,7 +288,7 @@ pub fn audit(view: View<'_>) -> Vec<AuditItem> {
         source: None,
         word: None,
     });
-    let checks = checks_now(view.texts, view.state, view.policy_checks);
+    let checks = checks_due(view.texts, view.state, view.policy_checks);
     let runs = Runs::of(view.evidence());
     let checked: Vec<AuditItem> = checks
         .into_iter()
@@ -339,7 +339,8 @@ pub fn known(view: View<'_>) -> Vec<AuditItem> {
         .collect()
 }
 
-/// Whether any run that passed shows that the code works: so it is in a profile whose files name no check.
+/// Whether any run that passed shows that the code works: so it is in a profile whose files name no check, and where all
+/// that had one fell by outcomes of decisions.
 fn any_run_shows(view: View<'_>) -> bool {
     let of_checks = [Artifact::Brief, Artifact::TaskList, Artifact::Slices];
     let profile = view.profile();
@@ -349,7 +350,9 @@ fn any_run_shows(view: View<'_>) -> bool {
             && run.value.proves()
             && run.seq > view.state.build.fresh_after
     };
-    !of_checks.iter().any(|file| profile.asks(*file)) && view.evidence().iter().any(shows)
+    let names_none = || !of_checks.iter().any(|file| profile.asks(*file));
+    let is_enough = || names_none() || !plan::fallen(view.texts, view.state).is_empty();
+    view.evidence().iter().any(shows) && is_enough()
 }
 
 /// The command that ran last on the present code, where it failed; else nothing.

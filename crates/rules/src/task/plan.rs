@@ -1,6 +1,6 @@
 //! The nodes of a session, from the artifacts that plan them: `tasks.jsonl`, and slices of sessions that have those.
 
-use super::decide::expand;
+use super::decide::{expand, falls};
 use super::node::{Details, Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
 use crate::artifact::Artifact;
 use crate::change_pack;
@@ -57,6 +57,18 @@ pub fn ids(texts: &Texts, state: &State) -> BTreeSet<String> {
     let nodes = now(texts, state).unwrap_or_default();
     let ids = nodes.iter().map(|node| node.id.as_str().to_owned());
     ids.collect()
+}
+
+/// The keys of the tasks that are not done by the outcome of a decision; none where the list cannot be read.
+pub fn fallen(texts: &Texts, state: &State) -> BTreeSet<String> {
+    let mut decisions = state.tasks.values().flat_map(|facts| &facts.decisions);
+    if !decisions.any(|one| one.value.outcome.is_some()) {
+        return BTreeSet::new();
+    }
+    let nodes = now(texts, state).unwrap_or_default();
+    let falls = falls(&nodes, state).into_iter();
+    let fallen = nodes.iter().zip(falls).filter(|(_, by)| by.is_some());
+    fallen.map(|(node, _)| node.id.key()).collect()
 }
 
 /// The nodes that decisions inserted.
