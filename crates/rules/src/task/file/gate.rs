@@ -6,11 +6,12 @@ use super::row::{Fields, Row};
 use super::{TaskFile, edges, fields, waits};
 use crate::stage::Stage;
 use crate::task::decide::{AtCap, Dimension, Gate, Outcome, Points, Rubric, Strategy};
-use crate::task::node::{Edge, Node, NodeKind, TaskId};
+use crate::task::node::{Edge, Key, Node, NodeKind, TaskId};
 use loopx_base::nearest;
 use loopx_spec::Finding;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 const OF_GATE: [&str; 10] = [
     "judges",
@@ -249,37 +250,54 @@ fn outcomes(value: Option<&Value>, row: &mut Row<'_>) -> Vec<Outcome> {
     found
 }
 
-/// Tasks that fall by an outcome: they are in the list, and wait for the gate, by way of others too.
-fn falling(file: &TaskFile, node: &Node, findings: &mut Vec<Finding>) {
-    let outcomes = node.gate.iter().flat_map(|gate| &gate.outcomes);
-    let falls: Vec<&TaskId> = outcomes.flat_map(|one| &one.falls).collect();
-    if falls.is_empty() {
-        return;
-    }
-    let mut behind: BTreeSet<String> = BTreeSet::from([node.id.key()]);
-    loop {
-        let waits = file
-            .nodes
-            .iter()
-            .filter(|one| !behind.contains(&one.id.key()));
-        let waits = waits.filter(|one| {
-            one.depends_on
-                .iter()
-                .any(|edge| behind.contains(&edge.on.key()))
-        });
-        let more: Vec<String> = waits.map(|one| one.id.key()).collect();
-        if more.is_empty() {
-            break;
+/// The places of the nodes that wait for each one. An id of no node waits nowhere.
+fn waiting(file: &TaskFile) -> Vec<Vec<usize>> {
+    let nodes = file.nodes.iter().enumerate();
+    let places: HashMap<Key<'_>, usize> = nodes.map(|(at, node)| (Key::of(&node.id), at)).collect();
+    let mut waiting = vec![Vec::new(); file.nodes.len()];
+    for (at, node) in file.nodes.iter().enumerate() {
+        for edge in &node.depends_on {
+            if let Some(on) = places.get(&Key::of(&edge.on)) {
+                waiting[*on].push(at);
+            }
         }
-        behind.extend(more);
     }
-    for id in falls {
-        if !behind.contains(&id.key()) || *id == node.id {
-            let message = format!(
-                "{}: an outcome lets `{id}` fall, which does not wait for it",
-                node.id
-            );
-            findings.push(found("task_gate_invalid", node.line, message));
+    waiting
+}
+
+/// The places behind one, by way of others too, each looked at once: a list of thousands is read by every command.
+fn behind<'w>(start: usize, waiting: impl Fn(usize) -> &'w [usize]) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut left = vec![start];
+    while let Some(at) = left.pop() {
+        left.extend(waiting(at).iter().filter(|other| found.insert(**other)));
+    }
+    found
+}
+
+/// Tasks that fall by an outcome: they are in the list, and wait for the gate, by way of others too.
+fn falling(file: &TaskFile, findings: &mut Vec<Finding>) {
+    let waiting = OnceCell::new();
+    for (at, node) in file.nodes.iter().enumerate() {
+        let outcomes = node.gate.iter().flat_map(|gate| &gate.outcomes);
+        let falls: Vec<&TaskId> = outcomes.flat_map(|one| &one.falls).collect();
+        if falls.is_empty() {
+            continue;
+        }
+        let waiting: &Vec<Vec<usize>> = waiting.get_or_init(|| self::waiting(file));
+        let behind = behind(at, |at| &waiting[at]);
+        let known: HashSet<Key<'_>> = behind
+            .iter()
+            .map(|at| Key::of(&file.nodes[*at].id))
+            .collect();
+        for id in falls {
+            if !known.contains(&Key::of(id)) || *id == node.id {
+                let message = format!(
+                    "{}: an outcome lets `{id}` fall, which does not wait for it",
+                    node.id
+                );
+                findings.push(found("task_gate_invalid", node.line, message));
+            }
         }
     }
 }
@@ -489,8 +507,8 @@ pub(super) fn ids(file: &TaskFile, findings: &mut Vec<Finding>) {
     if gates.is_empty() {
         return;
     }
+    falling(file, findings);
     for node in &file.nodes {
-        falling(file, node, findings);
         if let Some(gate) = &node.gate {
             let longest = longest(node.id.as_str().len(), gate);
             if longest > TaskId::MAX {
@@ -543,4 +561,36 @@ fn longest(base: usize, gate: &Gate) -> usize {
         inner.max()
     };
     all.unwrap_or(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{behind, waiting};
+    use crate::task::file::graph;
+    use serde_json::json;
+    use std::cell::Cell;
+
+    #[test]
+    fn what_waits_for_a_gate_is_found_by_one_look_at_each_task() {
+        for count in [1_000, 4_000] {
+            // Each waits for the one below it, which a walk from the top would find last.
+            let line = |n: usize| {
+                let on = if n == 0 {
+                    Vec::new()
+                } else {
+                    vec![format!("T-{}", n - 1)]
+                };
+                json!({"id": format!("T-{n}"), "title": "T", "depends_on": on}).to_string()
+            };
+            let text: Vec<String> = (0..count).rev().map(line).collect();
+            let file = graph(text.join("\n").as_str()).expect("a list");
+            let waiting = waiting(&file);
+            let looks = Cell::new(0);
+            let found = behind(count - 1, |at| {
+                looks.set(looks.get() + 1);
+                &waiting[at]
+            });
+            assert_eq!((found.len(), looks.get()), (count - 1, count));
+        }
+    }
 }
