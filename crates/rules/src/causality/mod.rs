@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use table::Table;
 
 /// The past of each of some operations, by their place in replay order.
+#[derive(Default)]
 pub(super) struct Causality {
     /// `None`: each has seen all before it.
     graph: Option<Graph>,

@@ -23,9 +23,13 @@ use crate::session::{Signed, Stamped, recorded, signed};
 use crate::words::Word;
 use loopx_base::id::OpId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 mod undone;
+mod walk;
 mod ways;
+
+pub(super) use walk::Walk;
 
 use undone::{overruled, taken_back};
 
@@ -138,6 +142,7 @@ struct Folding<'o> {
     needs: BTreeSet<String>,
     /// It was in the queue when somebody began it.
     was_queued: bool,
+    created: Option<Signed>,
 }
 
 /// Folds the records of an issue; nothing where it never came to be, or where that was taken back.
@@ -177,51 +182,10 @@ fn folded(id: &IssueId, ops: &[Operation], word: Option<&Word>) -> Option<Read> 
     let sorted = in_order(ops);
     let cause = Causality::of(&sorted);
     let off = taken_back(&sorted, &cause, word);
-    let mut folding = Folding {
-        cause,
-        ops: sorted,
-        fields: BTreeMap::new(),
-        members: BTreeMap::new(),
-        descriptions: Vec::new(),
-        claim: None,
-        beside: Vec::new(),
-        comments: Vec::new(),
-        solutions: Vec::new(),
-        failures: Vec::new(),
-        needs: BTreeSet::new(),
-        was_queued: false,
-    };
-    let mut created = None;
-    for at in 0..folding.ops.len() {
-        let op = folding.ops[at];
-        if off.contains(&op.op) {
-            continue;
-        }
-        match &op.body {
-            Body::Issue(event) => {
-                if matches!(event, IssueEvent::Created { .. }) {
-                    created.get_or_insert_with(|| signed(op));
-                }
-                folding.event(id, at, event);
-            }
-            // The word stays in the log, and what it takes back is not shown.
-            Body::Note(Note::Withdrawn { note, .. }) => {
-                folding.comments.retain(|comment| comment.op != *note);
-            }
-            Body::Note(note) => folding.comments.push(Comment {
-                op: op.op.clone(),
-                seq: op.seq,
-                by: op.by.clone(),
-                at: op.at.clone(),
-                kind: note.kind_word().to_owned(),
-                text: note.text().to_owned(),
-                first: None,
-            }),
-            Body::Unknown(unknown) => drop(folding.needs.insert(unknown.needs.to_string())),
-            Body::Log(_) | Body::Session(_) | Body::Task(_) => {}
-        }
-    }
-    Some(folding.finish(id, created?))
+    let mut folding = Folding::of(sorted, cause);
+    folding.records(id, 0..folding.ops.len(), &off);
+    let created = folding.created.clone()?;
+    Some(folding.finish(id, created))
 }
 
 /// Records in the order in which they are folded.
@@ -237,7 +201,78 @@ fn dated(op: &Operation) -> (Option<i64>, &str, &str, &OpId) {
     (seconds_of(&op.at), &op.by.name, &op.by.email, &op.op)
 }
 
-impl Folding<'_> {
+impl<'o> Folding<'o> {
+    /// The fold before its first record.
+    fn of(ops: Vec<&'o Operation>, cause: Causality) -> Self {
+        Folding {
+            cause,
+            ops,
+            fields: BTreeMap::new(),
+            members: BTreeMap::new(),
+            descriptions: Vec::new(),
+            claim: None,
+            beside: Vec::new(),
+            comments: Vec::new(),
+            solutions: Vec::new(),
+            failures: Vec::new(),
+            needs: BTreeSet::new(),
+            was_queued: false,
+            created: None,
+        }
+    }
+
+    /// Forgets what was folded.
+    fn begin_anew(&mut self) {
+        let ops = std::mem::take(&mut self.ops);
+        let cause = std::mem::take(&mut self.cause);
+        *self = Folding::of(ops, cause);
+    }
+
+    /// Folds records but those that were taken back.
+    fn records(&mut self, id: &IssueId, places: Range<usize>, off: &BTreeSet<&OpId>) {
+        for at in places {
+            if !off.contains(&self.ops[at].op) {
+                self.record(id, at);
+            }
+        }
+    }
+
+    fn record(&mut self, id: &IssueId, at: usize) {
+        let op = self.ops[at];
+        match &op.body {
+            Body::Issue(event) => {
+                if matches!(event, IssueEvent::Created { .. }) {
+                    self.created.get_or_insert_with(|| signed(op));
+                }
+                self.event(id, at, event);
+            }
+            // The word stays in the log, and what it takes back is not shown.
+            Body::Note(Note::Withdrawn { note, .. }) => {
+                self.comments.retain(|comment| comment.op != *note);
+            }
+            Body::Note(note) => self.comments.push(Comment {
+                op: op.op.clone(),
+                seq: op.seq,
+                by: op.by.clone(),
+                at: op.at.clone(),
+                kind: note.kind_word().to_owned(),
+                text: note.text().to_owned(),
+                first: None,
+            }),
+            Body::Unknown(unknown) => drop(self.needs.insert(unknown.needs.to_string())),
+            Body::Log(_) | Body::Session(_) | Body::Task(_) => {}
+        }
+    }
+
+    /// The status of what was folded so far; nothing where the issue is not there.
+    fn status(&self) -> Option<Status> {
+        self.created.as_ref()?;
+        Some(match self.value(&Field::Status) {
+            Some(Change::Status(status)) => *status,
+            _ => Status::Open,
+        })
+    }
+
     fn event(&mut self, id: &IssueId, at: usize, event: &IssueEvent) {
         for change in event.changes() {
             if !can_be(id, change) || !self.is_permitted(at, event, change) {
@@ -358,10 +393,7 @@ impl Folding<'_> {
             ) => value.clone(),
             _ => None,
         };
-        let status = match self.value(&Field::Status) {
-            Some(Change::Status(status)) => *status,
-            _ => Status::Open,
-        };
+        let status = self.status().unwrap_or(Status::Open);
         let last = self.ops.last();
         let issue = Issue {
             id: id.clone(),

@@ -3,10 +3,11 @@
 use super::compare::{Difference, What, compare};
 use super::event::{Change, IssueEvent};
 use super::solution::Proposal;
-use super::then::{turns, until, up_to};
+use super::then::{turns, until, up_to, walked};
 use super::{Issue, IssueId, Read, Status, fold};
 use crate::op::{Body, Operation};
 use crate::record::Draft;
+use crate::words::Word;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, OpId, Person};
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof};
@@ -237,6 +238,45 @@ proptest! {
     }
 
     #[test]
+    fn the_turns_of_an_issue_are_what_it_was_at_each_second(
+        steps in prop::collection::vec((any_step(), 0..24_u32, 0..12_usize), 0..24),
+    ) {
+        let mut people = vec![play(&[]).swap_remove(0); PEOPLE];
+        for (step, second, back) in &steps {
+            // Clocks go as they like.
+            let at = format!("2026-01-01T00:01:{second:02}Z");
+            match step {
+                Step::Write(who, one) => {
+                    let person = &mut people[*who];
+                    let known = person.ops.get(person.ops.len().wrapping_sub(1 + back));
+                    match known.map(|op| op.op.clone()).filter(|_| *second > 16) {
+                        Some(op) if second % 2 == 0 => {
+                            person.write_at(*who, &at, None, Word::Undone { undone: vec![op] });
+                        }
+                        Some(op) => {
+                            person.write_at(*who, &at, None, Word::Redone { redone: vec![op] });
+                        }
+                        None => person.write_at(*who, &at, Some("as agreed"), change(one.clone())),
+                    }
+                }
+                Step::Hear(who, of) => {
+                    let other = people[*of].clone();
+                    people[*who].hear(&other);
+                }
+            }
+        }
+        let mut all = Knows::default();
+        people.iter().for_each(|one| all.hear(one));
+        let found = turns(&id(), &all.ops);
+        let first = crate::lease::seconds_of("2026-01-01T00:00:59Z").expect("a time");
+        for second in first..first + 26 {
+            let was = fold(&id(), &until(&all.ops, second)).map(|read| read.issue.status);
+            let turn = found.iter().rev().find(|turn| turn.second <= second);
+            prop_assert_eq!(turn.and_then(|turn| turn.status), was);
+        }
+    }
+
+    #[test]
     fn the_records_up_to_a_second_are_those_of_everybody_until_then(
         steps in prop::collection::vec(any_step(), 0..24),
         cut in 0..24_usize,
@@ -307,6 +347,27 @@ fn the_turns_of_an_issue_say_how_far_it_was_and_since_when() {
     ];
     let expected = expected.map(|(day, status)| (day.to_owned(), Some(status)));
     assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn each_record_of_one_line_is_folded_once_for_the_turns() {
+    let mut ada = play(&[]).swap_remove(0);
+    for at in 0..40 {
+        let status = if at % 2 == 0 {
+            Status::Closed
+        } else {
+            Status::Open
+        };
+        let second = format!("2026-01-02T00:00:{at:02}Z");
+        ada.write_at(
+            0,
+            &second,
+            Some("as agreed"),
+            change(Change::Status(status)),
+        );
+    }
+    let (found, folded) = walked(&id(), &ada.ops);
+    assert_eq!((found.len(), folded), (41, ada.ops.len()));
 }
 
 #[test]

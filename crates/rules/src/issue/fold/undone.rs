@@ -59,7 +59,7 @@ fn users<'o>(
     apart.map(|(other, _)| other)
 }
 
-fn is_beginning(ops: &[&Operation], id: &OpId) -> bool {
+pub(super) fn is_beginning(ops: &[&Operation], id: &OpId) -> bool {
     let mut ops = ops.iter();
     let op = ops.find(|op| op.op == *id);
     op.is_some_and(|op| matches!(op.body, Body::Issue(IssueEvent::Created { .. })))
