@@ -95,6 +95,19 @@ fn the_end_of_an_issue_that_comes_again_makes_the_next_one() {
 }
 
 #[test]
+fn days_of_the_month_count_from_the_first_and_one_end_is_one() {
+    let s = backlog();
+    create(&s, &["Renew", "--every", "1mo", "--due", "2027-01-31"]);
+    for due in ["2027-01-31", "2027-02-28", "2027-03-31", "2027-04-30"] {
+        let open = list(&s, &[]);
+        assert_eq!(open[0]["due"], due);
+        let id = open[0]["id"].as_str().expect("an id");
+        let out = s.loopx(&["--json", "issue", "close", id, "--reason", "no"]);
+        assert_eq!(out.json()["issues"], json!([id]));
+    }
+}
+
+#[test]
 fn a_period_can_be_changed_and_ended_and_a_wrong_one_is_refused() {
     let s = backlog();
     for period in ["1", "0d", "1m", "often", "-1w"] {

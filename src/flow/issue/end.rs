@@ -20,7 +20,7 @@ use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
 use loopx_store::Snapshot;
 use std::collections::{BTreeSet, HashSet};
 
-/// How an issue ends.
+/// The end of an issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// It was done. A person says so, with a reason.
@@ -90,7 +90,7 @@ pub(crate) fn end(
     }
     let policy = crate::flow::specs::policy(ctx)?.backlog;
     let worktrees = crate::flow::lease::worktrees(&ctx.repo);
-    write(ctx, |snapshot, identity| {
+    let mut written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
         let day = today(now);
         let mut steps = Vec::new();
@@ -169,7 +169,12 @@ pub(crate) fn end(
                 running,
             },
         })
-    })
+    })?;
+    // What comes next is made, and has not ended.
+    let next = &written.value.next;
+    let ids = &mut written.ids;
+    ids.retain(|id| next.iter().all(|one| one.id != *id));
+    Ok(written)
 }
 
 /// The issues that come after those that end. A duplicate is none of them: its original comes again.

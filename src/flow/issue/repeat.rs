@@ -12,7 +12,7 @@ use loopx_rules::issue::{Issue, IssueId, Link, LinkKind, Read};
 use loopx_rules::record::Draft;
 use loopx_store::{Edits, Snapshot};
 
-/// How the issue that comes next stands.
+/// The standing of the issue that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Made,
@@ -58,7 +58,10 @@ pub(super) fn following(snapshot: &Snapshot<'_>, ended: &Issue) -> Result<Option
     let Some(Read { issue, texts }) = snapshot.issue(&ended.id)? else {
         return Ok(None);
     };
-    let Some(next) = next(&issue, &texts) else {
+    let first = issue.repeat.as_ref().and_then(|repeat| repeat.of.as_ref());
+    let first = first.map(|first| snapshot.issue(first)).transpose()?;
+    let first = first.flatten().map(|read| read.issue);
+    let Some(next) = next(&issue, &texts, first.as_ref()) else {
         return Ok(None);
     };
     let id = id_of(&next)?;

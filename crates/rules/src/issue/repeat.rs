@@ -85,8 +85,9 @@ impl From<Period> for String {
 }
 
 impl Period {
-    /// The day a period after a day; the last of the month where that month is shorter.
-    pub fn after(self, day: &str) -> Option<String> {
+    /// The day a period after a day; the last of the month where that month is shorter. A day that was moved there from
+    /// that of the first goes back to it.
+    pub fn after(self, day: &str, first: Option<&str>) -> Option<String> {
         let count = i64::from(self.count);
         let days = |days: i64| {
             let begin = seconds_of(&format!("{day}T00:00:00Z"))?;
@@ -98,18 +99,30 @@ impl Period {
             Unit::Month => count,
             Unit::Year => 12 * count,
         };
-        let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
-        let (year, month, of_month) = (parts.next()??, parts.next()??, parts.next()??);
+        let (year, month, of_month) = parts(day)?;
+        let wanted = first.and_then(parts).map(|(_, _, of_first)| of_first);
+        let wanted = wanted.filter(|wanted| in_month(year, month, *wanted).as_deref() == Some(day));
         let all = year * 12 + (month - 1) + months;
         let (year, month) = (all.div_euclid(12), all.rem_euclid(12) + 1);
-        (1..=of_month).rev().take(4).find_map(|of_month| {
-            let day = format!("{year:04}-{month:02}-{of_month:02}");
-            super::filter::is_day(&day).then_some(day)
-        })
+        in_month(year, month, wanted.unwrap_or(of_month))
     }
 }
 
-/// How an issue comes again.
+/// Year, month and day of a day.
+fn parts(day: &str) -> Option<(i64, i64, i64)> {
+    let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}
+
+/// A day of a month, or its last where it is shorter.
+fn in_month(year: i64, month: i64, of_month: i64) -> Option<String> {
+    (1..=of_month).rev().take(4).find_map(|of_month| {
+        let day = format!("{year:04}-{month:02}-{of_month:02}");
+        super::filter::is_day(&day).then_some(day)
+    })
+}
+
+/// The way in which an issue comes again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Repeat {
@@ -161,15 +174,22 @@ impl Next {
     }
 }
 
-/// The issue that comes after one that ends; nothing where it comes no more.
-pub fn next(issue: &Issue, texts: &Texts) -> Option<Next> {
+/// The day an issue is due, or that it was made.
+fn due_of(issue: &Issue) -> String {
+    let created = || issue.created.at.chars().take(10).collect();
+    issue.due.clone().unwrap_or_else(created)
+}
+
+/// The issue that comes after one that ends; nothing where it comes no more. Days of a month count from those of the first.
+pub fn next(issue: &Issue, texts: &Texts, first: Option<&Issue>) -> Option<Next> {
     let repeat = issue.repeat.as_ref()?;
     let of = repeat.of.clone().unwrap_or_else(|| issue.id.clone());
     let number = repeat.number.checked_add(1)?;
-    let created: String = issue.created.at.chars().take(10).collect();
-    let due = repeat.every.after(issue.due.as_ref().unwrap_or(&created));
+    let first = first.unwrap_or(issue);
+    let due = repeat.every.after(&due_of(issue), Some(&due_of(first)));
     // As long before its day as this one was.
-    let defer = issue.defer.as_ref().and_then(|day| repeat.every.after(day));
+    let defer = issue.defer.as_ref();
+    let defer = defer.and_then(|day| repeat.every.after(day, first.defer.as_deref()));
     let mut changes = vec![
         Change::Title(issue.title.clone()),
         Change::Kind(issue.kind.clone()),
@@ -248,7 +268,27 @@ mod tests {
             ("2024-02-29", "1y", "2025-02-28"),
         ] {
             let period: Period = period.parse().expect("a period");
-            assert_eq!(period.after(day).as_deref(), Some(wanted), "{day} {period}");
+            assert_eq!(
+                period.after(day, None).as_deref(),
+                Some(wanted),
+                "{day} {period}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_day_of_the_month_goes_back_to_that_of_the_first() {
+        let month: Period = "1mo".parse().expect("a period");
+        for (first, day, wanted) in [
+            ("2027-01-31", "2027-02-28", "2027-03-31"),
+            ("2027-01-31", "2027-04-30", "2027-05-31"),
+            ("2027-01-30", "2027-02-28", "2027-03-30"),
+            // Somebody named another day meanwhile.
+            ("2027-01-31", "2027-02-15", "2027-03-15"),
+            ("2027-01-15", "2027-02-28", "2027-03-28"),
+        ] {
+            let found = month.after(day, Some(first));
+            assert_eq!(found.as_deref(), Some(wanted), "{first} {day}");
         }
     }
 }
