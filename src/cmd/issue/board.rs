@@ -12,7 +12,7 @@ use loopx_base::hint::command;
 use loopx_rules::issue::board::{Column, Lane, LaneBy, about};
 use serde_json::{Value, json};
 
-/// Of what has ended, so many are shown unless all are asked for.
+/// The number of ended issues that are shown unless all are asked for.
 const ENDED: usize = 5;
 /// A column that is narrower says nothing.
 const NARROWEST: usize = 18;

@@ -42,7 +42,7 @@ pub(crate) struct Diff {
     pub names: Names,
 }
 
-/// What is asked.
+/// The issues and the time that are asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     /// The issues; all of them where none is named.

@@ -47,7 +47,7 @@ impl End {
     }
 }
 
-/// What ended, and what can be begun because of it.
+/// The sessions and issues around an end, and what can be begun because of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub freed: Vec<Issue>,

@@ -14,7 +14,7 @@ use loopx_store::Snapshot;
 const WEEKS: i64 = 8;
 const WEEK: i64 = 7 * 86_400;
 
-/// What is asked beside the scope.
+/// The questions beside the scope.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     pub since: Option<String>,

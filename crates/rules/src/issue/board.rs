@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 vocabulary!(
-    /// How far the issues of a column are.
+    /// The progress of the issues of a column.
     Column {
         Waits = "waits",
         Ready = "ready",
@@ -34,7 +34,7 @@ impl Column {
 }
 
 vocabulary!(
-    /// What the issues of a lane have in common.
+    /// The field that the issues of a lane have in common.
     LaneBy {
         Epic = "epic",
         Owner = "owner",
@@ -45,10 +45,10 @@ vocabulary!(
 /// The issues of a lane, by their places in the backlog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
-    /// What they have in common; nothing where there are no lanes.
+    /// The value that they have in common; nothing where there are no lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Those of each column.
+    /// The issues of each column.
     #[serde(skip)]
     pub columns: [Vec<usize>; 4],
 }

@@ -40,7 +40,7 @@ impl Difference {
         }
     }
 
-    /// In one line; a text of several lines is named alone.
+    /// The words of it in one line; a text of several lines is named alone.
     pub fn words(&self) -> String {
         let is_long =
             |value: &Option<String>| value.as_ref().is_some_and(|text| text.contains('\n'));
@@ -57,7 +57,7 @@ impl Difference {
     }
 }
 
-/// What happened to an issue; `None` where nothing did.
+/// The event that made an issue another one; `None` where nothing did.
 pub fn compare(before: Option<&Read>, now: Option<&Read>) -> Option<(What, Vec<Difference>)> {
     match (before, now) {
         (None, None) => None,

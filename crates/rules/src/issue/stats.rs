@@ -30,7 +30,7 @@ pub struct Course<'i> {
     pub turns: Vec<Turn>,
 }
 
-/// What is asked.
+/// The questions to the statistics.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub now: i64,
@@ -53,7 +53,7 @@ pub struct Days {
     pub of: IssueId,
 }
 
-/// What came and what ended in a week.
+/// The issues that came and that ended in a week.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Week {
     /// Its Monday.
@@ -63,7 +63,7 @@ pub struct Week {
     pub closed: usize,
 }
 
-/// What was left at the end of a day or a week.
+/// The issues that were left at the end of a day or a week.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Point {
     /// The day, or the Monday of the week.
@@ -72,7 +72,7 @@ pub struct Point {
     pub done: usize,
 }
 
-/// What was left, step by step.
+/// The issues that were left, step by step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Burndown {
     pub step: Step,
@@ -85,7 +85,7 @@ pub struct Stats {
     pub all: usize,
     pub open: usize,
     pub statuses: BTreeMap<Status, usize>,
-    /// Of what is open.
+    /// Numbers of the issues that are open.
     pub ready: usize,
     pub waiting: usize,
     pub overdue: usize,

@@ -21,7 +21,7 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// What somebody wrote, whatever the direction of its script: it turns nothing beside it.
+/// A text that somebody wrote, whatever the direction of its script: it turns nothing beside it.
 fn said(text: &str) -> String {
     format!("<bdi>{}</bdi>", escaped(&plain(text)))
 }
