@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 pub(crate) struct GateView {
     /// `open`, `proceed`, `fix`, `escalate` or `opened`.
     pub standing: &'static str,
-    /// It went on once, and what was judged is another one since.
+    /// True where it went on once, and what was judged is another one since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reopened: bool,
     /// How often it was repaired, and how often it may be.
@@ -81,7 +81,7 @@ pub(crate) struct DecisionRow {
     pub task: TaskId,
     /// As it was given; nothing where only scores were.
     pub given: Option<Verdict>,
-    /// Which of the outcomes of the gate it is.
+    /// The word of the outcome that was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// What counts; nothing where the plan has the gate no more.
