@@ -11,8 +11,13 @@ pub enum Side {
     End,
 }
 
-/// The second that is meant; `None` where the text names none.
+/// The second that is meant; `None` where the text names none, or one that no date can say.
 pub fn second(text: &str, now: i64, side: Side) -> Option<i64> {
+    let found = read(text, now, side)?;
+    (seconds_of(&clock(found)) == Some(found)).then_some(found)
+}
+
+fn read(text: &str, now: i64, side: Side) -> Option<i64> {
     let text = text.trim();
     let lower = text.to_lowercase();
     if lower == "now" {
@@ -127,18 +132,29 @@ const WORDS: [&str; 60] = [
     "yesterday",
 ];
 
-/// Whether git reads each word of a text as a part of a date.
+/// The words that say a part of a day or a length, and nothing without a number.
+const PARTS: [&str; 16] = [
+    "am", "pm", "second", "seconds", "minute", "minutes", "hour", "hours", "day", "days", "week",
+    "weeks", "month", "months", "year", "years",
+];
+
+/// True where git reads each word of a text as a part of a date, and they name one.
 pub fn is_date_of_git(text: &str) -> bool {
     let text = text.to_lowercase();
     let mut words = text
         .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .peekable();
+        .filter(|word| !word.is_empty());
     let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit()) && word.len() <= 10;
     let is_plain = text
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || " .,:/-+_".contains(c));
-    let says = words.peek().is_some() && text.contains(|c: char| c.is_ascii_alphabetic());
+    let all: Vec<&str> = words.clone().collect();
+    let has_number = all.iter().any(|word| is_number(word) || *word == "last");
+    let has_part = all.iter().any(|word| PARTS.contains(word));
+    let is_name = |word: &&str| {
+        WORDS.contains(word) && !PARTS.contains(word) && !["ago", "last"].contains(word)
+    };
+    let says = all.iter().any(is_name) || has_number && has_part;
     is_plain && says && words.all(|word| is_number(word) || WORDS.contains(&word))
 }
 
@@ -196,6 +212,7 @@ mod tests {
             "-3d",
             "3x",
             "99999999999999d",
+            "4294967295w",
             "3d later",
             "\u{e9}",
         ] {
@@ -212,6 +229,8 @@ mod tests {
             "Nov 1 2026",
             "noon yesterday",
             "1 year ago",
+            "last week",
+            "10 am",
         ] {
             assert!(is_date_of_git(text), "{text}");
         }
@@ -222,6 +241,12 @@ mod tests {
             "--all",
             "12",
             "friday; rm",
+            "am",
+            "ago",
+            "last",
+            "day",
+            "days ago",
+            "3 ago",
             "\u{e9}",
         ] {
             assert!(!is_date_of_git(text), "{text}");
