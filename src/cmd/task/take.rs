@@ -59,27 +59,7 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         remote: args.remote,
     };
     if args.peek {
-        let card = flow::peek(ctx, &request)?;
-        let next = command!("take {}", card.task);
-        print(ui, &card, args.format, args.full);
-        if args.format == CardForm::Text {
-            ui.hint(&next);
-        }
-        ui.json(
-            "take",
-            &json!({
-                "claimed": false,
-                "session": card.session,
-                "commit": null,
-                "card": card,
-                "until": null,
-                "from": null,
-                "remote": null,
-                "next_action": next,
-                "next": [next],
-            }),
-        );
-        return Ok(Exit::Done);
+        return peek((args.format, args.full), ctx, &request, ui);
     }
     let done = flow::take(ctx, &request)?;
     let taken = &done.value;
@@ -101,21 +81,8 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             clean(&at)
         ));
     }
-    let next = if !taken.card.is_manual() {
-        command!("task done {task}")
-    } else if let Some(lead) = &taken.card.lead {
-        lead.clone()
-    } else {
-        command!("task done {task} --manual --reason WHY")
-    };
-    let missing = taken.card.missing().join(", ");
-    let before = match (missing.is_empty(), taken.card.is_manual()) {
-        (true, true) => format!(
-            "no command checks {task}: look at the result yourself, and record what you saw: "
-        ),
-        (true, false) => String::new(),
-        (false, _) => format!("write {missing}, which {task} leaves, then: "),
-    };
+    let (before, next) = leads_on(&taken.card);
+    let advice = Some(before.trim_end_matches(": ").to_owned()).filter(|said| !said.is_empty());
     if args.format == CardForm::Text {
         ui.hint(hint![
             before,
@@ -135,11 +102,64 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "from": taken.from,
         "remote": taken.remote,
         "next_action": next,
+        "advice": advice,
     });
     let steps: Vec<Step> = taken.card.status.steps().collect();
     body["next"] = legal(&taken.card, &steps);
     ui.json("take", &body);
     Ok(Exit::Done)
+}
+
+/// The card of the task that would be given, with nothing claimed.
+fn peek(
+    (format, is_full): (CardForm, bool),
+    ctx: &Context,
+    request: &TakeRequest,
+    ui: &mut Ui,
+) -> Result<Exit> {
+    let card = flow::peek(ctx, request)?;
+    let next = command!("take {}", card.task);
+    print(ui, &card, format, is_full);
+    if format == CardForm::Text {
+        ui.hint(&next);
+    }
+    ui.json(
+        "take",
+        &json!({
+            "claimed": false,
+            "session": card.session,
+            "commit": null,
+            "card": card,
+            "until": null,
+            "from": null,
+            "remote": null,
+            "next_action": next,
+            "advice": null,
+            "next": [next],
+        }),
+    );
+    Ok(Exit::Done)
+}
+
+/// The command that ends a task that was taken, behind the words of what comes before it.
+fn leads_on(card: &Card) -> (String, Hint) {
+    let task = &card.task;
+    let next = if !card.is_manual() {
+        command!("task done {task}")
+    } else if let Some(lead) = &card.lead {
+        lead.clone()
+    } else {
+        command!("task done {task} --manual --reason WHY")
+    };
+    let missing = card.missing().join(", ");
+    let before = match (missing.is_empty(), card.is_manual()) {
+        (true, true) => format!(
+            "no command checks {task}: look at the result yourself, and record what you saw: "
+        ),
+        (true, false) => String::new(),
+        (false, _) => format!("write {missing}, which {task} leaves, then: "),
+    };
+    (before, next)
 }
 
 /// The commands that are legal from here.
