@@ -222,18 +222,28 @@ fn outside(state: &State, policy: &Policy, files: &[String]) -> Result<Vec<Strin
 
 /// Refuses files that the landing would refuse: nothing is approved that cannot land.
 fn require_scope(state: &State, policy: &Policy, files: &[String]) -> Result<()> {
+    match out_of_scope(state, policy, files)? {
+        Some(held) => Err(Failure::refused(held.code, held.message).help(held.help)),
+        None => Ok(()),
+    }
+}
+
+/// The refusal of files that the plan does not take and policy holds it to.
+pub(super) fn out_of_scope(
+    state: &State,
+    policy: &Policy,
+    files: &[String],
+) -> Result<Option<Blocker>> {
     let paths = commit_policy::out_of_scope(state, policy, files)?;
     if paths.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    Err(Failure::refused(
-        Code::OutOfScope,
-        format!(
-            "{}: outside the scope that the plan declares, which policy refuses",
-            commit_policy::some(&paths)
-        ),
-    )
-    .help(command!("plan --reason WHY").session(&state.id)))
+    let message = format!(
+        "{}: outside the scope that the plan declares, which policy refuses",
+        commit_policy::some(&paths)
+    );
+    let help = command!("plan --reason WHY").session(&state.id);
+    Ok(Some(Blocker::new(Code::OutOfScope, message, help)))
 }
 
 /// More steps than a session has.

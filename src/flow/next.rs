@@ -14,7 +14,9 @@ use super::transaction::{Facts, Needs, gather_with};
 use super::upstream;
 use super::verify::policy_at;
 use super::workcopy::{self, Peek, WorkCopy};
-use super::{archive, coverage, effective_target, files, lease, policy_moved, review, sign};
+use super::{
+    archive, coverage, effective_target, files, finish, lease, policy_moved, review, sign,
+};
 use first::first;
 use landing::{leftover, trusted, unlanded};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
@@ -25,7 +27,7 @@ use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
 use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Worktree};
 use loopx_rules::op::Event;
-use loopx_rules::policy::Policy;
+use loopx_rules::policy::{Policy, Strictness};
 use loopx_rules::replay::undone;
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
@@ -269,6 +271,12 @@ fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec
     let mut found = loopx_rules::gate::delta(facts.view());
     if found.is_empty() {
         found = coverage::judge(facts, &archive::Waivers::default())?.0;
+    }
+    // Whoever ends a build is refused what the landing would be.
+    let is_bounded = facts.policy.gates.out_of_scope == Strictness::Refuse;
+    if state.stage == Stage::Build && is_bounded && !state.boundary().is_open() {
+        let files = review::shown(ctx, facts)?.files;
+        found.extend(finish::out_of_scope(state, &facts.policy, &files)?);
     }
     if state.stage != Stage::Done {
         // Evidence can still be made here; what no slice names cannot.

@@ -202,3 +202,21 @@ fn a_pattern_that_is_none_is_said_with_its_line_before_it_is_saved() {
     assert!(said.contains("plan_scope_invalid"), "{said}");
     assert!(said.contains("plan.md:3: out_of_scope:"), "{said}");
 }
+
+#[test]
+fn who_is_refused_at_the_end_for_a_path_out_of_scope_is_led_back_before_it() {
+    let s = planned_under(
+        "[gates]\nout_of_scope = \"refuse\"\n",
+        "Speed it up",
+        CONTRACT,
+    );
+    enter(&s);
+    s.write("docs/a.md", "A page\n");
+    s.git(&["add", "docs/a.md"]).ok();
+    s.git(&["commit", "--quiet", "--no-verify", "-m", "A page"])
+        .ok();
+    s.loopx(&["run"]).ok();
+    refuses(&s, 1, "out_of_scope", &["finish", "--yes"]);
+    let next = s.loopx(&["next", "--json"]).json()["next_action"].clone();
+    assert!(text(&next).contains(" plan --reason "), "{next}");
+}

@@ -274,6 +274,14 @@ fn codeless(view: View<'_>, here: &Here<'_>) -> Advised {
 
 /// Approves, or says who may.
 fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
+    // What `finish` refuses is no step.
+    let out = here
+        .archive
+        .iter()
+        .find(|held| held.code == Code::OutOfScope);
+    if let Some(out) = out.filter(|_| way == Transition::BuildToReview) {
+        return leading(view, out).advice(out.message.clone());
+    }
     match approver(view, here, way) {
         Some(who) => Advised::waits(who, format!("the approval of {way}")),
         None if way == Transition::BuildToReview && here.is_empty => codeless(view, here),
