@@ -1,4 +1,4 @@
-//! What a list of tasks leads to: who types `next` gets to the end with it, an agent is told which words are a person's,
+//! The ways that a list of tasks leads: who types `next` gets to the end with it, an agent is told which words are a person's,
 //! and nothing that a task left undone passes a gate unseen.
 
 use crate::support::tasks::{
@@ -44,6 +44,13 @@ fn is_for_a_person(s: &Sandbox, what: &str) {
 /// A command as it was printed.
 fn types(s: &Sandbox, command: &str) -> Output {
     s.call("sh").args(&["-c", command]).run()
+}
+
+/// A task of a stage.
+fn of_stage(stage: &str, id: &str, cmd: Option<&[&str]>) -> Value {
+    let mut task = task(id, &[], cmd);
+    task["stage"] = json!(stage);
+    task
 }
 
 /// Passes where `code.txt` says so.
@@ -183,15 +190,10 @@ fn a_claim_goes_to_a_remote_only_with_the_list_that_it_is_of() {
 
 #[test]
 fn work_of_another_stage_holds_its_own_gate_and_not_that_of_the_build() {
-    let of = |id: &str, stage: &str, cmd: Option<&[&str]>| {
-        let mut task = task(id, &[], cmd);
-        task["stage"] = json!(stage);
-        task
-    };
     let s = building(&[
         task("A", &[], Some(&["true"])),
-        of("R", "review", Some(&["true"])),
-        of("X", "done", None),
+        of_stage("review", "R", Some(&["true"])),
+        of_stage("done", "X", None),
     ]);
     s.commit_file("code.txt", "two\n", "Two").ok();
     s.loopx(&["run"]).ok();
@@ -474,15 +476,10 @@ fn commits_of_a_detached_head_are_led_to_a_branch_before_anybody_leaves_them() {
 
 #[test]
 fn a_check_hides_from_no_gate_by_its_stage() {
-    let of = |id: &str, stage: &str, cmd: &[&str]| {
-        let mut task = task(id, &[], Some(cmd));
-        task["stage"] = json!(stage);
-        task
-    };
     // The profile has no stage clarify: what stands in it is the business of the build.
     let s = building(&[
         task("A", &[], Some(&["true"])),
-        of("P", "clarify", &["grep", "-q", "two", "code.txt"]),
+        of_stage("clarify", "P", Some(&["grep", "-q", "two", "code.txt"])),
     ]);
     s.commit_file("other.txt", "no\n", "Other").ok();
     s.loopx(&["run"]).fails_with(1);
@@ -496,15 +493,10 @@ fn a_check_hides_from_no_gate_by_its_stage() {
 
 #[test]
 fn work_of_the_review_is_asked_for_again_where_the_code_changed_since() {
-    let of = |id: &str, cmd: Option<&[&str]>| {
-        let mut task = task(id, &[], cmd);
-        task["stage"] = json!("review");
-        task
-    };
     let s = building(&[
         task("A", &[], Some(&["true"])),
-        of("R", Some(&["grep", "-q", "two", "code.txt"])),
-        of("LOOK", None),
+        of_stage("review", "R", Some(&["grep", "-q", "two", "code.txt"])),
+        of_stage("review", "LOOK", None),
     ]);
     s.commit_file("code.txt", "two\n", "Two").ok();
     s.loopx(&["run"]).ok();
@@ -554,8 +546,7 @@ fn work_of_the_review_is_asked_for_again_where_the_code_changed_since() {
 
 #[test]
 fn a_task_of_the_end_that_fails_leads_back_to_where_it_can_be_mended() {
-    let mut last = task("X", &[], Some(&["grep", "-q", "three", "code.txt"]));
-    last["stage"] = json!("done");
+    let last = of_stage("done", "X", Some(&["grep", "-q", "three", "code.txt"]));
     let s = building(&[task("A", &[], Some(&["true"])), last]);
     s.commit_file("code.txt", "two\n", "Two").ok();
     s.loopx(&["run"]).ok();
@@ -571,8 +562,7 @@ fn a_task_of_the_end_that_fails_leads_back_to_where_it_can_be_mended() {
 
 #[test]
 fn a_task_that_waits_for_work_of_a_later_stage_is_said_before_the_plan_is_approved() {
-    let mut late = task("R", &[], Some(&["true"]));
-    late["stage"] = json!("review");
+    let late = of_stage("review", "R", Some(&["true"]));
     let s = planning(&[late, task("B", &["R"], None)]);
     let found = s.loopx(&["task", "check", "--json"]).fails_with(1).json();
     assert_eq!(found["findings"][0]["id"], "task_wait_circular", "{found}");
@@ -581,8 +571,7 @@ fn a_task_that_waits_for_work_of_a_later_stage_is_said_before_the_plan_is_approv
 
 #[test]
 fn work_of_the_review_leads_nobody_in_the_build() {
-    let mut look = task("LOOK", &[], None);
-    look["stage"] = json!("review");
+    let look = of_stage("review", "LOOK", None);
     let s = building(&[task("A", &[], Some(&["true"])), look]);
     s.commit_file("code.txt", "two\n", "Two").ok();
     s.loopx(&["run"]).ok();

@@ -65,10 +65,7 @@ pub fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
 
 /// The failure behind what git says of a lock that stands in its way: no fault of ours, and gone once that git is.
 pub(crate) fn locked(said: &str) -> Option<Failure> {
-    let line = said
-        .lines()
-        .find(|line| line.ends_with(": File exists"))
-        .or_else(|| said.lines().find(|line| line.contains(": File exists.")))?;
+    let line = said.lines().find(|line| line.contains(": File exists"))?;
     let of_config = |line: &str| {
         let (_, rest) = line.split_once("could not lock config file ")?;
         Some(format!("{}.lock", rest.split_once(':')?.0))

@@ -35,7 +35,7 @@ pub struct Contract {
     pub out_of_scope: Vec<String>,
     /// Conditions that hold on the way and afterwards.
     pub constraints: Vec<String>,
-    /// What holds once the session is done.
+    /// Conditions that hold once the session is done.
     pub definition_of_done: Vec<String>,
     /// The manner in which the work is done.
     pub execution_criteria: Vec<String>,
@@ -109,12 +109,19 @@ pub struct Asked {
 /// The patterns of paths that a field lists.
 fn patterns(front: &FrontMatter, field: &'static str) -> std::result::Result<Vec<String>, Fault> {
     let list = front.list(field)?;
-    Globs::new(&list).map_err(|failure| Fault {
+    let fault = |message: String| Fault {
         line: front.line_of(field),
         field: Some(field),
-        message: format!("{field}: {}", failure.message),
+        message: format!("{field}: {message}"),
         missing: false,
-    })?;
+    };
+    // A blank scope was taken before there was a contract.
+    if field == OUT_OF_SCOPE && list.iter().any(|one| one.trim().is_empty()) {
+        return Err(fault(
+            "expected patterns of paths, found a blank one".to_owned(),
+        ));
+    }
+    Globs::new(&list).map_err(|failure| fault(failure.message))?;
     Ok(list)
 }
 
@@ -371,6 +378,9 @@ mod tests {
         assert_eq!(read.boundary().to_string(), "src/** but src/gen/**");
         let written = read.written_into("---\nscope: []\n---\n# Q\n");
         assert!(written.ends_with("---\n# Q\n"), "{written}");
+        let blank = "---\nscope: []\nout_of_scope: [\"\"]\n---\n# P\n";
+        let fault = Contract::read(blank).expect_err("a fault");
+        assert_eq!(fault.field, Some("out_of_scope"));
         assert_eq!(Contract::read(&written).expect("a contract"), read);
         let none = Contract::read("# P\n").expect("a contract");
         assert!(none.is_empty());

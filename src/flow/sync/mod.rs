@@ -239,7 +239,8 @@ fn unreadable(
     let snapshot = store.snapshot()?;
     let mut found = Vec::new();
     for one in merged {
-        let session = snapshot.find(&one.session)?;
+        // What cannot be read holds no sync up: `fsck` names it.
+        let session = snapshot.find(&one.session).ok().flatten();
         let state = session.map(|session| session.state);
         let Some(state) = state.filter(State::is_active) else {
             continue;
@@ -249,7 +250,9 @@ fn unreadable(
             continue;
         }
         let mut texts = Texts::default();
-        read_texts(&ctx.repo, &state, &mut texts)?;
+        if read_texts(&ctx.repo, &state, &mut texts).is_err() {
+            continue;
+        }
         if let Err(blocker) = plan::nodes(&texts) {
             found.push(UnreadableList {
                 session: one.session.clone(),

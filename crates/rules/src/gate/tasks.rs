@@ -158,20 +158,17 @@ pub fn list_help(state: &State, policy: &Policy, help: Hint) -> Hint {
 /// The tasks that hold the way on from their stage.
 pub fn open(view: View<'_>, stage: Stage) -> Vec<Blocker> {
     // Behind the verdict the code is what was judged, whatever is checked out.
-    let judged = view.state.verdict.as_ref().map(|verdict| CodeFacts {
+    let verdict = view.state.verdict.as_ref();
+    let is_asked = stage == Stage::Done && view.code.is_none();
+    let judged = verdict.filter(|_| is_asked).map(|verdict| CodeFacts {
         head: verdict.value.head.clone(),
         tree: verdict.value.tree.clone(),
         is_dirty: false,
         uncommitted: Vec::new(),
         reviewed: ReviewedCode::default(),
     });
-    let view = match (&judged, view.code) {
-        (Some(judged), None) if stage == Stage::Done => View {
-            code: Some(judged),
-            ..view
-        },
-        _ => view,
-    };
+    let code = judged.as_ref().or(view.code);
+    let view = View { code, ..view };
     // Whoever planned nothing and took nothing is not asked; a plan that cannot be read is another rule's.
     let Ok(nodes) = plan::now(view.texts, view.state) else {
         return Vec::new();

@@ -8,13 +8,14 @@ use crate::gate;
 use crate::gate::View;
 use crate::session::State;
 use crate::stage::Stage;
+use crate::task::decide::{Standing, standing};
 use crate::task::graph::{Graph, Now, Wait};
 use crate::task::node::{Node, NodeKind, Verification};
 use crate::task::outputs;
 use crate::task::plan;
 use crate::task::status::{Status, TaskFacts};
 use crate::task::world::{ANYBODY, Condition, UNSEEN};
-use loopx_base::hint::{Hint, Verb, command, hint};
+use loopx_base::hint::{Verb, command, hint};
 
 /// True where the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
 /// nothing may be left to write; and a pipeline says what is written when.
@@ -58,8 +59,8 @@ fn is_of_pipeline(view: View<'_>) -> bool {
         && nodes().iter().any(|node| node.part.is_some())
 }
 
-/// What waits for a task that was skipped goes nowhere by itself: either that one is done after all, or this one falls
-/// too.
+/// The step behind a task that was skipped: what waits for it goes nowhere by itself. Either that task is done after
+/// all, or what waits falls, too.
 fn behind_skipped(
     view: View<'_>,
     here: &Here<'_>,
@@ -208,20 +209,16 @@ pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
 /// A gate that is to be decided.
 fn judge(view: View<'_>, here: &Here<'_>, node: &Node, status: Status) -> Advised {
     let lead = gate::lead_of(node, status, view.state);
-    let is_open = |lead: &Hint| {
-        let lead = lead.lead();
-        let asks = lead.as_ref().and_then(Hint::command);
-        asks.is_some_and(|asks| asks.args().starts_with("open "))
-    };
-    let what = format!("a word on {}", node.id);
-    if is_open(&lead) {
-        let told = format!("decide {}: ", node.id);
-        return by_person(view, here, what, || Advised::write(hint![told, lead]));
+    let decide = || Advised::write(hint![format!("decide {}: ", node.id), lead]);
+    match standing(node, view.state) {
+        Some(Standing::Escalated(_)) => {
+            by_person(view, here, format!("a word on {}", node.id), decide)
+        }
+        _ => decide(),
     }
-    Advised::write(hint![format!("decide {}: ", node.id), lead])
 }
 
-/// What the first task waits for that could go on otherwise.
+/// The wait of the first task that could go on otherwise.
 fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
     let pending = (0..graph.nodes.len()).filter(|at| now.statuses[*at] == Status::Pending);
     let mut waits = pending.map(|at| graph.waits(at, now));

@@ -38,7 +38,7 @@ pub fn misfit(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
         .or_else(|| views(gate, given, state))
 }
 
-/// Whoever lets the work go on says how, where there are several ways; nobody else does.
+/// A fault of the outcome: whoever lets the work go on says which way, where there are several; nobody else does.
 fn outcome(gate: &Gate, given: &Decision) -> Option<String> {
     let known = gate.outcome_words();
     let goes_on = given
@@ -48,7 +48,7 @@ fn outcome(gate: &Gate, given: &Decision) -> Option<String> {
         Some(word) if known.is_empty() => {
             Some(format!("the gate has no outcomes, and none is `{word}`"))
         }
-        Some(word) if !known.contains(&word) => Some(format!(
+        Some(word) if !known.iter().any(|one| one.eq_ignore_ascii_case(word)) => Some(format!(
             "the gate has no outcome `{word}`; it has {}",
             known.join(", ")
         )),

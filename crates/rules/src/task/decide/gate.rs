@@ -63,15 +63,15 @@ impl Default for Rubric {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strategy {
     pub name: String,
-    /// Up to this number of the repair.
+    /// The last repair, by its number, that goes about it so.
     pub until: Option<u32>,
-    /// Behind this number of the repair.
+    /// The repair, by its number, behind which it is gone about so.
     pub after: Option<u32>,
-    /// From this score on.
+    /// The score from which on it is gone about so.
     pub from: Option<Points>,
-    /// Below this score.
+    /// The score below which it is gone about so.
     pub below: Option<Points>,
-    /// With at least and at most so many critical findings.
+    /// The least and the most critical findings with which it is gone about so.
     pub criticals: Option<(u32, u32)>,
 }
 
@@ -91,7 +91,7 @@ impl Strategy {
     }
 }
 
-/// One of several ways on, by the word that chooses it.
+/// A way on from a gate, by the word that chooses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub word: String,
@@ -114,9 +114,9 @@ pub struct Gate {
     /// How often the repair may be inserted.
     pub cap: u32,
     pub at_cap: AtCap,
-    /// Where there are any, whoever lets the work go on says which one it comes to.
+    /// The ways on: where there are any, whoever lets the work go on says which.
     pub outcomes: Vec<Outcome>,
-    /// How a repair goes about it, by what was found: the first that holds counts, and where none does the first.
+    /// Manners of repair, by what was found: the first that holds counts, and where none does the first.
     pub strategies: Vec<Strategy>,
     /// What is inserted before the next attempt, with ids of its own.
     pub repair: Vec<Node>,
@@ -134,7 +134,7 @@ impl Gate {
     /// The largest cap.
     pub const MOST: u32 = 20;
 
-    /// How the repair of this number goes about it.
+    /// The manner of the repair of this number.
     pub fn strategy(&self, repair: u32, score: Option<Points>, criticals: u32) -> Option<&str> {
         let holds = |one: &&Strategy| one.holds(repair, score, criticals);
         let found = self.strategies.iter().find(holds);
@@ -153,7 +153,7 @@ impl Gate {
         let chosen = self
             .outcomes
             .iter()
-            .find(|one| Some(one.word.as_str()) == word);
+            .find(|one| word.is_some_and(|word| one.word.eq_ignore_ascii_case(word)));
         chosen.map_or(&[], |one| &one.falls)
     }
 
