@@ -143,7 +143,7 @@ fn files(shown: &ReviewShown, ui: &mut Ui) {
     }
 }
 
-/// What the work had to stay within, and what has to hold now.
+/// The contract of the work: the boundary, and the conditions that have to hold now.
 fn contract(shown: &ReviewShown, ui: &mut Ui) {
     let Contract {
         constraints,

@@ -45,7 +45,7 @@ pub(crate) struct Amendment {
     pub roles: Vec<Finding>,
 }
 
-/// What an amendment would do, with remarks on the roles that the list has by it. Nothing is written.
+/// The impact of an amendment, with remarks on the roles that the list has by it. Nothing is written.
 pub(crate) fn impact(
     ctx: &Context,
     request: &AmendRequest,

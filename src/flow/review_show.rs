@@ -164,7 +164,7 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
     })
 }
 
-/// What the plan says beside the paths that the session holds its commits to.
+/// The contract as the plan has it, with the paths that the session holds its commits to.
 fn contract(state: &State, texts: &Texts) -> Contract {
     let plan = texts.get(&Artifact::Plan);
     let read = plan.and_then(|text| Contract::read(text).ok());

@@ -354,7 +354,7 @@ enum Stood {
     Graph,
     /// Each line can be read.
     Mendable,
-    /// The same, where the fields are not asked for.
+    /// A list of which each line can be read, where the fields are not asked for.
     MendableGraph,
 }
 

@@ -82,7 +82,7 @@ pub enum Event {
         /// The declared scope, at plan->build.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         scope: Vec<String>,
-        /// What the plan names as out of scope.
+        /// Patterns that the plan names as out of scope.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         out_of_scope: Vec<String>,
         /// Where the branch was then: what it had been given by then was made in an earlier stage.

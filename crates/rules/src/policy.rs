@@ -65,9 +65,9 @@ pub struct BacklogPolicy {
     pub kinds: Vec<String>,
     /// The most issues that one person may have taken; 0 is no limit.
     pub wip: u32,
-    /// What an issue has to have before somebody begins it.
+    /// Needs of an issue before somebody begins it.
     pub take: Vec<TakeNeed>,
-    /// What an issue has to have before a person's word resolves it.
+    /// Needs of an issue before a person's word resolves it.
     pub resolve: Vec<ResolveNeed>,
 }
 

@@ -51,7 +51,7 @@ pub fn begin_of(second: i64) -> i64 {
     second.div_euclid(DAY) * DAY
 }
 
-/// How long ago: `3d`, `3 days ago`, `3.days.ago`.
+/// An age: `3d`, `3 days ago`, `3.days.ago`.
 fn ago(text: &str) -> Option<i64> {
     let text = text.replace(['.', '_', ' '], "");
     let text = text.strip_suffix("ago").unwrap_or(&text);

@@ -24,7 +24,7 @@ pub(crate) struct Changed {
     pub short: String,
     pub title: String,
     pub what: What,
-    /// Whoever changed it, in the order of what they did.
+    /// People who changed it, in the order of what they did.
     pub by: Vec<String>,
     /// The time of the last change.
     pub at: String,

@@ -235,7 +235,7 @@ fn plan_fields(view: View<'_>) -> Vec<Blocker> {
     found
 }
 
-/// What is asked of the plan because the request is broad: such a request says by itself neither where it ends nor when
+/// The contract that is asked of the plan because the request is broad: such a request says by itself neither where it ends nor when
 /// it is done. Nothing where policy does not ask, or the profile has no plan.
 pub fn contract_asked(view: View<'_>) -> Option<Asked> {
     let text = view.text(Artifact::Plan)?;

@@ -289,7 +289,7 @@ pub struct Issue {
     /// In minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<u32>,
-    /// How it comes again once it has ended.
+    /// The recurrence, where it comes again once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Box<repeat::Repeat>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -27,7 +27,7 @@ vocabulary!(
     }
 );
 
-/// What an issue lacks that policy asks for before somebody begins it.
+/// Needs of policy that an issue does not meet before somebody begins it.
 pub fn lacking(issue: &Issue, needs: &[TakeNeed]) -> Vec<TakeNeed> {
     let has = |need: &TakeNeed| match need {
         TakeNeed::Criteria => !issue.criteria.is_empty(),

@@ -26,7 +26,7 @@ vocabulary!(
 pub struct Course<'i> {
     pub issue: &'i Issue,
     pub waits: &'i [Wait],
-    /// Its turns, oldest first.
+    /// Turns of the issue, oldest first.
     pub turns: Vec<Turn>,
 }
 
@@ -56,7 +56,7 @@ pub struct Days {
 /// The issues that came and that ended in a week.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Week {
-    /// Its Monday.
+    /// The Monday that it begins with.
     pub week: String,
     pub created: usize,
     pub resolved: usize,

@@ -140,7 +140,7 @@ pub(super) fn failed_here(id: &str, run: &Stamped<Evidence>, again: &Hint) -> Ad
     Advised::write(hint![told, again, "  (what it printed: ", shown, ")"])
 }
 
-/// Whether a run speaks of the code as it is here, with nothing changed since.
+/// True for a run that speaks of the code as it is here, with nothing changed since.
 pub(super) fn is_of_this_code(view: View<'_>, run: &Stamped<Evidence>) -> bool {
     let code = view.code.filter(|code| !code.is_dirty);
     code.is_some_and(|code| run.value.tree == code.tree) && run.seq > view.state.build.fresh_after

@@ -113,7 +113,7 @@ pub struct Taken {
     /// Where it stood there, in words.
     pub stood: String,
     pub artifacts: BTreeMap<Artifact, String>,
-    /// What its plan says of where it ends, beside its artifacts.
+    /// The boundary that its plan draws, beside its artifacts.
     pub contract: Contract,
     /// Its files as they were, less the paths of a machine.
     pub files: Files,

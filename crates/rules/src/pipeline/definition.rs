@@ -212,7 +212,7 @@ pub struct GateDef {
     pub at_cap: Option<String>,
     /// Ways on, by the word that chooses each, with the tasks that are not done then.
     pub outcomes: Option<BTreeMap<String, Vec<String>>>,
-    /// How a repair goes about it, by what was found.
+    /// A manner of repair, by what was found.
     pub strategies: Option<Value>,
     /// The name of the list that a fix inserts.
     pub repair: Option<String>,

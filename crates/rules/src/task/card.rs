@@ -24,7 +24,7 @@ pub const MOST: usize = 2048;
 pub struct Card {
     pub session: SessionId,
     pub intent: String,
-    /// What the whole session stays within and comes to, where its plan says so.
+    /// The contract of the session, where its plan has one.
     #[serde(skip_serializing_if = "Contract::is_empty")]
     pub contract: Contract,
     pub task: TaskId,
@@ -41,10 +41,10 @@ pub struct Card {
     pub criteria: Vec<String>,
     pub verification: Option<Check>,
     pub files: Vec<String>,
-    /// What is to be done to files of which the list says more than the path.
+    /// Changes of files of which the list says more than the path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
-    /// What people have from it once it is done.
+    /// The use that people have of it once it is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition_of_done: Option<String>,
     /// The line of the list, with every field that stands there.

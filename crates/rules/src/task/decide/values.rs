@@ -91,7 +91,7 @@ pub struct Decision {
     /// Goals that whoever judged found not to be met.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unmet: Vec<String>,
-    /// Which of the outcomes of the gate it is.
+    /// The word of the outcome that was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
     /// Findings that do not hold the work, and that it still owes.

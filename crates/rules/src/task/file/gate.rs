@@ -167,7 +167,7 @@ fn ending(said: &Object, gate: &mut Gate, row: &mut Row<'_>) {
     }
 }
 
-/// How a repair goes about it, by what was found.
+/// A manner of repair, by what was found.
 fn strategies(value: Option<&Value>, row: &mut Row<'_>) -> Vec<Strategy> {
     let field = "gate.strategies";
     let Some(items) = row.items(field, "a list of objects", value) else {
