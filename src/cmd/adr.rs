@@ -143,8 +143,9 @@ pub(crate) fn run(command: AdrCommand, ctx: &Context, ui: &mut Ui) -> Result<Exi
             nygard,
             supersedes,
         } => {
+            let branch = ctx.repo.head()?.branch;
             let draft = change::new(ctx, &title, nygard, &supersedes)?;
-            let next = match ctx.repo.head()?.branch {
+            let next = match branch {
                 Some(_) => command!("adr promote {}", draft.path),
                 None => command!("adr promote {} --onto BRANCH", draft.path),
             };

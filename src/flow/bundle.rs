@@ -101,8 +101,8 @@ pub(crate) fn export(
         .args([file.as_os_str()])
         .args([&name])
         .capture();
-    set_ref(repo, &name, None)?;
     made?.ok()?;
+    forget(ctx, &name, format!("{} is written", file.display()));
     Ok(Exported {
         session: id,
         file: file.display().to_string(),
@@ -286,7 +286,7 @@ pub(crate) fn import(ctx: &Context, file: &Path) -> Result<Imported> {
         }
         None => Err(foreign("it is empty".into())),
     };
-    set_ref(repo, &local, None)?;
+    forget(ctx, &local, format!("the bundle of {id} is read"));
     reach("bundle-forgotten");
     taken
 }
@@ -396,6 +396,13 @@ fn only_session(repo: &Repo, tip: &Oid, id: &SessionId) -> Result<usize> {
         snapshot.require_whole(&session)?;
     }
     Ok(snapshot.operations(&session)?.len())
+}
+
+/// Takes a ref away that lived for a moment. Where that fails it is in nobody's way, and `doctor --fix` takes it away.
+pub(super) fn forget(ctx: &Context, name: &str, done: String) {
+    let left = format!("the ref {name}, which nobody needs");
+    let forgotten = set_ref(&ctx.repo, name, None);
+    ctx.follow((done, left.as_str()), command!("doctor --fix"), forgotten);
 }
 
 /// Sets or removes a ref that lives for a moment, through git: it knows every format of refs.

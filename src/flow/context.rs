@@ -2,8 +2,9 @@
 
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, SessionId};
-use loopx_base::unfinished::UnfinishedList;
+use loopx_base::unfinished::{Unfinished, UnfinishedList};
 use loopx_base::working_tree::CodeFacts;
 use loopx_git::{Head, Identity, Repo};
 use loopx_hosts::wiring;
@@ -170,6 +171,25 @@ impl Context {
     pub fn leaving_to(mut self, list: &UnfinishedList) -> Self {
         self.unfinished = list.clone();
         self
+    }
+
+    /// What follows a change that stands. Where it fails the command has not failed: the answer says what is left.
+    pub fn follow<T>(
+        &self,
+        (done, left): (impl Into<String>, &str),
+        help: Hint,
+        result: Result<T>,
+    ) -> Option<T> {
+        let left_over = |failure: Failure| {
+            self.unfinished.add(Unfinished {
+                done: done.into(),
+                left: left.to_owned(),
+                why: failure.message,
+                help,
+                is_resumed: false,
+            });
+        };
+        result.map_err(left_over).ok()
     }
 
     /// Has the session that was taken without being named be told here, and the one that was looked at so.

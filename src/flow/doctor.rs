@@ -477,12 +477,16 @@ fn landings(ctx: &Context) -> Check {
 fn left_over(repo: &Repo) -> Vec<String> {
     let top = repo.common_dir();
     let name = |path: &Path| {
-        let path = path.strip_prefix(&top).unwrap_or(path);
+        let inside = repo
+            .work_dir()
+            .and_then(|work| path.strip_prefix(work).ok());
+        let path = path.strip_prefix(&top).ok().or(inside).unwrap_or(path);
         path.display().to_string()
     };
     let mut left: Vec<String> = repo.unfinished_packs().iter().map(|p| name(p)).collect();
     left.extend(repo.unfinished_workshop().map(|path| name(&path)));
     left.extend(repo.abandoned_objects().iter().map(|path| name(path)));
+    left.extend(repo.abandoned_files().iter().map(|path| name(path)));
     let refs = bundle::left_over(repo).unwrap_or_default();
     left.extend(refs.into_iter().map(|(name, _)| name));
     left
@@ -658,6 +662,7 @@ pub(crate) fn fix(ctx: &Context) -> Result<Fixed> {
     let lock = store.lock()?;
     ctx.repo.clear_unfinished_packs();
     ctx.repo.clear_abandoned_objects();
+    ctx.repo.clear_abandoned_files();
     // What holds these refs holds nothing else up.
     let swept = bundle::sweep(&ctx.repo);
     store.clear_abandoned_ref_locks(&lock)?;

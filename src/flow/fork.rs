@@ -1,7 +1,7 @@
 //! A session from another repository: somebody who cannot push here keeps sessions in a fork. Of what is there one
 //! session alone comes, with its own history, and by the same road as a bundle.
 
-use super::bundle::{IMPORT, Imported, own_history, set_ref, sweep, take};
+use super::bundle::{IMPORT, Imported, forget, own_history, sweep, take};
 use super::context::Context;
 use super::write_scope::Opening;
 use loopx_base::failpoint::reach;
@@ -59,7 +59,7 @@ pub(crate) fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Re
     };
     reach("bundle-fetched");
     let taken = from_tip(ctx, &opening, (from, &tip), wanted);
-    set_ref(repo, &local, None)?;
+    forget(ctx, &local, format!("{from} is read"));
     reach("bundle-forgotten");
     taken
 }

@@ -4,6 +4,7 @@ use super::context::Context;
 use super::sign::Judge;
 use super::transaction::{Needs, gather};
 use super::workcopy::WorkCopy;
+use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::signing::can_check;
@@ -95,7 +96,10 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
     found.put_back = unreadable::put_back(&ctx.repo, &snapshot, &found.damages, |id, path| {
         copied(ctx, id, path)
     })?;
-    let left = look(ctx, &snapshot, &mut Memory::empty(&store, false))?;
+    let left = look(ctx, &snapshot, &mut Memory::empty(&store, false)).map_err(|failure| {
+        let back = counted(found.put_back.len(), "object");
+        failure.context(format!("look again, with {back} put back"))
+    })?;
     if left.damages.is_empty() {
         return Ok(found);
     }

@@ -271,6 +271,7 @@ fn take_in(ctx: &Context, remote: &str, commit: &Oid) {
             left: "taking that in here".to_owned(),
             why: failure.message,
             help: command!("sync {remote}"),
+            is_resumed: true,
         });
     }
 }

@@ -51,18 +51,27 @@ pub(crate) fn init(ctx: &Context) -> Result<Initialised> {
     let unasked = super::sync::probe(ctx, &store)?;
     let lock = store.lock()?;
     let created = store.init(&lock, &identity)?;
-    let snapshot = store.snapshot()?;
-    let open = super::naming::unfinished(&snapshot, snapshot.active_ids()?);
+    let done = || format!("the branch {} is there", store.branch());
+    let open = store.snapshot().and_then(|snapshot| {
+        let active = snapshot.active_ids()?;
+        Ok(super::naming::unfinished(&snapshot, active))
+    });
+    let open = match &created {
+        Some(_) => ctx.follow((done(), "the list of its sessions"), command!("list"), open),
+        None => Some(open?),
+    };
     let mut old_roots = Vec::new();
     if let Some(top) = ctx.repo.work_dir() {
-        workcopy::exclude_but(&ctx.repo, &old_root::beside_copies(top))?;
+        let excluded = workcopy::exclude_but(&ctx.repo, &old_root::beside_copies(top));
+        let left = (done(), "a line in .git/info/exclude for working copies");
+        ctx.follow(left, command!("init"), excluded);
         old_roots = old_root::roots(top);
     }
     Ok(Initialised {
         branch: store.branch().to_owned(),
         created,
         unasked,
-        open,
+        open: open.unwrap_or_default(),
         old_roots,
     })
 }

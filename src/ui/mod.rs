@@ -200,9 +200,15 @@ impl Ui {
                 left,
                 why,
                 help,
+                is_resumed,
             } = one;
+            let then = if is_resumed {
+                "the next git loopx command that writes finishes it, or"
+            } else {
+                "what leads on"
+            };
             self.warn(format!(
-                "{}; left: {} ({}); the next git loopx command that writes finishes it, or: {help}",
+                "{}; left: {} ({}); {then}: {help}",
                 line(&done),
                 line(&left),
                 line(&why)

@@ -321,3 +321,93 @@ fn t4_a_file_that_cannot_be_written_is_missing_and_never_empty_and_a_commit_keep
     assert_eq!(s.git(&["status", "--porcelain"]).ok(), "");
     settled(&s);
 }
+
+/// A session with a point, and a commit behind it.
+fn pointed() -> Sandbox {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "-q", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "Mend it"]).ok();
+    s.loopx(&["point", "add", "before"]).ok();
+    s.commit_file("code.txt", "more\n", "more").ok();
+    s
+}
+
+#[test]
+fn t5_a_step_to_a_point_is_refused_before_its_commit_and_done_behind_it_whatever_cannot_be_read() {
+    let mut noted_later = 0;
+    for passage in 1..60 {
+        let s = pointed();
+        let tip = s.git(&["rev-parse", "HEAD"]).line();
+        let back = s.call(LOOPX).args(&["point", "back", "before"]);
+        let out = failing(back, &format!("ref-read:{passage}+"));
+        let went = s.git(&["rev-parse", "HEAD"]).line() != tip;
+        assert_eq!(out.code == Some(0), went, "{passage}\n{out}");
+        if went && !out.stderr.contains("left: the note that says so") {
+            assert!(
+                noted_later > 0,
+                "no passage is between the commit and the note"
+            );
+            return;
+        }
+        if went {
+            noted_later += 1;
+            assert!(out.stderr.contains("git revert --no-edit"), "{out}");
+        }
+    }
+    panic!("no passage is behind the last read");
+}
+
+#[test]
+fn t5_a_point_is_named_or_refused_whatever_cannot_be_read() {
+    for passage in 1..40 {
+        let s = pointed();
+        let add = s.call(LOOPX).args(&["point", "add", "later"]);
+        let out = failing(add, &format!("ref-read:{passage}+"));
+        let listed = s.loopx(&["point", "list"]);
+        let is_there = listed.stdout.contains("later");
+        assert_eq!(out.code == Some(0), is_there, "{passage}\n{out}\n{listed}");
+        if is_there {
+            return;
+        }
+    }
+    panic!("no passage is behind the last read");
+}
+
+#[test]
+fn t5_an_init_whose_line_in_the_exclude_file_cannot_be_written_has_begun() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    let out = failing(s.call(LOOPX).args(&["init"]), "file-written:1+");
+    assert_eq!(out.code, Some(0), "{out}");
+    out.says("left: a line in .git/info/exclude")
+        .says("what leads on: git loopx init");
+    s.loopx(&["init"]).ok();
+    assert!(s.read(".git/info/exclude").contains("/.loopx/"));
+}
+
+#[test]
+fn t5_a_file_that_a_kill_left_half_written_in_the_worktree_is_named_and_taken_away() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    let left = "docs/adr/.loopx-aB3dEf";
+    s.write(left, "half");
+    // Somebody may be writing a young file.
+    s.loopx(&["doctor"]).says("leftovers  none");
+    s.write("docs/adr/.loopx-notes.md", "mine");
+    let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    for path in [left, "docs/adr/.loopx-notes.md"] {
+        let file = std::fs::File::options()
+            .write(true)
+            .open(s.path().join(path));
+        file.and_then(|file| file.set_modified(hour))
+            .expect("an old file");
+    }
+    s.loopx(&["doctor"]).says(left);
+    s.loopx(&["doctor", "--fix"]).says(left);
+    assert!(!s.exists(left));
+    assert!(s.exists("docs/adr/.loopx-notes.md"));
+    settled(&s);
+}

@@ -15,8 +15,10 @@ pub struct Unfinished {
     pub left: String,
     /// Why not.
     pub why: String,
-    /// The command that finishes it.
+    /// The command that finishes it, or leads on from it.
     pub help: Hint,
+    /// Whether the next command that writes finishes it without being told.
+    pub is_resumed: bool,
 }
 
 /// The list of one process, shared by all who hold a copy.

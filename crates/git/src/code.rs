@@ -122,7 +122,7 @@ impl Repo {
 
     /// git at the top of the worktree. Where the environment names the repository, it may do so from the
     /// folder that we were started in: git is told the whole names.
-    fn git_at<'a>(&self, top: &Path, args: impl IntoIterator<Item = &'a str>) -> Run {
+    pub(crate) fn git_at<'a>(&self, top: &Path, args: impl IntoIterator<Item = &'a str>) -> Run {
         // A monitor that is a program of its own only saves time, and the repository may name it: it is
         // not run. What git has built in goes on working.
         let is_program = self.config("core.fsmonitor").is_some_and(|value| {

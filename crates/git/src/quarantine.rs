@@ -1,13 +1,19 @@
-//! Leftovers of a killed push or fetch of git in the object database: the quarantine of objects that were not taken
-//! yet, and half a pack. Nothing tells whose it was, so age alone says that nobody is at it.
+//! Leftovers of killed processes. Of a push or fetch of git in the object database: the quarantine of objects that were
+//! not taken yet, and half a pack. Of ours in the worktree: a file that has not got its name yet. Nothing tells whose
+//! it was, so age alone says that nobody is at it.
 
 use super::repo::Repo;
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A push that nobody wrote to for so long is dead. `git gc` waits for two weeks.
 const DEAD: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A file of a worktree is written in one breath.
+const STILL: Duration = Duration::from_secs(10);
 
 /// Names of git's quarantine in `objects/`; before 2.35 the second.
 const QUARANTINES: [&str; 2] = ["tmp_objdir-", "incoming-"];
@@ -44,6 +50,45 @@ impl Repo {
         }
     }
 
+    /// Files that a killed process of ours was writing, in this worktree and in the git dir. No file has such a name.
+    pub fn abandoned_files(&self) -> Vec<PathBuf> {
+        let info = named(&self.common_dir().join("info"), &[super::TEMPORARY], false);
+        let mut all = [self.temporaries_of_worktree(), info].concat();
+        all.retain(|path| is_older(path, STILL));
+        all
+    }
+
+    fn temporaries_of_worktree(&self) -> Vec<PathBuf> {
+        let Some(top) = self.work_dir() else {
+            return Vec::new();
+        };
+        // As tempfile makes a name: six letters behind the prefix.
+        let pattern = format!(":(top,glob)**/{}??????", super::TEMPORARY);
+        let words = [
+            "ls-files",
+            "-z",
+            "--others",
+            "--exclude-standard",
+            "--",
+            &pattern,
+        ];
+        let listed = self.git_at(top, words).env("GIT_LITERAL_PATHSPECS", "0");
+        let listed = listed.capture().and_then(|ended| ended.ok());
+        let listed = listed.unwrap_or_default();
+        let names = listed
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty());
+        let path = |name: &[u8]| top.join(OsStr::from_bytes(name));
+        names.map(path).filter(|path| path.is_file()).collect()
+    }
+
+    /// Takes them away.
+    pub fn clear_abandoned_files(&self) {
+        for path in self.abandoned_files() {
+            drop(fs::remove_file(path));
+        }
+    }
+
     /// Takes it away.
     pub fn clear_abandoned_objects(&self) {
         for path in self.abandoned_objects() {
@@ -74,22 +119,28 @@ fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
+/// Whether a file, or a folder by itself, is older than that. What cannot be looked at is young.
+fn is_older(path: &Path, than: Duration) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| is_old(&meta, than))
+}
+
+fn is_old(meta: &Metadata, than: Duration) -> bool {
+    let age = meta.modified().map(|at| at.elapsed().unwrap_or_default());
+    age.is_ok_and(|age| age > than)
+}
+
 /// Whether it and all that is in it is old. What cannot be looked at is young.
 fn is_dead(path: &Path) -> bool {
-    let is_old = |meta: Metadata| {
-        let age = meta.modified().map(|at| at.elapsed().unwrap_or_default());
-        age.is_ok_and(|age| age > DEAD)
-    };
     let Ok(meta) = fs::symlink_metadata(path) else {
         return false;
     };
     if !meta.is_dir() {
-        return is_old(meta);
+        return is_old(&meta, DEAD);
     }
     let Ok(entries) = fs::read_dir(path) else {
         return false;
     };
-    is_old(meta)
+    is_old(&meta, DEAD)
         && entries
             .into_iter()
             .all(|entry| entry.is_ok_and(|one| is_dead(&one.path())))

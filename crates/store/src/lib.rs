@@ -154,7 +154,11 @@ impl<'r> Store<'r> {
     /// Where the branch stands. One that cannot be read is none that is not there, and comes back.
     pub fn tip(&self) -> Result<Option<Oid>> {
         let tip = self.repo.find_ref(&self.branch_ref());
-        tip.map_err(|failure| failure.help(command!("doctor --recover")))
+        tip.map_err(|failure| match failure.kind {
+            // The system refused to read it: it may be whole.
+            Kind::Refused => failure,
+            _ => failure.help(command!("doctor --recover")),
+        })
     }
 
     /// The newest state, or `None` where nothing has been initialised.

@@ -161,6 +161,7 @@ impl Store<'_> {
             left: "syncing that to the disk".to_owned(),
             why: failure.message,
             help: command!("doctor --fix"),
+            is_resumed: true,
         });
     }
 

@@ -324,6 +324,7 @@ impl<'s> Scope<'s> {
                         left: step.words(),
                         why: failure.message.clone(),
                         help: command!("doctor --fix"),
+                        is_resumed: true,
                     });
                     failed.push(failure);
                     left.push(step);

@@ -96,9 +96,18 @@ pub(crate) fn add(ctx: &Context, name: &str, reason: Option<&str>) -> Result<(Se
         Some(reason) => format!("point {name}: {reason}"),
         None => format!("point {name}"),
     };
+    let by = ctx.repo.identity()?;
     keep(ctx, POINT, name, text, &data)?;
-    let found = points(ctx)?.into_iter().find(|point| point.name == name);
-    let point = found.ok_or_else(|| unknown(ctx, name))?;
+    let point = Point {
+        name: name.to_owned(),
+        op: data.op,
+        commit: head,
+        stage: data.stage,
+        at: by.at,
+        by: by.author.name,
+        here: true,
+        same: true,
+    };
     Ok((state.id, point))
 }
 
@@ -166,17 +175,22 @@ pub(crate) fn back(
         }
     };
     let tree = commit.as_ref().map(|commit| ctx.repo.commit_info(commit));
-    let tree = tree.transpose()?.map(|info| info.tree);
-    let went = WentBack {
+    let tree = tree.transpose();
+    let mut went = WentBack {
         session: state.id.clone(),
         point: name.to_owned(),
         from: head,
         commit,
-        changed: tree.is_some_and(|tree| tree != to),
+        changed: false,
         undone,
     };
-    let text = format!("went back to {name}");
-    keep(ctx, BACK, name, text, &went)?;
+    let noted = tree.and_then(|tree| {
+        went.changed = tree.is_some_and(|info| info.tree != to);
+        keep(ctx, BACK, name, format!("went back to {name}"), &went)
+    });
+    let done = (format!("{name} is reached"), "the note that says so");
+    let on = forth(&went).map(|forth| hint![&forth, "  (takes it back)"]);
+    ctx.follow(done, on.unwrap_or_else(|| command!("point list")), noted);
     Ok(went)
 }
 

@@ -108,5 +108,12 @@ pub(super) fn commit(ctx: &Context, name: &str, (from, to): (&Oid, &Oid)) -> Res
         restored()?;
         return Err(refused(&made));
     }
-    Ok(ctx.repo.head()?.commit)
+    match ctx.repo.head() {
+        Ok(head) => Ok(head.commit),
+        // The commit stands: git is asked before that is called a failure.
+        Err(_) => {
+            let named = git(&["rev-parse", "--verify", "HEAD"])?.line()?;
+            Oid::parse(String::from_utf8_lossy(&named).trim()).map(Some)
+        }
+    }
 }
