@@ -142,6 +142,41 @@ fn a_month_of_many_notes_goes_on_in_parts_and_is_listed_whole() {
 }
 
 #[test]
+fn the_newest_part_of_a_month_says_how_a_role_stands() {
+    let s = started();
+    let say = |text: &str, phase: &str| {
+        let data = format!("{{\"phase\":\"{phase}\"}}");
+        let args = [
+            "note",
+            text,
+            "--journal",
+            "--from",
+            "planner",
+            "--type",
+            "state_update",
+            "--data",
+        ];
+        s.loopx(&[&args[..], &[data.as_str()]].concat()).ok();
+    };
+    say("old last", "one");
+    let mut log = String::new();
+    for n in 0..5_100 {
+        log.push_str(&format!(
+            "{{\"id\":\"MSG-{n}\",\"from\":\"other\",\"type\":\"progress\",\"summary\":\"step {n}\"}}\n"
+        ));
+    }
+    s.write("team/messages.jsonl", log);
+    s.loopx(&["note", "import", "team", "--journal"]).ok();
+    say("new last", "two");
+    let status = s.loopx(&["--json", "note", "status", "--journal"]).json();
+    let roles = status["roles"].as_array().expect("roles");
+    let planner = roles.iter().find(|role| role["role"] == "planner");
+    let said = planner.expect("the planner").to_string();
+    assert!(said.contains("new last") && said.contains("two"), "{said}");
+    assert!(!said.contains("old last"), "{said}");
+}
+
+#[test]
 fn a_message_with_a_key_that_stands_twice_is_refused_with_its_line() {
     let s = crate::support::issues::backlog();
     s.write(

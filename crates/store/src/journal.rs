@@ -56,7 +56,7 @@ impl Part {
 }
 
 /// A month, and which of its parts this is.
-fn split(name: &str) -> Option<(&str, u32)> {
+pub(super) fn split(name: &str) -> Option<(&str, u32)> {
     match name.split_once('.') {
         None => Some((name, 1)),
         Some((month, number)) => Some((month, number.parse().ok()?)),

@@ -2,6 +2,7 @@
 //! the format that it says it is of.
 
 use super::fanout_folder::Held;
+use super::journal::split;
 use super::{EARLIER, FORMAT, Snapshot, fanout, layout, loss, ops};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
@@ -15,7 +16,7 @@ use loopx_rules::words::Word;
 use std::collections::{BTreeMap, HashSet};
 
 impl Snapshot<'_> {
-    /// The months of the journal, and where their records lie.
+    /// The months of the journal, oldest first, and where their records lie.
     pub(super) fn journals(&self) -> Result<Vec<(String, Oid)>> {
         let Some(entry) = self.repo.entry_at(&self.tree, layout::JOURNAL)? else {
             return Ok(Vec::new());
@@ -25,10 +26,12 @@ impl Snapshot<'_> {
             let place = format!("{}/{}", layout::journal(&month), layout::OPS);
             let folder = self.folder(&layout::journal(&month), &entry)?;
             if let Some(ops) = self.repo.entry_at(folder, layout::OPS)? {
-                found.push((place.clone(), self.folder(&place, &ops)?.clone()));
+                found.push((month, (place.clone(), self.folder(&place, &ops)?.clone())));
             }
         }
-        Ok(found)
+        // git has the second part of a month before the first.
+        found.sort_by(|(one, _), (other, _)| split(one).cmp(&split(other)));
+        Ok(found.into_iter().map(|(_, journal)| journal).collect())
     }
 
     /// The records of the journal, by the folder of each month. A damaged one is given as its failure: it hides
