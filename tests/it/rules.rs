@@ -614,6 +614,63 @@ fn s06_documents_and_guidelines_of_another_tool_are_taken_over_once() {
     );
 }
 
+/// What a repository brings can lead anywhere: to a key of whoever imports.
+#[test]
+fn an_import_follows_no_link_out_of_the_repository() {
+    let s = Sandbox::new();
+    s.write("../elsewhere/key.md", "- SECRET\n");
+    s.write(
+        "../elsewhere/guidelines.json",
+        "{\"learnings\": [\"SECRET\"]}",
+    );
+    s.write(".workflow/specs/own.md", "- Own\n");
+    let link = |from: &str, to: &str| {
+        std::os::unix::fs::symlink(s.root().join("elsewhere").join(to), s.path().join(from))
+            .expect("a link");
+    };
+    link(".workflow/specs/evil.md", "key.md");
+    link(".workflow/project-guidelines.json", "guidelines.json");
+    let report = s.document(0, &["rule", "import"]);
+    let passed: Vec<&str> = report["passed_over"]
+        .as_array()
+        .expect("what was passed over")
+        .iter()
+        .filter_map(|one| one["path"].as_str())
+        .collect();
+    assert_eq!(
+        passed,
+        [
+            ".workflow/specs/evil.md",
+            ".workflow/project-guidelines.json"
+        ]
+    );
+    assert!(s.exists("docs/rules/own.md") && !s.exists("docs/rules/evil.md"));
+    let found = s.git(&["grep", "--untracked", "-l", "SECRET", "--", "docs"]);
+    assert_eq!(found.stdout, "");
+    std::fs::remove_dir_all(s.path().join(".workflow/specs")).expect("removed");
+    link(".workflow/specs", "");
+    let refused = s.error(1, &["rule", "import"]);
+    assert_eq!(refused["code"], "symlink_refused");
+}
+
+#[test]
+fn m4_a_document_whose_front_matter_is_code_is_passed_over_with_a_warning() {
+    let s = Sandbox::new();
+    s.write(
+        ".workflow/specs/js.md",
+        "---js\nprocess.exit(1)\n---\n\n- Run me\n",
+    );
+    s.write(
+        ".workflow/specs/own.md",
+        "---\ntitle: Own\npriority: critical\n---\n\n- Own\n",
+    );
+    s.loopx(&["rule", "import"])
+        .says(".workflow/specs/js.md: left where it is: its front matter is code")
+        .ok();
+    assert!(!s.exists("docs/rules/js.md"));
+    assert!(s.read("docs/rules/own.md").contains("priority: high"));
+}
+
 /// Names that differ in letter case alone are one document here.
 #[test]
 fn no_rule_is_lost_where_two_documents_get_one_name() {

@@ -141,6 +141,13 @@ pub(super) fn import(args: &ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Ex
     for path in &report.empty {
         ui.status(format!("{} has nothing new", line(path)));
     }
+    for one in &report.passed_over {
+        ui.warn(format!(
+            "{}: left where it is: {}",
+            line(&one.path),
+            one.why
+        ));
+    }
     if !args.dry_run {
         let written = report.documents.iter().map(|page| page.path.as_str());
         let commit = Hint::commit(written, "Import rules");

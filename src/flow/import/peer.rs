@@ -249,10 +249,13 @@ fn files(tool: Tool, root: &Path, below: &str) -> Result<(Files, Vec<String>)> {
     }
     for start in starts {
         let at = root.join(&start);
-        if at.is_file() {
-            files.insert(start, super::super::spec::read(&at)?);
-        } else if at.is_dir() {
-            walk(&at, &format!("{start}/"), &mut files, &mut links)?;
+        match std::fs::symlink_metadata(&at) {
+            Ok(meta) if meta.is_symlink() => links.push(start),
+            Ok(meta) if meta.is_file() => {
+                files.insert(start, super::super::spec::read(&at)?);
+            }
+            Ok(_) => walk(&at, &format!("{start}/"), &mut files, &mut links)?,
+            Err(_) => {}
         }
     }
     Ok((files, links))

@@ -9,7 +9,8 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::rule;
 use loopx_rules::rule::{
-    Document, Origin, RuleKind, Source, Target, guidelines, legacy_document, normalised,
+    Document, Origin, RuleKind, Source, Target, begins_with_code, guidelines, legacy_document,
+    normalised,
 };
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the other tool keeps them.
+const WORKFLOW: &str = ".workflow";
 const FOLDER: &str = ".workflow/specs";
 const GUIDELINES: &str = "project-guidelines.json";
 
@@ -43,19 +45,31 @@ pub(crate) struct ImportReport {
     pub known: usize,
     /// Files that had nothing to bring.
     pub empty: Vec<String>,
+    /// Files that were not read, or not taken over.
+    pub passed_over: Vec<PassedOver>,
 }
+
+/// A file that is left where it is.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct PassedOver {
+    pub path: String,
+    pub why: &'static str,
+}
+
+const LINK: &str = "a symbolic link, which is not followed";
+const CODE: &str = "its front matter is code, which is not read";
 
 /// Takes the rules over from a folder or a file; from the other tool's usual place where none is named.
 pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Result<ImportReport> {
     let top = top(ctx)?;
-    let sources = sources(&top, from)?;
+    let (sources, links) = sources(&top, from)?;
     let _held = if dry_run {
         None
     } else {
         Some(Held::of_repository(ctx)?)
     };
     let rule_set = rule_set(ctx, None)?;
-    let mut taking = Taking::of(&rule_set);
+    let mut taking = Taking::of(&rule_set, links);
     for (name, text) in &sources {
         taking.source(name, text);
     }
@@ -70,7 +84,16 @@ pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Resul
             .collect(),
         known: taking.known_rules,
         empty: taking.empty,
+        passed_over: taking.passed_over,
     };
+    if report.documents.is_empty() && !report.passed_over.is_empty() && report.known == 0 {
+        let first = &report.passed_over[0];
+        return Err(Failure::nothing(
+            Code::RulesImportedAlready,
+            format!("nothing was imported: {} is {}", first.path, first.why),
+        )
+        .help(command!("help rule import")));
+    }
     if report.documents.is_empty() {
         return Err(Failure::nothing(
             Code::RulesImportedAlready,
@@ -88,13 +111,19 @@ pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Resul
     Ok(report)
 }
 
-/// The files that are to be read, each with its name and text.
-fn sources(top: &Path, from: Option<&Path>) -> Result<Vec<(String, String)>> {
-    let usual = top.join(FOLDER);
+/// The files that are to be read, each with its name and text, and the links among them: a repository that somebody
+/// else made could lead out of itself by them. A place that is named on the command line may be a link.
+fn sources(top: &Path, from: Option<&Path>) -> Result<(Vec<(String, String)>, Vec<PassedOver>)> {
     let place: PathBuf = match from {
         Some(path) => path.to_path_buf(),
-        None if usual.is_dir() => usual,
-        None => top.join(".workflow").join(GUIDELINES),
+        None => {
+            let usual = files::inside(top, FOLDER)?;
+            if usual.is_dir() {
+                usual
+            } else {
+                files::inside(top, &format!("{WORKFLOW}/{GUIDELINES}"))?
+            }
+        }
     };
     let missing = || {
         Failure::not_found(
@@ -113,18 +142,22 @@ fn sources(top: &Path, from: Option<&Path>) -> Result<Vec<(String, String)>> {
         let found = files::entries(&place).into_iter().filter(is_source);
         names.extend(found.map(|name| place.join(name)));
         // The other tool keeps the guidelines beside the folder of documents.
-        names.extend(
-            place
-                .parent()
-                .map(|dir| dir.join(GUIDELINES))
-                .filter(|file| file.is_file()),
-        );
+        let beside = place.parent().map(|dir| dir.join(GUIDELINES));
+        names.extend(beside.filter(|file| fs::symlink_metadata(file).is_ok()));
     } else {
         names.push(place.clone());
     }
     if names.is_empty() {
         return Err(missing());
     }
+    let is_link = |file: &PathBuf| {
+        *file != place && fs::symlink_metadata(file).is_ok_and(|meta| meta.is_symlink())
+    };
+    let (links, names): (Vec<PathBuf>, Vec<PathBuf>) = names.into_iter().partition(is_link);
+    let links = links.iter().map(|file| PassedOver {
+        path: shown(top, file),
+        why: LINK,
+    });
     let mut found = Vec::new();
     for file in names {
         let name = shown(top, &file);
@@ -135,7 +168,7 @@ fn sources(top: &Path, from: Option<&Path>) -> Result<Vec<(String, String)>> {
         })?;
         found.push((name, text));
     }
-    Ok(found)
+    Ok((found, links.collect()))
 }
 
 /// A path from the top where it is below it.
@@ -151,11 +184,12 @@ struct Taking<'s> {
     known_rules: usize,
     pages: BTreeMap<String, Imported>,
     empty: Vec<String>,
+    passed_over: Vec<PassedOver>,
     faults: Vec<String>,
 }
 
 impl<'s> Taking<'s> {
-    fn of(rule_set: &'s RuleSet) -> Self {
+    fn of(rule_set: &'s RuleSet, passed_over: Vec<PassedOver>) -> Self {
         let own = rule_set
             .documents
             .iter()
@@ -168,6 +202,7 @@ impl<'s> Taking<'s> {
             known_rules: 0,
             pages: BTreeMap::new(),
             empty: Vec::new(),
+            passed_over,
             faults: Vec::new(),
         }
     }
@@ -184,6 +219,10 @@ impl<'s> Taking<'s> {
     fn document(&mut self, name: &str, text: &str) {
         let file = name.rsplit('/').next().unwrap_or(name).to_lowercase();
         let path = format!("{}/{file}", self.rule_set.folder);
+        if begins_with_code(text) {
+            let path = name.to_owned();
+            return self.passed_over.push(PassedOver { path, why: CODE });
+        }
         let (fresh, rules) =
             match legacy_document(name, text, &self.rule_set.categories, &self.known) {
                 Err(fault) => return self.faults.push(fault),

@@ -4,6 +4,7 @@ use super::add::is_one_rule;
 use super::document::{Categories, Document, Entry, GENERAL, Origin, Source, header, yaml};
 use super::layout::{Layout, UnitKey, body_start};
 use super::seed::RuleKind;
+use loopx_spec::front::block;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -15,6 +16,34 @@ pub struct Legacy {
     pub text: String,
 }
 
+/// Whether the front matter of a document is in a language that a reader would have to run: `---js`.
+pub fn begins_with_code(text: &str) -> bool {
+    let first = text.trim_start_matches('\u{feff}').lines().next();
+    let language = first.and_then(|line| line.strip_prefix("---"));
+    language.is_some_and(|word| word.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+}
+
+/// A document of another tool with its `critical` priority as our highest.
+fn in_our_words(text: &str) -> String {
+    let Ok(Some((front, body))) = block(text) else {
+        return text.to_owned();
+    };
+    let is_critical = |line: &str| {
+        let value = line.strip_prefix("priority:").map(str::trim);
+        value.is_some_and(|value| value.trim_matches(['"', '\'']) == "critical")
+    };
+    let lines: Vec<&str> = front.split('\n').collect();
+    let ours = |line| {
+        if is_critical(str::trim_end(line)) {
+            "priority: high"
+        } else {
+            line
+        }
+    };
+    let lines: Vec<&str> = lines.into_iter().map(ours).collect();
+    format!("---\n{}---\n{}", lines.join("\n"), &text[body..])
+}
+
 /// A document of another tool as one of ours: its front matter in our words, its text kept, without the rules that are
 /// known already. `None` where nothing is left of it. `Err` says what is wrong with it.
 pub fn legacy_document(
@@ -23,6 +52,8 @@ pub fn legacy_document(
     categories: &Categories,
     known: &BTreeSet<String>,
 ) -> Result<Option<(String, Vec<Entry>)>, String> {
+    let text = in_our_words(text);
+    let text = text.as_str();
     let source = Source {
         path: path.to_owned(),
         origin: Origin::Project,

@@ -23,7 +23,7 @@ pub use document::{
     Categories, Document, Entry, GENERAL, Origin, Priority, ReadMode, Source, header,
 };
 pub use facts::{CommandFact, Facts, Language, facts, wanted_files};
-pub use legacy::{Legacy, guidelines, legacy_document};
+pub use legacy::{Legacy, begins_with_code, guidelines, legacy_document};
 pub use load::{Ask, LeftOut, Loaded, categories_at, load};
 pub use merge::merge_rules;
 pub use normal::{normalised, plain};
