@@ -123,6 +123,13 @@ impl Effect {
     }
 }
 
+/// A change that put a member there: the place of its record, and its own place within that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Put {
+    at: usize,
+    place: usize,
+}
+
 /// The values of a field that nobody had seen who wrote it later, by their dates, with the place of their record.
 type Heads = Vec<(usize, Change)>;
 
@@ -130,7 +137,7 @@ struct Folding<'o> {
     ops: Vec<&'o Operation>,
     cause: Causality,
     fields: BTreeMap<Field, Heads>,
-    members: BTreeMap<Member, Vec<usize>>,
+    members: BTreeMap<Member, Vec<Put>>,
     /// Every text that the description had, with the place of its record.
     descriptions: Vec<(usize, String)>,
     claim: Option<(usize, Stamped<Claim>)>,
@@ -274,16 +281,19 @@ impl<'o> Folding<'o> {
     }
 
     fn event(&mut self, id: &IssueId, at: usize, event: &IssueEvent) {
-        for change in event.changes() {
+        for (place, change) in event.changes().iter().enumerate() {
             if !can_be(id, change) || !self.is_permitted(at, event, change) {
                 continue;
             }
             match Effect::of(change) {
                 Effect::Write(field) => self.write(at, field, change.clone()),
-                Effect::Put(member) => self.members.entry(member).or_default().push(at),
+                Effect::Put(member) => {
+                    let puts = self.members.entry(member).or_default();
+                    puts.push(Put { at, place });
+                }
                 Effect::Take(member) => {
                     if let Some(there) = self.members.get_mut(&member) {
-                        there.retain(|put| *put == at || !self.cause.saw(at, *put));
+                        there.retain(|put| put.at == at || !self.cause.saw(at, put.at));
                     }
                 }
                 Effect::Keep => {}
@@ -473,7 +483,7 @@ impl<'o> Folding<'o> {
         let mut found: Vec<(usize, T)> = self
             .members
             .iter()
-            .filter_map(|(member, put)| Some((*put.iter().min()?, pick(member)?)))
+            .filter_map(|(member, put)| Some((put.iter().min()?.at, pick(member)?)))
             .collect();
         // What came by one record keeps the order of its name: the sort is stable.
         found.sort_by_key(|(at, _)| *at);
@@ -505,33 +515,25 @@ impl<'o> Folding<'o> {
         })
     }
 
+    /// The criteria, as whoever wrote them listed them.
     fn criteria(&self) -> Vec<Criterion> {
-        let mut found = self.there(|member| match member {
-            Member::Criterion(text) => Some(Criterion {
-                done: matches!(
-                    self.value(&Field::Tick(text.clone())),
-                    Some(Change::Tick(_))
-                ),
-                text: text.clone(),
-            }),
-            _ => None,
-        });
-        // As whoever wrote them listed them.
-        found.sort_by_key(|one| self.place_of_criterion(&one.text));
-        found
-    }
-
-    fn place_of_criterion(&self, wanted: &str) -> (usize, usize) {
-        let puts = self.members.get(&Member::Criterion(wanted.to_owned()));
-        let Some(at) = puts.and_then(|put| put.iter().min().copied()) else {
-            return (usize::MAX, 0);
-        };
-        let changes = match &self.ops[at].body {
-            Body::Issue(event) => event.changes(),
-            _ => &[],
-        };
-        let is_it = |change: &Change| matches!(change, Change::Criterion(text) if text == wanted);
-        (at, changes.iter().position(is_it).unwrap_or(usize::MAX))
+        let mut found: Vec<(Put, Criterion)> = self
+            .members
+            .iter()
+            .filter_map(|(member, puts)| {
+                let Member::Criterion(text) = member else {
+                    return None;
+                };
+                let tick = self.value(&Field::Tick(text.clone()));
+                let criterion = Criterion {
+                    done: matches!(tick, Some(Change::Tick(_))),
+                    text: text.clone(),
+                };
+                Some((*puts.iter().min()?, criterion))
+            })
+            .collect();
+        found.sort_by_key(|(put, _)| *put);
+        found.into_iter().map(|(_, one)| one).collect()
     }
 
     /// The fields with several values, and the claims that nobody knew of each other.
@@ -576,7 +578,7 @@ impl<'o> Folding<'o> {
         });
         let version = |link: &Link| {
             let put = self.members.get(&Member::Link(link.clone()))?;
-            Some(self.version(*put.iter().min()?, link.to.to_string()))
+            Some(self.version(put.iter().min()?.at, link.to.to_string()))
         };
         (parents.len() > 1).then(|| Apart {
             field: "parent".to_owned(),

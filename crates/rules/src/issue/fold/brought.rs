@@ -3,7 +3,6 @@
 use super::{Field, Folding, Member};
 use crate::issue::event::Change;
 use crate::issue::{Comment, Made, Place};
-use crate::op::Body;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -12,16 +11,10 @@ impl Folding<'_> {
     pub(super) fn said(&mut self) {
         let mut found = Vec::new();
         for (member, puts) in &self.members {
-            let (Member::Said(said), Some(at)) = (member, puts.iter().min()) else {
+            let (Member::Said(said), Some(put)) = (member, puts.iter().min()) else {
                 continue;
             };
-            let op = self.ops[*at];
-            let mut changes = match &op.body {
-                Body::Issue(event) => event.changes().iter(),
-                _ => [].iter(),
-            };
-            let place =
-                changes.position(|change| matches!(change, Change::Said(one) if one == said));
+            let op = self.ops[put.at];
             let comment = Comment {
                 op: op.op.clone(),
                 seq: op.seq,
@@ -34,7 +27,7 @@ impl Folding<'_> {
                     at: said.at.clone(),
                 }),
             };
-            found.push((said.at.clone(), place, comment));
+            found.push((said.at.clone(), put.place, comment));
         }
         // Those of one record stand in the order of their times, and of one time as whoever brought them has them.
         found.sort_by(|one, other| (&one.0, one.1).cmp(&(&other.0, other.1)));

@@ -43,7 +43,7 @@ impl Folding<'_> {
             };
             let ticks = self.fields.get(&Field::Tick(text.clone()));
             let mut ticks = ticks.into_iter().flatten();
-            put.iter().any(|put| self.cause.saw(at, *put))
+            put.iter().any(|put| self.cause.saw(at, put.at))
                 && ticks.all(|(tick, change)| {
                     self.cause.saw(at, *tick) && !matches!(change, Change::Tick(_))
                 })

@@ -28,9 +28,10 @@ pub fn since(id: &IssueId, spoken: &[&Operation], now: &[Change]) -> Vec<Change>
         return Vec::new();
     };
     let (issue, texts) = (&read.issue, &read.texts);
+    let comments = comments(texts);
     let mut changes: Vec<Change> = (now.iter())
         .filter_map(|change| begun(issue, change))
-        .filter(|change| !was_said(issue, texts, change))
+        .filter(|change| !was_said(issue, (texts, &comments), change))
         .collect();
     changes.extend(no_longer_said(issue, texts, now));
     changes
@@ -48,8 +49,20 @@ fn begun(issue: &Issue, change: &Change) -> Option<Change> {
     }
 }
 
+/// The comments of an issue as their program says them: who, when, and what.
+type Comments<'t> = BTreeSet<(&'t str, &'t str, &'t str)>;
+
+fn comments(texts: &Texts) -> Comments<'_> {
+    let all = texts.comments.iter();
+    all.map(|one| {
+        let (by, at) = one.origin();
+        (by, at, one.text.as_str())
+    })
+    .collect()
+}
+
 /// True of what the program said before, and of what nobody brings a second time.
-fn was_said(issue: &Issue, texts: &Texts, change: &Change) -> bool {
+fn was_said(issue: &Issue, (texts, comments): (&Texts, &Comments<'_>), change: &Change) -> bool {
     let criterion = |text: &String| issue.criteria.iter().find(|one| one.text == *text);
     match change {
         Change::Title(title) => issue.title == *title,
@@ -66,10 +79,10 @@ fn was_said(issue: &Issue, texts: &Texts, change: &Change) -> bool {
         Change::Label(label) => issue.labels.contains(label),
         Change::Criterion(text) => criterion(text).is_some(),
         Change::Tick(text) => criterion(text).is_some_and(|one| one.done),
-        Change::Said(said) => texts.comments.iter().any(|one| {
-            let (by, at) = one.origin();
-            one.text == said.text && by == said.by && Some(at) == said.at.as_deref().or(Some(""))
-        }),
+        Change::Said(said) => {
+            let at = said.at.as_deref().unwrap_or_default();
+            comments.contains(&(said.by.as_str(), at, said.text.as_str()))
+        }
         Change::Kept(kept) => texts.kept.get(&kept.name) == Some(&kept.value()),
         _ => true,
     }
