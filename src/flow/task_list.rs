@@ -17,7 +17,7 @@ use loopx_rules::task::file;
 use loopx_rules::task::file::edit;
 use loopx_rules::task::file::edit::{Change, Place};
 use loopx_rules::task::file::{TaskFile, argument, check, of_own_session, read};
-use loopx_rules::task::import::{Format, Imported, Remark, Source, import};
+use loopx_rules::task::import::{Format, Imported, Remark, Source, import, with_plan};
 use loopx_rules::task::node::{Node, TaskId};
 use loopx_spec::{Finding, Severity};
 use serde::Serialize;
@@ -231,7 +231,25 @@ pub(crate) fn look(
             source.tasks.insert(name, text);
         }
     }
-    import(&source, format)
+    let mut found = import(&source, format)?;
+    if found.plan.is_some() && !takes_plan(ctx).unwrap_or(true) {
+        let message = format!(
+            "{path} says more than which tasks it has, and the profile of the session has no {} where that could stand",
+            Artifact::Plan
+        );
+        let task = String::new();
+        found.remarks.push(Remark { task, message });
+        found.plan = None;
+    }
+    Ok(found)
+}
+
+/// Whether the session that is meant has a plan.
+fn takes_plan(ctx: &Context) -> Result<bool> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let state = ctx.session(&snapshot)?.state;
+    let (policy, _) = ctx.policy_if_there(&state)?;
+    Ok(policy.profiles.get(&state.profile)?.asks(Artifact::Plan))
 }
 
 /// What taking in a list came to.
@@ -241,6 +259,9 @@ pub(crate) struct TakenIn {
     pub tasks: usize,
     /// What has no counterpart.
     pub remarks: Vec<Remark>,
+    /// The file that has what the plan says besides its tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Artifact>,
 }
 
 /// Refuses a list that could not be taken in behind what is there.
@@ -261,15 +282,34 @@ pub(crate) fn take_in(
     found: &Imported,
     reason: Option<String>,
 ) -> Result<Changed<TakenIn>> {
+    if let Some(plan) = &found.plan {
+        require_fitting(ctx, found)?;
+        keep_plan(ctx, plan, reason.clone())?;
+    }
     change(ctx, reason, |text, _| {
         let out = behind(text, &found.lines);
         let taken = TakenIn {
             format: found.format,
             tasks: found.lines.len(),
             remarks: found.remarks.clone(),
+            plan: found.plan.is_some().then_some(Artifact::Plan),
         };
         Ok((Text::Made(out), taken))
     })
+}
+
+/// Puts the text of a plan in two layers behind the plan of the session. What somebody who was ended before the list got
+/// there is found again.
+fn keep_plan(ctx: &Context, plan: &str, reason: Option<String>) -> Result<()> {
+    let kept = working::rewrite(ctx, Artifact::Plan, reason, |state, stood| {
+        require_open(state)?;
+        let stood = String::from_utf8_lossy(stood.unwrap_or_default());
+        Ok(with_plan(&stood, plan).unwrap_or(stood.into_owned()).into())
+    });
+    match kept {
+        Err(failure) if failure.code == Code::NothingToSave => Ok(()),
+        kept => kept.map(|_| ()),
+    }
 }
 
 /// Puts lines behind what is there, unless the list speaks against it: whole or not at all. Lines that somebody wrote

@@ -593,3 +593,57 @@ fn work_of_the_review_leads_nobody_in_the_build() {
     let done = ["task", "done", "LOOK", "--manual", "--reason", "seen"];
     refuses(&s, 1, "task_not_ready", &done);
 }
+
+/// N6e: what a plan in two layers says besides its tasks stays, byte for byte.
+#[test]
+fn n6e_a_plan_in_two_layers_is_kept_whole_beside_its_tasks() {
+    let plan = "{\n  \"summary\": \"Say it \\u00e9\",\n  \"approach\": [\"a  ```b\"],  \"task_ids\": [\"T1\"]\n}\n";
+    let one = r#"{"id":"T1","title":"One","convergence":{"criteria":["The page is there"],"verification":"true"}}"#;
+    let theirs = |s: &Sandbox| {
+        s.write("theirs/plan.json", plan);
+        s.write("theirs/.task/T1.json", one);
+    };
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    theirs(&s);
+    let before = s.read(".loopx/demo/plan.md");
+    let taken = s
+        .loopx(&["task", "import", "theirs/plan.json", "--json"])
+        .json();
+    assert_eq!(
+        (&taken["plan"], &taken["tasks"]),
+        (&json!("plan.md"), &json!(1))
+    );
+    let after = s.loopx(&["cat", "plan.md"]).stdout;
+    assert!(
+        after.contains(&format!("## plan.json\n\n````json\n{plan}````\n")),
+        "{after}"
+    );
+    assert!(
+        after.contains(before.split("## Problem").nth(1).expect("a plan").trim()),
+        "{after}"
+    );
+    // A list that does not fit leaves the plan as it is.
+    s.write(".loopx/demo/plan.md", &before);
+    refuses(
+        &s,
+        1,
+        "task_list_invalid",
+        &["task", "import", "theirs/plan.json"],
+    );
+    assert_eq!(s.read(".loopx/demo/plan.md"), before);
+
+    let quick = Sandbox::new();
+    quick.commit_file("code.txt", "one\n", "First").ok();
+    quick.loopx(&["init"]).ok();
+    quick.git(&["switch", "--quiet", "-c", "work"]).ok();
+    quick.loopx(&["start", "--quick", "Say it"]).ok();
+    theirs(&quick);
+    let taken = quick
+        .loopx(&["task", "import", "theirs/plan.json", "--json"])
+        .json();
+    assert_eq!(taken["plan"], Value::Null);
+    assert!(
+        taken["remarks"].to_string().contains("has no plan.md"),
+        "{taken}"
+    );
+}

@@ -45,10 +45,13 @@ pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     }
     let done = task_list::take_in(ctx, &found, args.reason)?;
     say(&found.remarks, ui);
+    let kept = done.value.plan.as_ref();
+    let kept = kept.map(|plan| format!("; what the plan says besides is in {plan}"));
     let said = format!(
-        "{} taken in from {}",
+        "{} taken in from {}{}",
         counted(done.value.tasks, "task"),
-        found.format
+        found.format,
+        kept.unwrap_or_default()
     );
     report(
         ctx,

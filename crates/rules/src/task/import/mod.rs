@@ -73,6 +73,24 @@ pub struct Imported {
     pub format: Format,
     pub lines: Vec<String>,
     pub remarks: Vec<Remark>,
+    /// The text of a plan that says more than which tasks it has.
+    pub plan: Option<String>,
+}
+
+/// A plan of a session with the text of a plan in two layers behind it, byte for byte between fences; nothing where it
+/// stands there already.
+pub fn with_plan(text: &str, plan: &str) -> Option<String> {
+    if text.contains(plan) {
+        return None;
+    }
+    let rows = plan.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(rows.max().unwrap_or(0).max(2) + 1);
+    let ends = |text: &str| if text.ends_with('\n') { "" } else { "\n" };
+    Some(format!(
+        "{text}{}\n## plan.json\n\n{fence}json\n{plan}{}{fence}\n",
+        ends(text),
+        ends(plan)
+    ))
 }
 
 impl Imported {
@@ -81,6 +99,7 @@ impl Imported {
             format,
             lines: Vec::new(),
             remarks: Vec::new(),
+            plan: None,
         }
     }
 

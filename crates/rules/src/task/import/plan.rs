@@ -49,10 +49,11 @@ pub(super) fn folder(source: &Source, found: &mut Imported) -> Result<()> {
             .map_err(|error| invalid(source, format!(".task/{name}: {error}")))?;
         found.lines.push(line);
     }
-    for (field, value) in plan.as_object().into_iter().flatten() {
-        if !matches!(field.as_str(), "task_ids" | "task_count" | "_metadata") && !value.is_null() {
-            found.remark("", format!("`{field}` of the plan has no place in a list of tasks; plan.md is where it can stand"));
-        }
+    let is_told = |(field, value): (&String, &Value)| {
+        !matches!(field.as_str(), "task_ids" | "task_count" | "_metadata") && !value.is_null()
+    };
+    if plan.as_object().into_iter().flatten().any(is_told) {
+        found.plan = Some(source.text.clone());
     }
     Ok(())
 }

@@ -90,8 +90,9 @@ fn a_plan_in_two_layers_is_taken_in_its_order() {
     assert_eq!(ids, ["TASK-2", "TASK-1", "TASK-3"]);
     assert_eq!(file.nodes[1].criteria, ["C"]);
     assert!(found.lines[1].contains(r#""title":"a \" b""#) && found.lines[1].contains("x  y"));
-    // TASK-3, the summary and the approach.
-    assert_eq!(found.remarks.len(), 3, "{:?}", found.remarks);
+    // TASK-3.
+    assert_eq!(found.remarks.len(), 1, "{:?}", found.remarks);
+    assert_eq!(found.plan.as_ref(), Some(&plan.text));
 }
 
 #[test]
