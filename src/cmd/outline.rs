@@ -7,7 +7,7 @@ use crate::flow::outline::View;
 use crate::ui::{Ui, line};
 use loopx_base::counted;
 use loopx_base::failure::Result;
-use loopx_base::hint::command;
+use loopx_base::hint::{command, hint};
 use loopx_rules::outline::{Chosen, Complexity, QUESTIONS};
 use loopx_rules::task::node::TaskId;
 use serde_json::json;
@@ -19,8 +19,11 @@ pub(crate) fn show(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(said);
     }
     match (view.outline.explore, view.missing.first()) {
-        (Some(_), Some(angle)) => ui.hint(command!("note --angle {angle} TEXT")),
-        _ => ui.hint(command!("status")),
+        (Some(_), Some(angle)) => ui.hint(hint![
+            format!("look at the code from the angle {angle}, and keep what you find: "),
+            command!("note --angle {angle} TEXT")
+        ]),
+        _ => ui.next(&crate::flow::next::of_session(ctx, &view.session)?),
     }
     ui.json("plan --show", &json!(view));
     Ok(Exit::Done)

@@ -5,6 +5,7 @@ use crate::cli::Exit;
 use crate::flow::approve as approve_flow;
 use crate::flow::approve::{Approved, Ends};
 use crate::flow::lease;
+use crate::flow::outline::Question;
 use crate::flow::stages;
 use crate::flow::stages::{BuildRequest, DelegationRequest, Outcome, Proposed, Report, Written};
 use crate::flow::{Context, Done, preview};
@@ -179,6 +180,7 @@ pub(crate) fn approve(args: ApproveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
         }
         done => done?,
     };
+    tell_questions(&done, ui);
     let transition = done.value.transition;
     let is_whole = done.value.people >= done.value.required;
     if args.enter && is_whole && !done.value.completed {
@@ -234,6 +236,7 @@ fn tell_approved(done: &Done<Approved>, ctx: &Context, ui: &mut Ui) {
         "completed": approved.completed,
         "unserved": approved.unserved,
         "before": approved.before,
+        "questions": approved.questions,
         "policy_moved": tell_policy_moved(ctx, done, ui),
     });
     if !ui.is_json() {
@@ -251,6 +254,21 @@ fn once_more(approved: &Approved) -> String {
             before.seq
         )
     })
+}
+
+/// What nobody answered before the word was given.
+fn tell_questions(done: &Done<Approved>, ui: &mut Ui) {
+    if ui.is_json() {
+        return;
+    }
+    for Question { number, by, text } in &done.value.questions {
+        ui.warn(format!(
+            "nobody has answered @{number} {} ({}); to answer: {}",
+            line(text),
+            line(by),
+            ui.command(&command!("note --answer {number} TEXT"))
+        ));
+    }
 }
 
 fn tell_unserved(approved: &Approved, ui: &mut Ui) {

@@ -1,6 +1,7 @@
 //! `approve`: the human gate. It arms a transition once; only review->done moves the stage.
 
 use super::context::Context;
+use super::outline::{self, Question};
 use super::transaction::{Act, Done, Facts, Needs, act};
 use super::{bound_here, coverage, delta, finish, next};
 use loopx_base::failure::{Code, Failure, Result};
@@ -33,6 +34,8 @@ pub(crate) struct Approved {
     pub checked_by: (&'static str, Artifact),
     /// The same content was approved before the session went back to this stage.
     pub before: Option<Before>,
+    /// Questions about the plan that nobody has answered.
+    pub questions: Vec<Question>,
 }
 
 /// An approval of the same content that was given before.
@@ -65,6 +68,8 @@ pub(crate) fn approve(
         let before = approved_before(ctx, &done.state, done.value.transition);
         done.value.before = before.unwrap_or_default();
     }
+    // The word is given, whatever keeps this from being known.
+    done.value.questions = outline::left_open(ctx, &done.id).unwrap_or_default();
     Ok(done)
 }
 
@@ -269,6 +274,7 @@ fn arm(
         },
         checked_by: checked_by(&facts.texts),
         before: None,
+        questions: Vec::new(),
     };
     let what = format!("approve {} -> {}", transition.from(), transition.to());
     Ok(Act::new(event, what, value))

@@ -10,6 +10,7 @@ use loopx_git::{EntryKind, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::contract::Asked;
 use loopx_rules::gate;
+use loopx_rules::headings;
 use loopx_rules::note::{Note, open_questions};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::outline;
@@ -23,6 +24,7 @@ use loopx_rules::task::node::TaskId;
 use loopx_rules::task::status::Status;
 use loopx_rules::texts::Texts;
 use loopx_spec::Finding;
+use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -53,6 +55,27 @@ pub(super) fn questions(ops: &[Operation]) -> Vec<Question> {
         _ => None,
     });
     asked.collect()
+}
+
+/// The questions that are open in a session once a word on it was given.
+pub(super) fn left_open(ctx: &Context, id: &SessionId) -> Result<Vec<Question>> {
+    let snapshot = ctx.store()?.snapshot()?;
+    match snapshot.session(id)? {
+        Some(session) => open_questions_of(&snapshot, &session),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The questions of a session whose plan is open, that nobody has answered.
+pub(super) fn open_questions_of(
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+) -> Result<Vec<Question>> {
+    let state = &session.state;
+    if !state.is_active() || state.stage > Stage::Plan {
+        return Ok(Vec::new());
+    }
+    Ok(questions(&snapshot.operations(session)?))
 }
 
 /// The outline of one session.
@@ -212,5 +235,9 @@ pub(super) fn header(state: &State, texts: &Texts) -> Option<String> {
     header::place(plan).ok()??;
     let file = read(texts.get(&Artifact::TaskList)?).ok()?;
     let found = judged(state, texts, &file).ok()?;
-    header::with(plan, &header::lines(&file, found.complexity.value))
+    let language = headings::language(plan);
+    header::with(
+        plan,
+        &header::lines(&file, found.complexity.value, language),
+    )
 }

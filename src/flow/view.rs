@@ -5,6 +5,7 @@ use super::journal;
 use super::landed::{self, Landed};
 use super::lease::{self, ClaimView};
 use super::next::{self, Look};
+use super::outline::{self, Question};
 use super::policy_moved::{self, PolicyMoved};
 use super::rules::{self, RulesMoved};
 use super::sign;
@@ -80,6 +81,9 @@ pub(crate) struct Status {
     /// Things that completed tasks left undone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Debt>,
+    /// Questions about the plan that nobody has answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
     /// Tasks with results that were made apart; nothing where each has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<TaskApart>,
@@ -274,6 +278,7 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         tasks: task::claimed(ctx, state),
         tally: task::tally(&facts),
         left: debt(state),
+        questions: outline::open_questions_of(snapshot, session)?,
         apart: task::apart(state),
         blocked: state.build.blocked.clone(),
         parked: parked(ctx, state),

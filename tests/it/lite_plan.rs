@@ -181,6 +181,41 @@ fn h5_a_note_on_an_angle_is_held_against_the_code_and_stale_beside_other_code() 
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
 }
 
+/// A3, N10: whoever is asked sees the question where they look, and before they give their word.
+#[test]
+fn a3_a_question_stands_in_status_until_it_is_answered_and_an_approval_says_that_it_is_open() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    s.loopx(&["note", "--ask", "Which port?"]).ok();
+    let status = s.loopx(&["status"]);
+    status.says("asked");
+    let status = s.loopx(&["status", "--json"]).json();
+    let number = status["questions"][0]["number"].to_string();
+    assert_eq!(status["questions"][0]["text"], "Which port?");
+    s.loopx(&["status"])
+        .says(&format!("@{number} Which port? (Ada Author"));
+    s.loopx(&["approve", "--show"]).says("Which port?");
+    let warned = s.loopx(&["approve", "--reason", "agreed"]);
+    warned.says(&format!("nobody has answered @{number} Which port?"));
+    let answer = ["note", "--answer", &number, "8080"];
+    s.loopx(&answer).ok();
+    let status = s.loopx(&["status", "--json"]).json();
+    assert_eq!(status["questions"], Value::Null);
+    let again = s.loopx(&["approve", "--enter", "--reason", "agreed"]);
+    assert!(
+        !again.stderr.contains("nobody has answered"),
+        "{}",
+        again.stderr
+    );
+}
+
+/// A4: what comes next after the plan was shown is a step, and no look at where it stands.
+#[test]
+fn a4_plan_show_leads_where_next_does() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    let next = s.loopx(&["next"]).line();
+    s.loopx(&["plan", "--show"]).says(&format!("next: {next}"));
+}
+
 #[test]
 fn at_most_four_questions_are_open_in_one_round() {
     let s = outlined("rename a constant");

@@ -50,6 +50,16 @@ pub fn written(title: &str, language: Language) -> &str {
     }
 }
 
+/// The language of a text, by the first of its headings that templates have.
+pub fn language(text: &str) -> Language {
+    let titles = text.lines().filter_map(|line| line.strip_prefix("## "));
+    let known = titles.map(str::trim).find(|title| is_known(title));
+    match known.filter(|title| !title.is_ascii()) {
+        Some(_) => Language::Zh,
+        None => Language::Off,
+    }
+}
+
 /// Whether templates have the heading.
 pub fn is_known(title: &str) -> bool {
     row(title).is_some()

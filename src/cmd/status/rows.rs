@@ -2,6 +2,7 @@
 
 use crate::cmd::debt_line;
 use crate::flow::landed::Landed;
+use crate::flow::outline::Question;
 use crate::flow::view::Status;
 use crate::flow::workcopy::FileStatus;
 use crate::ui::{Ui, line, style};
@@ -47,6 +48,7 @@ pub(super) fn of(status: &Status, ui: &Ui) -> Vec<Row> {
     rows.extend(not_cited(status));
     rows.extend(held(status));
     rows.extend(approval(status));
+    rows.extend(asked(status));
     rows.extend(tally(status));
     rows.extend(code(status));
     rows.extend(sequence(status));
@@ -281,6 +283,21 @@ fn approval(status: &Status) -> Option<Row> {
             format!("{} by {who}", gate.transition),
         )),
     }
+}
+
+/// What somebody asked about the plan, and waits for.
+fn asked(status: &Status) -> Vec<Row> {
+    let row = |(at, question): (usize, &Question)| {
+        let label = if at == 0 { "asked" } else { "" };
+        let Question { number, by, text } = question;
+        Row::new(label, format!("@{number} {text} ({by})")).role(style::WARN)
+    };
+    let mut rows: Vec<Row> = status.questions.iter().enumerate().map(row).collect();
+    if let Some(first) = status.questions.first() {
+        let answer = command!("note --answer {} TEXT", first.number);
+        rows.push(Row::new("", format!("to answer: {answer}")));
+    }
+    rows
 }
 
 /// Paths as they are opened from the current folder: the first three.

@@ -2,6 +2,7 @@
 //! stands between them; every other byte is the writer's.
 
 use super::Complexity;
+use crate::policy::Language;
 use crate::task::file::TaskFile;
 use crate::task::graph::Graph;
 use crate::task::status::Status;
@@ -79,8 +80,48 @@ pub fn without(text: &str) -> String {
     with(text, "").unwrap_or_else(|| text.to_owned())
 }
 
-/// The lines of the header. The same list gives the same bytes.
-pub fn lines(file: &TaskFile, complexity: Complexity) -> String {
+/// The words of the header in one language.
+struct Words {
+    counts: fn([usize; 3], Complexity) -> String,
+    titles: &'static str,
+    more: fn(usize) -> String,
+    groups: &'static str,
+}
+
+const ENGLISH: Words = Words {
+    counts: |[tasks, groups, files], complexity| {
+        format!(
+            "{} in {}, {}, complexity {complexity}.",
+            counted(tasks, "task"),
+            counted(groups, "group"),
+            counted(files, "file"),
+        )
+    },
+    titles: "Title | Type | Priority | Effort | Dependencies | Group",
+    more: |more| format!("And {more} more."),
+    groups: "The tasks of one group can run side by side.",
+};
+
+const CHINESE: Words = Words {
+    counts: |[tasks, groups, files], complexity| {
+        let complexity = match complexity {
+            Complexity::Low => "低",
+            Complexity::Medium => "中",
+            Complexity::High => "高",
+        };
+        format!("{tasks} 个任务，分 {groups} 组，涉及 {files} 个文件，复杂度{complexity}。")
+    },
+    titles: "标题 | 类型 | 优先级 | 工作量 | 依赖 | 组",
+    more: |more| format!("还有 {more} 个。"),
+    groups: "同一组的任务可以并行。",
+};
+
+/// The lines of the header, in the language of the plan. The same list gives the same bytes.
+pub fn lines(file: &TaskFile, complexity: Complexity, language: Language) -> String {
+    let words = match language {
+        Language::Off => &ENGLISH,
+        Language::Zh => &CHINESE,
+    };
     let nodes = &file.nodes;
     let graph = Graph::of(nodes);
     let waves = graph.waves(&vec![Status::Pending; nodes.len()], None);
@@ -92,17 +133,16 @@ pub fn lines(file: &TaskFile, complexity: Complexity) -> String {
     files.sort_unstable();
     files.dedup();
     let mut out = String::new();
-    let _ = writeln!(
-        out,
-        "{} in {}, {}, complexity {complexity}.\n",
-        counted(nodes.len(), "task"),
-        counted(waves.len(), "group"),
-        counted(files.len(), "file"),
-    );
+    let counts = [nodes.len(), waves.len(), files.len()];
+    let _ = writeln!(out, "{}\n", (words.counts)(counts, complexity));
     if nodes.is_empty() {
         return out;
     }
-    out.push_str("| # | ID | Title | Type | Priority | Effort | Dependencies | Group |\n|---|---|---|---|---|---|---|---|\n");
+    let _ = writeln!(
+        out,
+        "| # | ID | {} |\n|---|---|---|---|---|---|---|---|",
+        words.titles
+    );
     let mut group = vec![0; nodes.len()];
     for (number, wave) in (1..).zip(&waves) {
         for at in wave {
@@ -133,9 +173,9 @@ pub fn lines(file: &TaskFile, complexity: Complexity) -> String {
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
     if let Some(more) = nodes.len().checked_sub(ROWS).filter(|more| *more > 0) {
-        let _ = writeln!(out, "\nAnd {more} more.");
+        let _ = writeln!(out, "\n{}", (words.more)(more));
     }
-    out.push_str("\nThe tasks of one group can run side by side.\n");
+    let _ = writeln!(out, "\n{}", words.groups);
     out
 }
 
@@ -152,6 +192,7 @@ pub fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{BEGIN, Complexity, END, lines, place, with, without};
+    use crate::policy::Language;
     use crate::task::file::read;
 
     #[test]
@@ -188,7 +229,7 @@ mod tests {
 {"id":"B","title":"Two","files":["src/a"],"depends_on":["A"]}
 {"id":"C","title":"Three"}"#;
         let file = read(list).expect("a list");
-        let text = lines(&file, Complexity::High);
+        let text = lines(&file, Complexity::High, Language::Off);
         assert!(
             text.starts_with("3 tasks in 2 groups, 2 files, complexity high.\n"),
             "{text}"
@@ -206,13 +247,17 @@ mod tests {
         let plan = format!("# P\n{BEGIN}\n{END}\n## X\n");
         let plan = with(&plan, &text).expect("a plan");
         assert_eq!(
-            with(&plan, &lines(&file, Complexity::High)),
+            with(&plan, &lines(&file, Complexity::High, Language::Off)),
             None,
             "the same bytes"
         );
         let many: String = (0..150)
             .map(|at| format!("{{\"id\":\"T{at}\",\"title\":\"T\"}}\n"))
             .collect();
-        assert!(lines(&read(&many).expect("a list"), Complexity::Low).contains("And 50 more."));
+        let many = read(&many).expect("a list");
+        let in_both = [Language::Off, Language::Zh].map(|one| lines(&many, Complexity::Low, one));
+        assert!(in_both[0].contains("And 50 more."));
+        assert!(in_both[1].starts_with("150 个任务，分 1 组，涉及 0 个文件，复杂度低。\n"));
+        assert!(!in_both[1].contains("task") && in_both[1].contains("还有 50 个。"));
     }
 }
