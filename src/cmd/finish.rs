@@ -9,7 +9,7 @@ use crate::flow::policy_moved::PolicyMoved;
 use crate::flow::{Context, next, profile, reopen as reopen_flow};
 use crate::ui::{Ui, clean, style};
 use loopx_base::counted;
-use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::command;
 use loopx_rules::next::Advised;
 use loopx_rules::profile::ProfileName;
@@ -169,12 +169,20 @@ fn tell(
     if let Some(after) = &after {
         ui.next(after);
     }
+    // Who is waited for may need something of what was done here first.
+    let first = done.stopped.as_ref().and_then(|failure| {
+        let found = next::of_session(ctx, &done.id).ok()?;
+        (failure.kind == Kind::Waiting && found.command().is_some()).then_some(found)
+    });
     if let Some(failure) = &done.stopped {
         ui.warn(format!("it waits: {}", clean(&failure.message)));
-        if let Some(help) = &failure.help {
-            ui.hint(help);
+        match (&first, &failure.help) {
+            (Some(first), _) => ui.next(first),
+            (None, Some(help)) => ui.hint(help),
+            (None, None) => {}
         }
     }
+    let after = after.or(first);
     let mut document = json!({
             "session": done.id,
             "stage": done.state.stage,

@@ -63,6 +63,15 @@ pub(crate) fn impact(
     Ok((session.state.id, impact, roles(ctx, &stored, &text)))
 }
 
+/// The refusal that the list of the working copy would meet as an amendment; nothing where it would be taken, or where
+/// both sides of a conflict come first.
+pub(super) fn refusal(ctx: &Context, state: &State) -> Option<Failure> {
+    let copy = WorkCopy::open(&ctx.repo, &state.id).ok()?;
+    let given = given(&AmendRequest::default(), state, copy.as_ref()).ok()?;
+    let text = given.text(&ctx.repo, state).ok()?;
+    judged(state, &stored(&ctx.repo, state).ok()?, &text).err()
+}
+
 /// A hint whose amendments are signed where the policy of the session that is meant asks for that: an amendment is an
 /// approval of the plan. Most of what is refused knows no policy.
 pub(crate) fn as_policy_wants(ctx: &Context, hint: Hint) -> Hint {

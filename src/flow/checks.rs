@@ -44,11 +44,12 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
     let checks: Vec<String> = checks.map(|item| item.id.clone()).collect();
     let checks = without_repeated(&checks, &all);
     if let (true, Some(manual)) = (checks.is_empty(), open.first()) {
+        let lead = super::next::of_session(ctx, &facts.state.id)?.into_hint();
         return Err(Failure::nothing(
             Code::ChecksFresh,
             format!("no command proves {}: a person has to look", manual.id),
         )
-        .help(manual.help(&facts.policy)));
+        .help(lead));
     }
     if checks.is_empty() {
         let fresh = Failure::nothing(Code::ChecksFresh, "every check has passed on this tree");

@@ -420,7 +420,7 @@ fn entered<T>(
 }
 
 /// The command of git that leads to a commit of everything: none while sides are to be chosen between.
-fn commits(ctx: &Context, code: &CodeFacts) -> Hint {
+pub(super) fn commits(ctx: &Context, code: &CodeFacts) -> Hint {
     let has = |state: FileState| code.uncommitted.iter().any(|one| one.state == state);
     if has(FileState::Unmerged) || ctx.repo.sequence().is_some() {
         return Hint::git("status");

@@ -62,6 +62,21 @@ fn continues(ctx: &Context, state: &State, known: Option<&Oid>, tip: &Oid) -> Re
     Ok(state.base.as_ref() != Some(tip))
 }
 
+/// The step that leads to the commits of a branch that is not here: what somebody else did last may not be pushed yet.
+pub(super) fn lead(ctx: &Context, state: &State, branch: &str) -> Result<Advised> {
+    let me = ctx.reader().map(|reader| &reader.author);
+    let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
+    let key = format!("branch.{branch}.remote");
+    let is_elsewhere = ctx.repo.config(&key).is_none();
+    if somebody_else && is_elsewhere && last_commit(ctx, state)?.is_none() {
+        let author = state.touched.by.to_string();
+        return Ok(Advised::waits(author, format!("the push of {branch}")).advice(format!(
+            "the branch {branch} is not in this clone: it was not pushed yet, or was renamed or deleted; if a remote has it: git fetch, then git switch {branch}"
+        )));
+    }
+    way_back(ctx, state, branch)
+}
+
 /// The command that leads back to the commits of a branch that is not here.
 pub(super) fn way_back(ctx: &Context, state: &State, branch: &str) -> Result<Advised> {
     let known = last_commit(ctx, state)?;

@@ -323,7 +323,7 @@ impl Context {
     fn way_back(&self, id: &SessionId, branch: &str) -> Result<Hint> {
         let snapshot = self.store()?.snapshot()?;
         let state = load(&snapshot, id)?.state;
-        Ok(super::gone::way_back(self, &state, branch)?.into_hint())
+        Ok(super::gone::lead(self, &state, branch)?.into_hint())
     }
 
     /// What leads to the branch that a session is bound to.

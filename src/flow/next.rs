@@ -23,6 +23,7 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Person, SessionId};
 use loopx_rules::artifact::Artifact;
+use loopx_rules::gate::CodeFacts;
 use loopx_rules::lease::Worktrees;
 use loopx_rules::next;
 use loopx_rules::next::{Advised, Behind, Distance, Here, Next, Unfit, Worktree};
@@ -33,7 +34,7 @@ use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 use loopx_rules::task::node::{Node, TaskId};
 use loopx_rules::task::plan;
-use loopx_rules::task::status::Status;
+use loopx_rules::task::status::{Status, TaskFacts};
 use loopx_store::{Session, Snapshot};
 use remote::{behind, distance, unfetched, unpushed};
 use worktree::{onto, unheld, worktree};
@@ -166,6 +167,8 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         leftover: leftover(ctx, snapshot, session)?,
         unheld: unheld(ctx, state, worktree.as_ref())?,
         missing: missing_outputs(ctx, &facts)?,
+        code: checked_code(ctx, &facts)?,
+        unsaved_list: facts.saved.contains(&Artifact::TaskList),
         unfit: unfit(ctx, &facts),
     };
     let advised = next::next(facts.view(), &here);
@@ -242,6 +245,17 @@ fn missing_outputs(ctx: &Context, facts: &Facts<'_>) -> Result<Vec<(TaskId, Vec<
         }
     }
     Ok(found)
+}
+
+/// The code here, where the stage does not look at it and a task was checked on some.
+fn checked_code(ctx: &Context, facts: &Facts<'_>) -> Result<Option<CodeFacts>> {
+    let has_task = |facts: &TaskFacts| facts.status == Status::Claimed;
+    let is_asked = facts.code.is_none() && facts.state.tasks.values().any(has_task);
+    if is_asked && !facts.state.evidence.is_empty() {
+        ctx.code_for(None)
+    } else {
+        Ok(None)
+    }
 }
 
 /// The tasks whose skill nobody can follow here.

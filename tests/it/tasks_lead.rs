@@ -53,6 +53,13 @@ fn of_stage(stage: &str, id: &str, cmd: Option<&[&str]>) -> Value {
     task
 }
 
+/// A task before which something has to be read.
+fn told(id: &str, reads: &[&str]) -> Value {
+    let mut task = task(id, &[], Some(&["true"]));
+    task["reads"] = json!(reads);
+    task
+}
+
 /// Passes where `code.txt` says so.
 fn reads_two(id: &str) -> Value {
     task(id, &[], Some(&["grep", "-q", "two", "code.txt"]))
@@ -371,6 +378,69 @@ fn a_card_says_what_is_to_be_done_to_each_file_and_every_field_of_its_line() {
     );
 }
 
+/// N1: required reading is given with its content where it is no file of the code.
+#[test]
+fn n1_a_card_gives_the_content_of_artifacts_and_rules_that_have_to_be_read_and_the_path_of_code() {
+    let s = building(&[told("A", &["change/spec-delta.md", "code.txt"])]);
+    let rule = "---\ntitle: Names\nreadMode: required\n---\n\n- Names are nouns.\n";
+    s.write("docs/rules/names.md", rule);
+    let delta = s.read(".loopx/demo/change/spec-delta.md");
+    let card = s.loopx(&["take", "--peek", "--json"]).json()["card"].clone();
+    let contents = card["contents"].as_array().cloned().unwrap_or_default();
+    let paths: Vec<&Value> = contents.iter().map(|one| &one["path"]).collect();
+    assert_eq!(paths, ["change/spec-delta.md", "docs/rules/names.md"]);
+    assert_eq!(contents[0]["text"], delta);
+    assert_eq!(contents[1]["text"], rule);
+
+    let full = s.loopx(&["take", "--full"]).stdout;
+    let shown = s.loopx(&["task", "show", "--full"]).stdout;
+    let prompt = s.loopx(&["task", "show", "--format", "prompt"]).stdout;
+    for said in [&full, &shown, &prompt] {
+        for part in [
+            "  content | .loopx/demo/change/spec-delta.md:\n",
+            "          | behaviour: unchanged\n",
+            "          | - Names are nouns.\n",
+        ] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("content | code.txt"), "{said}");
+    }
+    let short = s.loopx(&["task", "show"]).stdout;
+    assert!(!short.contains("behaviour"), "{short}");
+    assert!(short.len() <= 2048 + 200, "{short}");
+}
+
+#[test]
+fn n1_what_has_to_be_read_and_is_too_long_for_a_card_is_cut_with_the_command_that_prints_it() {
+    let s = planning(&[told("A", &["tasks/A/notes.md", "plan.md"])]);
+    let line = "a line of what somebody found\n";
+    s.write(".loopx/demo/tasks/A/notes.md", line.repeat(2000));
+    s.loopx(&["approve", "--enter", "--reason", "agreed"]).ok();
+    let card = s.loopx(&["take", "--json"]).json()["card"].clone();
+    let content = &card["contents"][0];
+    let left_out = content["left_out"].as_u64().unwrap_or_default();
+    assert!(
+        left_out > 0 && text(&content["text"]).ends_with(line),
+        "{content}"
+    );
+    let full = s.loopx(&["task", "show", "--full"]);
+    full.says(&format!("cut     | {left_out} bytes of it are left out"));
+    let whole = types(&s, &text(&content["whole"])).ok();
+    assert_eq!(whole, line.repeat(2000));
+}
+
+#[test]
+fn n1_required_reading_that_has_no_file_here_is_named_with_what_prints_it() {
+    let s = building(&[told("A", &["change/spec-delta.md"])]);
+    s.git(&["switch", "--quiet", "--detach"]).ok();
+    std::fs::remove_dir_all(s.path().join(".loopx/demo")).expect("removed");
+    let short = s.loopx(&["-s", DEMO, "task", "show", "A"]);
+    let short = short.says("change/spec-delta.md (");
+    short.says("not checked out here: `--full` prints it");
+    s.loopx(&["-s", DEMO, "task", "show", "A", "--full"])
+        .says("| behaviour: unchanged");
+}
+
 #[test]
 fn a_cycle_that_a_merge_makes_is_said_by_sync_and_taken_out_by_an_edit() {
     let all = clones_planning(
@@ -594,6 +664,81 @@ fn work_of_the_review_leads_nobody_in_the_build() {
     refuses(&s, 1, "task_not_ready", &done);
 }
 
+/// A1: what is next works when it is typed, also where the list was written by hand.
+#[test]
+fn a1_a_list_that_is_not_saved_is_saved_before_its_tasks_are_taken() {
+    let s = planning(&[of_stage("plan", "P", None), reads_two("A")]);
+    let refused = s.loopx(&["--json", "take", "P"]).fails_with(4);
+    let error = refused.error_json()["error"].clone();
+    assert_eq!(
+        error["help"],
+        "git loopx save  (the list of tasks has edits that are not saved)"
+    );
+    assert_eq!(next(&s), "git loopx save");
+    types(&s, &next(&s)).ok();
+    assert_eq!(next(&s), "git loopx take");
+    types(&s, &next(&s)).ok();
+}
+
+/// A2: an agent that took what only a person completes is told so, and is given no command that it would be refused.
+#[test]
+fn a2_an_agent_is_told_that_a_person_completes_what_it_took() {
+    let s = building(&[task("B", &[], None)]);
+    let agent = |args: &[&str]| s.call(LOOPX).args(args).env("CLAUDECODE", "1").run();
+    let taken = agent(&["--json", "take"]).json();
+    assert_eq!(taken["next_action"], Value::Null);
+    let advice = text(&taken["advice"]);
+    assert!(
+        advice.contains("a person looks and completes it"),
+        "{advice}"
+    );
+    assert_eq!(
+        taken["next"],
+        json!([
+            "git loopx task release B",
+            "git loopx task fail B --reason 'it does not pass'"
+        ])
+    );
+    let shown = agent(&["task", "show", "--json"]).json();
+    assert_eq!(shown["next"], taken["next"]);
+    let again = agent(&["--json", "take"]).fails_with(6).error_json();
+    let help = text(&again["error"]["help"]);
+    assert!(
+        !help.contains("task done") && help.contains("git loopx task release B"),
+        "{help}"
+    );
+    let done = agent(&["--json", "task", "done"])
+        .fails_with(6)
+        .error_json();
+    assert_eq!(done["error"]["code"], "agent_may_not");
+    let person = s.loopx(&["--json", "task", "show", "B"]).json();
+    assert!(
+        person["next"].to_string().contains("task done B"),
+        "{person}"
+    );
+}
+
+/// A worktree beside the one that has the branch: who took a task there is led to its end there.
+#[test]
+fn whoever_has_a_task_in_a_detached_worktree_is_led_on_in_it() {
+    let s = building(&[reads_two("A"), reads_two("B")]);
+    s.git(&["worktree", "add", "--quiet", "--detach", "../beside"])
+        .ok();
+    let there = s.root().join("beside");
+    let loopx = |args: &[&str]| s.loopx_in(&there, &[&["-s", DEMO][..], args].concat());
+    let asked = loopx(&["next"]);
+    asked.says("is checked out in");
+    loopx(&["take", "A"]).ok();
+    loopx(&["next"]).says("write the code in this worktree, and commit it");
+    std::fs::write(there.join("code.txt"), "two\n").expect("written");
+    s.git_in(&there, &["commit", "--quiet", "-am", "Two"]).ok();
+    let next = loopx(&["next"]).line();
+    assert_eq!(next, "git loopx -s demo task done A");
+    s.call("sh").args(&["-c", &next]).cwd(&there).run().ok();
+    // Its commits are held by no branch, and nothing is to be done here any more.
+    loopx(&["next"]).says("git switch -c");
+}
+
 /// N6e: what a plan in two layers says besides its tasks stays, byte for byte.
 #[test]
 fn n6e_a_plan_in_two_layers_is_kept_whole_beside_its_tasks() {
@@ -646,4 +791,145 @@ fn n6e_a_plan_in_two_layers_is_kept_whole_beside_its_tasks() {
         taken["remarks"].to_string().contains("has no plan.md"),
         "{taken}"
     );
+}
+
+#[test]
+fn n14_a_commit_of_a_task_that_names_no_file_leads_to_one_of_what_is_there() {
+    let s = building(&[reads_two("A")]);
+    s.loopx(&["take", "A"]).ok();
+    s.write("code.txt", "two\n");
+    let refused = s
+        .loopx(&["--json", "task", "done", "--commit"])
+        .fails_with(1);
+    let help = text(&refused.error_json()["error"]["help"]);
+    assert_eq!(help, "git commit -a");
+    s.git(&["commit", "--quiet", "-am", "Two"]).ok();
+    let refused = s
+        .loopx(&["--json", "task", "done", "--commit"])
+        .fails_with(1);
+    let help = text(&refused.error_json()["error"]["help"]);
+    types(&s, &help).ok();
+}
+
+#[test]
+fn n14_a_list_on_a_branch_counts_what_is_done_there() {
+    let s = building(&[reads_two("A"), task("B", &[], Some(&["true"]))]);
+    s.loopx(&["take", "A"]).ok();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["task", "done", "A"]).ok();
+    let done = |on: &str| s.loopx(&["task", "list", "--on", on, "--json"]).json()["done"].clone();
+    assert_eq!((done("work"), done("main")), (json!(1), json!(0)));
+}
+
+#[test]
+fn n14_an_optional_edge_a_gate_and_limits_are_written_by_options() {
+    let s = planning(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &[], Some(&["true"])),
+    ]);
+    let edit = [
+        "task",
+        "edit",
+        "B",
+        "--depends-on",
+        "A",
+        "--cap",
+        "2",
+        "--time-limit",
+        "60",
+    ];
+    s.loopx(&edit).ok();
+    let add = [
+        "task",
+        "add",
+        "Decide",
+        "--id",
+        "D",
+        "--kind",
+        "decision",
+        "--optional",
+        "B",
+        "--judges",
+        "A",
+    ];
+    s.loopx(&add).ok();
+    let view = s.loopx(&["task", "graph", "--json"]).json();
+    let node = &view["nodes"][2];
+    assert_eq!(
+        (&node["optional"], &node["gate"]["judges"]),
+        (&json!(["B"]), &json!(["A"])),
+        "{node}"
+    );
+    let lines = s.read(".loopx/demo/tasks.jsonl");
+    assert!(lines.contains(r#""cap":2,"time_limit":60"#), "{lines}");
+    s.loopx(&[
+        "task",
+        "edit",
+        "D",
+        "--unset",
+        "gate",
+        "--kind",
+        "checkpoint",
+    ])
+    .ok();
+    assert!(!s.read(".loopx/demo/tasks.jsonl").contains("judges"));
+}
+
+/// A7: a check that failed on the code as it is says the same again, in every stage.
+#[test]
+fn a7_a_task_of_the_plan_that_failed_on_this_code_is_mended_before_it_is_tried_again() {
+    let s = planning(&[of_stage("plan", "P", Some(&["false"])), reads_two("A")]);
+    s.loopx(&["save"]).ok();
+    s.loopx(&["take"]).ok();
+    s.loopx(&["task", "done"]).fails_with(1);
+    let next = s.loopx(&["next"]).fails_with(6);
+    assert!(
+        next.stderr.contains("P failed on this code: mend it"),
+        "{next}"
+    );
+}
+
+#[test]
+fn a7_a_list_that_no_amendment_can_take_is_no_amendment() {
+    let s = building(&[reads_two("A"), task("B", &[], Some(&["true"]))]);
+    s.loopx(&["take", "A"]).ok();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["task", "done"]).ok();
+    let path = ".loopx/demo/tasks.jsonl";
+    let list = s.read(path);
+    // What is done does not change.
+    s.write(path, list.replace("Do A", "Do it"));
+    assert_eq!(next(&s), "git loopx checkout --force tasks.jsonl");
+    types(&s, &next(&s)).ok();
+    assert!(!next(&s).contains("checkout"));
+    // What is no plan is mended.
+    s.write(
+        path,
+        list.replace("Do B", "Do it")
+            .replace("\"it is there\"", "\"works\""),
+    );
+    let said = s.loopx(&["next"]).fails_with(6);
+    assert!(said.stderr.contains("mend tasks.jsonl"), "{said}");
+    s.write(path, list.replace("Do B", "Do it"));
+    assert!(next(&s).starts_with("git loopx amend"), "{}", next(&s));
+}
+
+/// A8: a hint is no command that would be refused, and no waiver where a look is asked for.
+#[test]
+fn a8_a_step_of_a_task_that_waits_leads_to_what_it_waits_for() {
+    let s = building(&[reads_two("A"), task("B", &["A"], None)]);
+    for args in [
+        &["task", "retry", "B", "--reason", "x"][..],
+        &["task", "done", "B", "--manual", "--reason", "x"],
+        &["task", "decide", "B", "--verdict", "proceed"],
+    ] {
+        let refused = s.loopx(&[&["--json"][..], args].concat());
+        let help = refused.error_json()["error"]["help"].clone();
+        assert_eq!(help, "git loopx task show B", "{args:?}");
+    }
+    s.loopx(&["take", "A"]).ok();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["task", "done"]).ok();
+    let fresh = s.loopx(&["--json", "run"]).fails_with(5).error_json();
+    assert_eq!(fresh["error"]["help"], "git loopx take");
 }

@@ -146,6 +146,21 @@ fn the_merge_of_what_was_archived_is_named_on_its_target_until_it_is_done() {
     assert!(!all.contains("not on main"), "{all}");
 }
 
+/// A5: where the target is checked out in another worktree, the merge belongs there.
+#[test]
+fn a5_a_landing_is_named_with_the_worktree_that_has_its_target() {
+    let s = on_branch();
+    s.git(&["worktree", "add", "--quiet", "../land", "main"])
+        .ok();
+    s.loopx(&["finish", "--yes"])
+        .says("main does not have the change yet; in ");
+    let next = s.loopx(&["next"]).fails_with(6);
+    assert!(next.stderr.contains("git merge work"), "{next}");
+    let there = s.root().join("land");
+    s.git_in(&there, &["merge", "--quiet", "work"]).ok();
+    s.loopx(&["next"]).fails_with(5);
+}
+
 #[test]
 fn a_conflict_of_the_landing_is_named_where_it_stands_and_led_to_its_end() {
     for (how, on, other) in [

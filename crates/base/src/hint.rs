@@ -395,11 +395,17 @@ impl Hint {
         self
     }
 
+    /// The commands of ours that stand in it, in their order.
+    pub fn commands(&self) -> impl Iterator<Item = &Command> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Command(command) => Some(command),
+            _ => None,
+        })
+    }
+
     /// Whether a command in it amends, and does not sign that.
     pub fn has_unsigned_amendment(&self) -> bool {
-        self.parts
-            .iter()
-            .any(|part| matches!(part, Part::Command(command) if command.is_unsigned_amendment()))
+        self.commands().any(Command::is_unsigned_amendment)
     }
 
     /// Names the session of the command, wherever it is typed.

@@ -11,7 +11,7 @@ use loopx_rules::task::file::edit::Change;
 use serde_json::json;
 
 /// Fields that can be taken out of a task.
-const OPTIONAL: [&str; 21] = [
+const OPTIONAL: [&str; 25] = [
     "description",
     "kind",
     "type",
@@ -30,9 +30,13 @@ const OPTIONAL: [&str; 21] = [
     "files",
     "exclusive",
     "outputs",
+    "cap",
+    "time_limit",
+    "gate",
     "scenarios",
     "convergence.criteria",
     "convergence.verification",
+    "convergence.definition_of_done",
 ];
 
 /// Change the fields of a task, and save the list; every other byte of it stays

@@ -46,6 +46,12 @@ pub(crate) struct FieldArgs {
     /// A task that it waits for
     #[arg(long, value_name = "ID")]
     depends_on: Vec<String>,
+    /// A task that it waits for, unless that is skipped
+    #[arg(long, value_name = "ID")]
+    optional: Vec<String>,
+    /// A task that a decision judges
+    #[arg(long, value_name = "ID")]
+    judges: Vec<String>,
     /// A time that it waits for, like 2026-12-01T00:00:00Z
     #[arg(long, value_name = "TIME")]
     wait_time: Vec<String>,
@@ -88,6 +94,15 @@ pub(crate) struct FieldArgs {
     /// What holds when it is done; one to five
     #[arg(long, value_name = "TEXT")]
     criterion: Vec<String>,
+    /// What people have from it once it is done
+    #[arg(long, value_name = "TEXT")]
+    definition_of_done: Option<String>,
+    /// So many attempts may fail before a person decides (default: 3)
+    #[arg(long, value_name = "N")]
+    cap: Option<u32>,
+    /// So long its check may run
+    #[arg(long, value_name = "SECONDS")]
+    time_limit: Option<u32>,
     /// What holds when a goal is met
     #[arg(long, value_name = "TEXT")]
     done_when: Option<String>,
@@ -113,7 +128,7 @@ impl FieldArgs {
             Some(what) => Some(json!({"manual": what})),
             None => list(&self.command).map(|argv| json!({"cmd": argv})),
         };
-        let given: [(&'static str, Option<Value>); 23] = [
+        let given: [(&'static str, Option<Value>); 27] = [
             ("description", text(&self.description)),
             ("kind", text(&self.kind)),
             ("type", text(&self.work)),
@@ -128,14 +143,21 @@ impl FieldArgs {
             ("args", text(&self.args)),
             ("stage", text(&self.stage)),
             ("parent", text(&self.parent)),
-            ("depends_on", list(&self.depends_on)),
+            ("depends_on", self.edges()),
             ("waits", self.waits()),
             ("files", list(&files)),
             ("exclusive", list(&self.exclusive)),
             ("outputs", list(&self.output)),
+            ("cap", self.cap.map(|cap| json!(cap))),
+            ("time_limit", self.time_limit.map(|limit| json!(limit))),
+            ("gate.judges", list(&self.judges)),
             ("scenarios", list(&self.scenario)),
             ("convergence.criteria", list(&self.criterion)),
             ("convergence.verification", verification),
+            (
+                "convergence.definition_of_done",
+                text(&self.definition_of_done),
+            ),
             ("done_when", text(&self.done_when)),
         ];
         let given = given.into_iter().filter(|(_, value)| value.is_some());
@@ -146,6 +168,14 @@ impl FieldArgs {
 }
 
 impl FieldArgs {
+    /// What it waits for in the list; nothing where no task is given.
+    fn edges(&self) -> Option<Value> {
+        let optional = |id: &String| json!({ "id": id, "optional": true });
+        let all = self.depends_on.iter().map(|id| json!(id));
+        let all: Vec<Value> = all.chain(self.optional.iter().map(optional)).collect();
+        (!all.is_empty()).then(|| json!(all))
+    }
+
     /// What it waits for outside of the list; nothing where no condition is given.
     fn waits(&self) -> Option<Value> {
         let pairs = |all: &[Pair], first: &str, second: &str| -> Vec<Value> {

@@ -11,7 +11,7 @@ use loopx_rules::lease::clock;
 use loopx_rules::task::card::Card;
 use loopx_rules::task::prompt;
 use loopx_rules::task::prompt::CardForm;
-use loopx_rules::task::status::Step;
+use loopx_rules::task::status::{Status, Step};
 use serde_json::{Value, json};
 
 /// Take the next task that is ready, and print its card
@@ -84,14 +84,12 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let (before, next) = leads_on(&taken.card);
     let advice = Some(before.trim_end_matches(": ").to_owned()).filter(|said| !said.is_empty());
     if args.format == CardForm::Text {
-        ui.hint(hint![
-            before,
-            &next,
-            "  or: ",
-            command!("task fail {task} --reason WHY"),
-            "  or: ",
-            command!("task release {task}")
-        ]);
+        let fail = command!("task fail {task} --reason WHY");
+        let ends = hint![fail, "  or: ", command!("task release {task}")];
+        ui.hint(match &next {
+            Some(next) => hint![before, next, "  or: ", ends],
+            None => hint![before, "; to end it: ", ends],
+        });
     }
     let mut body = json!({
         "claimed": !taken.again,
@@ -141,9 +139,21 @@ fn peek(
     Ok(Exit::Done)
 }
 
-/// The command that ends a task that was taken, behind the words of what comes before it.
-fn leads_on(card: &Card) -> (String, Hint) {
+/// The command that ends a task that was taken, behind the words of what comes before it; none where a person's word
+/// ends it and an agent asks.
+fn leads_on(card: &Card) -> (String, Option<Hint>) {
     let task = &card.task;
+    if card.is_for_a_person() {
+        let missing = card.missing().join(", ");
+        let left = if missing.is_empty() {
+            String::new()
+        } else {
+            format!("write {missing}, which {task} leaves; ")
+        };
+        let told =
+            format!("{left}no command checks {task}: do it, and a person looks and completes it");
+        return (told, None);
+    }
     let next = if !card.is_manual() {
         command!("task done {task}")
     } else if let Some(lead) = &card.lead {
@@ -159,12 +169,19 @@ fn leads_on(card: &Card) -> (String, Hint) {
         (true, false) => String::new(),
         (false, _) => format!("write {missing}, which {task} leaves, then: "),
     };
-    (before, next)
+    (before, Some(next))
 }
 
-/// The commands that are legal from here.
+/// The commands that are legal from here, for whoever asks.
 pub(super) fn legal(card: &Card, steps: &[Step]) -> Value {
     let task = &card.task;
+    let is_own = |step: &&Step| match step {
+        Step::Take => card.status != Status::Claimed,
+        Step::Done => !card.is_for_a_person(),
+        Step::Skip | Step::Open => !card.is_agents,
+        _ => true,
+    };
+    let steps = steps.iter().filter(is_own);
     let words = |step| match step {
         Step::Take => command!("take {task}"),
         Step::Done => command!("task done {task}"),
@@ -178,18 +195,20 @@ pub(super) fn legal(card: &Card, steps: &[Step]) -> Value {
         }
         Step::Open => command!("task open {task} --reason WHY"),
     };
-    let all: Vec<_> = steps.iter().map(|step| words(*step)).collect();
+    let all: Vec<_> = steps.map(|step| words(*step)).collect();
     json!(all)
 }
 
 /// A card, line by line.
 pub(super) fn print(ui: &mut Ui, card: &Card, form: CardForm, is_full: bool) {
+    let contents = || card.contents(|whole| ui.command(whole));
     let text = match form {
-        CardForm::Text => card.text(is_full),
+        CardForm::Text if is_full => card.text(true) + &contents(),
+        CardForm::Text => card.text(false),
         CardForm::Prompt => {
             let commands = prompt::commands(card);
             let commands: Vec<String> = commands.iter().map(|one| ui.command(one)).collect();
-            prompt::prompt(card, &commands, is_full)
+            prompt::prompt(card, &contents(), &commands, is_full)
         }
     };
     for line in text.lines() {

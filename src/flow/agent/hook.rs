@@ -339,7 +339,7 @@ fn session_start(call: &Call) -> Result<Decision> {
                 .iter()
                 .map(Hint::to_string)
                 .collect();
-            lines.push(prompt::prompt(&card, &commands, false));
+            lines.push(prompt::prompt(&card, "", &commands, false));
         }
         None => {
             lines.extend(not_met(&ctx, &status));

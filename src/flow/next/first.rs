@@ -3,9 +3,10 @@
 use crate::flow::context::Context;
 use crate::flow::transaction::Facts;
 use crate::flow::workcopy::{FileStatus, Peek};
-use crate::flow::{archive, gone, rebase};
-use loopx_base::failure::{Code, Result};
-use loopx_base::hint::{Hint, command, hint};
+use crate::flow::{amend, archive, gone, rebase};
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::{Command, Hint, Verb, command, hint};
+use loopx_rules::artifact::Artifact;
 use loopx_rules::next;
 use loopx_rules::next::{Advised, Worktree};
 use loopx_rules::session::State;
@@ -61,6 +62,11 @@ pub(super) fn first(
         ));
     }
     Ok(peek.refused.first().map(|(artifact, failure)| {
+        let ways = failure.help.iter().flat_map(Hint::commands);
+        let is_amended = ways.map(Command::verb).any(|verb| verb == Verb::Amend);
+        if let (true, Some(refused)) = (is_amended, amend::refusal(ctx, state)) {
+            return unamendable(&refused);
+        }
         match (failure.code, failure.help.as_ref().and_then(Hint::lead)) {
             (Code::ArtifactLocked, Some(lead)) => Advised::from(lead).advice(format!(
                 "{}; your text is kept as a blob and named",
@@ -77,22 +83,30 @@ pub(super) fn first(
     }))
 }
 
-/// The way on where the bound branch is not here: what somebody else did last may not be pushed yet.
+/// The way on from a list that no amendment can take: what is done stays as it was planned, and what is no plan is
+/// mended in the file.
+fn unamendable(refused: &Failure) -> Advised {
+    let list = Artifact::TaskList;
+    let message = &refused.message;
+    if refused.code == Code::AmendBarred {
+        let told = format!("{message}; your text is kept as a blob and named");
+        return Advised::from(command!("checkout --force {list}")).advice(told);
+    }
+    Advised::write(hint![
+        format!("mend {list}: {message}; to look at all of it: "),
+        command!("task check")
+    ])
+}
+
+/// The way on where the bound branch is not here.
 fn branchless(ctx: &Context, state: &State, worktree: Option<&Worktree>) -> Result<Advised> {
     let bound = state.branch.as_deref().unwrap_or_default();
-    let me = ctx.reader().map(|reader| &reader.author);
-    let somebody_else = me.is_none_or(|me| !me.is_same(&state.touched.by));
-    let is_elsewhere = ctx.repo.config(&format!("branch.{bound}.remote")).is_none();
-    if somebody_else && is_elsewhere && gone::last_commit(ctx, state)?.is_none() {
-        let author = state.touched.by.to_string();
-        return Ok(Advised::waits(author, format!("the push of {bound}")).advice(format!(
-            "the branch {bound} is not in this clone: it was not pushed yet, or was renamed or deleted; if a remote has it: git fetch, then git switch {bound}"
-        )));
-    }
-    let way = gone::way_back(ctx, state, bound)?;
+    let way = gone::lead(ctx, state, bound)?;
     match worktree.filter(|worktree| !worktree.in_the_way.is_empty()) {
-        Some(worktree) => Ok(next::stash(worktree, &format!("the switch to {bound}"))),
-        None => Ok(way),
+        Some(worktree) if way.waiting().is_none() => {
+            Ok(next::stash(worktree, &format!("the switch to {bound}")))
+        }
+        _ => Ok(way),
     }
 }
 

@@ -149,16 +149,14 @@ pub(super) fn unlanded(
     let Some(tip) = ctx.repo.find_ref(&name)? else {
         return Ok(None);
     };
-    let way = if worktree.branch.as_ref() == Some(&target) {
+    let is_here = worktree.branch.as_ref() == Some(&target);
+    let elsewhere = if is_here {
         None
     } else {
-        let word = loopx_base::shell_word(&target);
-        match ctx.repo.checked_out_in(&name)?.filter(|dir| dir.is_dir()) {
-            // The merge belongs where the target is checked out.
-            Some(_) => return Ok(None),
-            None => Some(Hint::git(format!("switch {word}"))),
-        }
+        ctx.repo.checked_out_in(&name)?.filter(|dir| dir.is_dir())
     };
+    let switch = || Hint::git(format!("switch {}", loopx_base::shell_word(&target)));
+    let way = (!is_here && elsewhere.is_none()).then(switch);
     // An archive has looked at the files that it changes, and does not pay for a look at all others: whoever asks does.
     let in_the_way = if way.is_some() && ctx.is_reading() {
         in_the_way(ctx, ctx.code_for(None)?.as_ref(), &tip)?
@@ -170,6 +168,7 @@ pub(super) fn unlanded(
         source,
         lost,
         remote,
+        elsewhere: elsewhere.map(|dir| dir.display().to_string()),
         way,
         in_the_way,
     }))

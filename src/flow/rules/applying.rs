@@ -61,19 +61,18 @@ impl<'c> Applying<'c> {
         loaded.map(|loaded| loaded.documents).unwrap_or_default()
     }
 
-    /// What the card of a task with these files names.
-    pub(in crate::flow) fn reads(&self, paths: &[String]) -> Vec<Read> {
-        self.at(Stage::Build, paths)
+    /// What the card of a task with these files names, each with its text.
+    pub(in crate::flow) fn reads(&self, paths: &[String]) -> Vec<(Read, String)> {
+        let documents = self.documents(Stage::Build, paths).into_iter();
+        documents
+            .map(|document| (read_of(document), document.text.clone()))
+            .collect()
     }
 
     /// What applies at a stage to some paths, each with the id of its content.
     pub(in crate::flow) fn at(&self, stage: Stage, paths: &[String]) -> Vec<Read> {
         let documents = self.documents(stage, paths).into_iter();
-        let read = |document: &Document| Read {
-            path: document.path.clone(),
-            blob: Some(document.blob.clone()),
-        };
-        documents.map(read).collect()
+        documents.map(read_of).collect()
     }
 
     /// The same with whether each is required.
@@ -94,6 +93,13 @@ impl<'c> Applying<'c> {
         let own = documents.filter(|document| document.origin == Origin::Project);
         own.map(|document| (document.path.clone(), document.blob.clone()))
             .collect()
+    }
+}
+
+fn read_of(document: &Document) -> Read {
+    Read {
+        path: document.path.clone(),
+        blob: Some(document.blob.clone()),
     }
 }
 

@@ -2,8 +2,9 @@
 //! judge it like every other. What else is not committed stays as it is.
 
 use crate::flow::context::Context;
+use crate::flow::finish;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::Hint;
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::Oid;
 use loopx_git::run::Run;
 use loopx_rules::gate::{FileState, Uncommitted};
@@ -14,14 +15,15 @@ pub(super) fn commit(ctx: &Context, node: &Node) -> Result<Option<Oid>> {
     let Some(top) = ctx.repo.work_dir() else {
         return Ok(None);
     };
-    if node.own_files().next().is_none() {
-        return Err(refused(
-            node,
-            "the plan names no file that it changes, so that nobody knows what belongs to it",
-        ));
-    }
     let code = ctx.code()?;
     let uncommitted = code.as_ref().map_or(&[][..], |code| &code.uncommitted);
+    if let Some(code) = code.as_ref().filter(|_| node.own_files().next().is_none()) {
+        let why = "the plan names no file that it changes, so that nobody knows what belongs to it";
+        return Err(refused(node, why).help(match uncommitted {
+            [] => command!("task done {}", node.id),
+            _ => finish::commits(ctx, code),
+        }));
+    }
     let Own { all, new } = own(node, uncommitted, |path| top.join(path).exists());
     if all.is_empty() {
         return Ok(None);

@@ -221,7 +221,10 @@ fn require_gate<'p>(plan: &'p Plan<'_>, node: &'p Node) -> Result<&'p Gate> {
     let id = &node.id;
     let invalid = |why: String| Failure::refused(Code::TaskStepInvalid, why);
     let Some(gate) = node.gate.as_deref() else {
-        let lead = lead_of(node, plan.state.task_status(id), plan.state);
+        let lead = match plan.state.task_status(id) {
+            Status::Pending if plan.waits(id) => command!("task show {id}"),
+            status => lead_of(node, status, plan.state),
+        };
         return Err(invalid(format!(
             "{id} is a {} task, and no verdict ends it",
             node.kind

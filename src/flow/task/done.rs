@@ -407,6 +407,7 @@ fn require_proof(
         .help(command!("task done {}", node.id)));
     }
     if !request.manual {
+        facts.require_person("the word that a task is done which no command proves")?;
         let what = match &node.verification {
             Some(Verification::Manual(what)) => format!(": {what}"),
             _ => String::new(),

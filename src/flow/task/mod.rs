@@ -37,10 +37,12 @@ use super::rules::Applying;
 use super::skills::Skills;
 use super::transaction::{Act, Done, Facts, Needs, act_beside};
 use super::watched::Watched;
-use super::{files, lease, publish, workcopy};
+use super::workcopy::{self, WorkCopy};
+use super::{files, lease, publish};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
-use loopx_base::id::SessionId;
+use loopx_base::id::{Oid, SessionId};
+use loopx_base::shell_word;
 use loopx_git::{Entry, EntryKind, Identity, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::contract::Contract;
@@ -48,7 +50,7 @@ use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, Proof};
 use loopx_rules::lease::{MAX_LEASE, Owner, clock};
 use loopx_rules::session::{Stamped, State};
-use loopx_rules::task::card::Card;
+use loopx_rules::task::card::{Card, Content, Read};
 use loopx_rules::task::decide::{Standing, standing};
 use loopx_rules::task::early::Early;
 use loopx_rules::task::event::Claim;
@@ -70,10 +72,40 @@ fn record<T>(
     decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<(Done<T>, Option<String>)> {
     if at_remote || publish::is_wanted(ctx) {
-        let (done, remote) = publish::act_there(ctx, needs, decide)?;
+        let (done, remote) =
+            publish::act_there(ctx, needs, decide).map_err(|failure| save_first(ctx, failure))?;
         return Ok((done, Some(remote)));
     }
-    Ok((act_beside(ctx, needs, decide)?, None))
+    let done = act_beside(ctx, needs, decide).map_err(|failure| save_first(ctx, failure))?;
+    Ok((done, None))
+}
+
+/// A refusal of what the saved list says, where the list of this worktree has edits that are not saved.
+fn save_first(ctx: &Context, failure: Failure) -> Failure {
+    let is_of_list = matches!(
+        failure.code,
+        Code::TaskUnknown
+            | Code::TaskNotReady
+            | Code::TasksStalled
+            | Code::TasksDone
+            | Code::TasksMissing
+            | Code::TaskListEmpty
+    );
+    if !is_of_list || !has_unsaved_list(ctx).unwrap_or_default() {
+        return failure;
+    }
+    failure.help(command!("save").note("(the list of tasks has edits that are not saved)"))
+}
+
+fn has_unsaved_list(ctx: &Context) -> Result<bool> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let state = ctx.session_to_change(&snapshot)?.state;
+    let (policy, _) = ctx.policy_if_there(&state)?;
+    let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
+        return Ok(false);
+    };
+    let edits = copy.peek(&state, policy.artifacts.max_bytes)?.edits;
+    Ok(edits.writes.contains_key(&Artifact::TaskList))
 }
 
 /// The plan of a session beside what happened, as one decision sees it.
@@ -90,6 +122,8 @@ struct Plan<'f> {
     watched: &'f Watched,
     /// Records whose steps were taken before they could be.
     early: &'f [Early],
+    /// Whoever asks is an agent whose word is no person's.
+    is_agents: bool,
     /// The lines of the audit that say anything of a check, by its name.
     known: HashMap<String, AuditItem>,
 }
@@ -134,6 +168,7 @@ impl<'f> Plan<'f> {
             world: &facts.world,
             watched: &facts.watched,
             early: &facts.early,
+            is_agents: facts.require_person("this").is_err(),
             known,
         })
     }
@@ -263,7 +298,23 @@ impl<'f> Plan<'f> {
         } else {
             status.refuses(id, step)
         };
-        Err(Failure::refused(Code::TaskStepInvalid, why).help(next_step(id, status)))
+        Err(Failure::refused(Code::TaskStepInvalid, why).help(self.next_step(at, status)))
+    }
+
+    /// What leads on from a status: to the node itself where it waits.
+    fn next_step(&self, at: usize, status: Status) -> Hint {
+        let id = &self.nodes[at].id;
+        if status == Status::Pending && self.waits(id) {
+            return command!("task show {id}");
+        }
+        next_step(id, status)
+    }
+
+    /// Whether something has to come before a node can be taken.
+    fn waits(&self, id: &TaskId) -> bool {
+        let graph = Graph::of(&self.nodes);
+        let at = graph.find(id);
+        at.is_some_and(|at| !graph.waits(at, self.now()).is_empty())
     }
 
     /// The refusal of a step of a node that is skipped because of another one.
@@ -294,7 +345,7 @@ impl<'f> Plan<'f> {
             Some(claim) => Err(self.held(id, claim)),
             None => Err(
                 Failure::refused(Code::TaskStepInvalid, Status::Pending.refuses(id, step))
-                    .help(command!("take {id}")),
+                    .help(self.next_step(at, Status::Pending)),
             ),
         }
     }
@@ -322,9 +373,21 @@ impl<'f> Plan<'f> {
         let contract = plan.and_then(|text| Contract::read(text).ok());
         card.contract = contract.unwrap_or_default();
         card.skill = Skills::of(repo).row(graph, at, (state, &self.statuses));
-        card.rules = Applying::here(ctx).reads(&own_paths(&self.nodes[at]));
         let node = &self.nodes[at];
+        let rules = Applying::here(ctx).reads(&own_paths(node));
+        let own = card.reads.iter().filter_map(|read| {
+            let lead = command!("cat {}", shell_word(&read.path));
+            Some((read.path.clone(), text_of(repo, state, &read.path)?, lead))
+        });
+        let texts = rules.iter().map(|(read, text)| {
+            let lead = command!("rule load --stage build");
+            (read.path.clone(), text.clone(), lead)
+        });
+        card.contents = Content::within(own.chain(texts));
+        card.rules = rules.into_iter().map(|(read, _)| read).collect();
+        card.absent = absent(repo, state, &card.reads);
         card.lead = (node.gate.is_some()).then(|| gate::lead_of(node, Status::Pending, state));
+        card.is_agents = self.is_agents;
         card.below = (repo.work_dir().and_then(files::below)).unwrap_or_default();
         card
     }
@@ -374,17 +437,36 @@ fn file_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
     content_of(repo, state, path, |entry| entry.kind == EntryKind::Blob)
 }
 
+/// The content of a path that the session has: an artifact, or what a task left.
+fn own_blob<'s>(state: &'s State, path: &str) -> Option<&'s Oid> {
+    let artifact = Artifact::at(path).and_then(|artifact| state.artifacts.get(&artifact));
+    artifact.or_else(|| state.output(path))
+}
+
+/// The text of a path that the session has; nothing where it is none.
+fn text_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
+    let bytes = repo.read_blob(own_blob(state, path)?).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// What is to be read in the session, and was checked out in no file here.
+fn absent(repo: &Repo, state: &State, reads: &[Read]) -> Vec<String> {
+    let paths = reads.iter().map(|read| &read.path);
+    let own = paths.filter(|path| own_blob(state, path).is_some());
+    let is_here = |path: &str| {
+        let folder = repo.work_dir().map(|top| top.join(workcopy::FOLDER));
+        folder.is_some_and(|folder| folder.join(state.id.as_str()).join(path).is_file())
+    };
+    own.filter(|path| !is_here(path)).cloned().collect()
+}
+
 fn content_of(
     repo: &Repo,
     state: &State,
     path: &str,
     is_meant: impl Fn(&Entry) -> bool,
 ) -> Option<String> {
-    let artifact = loopx_rules::artifact::Artifact::at(path);
-    if let Some(blob) = artifact.and_then(|artifact| state.artifacts.get(&artifact)) {
-        return Some(blob.to_string());
-    }
-    if let Some(blob) = state.output(path) {
+    if let Some(blob) = own_blob(state, path) {
         return Some(blob.to_string());
     }
     let head = repo.head().ok()?.commit?;

@@ -2,7 +2,7 @@
 //! records and the code as it is. Nothing here writes.
 
 use super::outputs::{self, is_of};
-use super::{Plan, gates};
+use super::{Plan, gates, own_blob};
 use crate::flow::context::Context;
 use crate::flow::note::filter::Filter;
 use crate::flow::note::list::list;
@@ -204,7 +204,7 @@ fn phases(
         let done = done.map(|done| &done.value);
         let mut left = Vec::new();
         for output in outputs::outputs(ctx, facts, node, done)? {
-            let copy = content(plan, &output.path).map(|blob| {
+            let copy = own_blob(plan.state, &output.path).cloned().map(|blob| {
                 let below = output.path.strip_prefix(FOLDER).unwrap_or(&output.path);
                 let copy = format!("{folder}/{}", below.trim_start_matches('/'));
                 files.insert(copy.clone(), blob);
@@ -227,12 +227,6 @@ fn phases(
         });
     }
     Ok(found)
-}
-
-/// The content of a path in the session; nothing where it is a file of the code, or none.
-fn content(plan: &Plan<'_>, path: &str) -> Option<Oid> {
-    let artifact = Artifact::at(path).and_then(|artifact| plan.state.artifacts.get(&artifact));
-    artifact.or_else(|| plan.state.output(path)).cloned()
 }
 
 /// The folder of a phase. A name that no folder can have gives way to its place.

@@ -1,7 +1,7 @@
 //! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
 //! writers through, and the other decides anew on what it finds then.
 
-use super::{Plan, claim_for, keep, now, outputs, record, touched};
+use super::{Plan, claim_for, keep, now, outputs, record, save_first, touched};
 use crate::flow::context::Context;
 use crate::flow::skills::Skills;
 use crate::flow::transaction::{Act, Done, Facts, Needs, gather_here, require_active};
@@ -130,7 +130,8 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Done<Taken>> 
         Err(failure)
             if failure.code == Code::TasksMissing || failure.code == Code::TaskListEmpty =>
         {
-            Err(peek(ctx, request).err().unwrap_or(failure))
+            let seen = peek(ctx, request).err();
+            Err(seen.map_or(failure, |seen| save_first(ctx, seen)))
         }
         taken => taken.map(|(mut done, remote)| {
             done.value.remote = remote;
@@ -519,14 +520,20 @@ fn own_first(plan: &Plan<'_>, owner: &Owner, failure: Failure, role: Option<&str
     let Some(at) = (0..plan.nodes.len()).find(has) else {
         return failure;
     };
-    let id = &plan.nodes[at].id;
+    let node = &plan.nodes[at];
+    let id = &node.id;
+    let is_command = matches!(node.verification, Some(Verification::Cmd(_)));
     let whose = role.map_or(String::new(), |role| format!(" for {role}"));
     let message = format!("{id} is taken here already, and no other task is free{whose}");
-    Failure::waiting(Code::TaskHeld, message).help(hint![
-        command!("task done {id}"),
-        "  or: ",
-        command!("task release {id}")
-    ])
+    let release = command!("task release {id}");
+    Failure::waiting(Code::TaskHeld, message).help(if is_command || !plan.is_agents {
+        hint![command!("task done {id}"), "  or: ", release]
+    } else {
+        hint![
+            "a person looks, and completes it; to give it back: ",
+            release
+        ]
+    })
 }
 
 /// The next task that is ready; else one whose lease has ended.

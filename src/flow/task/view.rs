@@ -318,12 +318,23 @@ pub(crate) fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
         Ok(Rows {
             session: named(plan.state),
             tree: facts.code.as_ref().map(|code| code.tree.clone()),
-            done: plan.statuses.iter().filter(|one| one.is_terminal()).count(),
+            done: match branch {
+                Some(_) => (0..plan.nodes.len()).filter(|at| holds(plan, *at)).count(),
+                None => plan.statuses.iter().filter(|one| one.is_terminal()).count(),
+            },
             stalled: graph.is_stalled(plan.now()),
             tasks: rows,
             dropped: dropped(plan, graph),
         })
     })
+}
+
+/// Whether a task is done on the code that is looked at: its check, where it has one, says so there.
+fn holds(plan: &Plan<'_>, at: usize) -> bool {
+    match plan.statuses[at] {
+        Status::Completed => plan.proof(at).is_none() || plan.is_proven(at),
+        status => status.is_terminal(),
+    }
 }
 
 /// One task.

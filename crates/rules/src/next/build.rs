@@ -39,7 +39,7 @@ pub(super) fn next(view: View<'_>, here: &Here<'_>, blockers: &[Blocker]) -> Opt
     if let Some(task) = leads.then(|| tasks::next(view, here)).flatten() {
         return Some(task);
     }
-    if let Some(write) = unwritten(view) {
+    if let Some(write) = unwritten(view, here) {
         return Some(write);
     }
     if let Some(proof) = proof(view, here) {
@@ -78,7 +78,7 @@ fn at_top(here: &Here<'_>, found: Advised) -> Advised {
 }
 
 /// Nothing was done yet: nothing differs from where the build began, and nothing ran on that.
-pub(super) fn unwritten(view: View<'_>) -> Option<Advised> {
+pub(super) fn unwritten(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let code = view.code.filter(|code| !code.is_dirty)?;
     let state = view.state;
     if state.stage != Stage::Build {
@@ -86,10 +86,11 @@ pub(super) fn unwritten(view: View<'_>) -> Option<Advised> {
     }
     // What ran before the verdict that sent the work back says nothing of the mending.
     let ran = view.evidence().iter();
-    if ran.filter(|run| is_of_this_code(view, run)).count() > 0 {
+    if ran.filter(|run| is_of_this_code(view, here, run)).count() > 0 {
         return None;
     }
     let branch = match &state.branch {
+        Some(_) if tasks::is_beside(view, here) => " in this worktree".to_owned(),
         Some(branch) => format!(" on branch {branch}"),
         None => String::new(),
     };
@@ -141,8 +142,9 @@ pub(super) fn failed_here(id: &str, run: &Stamped<Evidence>, again: &Hint) -> Ad
 }
 
 /// True for a run that speaks of the code as it is here, with nothing changed since.
-pub(super) fn is_of_this_code(view: View<'_>, run: &Stamped<Evidence>) -> bool {
-    let code = view.code.filter(|code| !code.is_dirty);
+pub(super) fn is_of_this_code(view: View<'_>, here: &Here<'_>, run: &Stamped<Evidence>) -> bool {
+    let code = view.code.or(here.code.as_ref());
+    let code = code.filter(|code| !code.is_dirty);
     code.is_some_and(|code| run.value.tree == code.tree) && run.seq > view.state.build.fresh_after
 }
 

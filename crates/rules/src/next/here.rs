@@ -2,7 +2,7 @@
 
 use super::advised::Advised;
 use super::worktree::Worktree;
-use crate::gate::Uncommitted;
+use crate::gate::{CodeFacts, Uncommitted};
 use crate::lease::Worktrees;
 use crate::policy::Policy;
 use crate::task::node::TaskId;
@@ -74,6 +74,10 @@ pub struct Here<'a> {
     pub world: Option<&'a World>,
     /// Tasks whose files are not all there: what they leave, and is missing.
     pub missing: Vec<(TaskId, Vec<String>)>,
+    /// The code, where a stage that does not look at it has a task that was checked.
+    pub code: Option<CodeFacts>,
+    /// The list of tasks has edits here that are not saved: what happens to tasks goes by the saved one.
+    pub unsaved_list: bool,
     /// Tasks that nobody can take here, and why.
     pub unfit: Vec<(TaskId, Unfit)>,
     /// The policy of the target, where it is another than the session's, and what takes it.
@@ -160,7 +164,9 @@ pub struct Unlanded {
     pub lost: Option<Hint>,
     /// The remote that the branch belongs to, where there is one: the landing may be asked for there.
     pub remote: Option<String>,
-    /// The command that goes to the target; nothing where it is checked out here.
+    /// Another worktree that has the target checked out.
+    pub elsewhere: Option<String>,
+    /// The command that goes to the target; nothing where it is checked out.
     pub way: Option<Hint>,
     /// Files with edits that this command would overwrite.
     pub in_the_way: Vec<Uncommitted>,

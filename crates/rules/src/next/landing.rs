@@ -81,9 +81,18 @@ pub(super) fn landing(here: &Here<'_>, unlanded: &Unlanded) -> Advised {
         let there = format!(
             "{target} does not have the change yet: open a pull request for {source} on {remote}, or run: "
         );
-        return Advised::nothing().advice(match &unlanded.way {
-            Some(way) => hint![there, way.clone(), "  and there: ", merge],
-            None => hint![there, merge],
+        return Advised::nothing().advice(match (&unlanded.way, &unlanded.elsewhere) {
+            (Some(way), _) => hint![there, way.clone(), "  and there: ", merge],
+            (None, Some(path)) => hint![there, merge, format!("  (in {path})")],
+            (None, None) => hint![there, merge],
+        });
+    }
+    // The merge belongs where the target is checked out.
+    if let Some(path) = &unlanded.elsewhere {
+        let told = format!("{target} does not have the change yet; in {path}, run: ");
+        return Advised::write(match unlanded.lost.clone() {
+            Some(lost) => hint![told, merge, "; ", lost],
+            None => hint![told, merge],
         });
     }
     if let (false, Some(worktree)) = (unlanded.in_the_way.is_empty(), &here.worktree) {

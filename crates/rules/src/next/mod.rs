@@ -116,7 +116,12 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     if let Some(held) = gate::conflicts(view).first() {
         return leading(view, held);
     }
-    if let Some(unheld) = &here.unheld {
+    // Whoever has a task ends it before its commits get a branch.
+    if let Some(unheld) = here
+        .unheld
+        .as_ref()
+        .filter(|_| !tasks::is_beside(view, here))
+    {
         let told = "no branch holds the commits of this detached HEAD";
         return match unheld {
             Unheld::New(name) => {

@@ -2,7 +2,7 @@
 //! what failed. Owns no gate and no document.
 
 use super::build::{failed_here, is_of_this_code, looked_at, own_runs, unwritten};
-use super::{Advised, Here, person, review, take_back};
+use super::{Advised, Here, Next, person, review, take_back};
 use crate::artifact::Artifact;
 use crate::gate;
 use crate::gate::View;
@@ -15,7 +15,7 @@ use crate::task::outputs;
 use crate::task::plan;
 use crate::task::status::{Status, TaskFacts};
 use crate::task::world::{ANYBODY, Condition, UNSEEN};
-use loopx_base::hint::{Verb, command, hint};
+use loopx_base::hint::{Command, Verb, command, hint};
 
 /// True where the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
 /// nothing may be left to write; and a pipeline says what is written when.
@@ -93,6 +93,25 @@ pub(super) fn by_person(
 
 /// The step; nothing where the tasks of the stage ask for none.
 pub(super) fn next(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
+    step(view, here).map(|step| saved(here, step))
+}
+
+/// A step of a task, behind the save of the list that it goes by.
+fn saved(here: &Here<'_>, step: Advised) -> Advised {
+    let typed = match &step.next {
+        Next::Command(command) => command,
+        Next::Write => &step.advice,
+        Next::Waits(_) | Next::Nothing => return step,
+    };
+    let is_of_task = |one: &Command| matches!(one.verb(), Verb::Take | Verb::Task);
+    if !here.unsaved_list || !typed.commands().any(is_of_task) {
+        return step;
+    }
+    let told = format!("{} has edits that are not saved", Artifact::TaskList);
+    Advised::from(command!("save")).advice(told)
+}
+
+fn step(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let nodes = plan::now(view.texts, view.state).ok()?;
     let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
     let graph = Graph::of(&nodes);
@@ -183,6 +202,15 @@ pub(super) fn has_task(view: View<'_>, here: &Here<'_>) -> bool {
     token.is_some_and(|token| holders.any(|claim| claim.value.owner == token))
 }
 
+/// Whether this worktree, on a detached HEAD, has a task while another one has the branch of the session: it is worked on
+/// and ended here.
+pub(super) fn is_beside(view: View<'_>, here: &Here<'_>) -> bool {
+    let is_detached = here.worktree.as_ref().is_some_and(|tree| {
+        tree.branch.is_none() && tree.elsewhere.is_some() && tree.sequence.is_none()
+    });
+    is_detached && has_task(view, here)
+}
+
 /// A task that somebody may take beside the build of another worktree. Where there is a remote, it is claimed there
 /// first: whoever builds is somewhere else.
 pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
@@ -195,7 +223,7 @@ pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let mut work = ready.filter(|at| !graph.is_persons(*at));
     let id = &nodes[work.find(|at| here.unfit_of(&nodes[*at].id).is_none())?].id;
     let told = format!("{id} is free, beside the build of another worktree");
-    Some(match &here.remote {
+    let take = match &here.remote {
         // A claim goes there alone, onto the list that is there.
         Some(remote) if remote.ahead > 0 => Advised::from(command!("sync {}", remote.remote))
             .advice(format!(
@@ -203,7 +231,8 @@ pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             )),
         Some(_) => Advised::from(command!("take --remote")).advice(told),
         None => Advised::from(command!("take")).advice(told),
-    })
+    };
+    Some(saved(here, take))
 }
 
 /// A gate that is to be decided.
@@ -274,7 +303,7 @@ fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
     let why = || format!("{id} failed on this code");
     match failed {
         // Nothing is mended behind the build.
-        Some(run) if view.state.stage == Stage::Review && is_of_this_code(view, run) => {
+        Some(run) if view.state.stage == Stage::Review && is_of_this_code(view, here, run) => {
             review::send_back(view, here, "build", &why())
         }
         Some(_) if view.state.stage == Stage::Done => {
@@ -285,11 +314,11 @@ fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
             let back = if is_last { command!("undo 1") } else { back };
             Advised::from(back).advice(why())
         }
-        Some(run) if is_of_this_code(view, run) => failed_here(id.as_str(), run, &done),
+        Some(run) if is_of_this_code(view, here, run) => failed_here(id.as_str(), run, &done),
         Some(run) => Advised::from(done).advice(hint![
             format!("{id} failed on what ran last: mend it; what it printed: "),
             command!("show --run {}", run.op)
         ]),
-        None => unwritten(view).unwrap_or_else(|| done.into()),
+        None => unwritten(view, here).unwrap_or_else(|| done.into()),
     }
 }

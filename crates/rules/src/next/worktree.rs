@@ -2,6 +2,7 @@
 
 use super::advised::Advised;
 use super::here::Here;
+use super::tasks;
 use crate::gate::{FileState, Uncommitted, View, named};
 use loopx_base::hint::Hint;
 use loopx_base::working_tree::Sequence;
@@ -96,6 +97,9 @@ pub(super) fn settle_worktree(view: View<'_>, here: &Here<'_>) -> Option<Advised
     }
     let bound = view.state.branch.as_ref()?;
     if worktree.branch.as_ref() == Some(bound) {
+        return None;
+    }
+    if tasks::is_beside(view, here) {
         return None;
     }
     if let Some(path) = &worktree.elsewhere {

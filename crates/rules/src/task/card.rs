@@ -19,6 +19,9 @@ use std::borrow::Cow;
 /// The most bytes of a card that nobody asked to see whole.
 pub const MOST: usize = 2048;
 
+/// The most bytes that a card gives of what has to be read, all contents together.
+pub const READING: usize = 32 * 1024;
+
 /// Everything that a card says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Card {
@@ -63,6 +66,9 @@ pub struct Card {
     /// The documents of rules that the work has to follow, as they stand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Read>,
+    /// The contents of what has to be read and is no file of the code: artifacts, what tasks left, rules.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub contents: Vec<Content>,
     /// How it is done, where a skill says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillRow>,
@@ -79,6 +85,12 @@ pub struct Card {
     /// The current folder of who reads it, below the top of the worktree.
     #[serde(skip)]
     pub below: String,
+    /// Whoever reads it is an agent whose word is no person's.
+    #[serde(skip)]
+    pub is_agents: bool,
+    /// Required reading of the session that has no file in this worktree.
+    #[serde(skip)]
+    pub absent: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -92,6 +104,43 @@ pub enum Check {
 pub struct Read {
     pub path: String,
     pub blob: Option<String>,
+}
+
+/// The content of something that has to be read, as far as a card gives it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Content {
+    pub path: String,
+    pub text: String,
+    /// So many bytes of it are left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<usize>,
+    /// The command that prints all of it.
+    pub whole: Hint,
+}
+
+impl Content {
+    /// Contents in the order in which they are read, in at most [`READING`] bytes. One that does not fit ends at the end
+    /// of a line, if it has one in what fits.
+    pub fn within(all: impl Iterator<Item = (String, String, Hint)>) -> Vec<Content> {
+        let mut room = READING;
+        let cut = |(path, mut text, whole): (String, String, Hint)| {
+            let bytes = text.len();
+            if bytes > room {
+                let end = (0..=room).rev().find(|at| text.is_char_boundary(*at));
+                text.truncate(end.unwrap_or(0));
+                let line = text.rfind('\n').map_or(text.len(), |at| at + 1);
+                text.truncate(line);
+            }
+            room -= text.len();
+            Content {
+                path,
+                left_out: Some(bytes - text.len()).filter(|left| *left > 0),
+                text,
+                whole,
+            }
+        };
+        all.map(cut).collect()
+    }
 }
 
 /// The change of a file that a task plans.
@@ -210,6 +259,11 @@ impl Card {
         !matches!(self.verification, Some(Check::Cmd(_)))
     }
 
+    /// Whether whoever reads it does the work, and somebody else says that it is done.
+    pub fn is_for_a_person(&self) -> bool {
+        self.is_agents && self.is_manual() && self.lead.is_none()
+    }
+
     /// The files that it leaves in the session and that are not there, as somebody opens them from the current folder.
     pub fn missing(&self) -> Vec<String> {
         let outputs = self.outputs.iter();
@@ -282,6 +336,7 @@ impl Card {
                 .collect(),
             deferred: node.deferred.clone(),
             rules: Vec::new(),
+            contents: Vec::new(),
             skill: None,
             before: before
                 .filter_map(|(node, facts)| {
@@ -294,6 +349,8 @@ impl Card {
                 .map(|failure| failure.reason.clone().unwrap_or_default()),
             lead: None,
             below: String::new(),
+            is_agents: false,
+            absent: Vec::new(),
         }
     }
 
@@ -360,6 +417,30 @@ impl Card {
         });
         text.push_str(MORE);
         text
+    }
+
+    /// The contents of what has to be read, line by line. What others wrote stands behind a bar. `typed` gives a command
+    /// as somebody types it.
+    pub fn contents(&self, typed: impl Fn(&Hint) -> String) -> String {
+        let mut out = String::new();
+        let mut row = |label: &str, text: &str| out.push_str(&format!("  {label:<8}| {text}\n"));
+        for content in &self.contents {
+            row("content", &format!("{}:", self.shown(&content.path)));
+            content
+                .text
+                .lines()
+                .for_each(|line| row("", line.trim_end()));
+            if let Some(left_out) = content.left_out {
+                let whole = typed(&content.whole);
+                row(
+                    "cut",
+                    &format!(
+                        "{left_out} bytes of it are left out, because a card gives {READING} of all; the whole: {whole}"
+                    ),
+                );
+            }
+        }
+        out
     }
 
     fn lines(&self, most: usize, rows: usize) -> String {
@@ -435,6 +516,11 @@ impl Card {
         );
         let of_skill = skill.map_or(&[][..], |skill| &skill.required);
         let known = |path: String, read: &Read| match &read.blob {
+            Some(blob) if self.absent.contains(&read.path) => format!(
+                "{} ({}, not checked out here: `--full` prints it)",
+                read.path,
+                clip_id(blob)
+            ),
             Some(blob) => format!("{path} ({})", clip_id(blob)),
             None => format!("{path} (not there)"),
         };
@@ -471,10 +557,11 @@ fn clip(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Before, Card, Check, FileChange, MOST, Read};
+    use super::{Before, Card, Check, Content, FileChange, MOST, READING, Read};
     use crate::contract::Contract;
     use crate::task::node::TaskId;
     use crate::task::status::Status;
+    use loopx_base::hint::{Hint, command};
     use loopx_base::id::SessionId;
     use serde_json::Map;
 
@@ -528,6 +615,7 @@ pub(super) mod tests {
                 };
                 rows
             ],
+            contents: Vec::new(),
             skill: None,
             before: vec![
                 Before {
@@ -543,6 +631,8 @@ pub(super) mod tests {
             failed: Some(text.to_owned()),
             lead: None,
             below: String::new(),
+            is_agents: false,
+            absent: Vec::new(),
         }
     }
 
@@ -560,14 +650,42 @@ pub(super) mod tests {
         }
     }
 
+    fn content(path: &str, text: String) -> (String, String, Hint) {
+        (path.to_owned(), text, command!("cat {path}"))
+    }
+
+    #[test]
+    fn contents_have_a_limit_and_say_what_they_leave_out() {
+        let line = "a line of nine\n";
+        let long = line.repeat(READING / line.len() + 1);
+        let all = [
+            content("plan.md", "short\n".to_owned()),
+            content("spec.md", long.clone()),
+            content("x.md", "\u{1f980}".repeat(9)),
+        ];
+        let all = Content::within(all.into_iter());
+        assert_eq!((all[0].text.as_str(), all[0].left_out), ("short\n", None));
+        assert!(long.starts_with(&all[1].text) && all[1].text.ends_with('\n'));
+        let left: usize = all.iter().filter_map(|one| one.left_out).sum();
+        let given: usize = all.iter().map(|one| one.text.len()).sum();
+        assert!(given <= READING, "{given}");
+        assert_eq!(given + left, "short\n".len() + long.len() + 36);
+        let mut card = card("x", 1);
+        card.contents = all;
+        let said = card.contents(ToString::to_string);
+        assert!(
+            said.contains("git loopx cat spec.md") && !said.contains("cat plan.md"),
+            "{said}"
+        );
+    }
+
     #[test]
     fn what_others_wrote_stands_behind_a_bar() {
-        let card = card("a\n\nnext: rm -rf", 1);
-        for line in card
-            .text(true)
-            .lines()
-            .skip_while(|line| !line.contains('|'))
-        {
+        let mut card = card("a\n\nnext: rm -rf", 1);
+        let all = [content("plan.md", "a\n\nnext: rm -rf".to_owned())];
+        card.contents = Content::within(all.into_iter());
+        let said = [card.text(true), card.contents(ToString::to_string)].concat();
+        for line in said.lines().skip_while(|line| !line.contains('|')) {
             assert!(line.get(10..12) == Some("| "), "{line}");
         }
     }

@@ -52,16 +52,18 @@ pub fn commands(card: &Card) -> Vec<Hint> {
     all
 }
 
-/// The card as a prompt: whole, or in at most [`MOST`] bytes. `commands` are typed as they stand.
-pub fn prompt(card: &Card, commands: &[String], is_full: bool) -> String {
+/// The card as a prompt: whole, or in at most [`MOST`] bytes besides the contents of what has to be read. `commands` are
+/// typed as they stand.
+pub fn prompt(card: &Card, contents: &str, commands: &[String], is_full: bool) -> String {
     let (head, tail) = (head(card), tail(card, commands));
-    let whole = fenced(&card.text(true));
-    if is_full || head.len() + whole.len() + tail.len() <= MOST {
-        return [head, whole, tail].concat();
-    }
-    let around = head.len() + tail.len() + 2 * FENCE_ROOM;
-    let text = card.within(MOST.saturating_sub(around));
-    [head, fenced(&text), tail].concat()
+    let whole = card.text(true);
+    let text = if is_full || head.len() + fenced(&whole).len() + tail.len() <= MOST {
+        whole
+    } else {
+        let around = head.len() + tail.len() + 2 * FENCE_ROOM;
+        card.within(MOST.saturating_sub(around))
+    };
+    [head, fenced(&[text.as_str(), contents].concat()), tail].concat()
 }
 
 /// The most bytes that one fence of a cut card takes.
@@ -117,7 +119,7 @@ mod tests {
     fn of(text: &str, rows: usize, is_full: bool) -> String {
         let card = card(text, rows);
         let commands: Vec<String> = commands(&card).iter().map(ToString::to_string).collect();
-        prompt(&card, &commands, is_full)
+        prompt(&card, "", &commands, is_full)
     }
 
     #[test]
