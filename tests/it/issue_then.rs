@@ -302,4 +302,17 @@ fn an_issue_that_an_archive_resolves_was_in_hand_before_it() {
         .loopx(&["--json", "issue", "diff", "--since", &before])
         .json();
     assert_eq!(found["issues"][0]["what"], "resolved", "{found}");
+    // Its log says by what it ended, and that the end was taken back.
+    let archive = s.git(&["rev-parse", "--short=10", "HEAD"]).line();
+    let words = format!("session fix-the-typo is archived on typo, {archive}");
+    s.loopx(&["issue", "log", &id]).says(&words).ok();
+    s.loopx(&["archive", "--undo", "fix-the-typo"]).ok();
+    s.loopx(&["issue", "log", &id])
+        .says(&words)
+        .says("the archive of session fix-the-typo is taken back")
+        .ok();
+    let log = s.loopx(&["--json", "issue", "log", &id]).json();
+    let events = log["sessions"].as_array().expect("ends").iter();
+    let events: Vec<&str> = events.filter_map(|one| one["event"].as_str()).collect();
+    assert_eq!(events, ["archive", "unarchive"]);
 }

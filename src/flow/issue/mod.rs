@@ -15,6 +15,7 @@ pub(crate) mod debt;
 pub(crate) mod diff;
 pub(crate) mod duplicates;
 pub(crate) mod end;
+pub(crate) mod endings;
 pub(crate) mod export;
 pub(crate) mod failure;
 pub(crate) mod follow_ups;

@@ -2,6 +2,8 @@
 
 use super::beside::Beside;
 use super::claim::holder;
+use super::endings;
+use super::endings::SessionEnd;
 use super::then::Then;
 use super::{Damaged, Names, names, then, today};
 use crate::flow::context::Context;
@@ -480,6 +482,8 @@ pub(crate) struct Entry {
 pub(crate) struct Log {
     pub id: IssueId,
     pub entries: Vec<Entry>,
+    /// The ends of its sessions.
+    pub ends: Vec<SessionEnd>,
     /// True unless its beginning was taken back.
     pub is_there: bool,
 }
@@ -501,8 +505,14 @@ pub(crate) fn log(ctx: &Context, typed: &str) -> Result<Log> {
         reason: op.reason.clone(),
         undone: off.contains(&op.op),
     });
+    let read = fold(&id, &ops);
+    let ends = match &read {
+        Some(read) => endings::ends(&snapshot, &read.issue)?,
+        None => Vec::new(),
+    };
     Ok(Log {
-        is_there: fold(&id, &ops).is_some(),
+        is_there: read.is_some(),
+        ends,
         entries: entries.collect(),
         id,
     })

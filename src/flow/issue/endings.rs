@@ -1,0 +1,74 @@
+//! Ends of the sessions that were for an issue. No record of the issue has them: they are read where its log is.
+
+use loopx_base::failure::Result;
+use loopx_base::id::{Person, SessionId};
+use loopx_rules::issue::Issue;
+use loopx_rules::op::Event;
+use loopx_rules::replay::undone;
+use loopx_store::Snapshot;
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// An end of a session, or the end taken back.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SessionEnd {
+    pub session: SessionId,
+    pub seq: u64,
+    pub at: String,
+    pub by: Person,
+    pub event: &'static str,
+    /// What became of the issue's work, in words.
+    pub words: String,
+    /// It was taken back.
+    pub undone: bool,
+}
+
+/// The ends of the sessions of an issue, oldest first.
+pub(super) fn ends(snapshot: &Snapshot<'_>, issue: &Issue) -> Result<Vec<SessionEnd>> {
+    let uids: HashSet<&String> = issue.sessions.iter().map(|one| &one.uid).collect();
+    if uids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for (id, summary) in snapshot.summaries(true)? {
+        let is_of_it = summary.is_ok_and(|summary| uids.contains(&summary.uid));
+        let Some(session) = snapshot.find(&id)?.filter(|_| is_of_it) else {
+            continue;
+        };
+        let operations = snapshot.operations(&session)?;
+        let undone = undone(&operations);
+        let ends = operations.iter().filter_map(|op| {
+            let (event, words) = words(&id, op.event()?)?;
+            Some(SessionEnd {
+                session: id.clone(),
+                seq: op.seq,
+                at: op.at.clone(),
+                by: op.by.clone(),
+                event,
+                words,
+                undone: undone.contains(&op.op),
+            })
+        });
+        found.extend(ends);
+    }
+    Ok(found)
+}
+
+fn words(session: &SessionId, event: &Event) -> Option<(&'static str, String)> {
+    match event {
+        Event::Archived { target, commit, .. } => {
+            let commit = commit
+                .as_ref()
+                .map(|commit| format!(", {}", commit.short()));
+            let commit = commit.unwrap_or_default();
+            let words = format!("session {session} is archived on {target}{commit}");
+            Some(("archive", words))
+        }
+        Event::Unarchived { .. } => {
+            let words = format!("the archive of session {session} is taken back");
+            Some(("unarchive", words))
+        }
+        Event::Abandoned => Some(("abandon", format!("session {session} is abandoned"))),
+        _ => None,
+    }
+}
