@@ -637,7 +637,12 @@ fn dispatch(
             let finish = |ui: &mut Ui| cmd::finish::finish(args, &ctx, ui);
             cmd::sync::around(SyncPoint::Finish, &ctx, ui, finish)
         }
-        Command::Reopen(args) => cmd::finish::reopen(&args, &open()?, ui),
+        // Whoever takes the steps of `finish` one by one, or takes its end back, tells others as `finish` does.
+        Command::Reopen(args) => {
+            let ctx = open()?;
+            let reopen = |ui: &mut Ui| cmd::finish::reopen(&args, &ctx, ui);
+            cmd::sync::around(SyncPoint::Finish, &ctx, ui, reopen)
+        }
         Command::Profile(args) => cmd::finish::profile(args, &open()?, ui),
         Command::Undo(args) => cmd::undo::undo(args, &timed(open()?, ui), ui),
         Command::Redo(args) => cmd::undo::redo(args, &timed(open()?, ui), ui),
@@ -675,7 +680,11 @@ fn dispatch(
             cmd::sync::around(SyncPoint::Review, &ctx, ui, review)
         }
         Command::Review(args) => cmd::review::review(args, &open()?, ui),
-        Command::Archive(args) => cmd::archive::archive(args, &open()?, ui),
+        Command::Archive(args) => {
+            let ctx = open()?;
+            let archive = |ui: &mut Ui| cmd::archive::archive(args, &ctx, ui);
+            cmd::sync::around(SyncPoint::Finish, &ctx, ui, archive)
+        }
         Command::Export(args) => cmd::bundle::export(args, &open()?, ui),
         Command::Resolve(args) => cmd::resolve::resolve(args, &open()?, ui),
         Command::Sync(args) => cmd::sync::sync(args, &open()?, ui),

@@ -117,6 +117,32 @@ fn two_people_with_one_rejected_review_type_twenty_commands_and_none_to_sync() {
 }
 
 #[test]
+fn the_end_of_a_session_needs_no_sync_whether_it_is_finished_or_archived() {
+    let two = Two::new(Some("finish"));
+    let tips = || {
+        let tip = |name: &str| two.all.git(0, &["rev-parse", name]).line();
+        (tip("loopx"), tip("origin/loopx"))
+    };
+    two.all.git(0, &["switch", "--quiet", "-c", "work"]).ok();
+    two.types(0, &["init"]).ok();
+    two.types(0, &["start", "--quick", "Other code"]).ok();
+    two.commits(0, "other");
+    two.types(0, &["run", "--", "true"]).ok();
+    two.types(0, &["approve", "--to", "review"]).ok();
+    two.types(0, &["review", "--verdict", "approve"]).ok();
+    two.types(0, &["approve", "--to", "done"]).ok();
+    two.all
+        .git(0, &["push", "--quiet", "-u", "origin", "work"])
+        .ok();
+    two.types(0, &["archive"]).ok();
+    let (ours, theirs) = tips();
+    assert_eq!(ours, theirs, "{:#?}", two.typed);
+    two.types(0, &["reopen", "--reason", "it is slow"]).ok();
+    let (ours, theirs) = tips();
+    assert_eq!(ours, theirs, "{:#?}", two.typed);
+}
+
+#[test]
 fn a_sync_that_nobody_typed_runs_around_what_is_listed_and_fails_with_a_warning() {
     let two = Two::new(Some("review, finish"));
     two.all.git(0, &["switch", "--quiet", "-c", "work"]).ok();
