@@ -891,6 +891,41 @@ fn an_outcome_of_a_gate_lets_fall_what_it_names_and_leads_past_it() {
 }
 
 #[test]
+fn whoever_opens_an_escalated_gate_says_which_way_it_goes_on() {
+    let s = with_ways();
+    do_next(&s, "A");
+    decide(
+        &s,
+        &["GATE", "--verdict", "escalate", "--reason", "how large?"],
+    );
+    s.loopx(&["next"])
+        .says("task open GATE --outcome WORD")
+        .says("large, or small");
+    let open = ["task", "open", "GATE", "--reason", "I looked"];
+    for way in [&[][..], &["--outcome", "huge"]] {
+        let error = refuses(&s, 2, "decision_values", &[&open[..], way].concat());
+        assert!(text(&error["message"]).contains("large"), "{error:#}");
+    }
+    s.loopx(&[&open[..], &["--outcome", "small"]].concat()).ok();
+    let of = |s: &Sandbox| ["GATE", "M", "MG", "B"].map(|id| statuses(s)[id].clone());
+    assert_eq!(of(&s), ["completed", "skipped", "skipped", "pending"]);
+    assert_eq!(row(&s, "M")["skipped_by"], "GATE");
+    s.loopx(&["fsck", "--full"]).says("all whole").ok();
+    s.loopx(&["undo"]).ok();
+    assert_eq!(of(&s), ["pending"; 4]);
+    s.loopx(&[&open[..], &["--outcome", "large"]].concat()).ok();
+    assert_eq!(take(&s), "M");
+    // A checkpoint has one way.
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        with("C", &["A"], json!({ "kind": "checkpoint" })),
+    ]);
+    do_next(&s, "A");
+    let open = ["task", "open", "C", "--outcome", "small", "--reason", "x"];
+    refuses(&s, 2, "decision_values", &open);
+}
+
+#[test]
 fn what_falls_by_an_outcome_holds_no_gate_of_the_build() {
     for check in [Some(&["false"][..]), None] {
         let ways = json!({"outcomes": {"large": [], "small": ["M"]}});

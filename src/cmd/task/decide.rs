@@ -78,6 +78,9 @@ pub struct OpenArgs {
     /// The checkpoint, the decision or the task
     #[arg(value_name = "TASK")]
     task: String,
+    /// Which way it goes on, where the decision has outcomes
+    #[arg(long, value_name = "WORD")]
+    outcome: Option<String>,
     /// What was looked at, for the record
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
@@ -256,7 +259,7 @@ fn rating(text: &str) -> Option<Rating> {
 }
 
 pub(crate) fn open(args: OpenArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
-    let done = flow::open(ctx, &args.task, args.reason)?;
+    let done = flow::open(ctx, &args.task, (args.outcome, args.reason))?;
     let task = &done.value.task;
     let (said, status) = if done.value.begins {
         (format!("{task} may begin, by your word"), Status::Pending)

@@ -13,7 +13,7 @@ use loopx_rules::gate::lead_of;
 use loopx_rules::session::State;
 use loopx_rules::task::decide::{
     Decision, Gate, Ground, Judged, Rubric, Said, Standing, Verdict, counting, files,
-    has_nothing_new, is_alike, judge, misfit, results, sent_back_by, standing,
+    has_nothing_new, is_alike, judge, misfit, results, sent_back_by, standing, way_fault,
 };
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::{Graph, Wait};
@@ -442,7 +442,11 @@ pub(crate) struct Opened {
 }
 
 /// A person lets a checkpoint pass, or a decision that waits for one, or a task begin that waits for that.
-pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Opened>> {
+pub(crate) fn open(
+    ctx: &Context,
+    task: &str,
+    (outcome, reason): (Option<String>, Option<String>),
+) -> Result<Done<Opened>> {
     let reason = loopx_base::said(reason).ok_or_else(|| {
         Failure::usage(
             Code::ReasonRequired,
@@ -486,6 +490,7 @@ pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<
             });
         }
         require_free(ctx, facts, &plan, at)?;
+        require_way(node, outcome.as_deref(), !begins)?;
         if begins {
             // What else has to come may come later.
             waits.retain(|wait| !matches!(wait, Wait::World(_)));
@@ -503,7 +508,12 @@ pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<
             )
         } else {
             (
-                TaskEvent::Opened { task, judged, saw },
+                TaskEvent::Opened {
+                    task,
+                    judged,
+                    saw,
+                    outcome: outcome.clone(),
+                },
                 format!("open {}", node.id),
             )
         };
@@ -513,6 +523,24 @@ pub(crate) fn open(ctx: &Context, task: &str, reason: Option<String>) -> Result<
         };
         Ok(Act::new(event, what, opened).reason(Some(reason.clone())))
     })
+}
+
+/// Refuses to open a gate that has several ways on, where nobody says which.
+fn require_way(node: &Node, way: Option<&str>, goes_on: bool) -> Result<()> {
+    let plain = Gate::plain(Vec::new());
+    let gate = node.gate.as_deref().unwrap_or(&plain);
+    match way_fault(gate, way, goes_on) {
+        None => Ok(()),
+        Some(fault) => Err(
+            Failure::usage(Code::DecisionValues, format!("{}: {fault}", node.id)).help(match gate
+                .outcome_words()
+                .as_slice()
+            {
+                [] => command!("task open {} --reason WHY", node.id),
+                _ => command!("task open {} --outcome WORD --reason WHY", node.id),
+            }),
+        ),
+    }
 }
 
 /// The words that are waited for, taken out of the rest: those that whoever asks can give, and those of others.

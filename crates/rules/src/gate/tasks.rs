@@ -195,15 +195,15 @@ pub fn open(view: View<'_>, stage: Stage) -> Vec<Blocker> {
     let Some((first, status)) = open.first() else {
         return Vec::new();
     };
-    let words: Vec<String> = open
-        .iter()
-        .map(|(node, status)| format!("{} is {status}", node.id))
-        .collect();
-    let words = words.join(", ");
+    let words = open.iter().map(|(node, status)| {
+        let who = held_elsewhere(view, node).map(|who| format!(" (by {who})"));
+        format!("{} is {status}{}", node.id, who.unwrap_or_default())
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
     vec![match held_elsewhere(view, first) {
         Some(who) => Blocker::new(
             Code::TasksOpen,
-            format!("{words} (by {who})"),
+            words,
             hint![
                 format!("{who} ends it; to take it over: "),
                 command!("take {} --take-over --reason WHY", first.id)
@@ -318,7 +318,7 @@ pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
     match (node.kind, status) {
         (NodeKind::Decision | NodeKind::Goal, Status::Pending | Status::Claimed) => {
             match standing(node, state) {
-                Some(Standing::Escalated(_)) => command!("task open {id} --reason WHY"),
+                Some(Standing::Escalated(_)) => open_escalated(node),
                 _ => decide(node, state),
             }
         }
@@ -330,6 +330,20 @@ pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
             command!("task show {id}")
         }
     }
+}
+
+/// The command by which a person lets an escalated gate pass.
+fn open_escalated(node: &Node) -> Hint {
+    let id = &node.id;
+    let words = node
+        .gate
+        .as_deref()
+        .map_or_else(Vec::new, Gate::outcome_words);
+    if words.is_empty() {
+        return command!("task open {id} --reason WHY");
+    }
+    let open = command!("task open {id} --outcome WORD --reason WHY");
+    open.note(format!("({})", words.join(", or ")))
 }
 
 /// The command that gives the values of a gate, with places where only whoever judges knows what to write.

@@ -56,6 +56,9 @@ pub enum TaskEvent {
         /// The files that those tasks had left in the session, with the content that they saw.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         saw: BTreeMap<String, Oid>,
+        /// The way on, where the gate has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<String>,
     },
 }
 
@@ -212,6 +215,10 @@ impl Topic for TaskEvent {
         match self {
             // Before, a word that a task may begin stood for whatever came.
             TaskEvent::Allowed { judged, .. } if !judged.is_empty() => Version::V0_6,
+            // Before, nobody who opened a gate could say which way it goes on.
+            TaskEvent::Opened {
+                outcome: Some(_), ..
+            } => Version::V0_6,
             // Before, a word stood for whatever became of the files.
             TaskEvent::Allowed { saw, .. } | TaskEvent::Opened { saw, .. } if !saw.is_empty() => {
                 Version::V0_6

@@ -108,6 +108,7 @@ fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEv
             task,
             judged: std::collections::BTreeMap::new(),
             saw: std::collections::BTreeMap::new(),
+            outcome: None,
         },
     })
 }

@@ -2,6 +2,7 @@
 
 use super::decide::{expand, falls};
 use super::node::{Details, Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
+use super::status::TaskFacts;
 use crate::artifact::Artifact;
 use crate::change_pack;
 use crate::change_pack::Slice;
@@ -61,8 +62,13 @@ pub fn ids(texts: &Texts, state: &State) -> BTreeSet<String> {
 
 /// The keys of the tasks that are not done by the outcome of a decision; none where the list cannot be read.
 pub fn fallen(texts: &Texts, state: &State) -> BTreeSet<String> {
-    let mut decisions = state.tasks.values().flat_map(|facts| &facts.decisions);
-    if !decisions.any(|one| one.value.outcome.is_some()) {
+    let has_way = |facts: &TaskFacts| {
+        let mut decisions = facts.decisions.iter();
+        let opened = facts.opened.as_ref();
+        decisions.any(|one| one.value.outcome.is_some())
+            || opened.is_some_and(|one| one.value.outcome.is_some())
+    };
+    if !state.tasks.values().any(has_way) {
         return BTreeSet::new();
     }
     let nodes = now(texts, state).unwrap_or_default();

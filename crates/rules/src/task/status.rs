@@ -193,6 +193,9 @@ pub struct Opening {
     /// The files of tasks that they saw, with the content of then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub saw: BTreeMap<String, Oid>,
+    /// The way on of a gate that has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
 }
 
 /// A record that says no more than its envelope.
@@ -600,11 +603,28 @@ impl State {
             // A word that it may begin gives it no other status, and stands beside whatever was done apart.
             (TaskEvent::Allowed { judged, saw, .. }, _) => {
                 let (judged, saw) = (judged.clone(), saw.clone());
-                facts.allowed.push(recorded(op, Opening { judged, saw }));
+                let word = Opening {
+                    judged,
+                    saw,
+                    outcome: None,
+                };
+                facts.allowed.push(recorded(op, word));
             }
-            (TaskEvent::Opened { judged, saw, .. }, _) => {
-                let (judged, saw) = (judged.clone(), saw.clone());
-                facts.open(op, Opening { judged, saw }, missed_last);
+            (
+                TaskEvent::Opened {
+                    judged,
+                    saw,
+                    outcome,
+                    ..
+                },
+                _,
+            ) => {
+                let word = Opening {
+                    judged: judged.clone(),
+                    saw: saw.clone(),
+                    outcome: outcome.clone(),
+                };
+                facts.open(op, word, missed_last);
             }
             (_, Ok(after)) if !missed_last => {
                 facts = after;

@@ -38,13 +38,18 @@ pub fn misfit(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
         .or_else(|| views(gate, given, state))
 }
 
-/// A fault of the outcome: whoever lets the work go on says which way, where there are several; nobody else does.
+/// A fault of the outcome of a decision.
 fn outcome(gate: &Gate, given: &Decision) -> Option<String> {
-    let known = gate.outcome_words();
     let goes_on = given
         .verdict
         .is_none_or(|verdict| verdict == Verdict::Proceed);
-    match given.outcome.as_deref() {
+    way_fault(gate, given.outcome.as_deref(), goes_on)
+}
+
+/// A fault of the way on: whoever lets the work go on says which one, where there are several; nobody else does.
+pub fn way_fault(gate: &Gate, way: Option<&str>, goes_on: bool) -> Option<String> {
+    let known = gate.outcome_words();
+    match way {
         Some(word) if known.is_empty() => {
             Some(format!("the gate has no outcomes, and none is `{word}`"))
         }

@@ -10,6 +10,7 @@
 use super::check::misfit;
 use super::gate::Gate;
 use super::judge::{Judged, counts, score, weakest};
+use super::standing::{Standing, standing};
 use super::values::{Decision, Verdict};
 use crate::session::{Stamped, State};
 use crate::task::node::{Edge, Node, NodeKind, TaskId, Verification};
@@ -51,13 +52,12 @@ pub fn falls(nodes: &[Node], state: &State) -> Vec<Option<usize>> {
         let Some((decision, judged)) = counting(node, state) else {
             continue;
         };
-        let falls = node
-            .gate
-            .as_deref()
-            .filter(|_| judged.verdict == Verdict::Proceed);
-        let falls = falls.map_or(&[][..], |gate| {
-            gate.falls(decision.value.outcome.as_deref())
-        });
+        let way = match judged.verdict {
+            Verdict::Proceed => decision.value.outcome.as_deref(),
+            Verdict::Escalate => way_of_opening(node, state),
+            Verdict::Fix => None,
+        };
+        let falls = node.gate.as_deref().map_or(&[][..], |gate| gate.falls(way));
         for id in falls {
             named.entry(id.key()).or_insert(at);
         }
@@ -83,6 +83,13 @@ pub fn falls(nodes: &[Node], state: &State) -> Vec<Option<usize>> {
         found.push(cause);
     }
     found
+}
+
+/// The outcome that whoever opened a gate said, while their word stands.
+fn way_of_opening<'s>(node: &Node, state: &'s State) -> Option<&'s str> {
+    let is_opened = matches!(standing(node, state), Some(Standing::Opened));
+    let opened = state.task(&node.id)?.opened.as_ref();
+    opened.filter(|_| is_opened)?.value.outcome.as_deref()
 }
 
 /// The nodes with edges past those that fall: what waited for one waits for what that one waited for, and reads nothing

@@ -17,7 +17,7 @@ mod walk;
 
 pub use again::{has_nothing_new, sent_back_by};
 pub use blocks::{Ending, ResultText, Said, WorkResult, read as read_blocks, read_result};
-pub use check::{asked, misfit, wanted};
+pub use check::{asked, misfit, wanted, way_fault};
 pub use expand::{counting, expand, falls};
 pub use gate::{AtCap, Dimension, Gate, Outcome, Rubric, Strategy};
 pub use judge::{Judged, counts, is_alike, is_close, judge, weakest};

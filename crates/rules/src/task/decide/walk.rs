@@ -81,6 +81,7 @@ fn legal(state: &State, nodes: &[Node], statuses: &[Status]) -> Vec<TaskEvent> {
                 task,
                 judged: results(&graph, at, state),
                 saw: files(&graph, at, state),
+                outcome: None,
             }),
             Some(_) => {}
             None => match (statuses[at], state.claim_of(&node.id).cloned()) {

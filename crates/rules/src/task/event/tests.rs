@@ -117,6 +117,7 @@ fn a_record_says_what_happened_what_it_weighs_and_what_it_needs() {
                 task: task(),
                 judged: std::collections::BTreeMap::new(),
                 saw: std::collections::BTreeMap::new(),
+                outcome: None,
             },
             ("opened", "opens"),
             json!({"task": "TASK-001"}),
