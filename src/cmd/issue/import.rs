@@ -13,7 +13,11 @@ use serde_json::json;
 /// So many remarks are told in text.
 const MOST_REMARKS: usize = 20;
 
-/// Take over a backlog: our JSON lines, Beads, GitHub, ccw, Backlog.md, or the TODO comments of the code
+/// Take over a backlog of another program, our JSON lines, or the TODO comments of the code
+///
+/// Read are Beads, what `gh issue list --json` and `glab issue list -F json` print, ccw, Backlog.md, the tasks.json of
+/// Task Master, `task export` of Taskwarrior, a CSV with a header as Jira and Linear export it, and a Markdown list of
+/// check boxes; --format says which where nothing in the file tells.
 ///
 /// All of it or nothing, in one commit. An issue that is here already is left alone, so that a second import adds only
 /// what is new. What became of the words of the other program is told, and a field without a counterpart is kept as

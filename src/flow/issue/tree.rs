@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 const LARGEST: u64 = 64 << 20;
 
 /// Where the folders of other programs lie in a repository.
-const PLACES: [(&str, Format); 6] = [
+const PLACES: [(&str, Format); 7] = [
     ("issues.jsonl", Format::Beads),
     (".beads/issues.jsonl", Format::Beads),
     (".workflow/issues/issues.jsonl", Format::Ccw),
+    (".taskmaster/tasks/tasks.json", Format::TaskMaster),
     ("tasks", Format::Backlog),
     ("backlog/tasks", Format::Backlog),
     (".backlog/tasks", Format::Backlog),

@@ -1,6 +1,7 @@
 //! GitHub's issues, as `gh issue list --json FIELDS` prints them.
 
 use super::json::{self, Fields, inner};
+use super::words::said_kind;
 use super::{File, Format, Gather};
 use crate::issue::plain::{Plain, PlainLink};
 use crate::issue::{Made, Said, Status};
@@ -54,14 +55,7 @@ fn one(mut fields: Fields, g: &mut Gather<'_>) {
     let labels = fields.texts("labels", "name", g);
     let kind = fields.map.remove("issueType");
     let kind = kind.and_then(|kind| Some(inner(&kind, "name")?.to_owned()));
-    // A label says the kind where nothing else does, and stays a label.
-    let said = labels.iter().find_map(|label| match label.as_str() {
-        "bug" => Some("bug"),
-        "enhancement" | "feature" => Some("feature"),
-        "epic" => Some("epic"),
-        _ => None,
-    });
-    if let Some(word) = kind.as_deref().or(said) {
+    if let Some(word) = kind.as_deref().or(said_kind(&labels)) {
         g.kind(&at, &mut plain, word);
     }
     g.labels(&mut plain, labels);

@@ -39,6 +39,17 @@ pub(super) fn objects(file: &File, g: &mut Gather<'_>) -> Vec<Fields> {
     found
 }
 
+/// The one value of a file.
+pub(super) fn whole(file: &File, g: &mut Gather<'_>) -> Option<Value> {
+    match strict(file.text.trim_start_matches('\u{feff}')) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            broken(&file.name, 0, &error, g);
+            None
+        }
+    }
+}
+
 fn broken(name: &str, before: usize, error: &serde_json::Error, g: &mut Gather<'_>) {
     let message = error.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();

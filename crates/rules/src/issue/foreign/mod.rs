@@ -6,12 +6,18 @@
 mod backlog;
 mod beads;
 mod ccw;
+mod csv;
 mod github;
+mod gitlab;
 mod json;
 pub mod later;
+mod markdown;
 mod own;
 mod phases;
 pub mod roadmap;
+mod rows;
+mod task_master;
+mod taskwarrior;
 mod text;
 pub mod todos;
 mod words;
@@ -31,8 +37,15 @@ vocabulary!(
         Loopx = "loopx",
         Beads = "beads",
         Github = "github",
+        Gitlab = "gitlab",
         Ccw = "ccw",
         Backlog = "backlog",
+        TaskMaster = "task-master",
+        Taskwarrior = "taskwarrior",
+        /// A table with a header, as Jira and Linear export it.
+        Csv = "csv",
+        /// A list of check boxes.
+        Markdown = "markdown",
         /// A roadmap of ccw, with its issues.
         Roadmap = "roadmap",
     }
@@ -122,8 +135,13 @@ pub fn read(format: Format, files: &[File], wishes: &Wishes) -> Taken {
         Format::Loopx => own::read(files, &mut gather),
         Format::Beads => beads::read(files, &mut gather),
         Format::Github => github::read(files, &mut gather),
+        Format::Gitlab => gitlab::read(files, &mut gather),
         Format::Ccw => ccw::read(files, &mut gather),
         Format::Backlog => backlog::read(files, &mut gather),
+        Format::TaskMaster => task_master::read(files, &mut gather),
+        Format::Taskwarrior => taskwarrior::read(files, &mut gather),
+        Format::Csv => csv::read(files, &mut gather),
+        Format::Markdown => markdown::read(files, &mut gather),
         Format::Roadmap => roadmap::read(files, &mut gather),
     }
     gather.finish()
@@ -132,6 +150,11 @@ pub fn read(format: Format, files: &[File], wishes: &Wishes) -> Taken {
 /// Whose backlog a text is; nothing where it may be of several, or of none.
 pub fn detect(text: &str) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
+    if !text.starts_with('{')
+        && let Some(format) = detect_text(text)
+    {
+        return Some(format);
+    }
     let first = match text.strip_prefix('[') {
         Some(_) => strict(text).ok()?.as_array()?.first()?.clone(),
         None => strict(text.lines().next()?)
@@ -139,6 +162,16 @@ pub fn detect(text: &str) -> Option<Format> {
             .ok()?,
     };
     let has = |field: &str| first.get(field).is_some();
+    if task_master::is_one(&first) {
+        return Some(Format::TaskMaster);
+    }
+    // Of GitLab and Beads both have a kind of issue: the number comes first.
+    if has("iid") && (has("web_url") || has("state")) {
+        return Some(Format::Gitlab);
+    }
+    if has("uuid") && has("entry") && has("description") {
+        return Some(Format::Taskwarrior);
+    }
     if has("number") && (has("url") || has("state") || has("body") || has("labels")) {
         return Some(Format::Github);
     }
@@ -153,6 +186,17 @@ pub fn detect(text: &str) -> Option<Format> {
         return Some(Format::Ccw);
     }
     None
+}
+
+/// Whose backlog a text is that is no JSON.
+fn detect_text(text: &str) -> Option<Format> {
+    if csv::is_one(text) {
+        Some(Format::Csv)
+    } else if markdown::is_one(text) {
+        Some(Format::Markdown)
+    } else {
+        None
+    }
 }
 
 /// What is gathered while files are read.

@@ -2,6 +2,7 @@
 //!
 //! An issue is known again by its file and its words, so that a comment that moves within its file is the same issue.
 
+use super::text::short;
 use super::{Gather, Item, Taken, Wishes};
 use crate::issue::plain::Plain;
 use crate::issue::{Place, Source};
@@ -149,18 +150,6 @@ fn item(path: &str, line: u32, comment: &Comment, times: usize, commit: Option<&
         at: format!("{path}:{line}"),
         plain,
     }
-}
-
-/// An id as one line: what is longer keeps its beginning, and the sum of the whole.
-fn short(id: &str) -> String {
-    if id.chars().count() <= 200 {
-        return id.to_owned();
-    }
-    let sum = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    let begin: String = id.chars().take(180).collect();
-    format!("{begin} {sum:016x}")
 }
 
 #[cfg(test)]

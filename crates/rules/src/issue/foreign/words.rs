@@ -37,18 +37,29 @@ fn status_of(word: &str) -> Option<(Status, bool)> {
 
 fn kind_of(word: &str) -> Option<&'static str> {
     Some(match word {
-        "enhancement" | "story" | "user_story" => "feature",
+        "enhancement" | "story" | "user_story" | "improvement" | "new_feature" => "feature",
         "defect" => "bug",
+        "sub_task" | "subtask" => "task",
         _ => return None,
+    })
+}
+
+/// The kind that a label says where nothing else does; it stays a label.
+pub(super) fn said_kind(labels: &[String]) -> Option<&'static str> {
+    labels.iter().find_map(|label| match label.as_str() {
+        "bug" => Some("bug"),
+        "enhancement" | "feature" => Some("feature"),
+        "epic" => Some("epic"),
+        _ => None,
     })
 }
 
 fn priority_of(word: &str) -> Option<u8> {
     Some(match word {
-        "critical" | "urgent" | "highest" | "p0" => 0,
-        "high" | "p1" => 1,
-        "medium" | "normal" | "p2" => 2,
-        "low" | "p3" => 3,
+        "critical" | "urgent" | "highest" | "blocker" | "p0" => 0,
+        "high" | "major" | "h" | "p1" => 1,
+        "medium" | "normal" | "m" | "p2" => 2,
+        "low" | "minor" | "l" | "p3" => 3,
         "lowest" | "trivial" | "p4" => 4,
         _ => return None,
     })

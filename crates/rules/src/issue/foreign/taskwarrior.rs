@@ -1,0 +1,117 @@
+//! Tasks of Taskwarrior, as `task export` prints them.
+
+use super::json::{self, Fields, inner};
+use super::text::{moment, titled};
+use super::{File, Format, Gather};
+use crate::issue::plain::{Plain, PlainLink};
+use crate::issue::{Made, Said, Status};
+use serde_json::Value;
+
+/// Fields that follow from the others and from the day on which somebody asks: they would be news each time.
+const COMPUTED: [&str; 4] = ["id", "urgency", "mask", "imask"];
+
+pub(super) fn read(files: &[File], g: &mut Gather<'_>) {
+    for file in files {
+        for fields in json::objects(file, g) {
+            one(fields, g);
+        }
+    }
+}
+
+fn one(mut fields: Fields, g: &mut Gather<'_>) {
+    let at = fields.at.clone();
+    let Some(uuid) = fields.text("uuid", g) else {
+        return g.fault(&at, "expected `uuid`, found none");
+    };
+    let status = fields.text("status", g);
+    if status.as_deref() == Some("deleted") {
+        return g.remark(
+            &at,
+            format!("`{uuid}` was deleted there: it is passed over"),
+        );
+    }
+    // What is to be done is one text there.
+    let Some(text) = fields.text("description", g) else {
+        return g.fault(&at, "expected `description`, found none");
+    };
+    let (title, rest) = titled(&text);
+    fields.map.insert("title".to_owned(), Value::String(title));
+    let Some(mut plain) = g.begin(Format::Taskwarrior, uuid, &mut fields) else {
+        return;
+    };
+    plain.description = rest;
+    let is_begun = fields.map.contains_key("start");
+    if let Some(word) = status {
+        let own = |word: &str| match word {
+            "pending" if is_begun => Some(Status::InProgress),
+            // It waits for a day, which is taken over.
+            "waiting" => Some(Status::Open),
+            _ => None,
+        };
+        g.status(&at, &mut plain, &word, own);
+        if plain.status.is_some_and(Status::is_final) {
+            plain.reason = Some(format!("{word} in Taskwarrior"));
+        }
+    }
+    if let Some(word) = fields.text("priority", g) {
+        g.priority(&at, &mut plain, &word, 0);
+    }
+    let mut labels = fields.texts("tags", "name", g);
+    let project = fields.text("project", g);
+    labels.extend(project.map(|name| format!("project:{name}")));
+    g.labels(&mut plain, labels);
+    days(&mut plain, &mut fields, g);
+    plain.created = fields.text("entry", g).map(|at| Made {
+        by: "unknown".to_owned(),
+        at: Some(moment(&at).unwrap_or(at)),
+    });
+    for said in fields.list("annotations", g) {
+        let Some(text) = inner(&said, "description") else {
+            g.fault(&at, "expected a `description` in each of `annotations`");
+            continue;
+        };
+        let when = inner(&said, "entry");
+        plain.comments.push(Said {
+            at: when.map(|at| moment(at).unwrap_or_else(|| at.to_owned())),
+            by: "unknown".to_owned(),
+            kind: crate::issue::taken::message(),
+            text: text.to_owned(),
+        });
+    }
+    for to in depends(&mut fields, g) {
+        plain.links.push(PlainLink {
+            kind: "blocked-by".to_owned(),
+            to,
+        });
+    }
+    for name in COMPUTED {
+        fields.map.remove(name);
+    }
+    g.end(plain, fields);
+}
+
+/// The day by which it is due, and the later of those before which nobody begins.
+fn days(plain: &mut Plain, fields: &mut Fields, g: &mut Gather<'_>) {
+    let at = fields.at.clone();
+    let mut day = |name: &'static str, g: &mut Gather<'_>| {
+        let text = fields.text(name, g)?;
+        let text = moment(&text).unwrap_or(text);
+        g.day(&at, name, Some(text))
+    };
+    plain.due = day("due", g);
+    let wait = day("wait", g);
+    plain.defer = wait.max(day("scheduled", g));
+}
+
+/// The tasks that it waits for: a list, or as older programs write it a text.
+fn depends(fields: &mut Fields, g: &mut Gather<'_>) -> Vec<String> {
+    match fields.map.get("depends") {
+        Some(Value::String(text)) => {
+            let all = text.split(',').map(str::trim).filter(|one| !one.is_empty());
+            let all = all.map(str::to_owned).collect();
+            fields.map.remove("depends");
+            all
+        }
+        _ => fields.texts("depends", "uuid", g),
+    }
+}
