@@ -111,9 +111,12 @@ pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Resul
     Ok(report)
 }
 
+/// Files with their names and texts, and what was passed over.
+type Sources = (Vec<(String, String)>, Vec<PassedOver>);
+
 /// The files that are to be read, each with its name and text, and the links among them: a repository that somebody
 /// else made could lead out of itself by them. A place that is named on the command line may be a link.
-fn sources(top: &Path, from: Option<&Path>) -> Result<(Vec<(String, String)>, Vec<PassedOver>)> {
+fn sources(top: &Path, from: Option<&Path>) -> Result<Sources> {
     let place: PathBuf = match from {
         Some(path) => path.to_path_buf(),
         None => {
