@@ -5,9 +5,9 @@ use super::approve::{self, Ends};
 use super::context::Context;
 use super::outline::{self, Question};
 use super::policy_moved::{self, PolicyMoved};
-use super::review;
 use super::transaction::{Facts, Needs, gather};
 use super::workcopy::{FileStatus, WorkCopy};
+use super::{next, review};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, Verb};
 use loopx_base::id::{Oid, SessionId};
@@ -89,9 +89,13 @@ pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
         questions: outline::questions(&snapshot.operations(&session)?),
         required: facts.policy.required(transition),
         policy_moved: policy_moved::of(ctx, &snapshot, &session, &facts.policy)?,
-        next_action: match blockers.first() {
-            Some(blocker) => blocker.help.clone(),
-            None => facts.policy.approve_command(transition),
+        next_action: match (blockers.first(), Transition::forward(facts.state.stage)) {
+            (_, Some(forward)) if forward == transition => {
+                let advised = next::of_session(ctx, &facts.state.id)?;
+                advised.into_hint()
+            }
+            (Some(blocker), _) => blocker.help.clone(),
+            (None, _) => facts.policy.approve_command(transition),
         },
         blockers,
         files,

@@ -2,7 +2,7 @@
 
 use super::change::RequirementDiff;
 use super::context::Context;
-use super::transaction::{Needs, gather, texts_here};
+use super::transaction::{Needs, gather, lead, texts_here};
 use super::{change, review};
 use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
@@ -152,7 +152,7 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
         left: debt(&facts.state),
         judgement: gate::judgement(view),
         verdict: facts.state.verdict.clone(),
-        next_action: gate::next_action(view),
+        next_action: lead(ctx, &facts, gate::next_action(view)),
         base: range.base,
         head: range.head,
         commits: range.commits,

@@ -12,24 +12,26 @@ use super::sign::{self, Word};
 use super::watched::Watched;
 use super::workcopy::{Edits, FileStatus, Outputs, WorkCopy};
 use super::write_scope::Opening;
-use super::{delta, effective_target, files, lease, outline, policy_checks, review, world};
-use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::command;
+use super::{delta, effective_target, files, lease, next, outline, policy_checks, review, world};
+use loopx_base::failure::{Blocker, Code, Failure, Result};
+use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, Person, SessionId};
 use loopx_git::{Identity, Repo};
 use loopx_rules::agent_identity;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::change_pack;
 use loopx_rules::checks::Check;
+use loopx_rules::gate;
 use loopx_rules::gate::{CodeFacts, Credentials, DeltaFacts, ReadSections, View};
 use loopx_rules::intent::Statement;
 use loopx_rules::lease::Claim;
 use loopx_rules::manifest::Row;
+use loopx_rules::next::Advised;
 use loopx_rules::op::{Body, Event, Operation, RequirementBase, SessionBody, Write};
 use loopx_rules::policy::{Demand, Policy};
 use loopx_rules::profile::Profile;
 use loopx_rules::session::{Ending, Stamped, State};
-use loopx_rules::stage::Stage;
+use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::task::early::{Early, early};
 use loopx_rules::task::outputs::task_of;
 use loopx_rules::task::plan;
@@ -304,6 +306,46 @@ pub(crate) fn act_after<T>(
 /// The preparation of a command that prepares nothing.
 type Prepare = fn(&State, Option<&mut WorkCopy<'_>>) -> Result<()>;
 
+/// A refusal that leads to what the rules alone call next, leading to what is next for whoever asks, here.
+fn led(ctx: &Context, facts: &Facts<'_>, mut failure: Failure) -> Failure {
+    let (view, forward) = (facts.view(), Transition::forward(facts.state.stage));
+    // What holds the gate in front is named, and what is done first may be something else.
+    let holds = |first: &Blocker| {
+        if failure.help.as_ref() != Some(&first.help) {
+            return false;
+        }
+        let gate = forward.map_or_else(Vec::new, |way| gate::blockers(view, way));
+        gate.first().is_some_and(|one| one.help == first.help)
+    };
+    let is_gate = failure.blockers.first().is_some_and(holds);
+    failure.help = failure.help.map(|help| {
+        if is_gate {
+            asked(ctx, facts, help)
+        } else {
+            lead(ctx, facts, help)
+        }
+    });
+    failure
+}
+
+/// A hint, which where it is what the rules alone call next becomes what is next for whoever asks, here.
+pub(super) fn lead(ctx: &Context, facts: &Facts<'_>, hint: Hint) -> Hint {
+    if hint == gate::next_action(facts.view()) {
+        asked(ctx, facts, hint)
+    } else {
+        hint
+    }
+}
+
+/// What is next for whoever asks, here; else the hint.
+fn asked(ctx: &Context, facts: &Facts<'_>, hint: Hint) -> Hint {
+    let asked = next::of_session(ctx, &facts.state.id).map(Advised::into_hint);
+    match asked {
+        Ok(asked) if !asked.is_empty() => asked,
+        _ => hint,
+    }
+}
+
 fn change<T>(
     ctx: &Context,
     needs: Needs,
@@ -337,7 +379,7 @@ fn change<T>(
             needs,
             Some(identity),
         )?;
-        let act = decide(&facts)?;
+        let act = decide(&facts).map_err(|failure| led(ctx, &facts, failure))?;
         build(ctx, snapshot, &session, facts, act, identity)
     };
     let committed = opening.scope(ctx).commit(decide, |built: &Built<T>| {

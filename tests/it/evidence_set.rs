@@ -43,7 +43,9 @@ fn u1_an_approval_without_evidence_is_refused_and_names_the_run() {
         .fails_as(1, |d| d.verdict_by(RITA, &APPROVE))
         .is(MISSING, &[MISSING])
         .names("VS-1 has to run again");
-    assert_eq!(refusal.help, "git loopx run --task VS-1");
+    // The reviewer has not agreed to run the check of the plan.
+    let run = "git loopx run --task VS-1 --trust";
+    assert!(refusal.help.ends_with(run), "{}", refusal.help);
     d.does(&["run", "--task", "VS-1"]);
     assert_eq!(d.verdict(&APPROVE)["judgement"]["outcome"], "approve");
     // A run that fails after the verdict holds the gate, and changes nobody's word.

@@ -64,10 +64,8 @@ fn s_015_the_last_round_is_allowed_and_one_more_is_not() {
     let d = Drive::started();
     d.edit("spec.md", &with("current_round", "16"));
     let refusal = d.refuses(&APPROVE);
-    assert_eq!(
-        refusal.help,
-        "git loopx clarify --more 5 --reason 'it is not clear yet'"
-    );
+    let more = "git loopx clarify --more 5 --reason ";
+    assert!(refusal.help.starts_with(more), "{}", refusal.help);
     d.fails(2, &["clarify", "--more", "5"])
         .is("reason_required", &[]);
     d.does(&["clarify", "--more", "5", "--reason", "one answer is late"]);

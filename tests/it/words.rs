@@ -251,10 +251,7 @@ fn approve_without_a_stage_goes_on_and_enter_takes_the_step_too() {
     let show = show
         .says("demo: build->review")
         .says("check   missing  VS-1  true");
-    assert!(
-        show.stdout.contains("next: git loopx run --task VS-1"),
-        "{show}"
-    );
+    assert!(show.stdout.contains("now: write the code"), "{show}");
     s.loopx(&["run", "--task", "VS-1"]).ok();
     s.write(
         ".loopx/demo/execution-record.md",
@@ -268,10 +265,7 @@ fn approve_without_a_stage_goes_on_and_enter_takes_the_step_too() {
     );
     assert!(show.contains("check   passed   VS-1  true\n"), "{show}");
     assert!(show.contains(", 0 commits, tree "), "{show}");
-    assert!(
-        show.ends_with("next: git loopx approve --to review\n"),
-        "{show}"
-    );
+    assert!(show.contains("git loopx approve --to review"), "{show}");
     assert_ne!(before, after);
     assert_eq!(session::tip(&s), after, "nothing was written");
     let document = s.loopx(&["approve", "--show", "--json"]).json();
