@@ -168,7 +168,8 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         unheld: unheld(ctx, state, worktree.as_ref())?,
         missing: missing_outputs(ctx, &facts)?,
         code: checked_code(ctx, &facts)?,
-        unsaved_list: facts.saved.contains(&Artifact::TaskList),
+        unserved: unserved(&facts),
+        unsaved: unsaved(&facts),
         unfit: unfit(ctx, &facts),
     };
     let advised = next::next(facts.view(), &here);
@@ -245,6 +246,29 @@ fn missing_outputs(ctx: &Context, facts: &Facts<'_>) -> Result<Vec<(TaskId, Vec<
         }
     }
     Ok(found)
+}
+
+/// The scenarios that no task of a plan names, while it is open and `plan` proposes tasks for them.
+fn unserved(facts: &Facts<'_>) -> Vec<String> {
+    if facts.state.stage != Stage::Plan || !super::outline::is_light(facts) {
+        return Vec::new();
+    }
+    let delta = super::delta::read(&facts.texts);
+    delta.map_or_else(Vec::new, |(delta, _)| {
+        coverage::unserved(&facts.policy, &facts.texts, &delta)
+    })
+}
+
+/// What is not saved of the list of tasks, and of files that tasks left.
+fn unsaved(facts: &Facts<'_>) -> Option<String> {
+    if facts.saved.contains(&Artifact::TaskList) {
+        return Some(format!(
+            "{} has edits that are not saved",
+            Artifact::TaskList
+        ));
+    }
+    let path = facts.outputs.removed().next()?;
+    Some(format!("{path} was removed here, and the session has it"))
 }
 
 /// The code here, where the stage does not look at it and a task was checked on some.

@@ -216,6 +216,22 @@ fn a4_plan_show_leads_where_next_does() {
     s.loopx(&["plan", "--show"]).says(&format!("next: {next}"));
 }
 
+/// A12: a scenario that no task names is met in the plan, and not when the archive asks for it.
+#[test]
+fn a12_next_leads_to_a_task_for_each_scenario_before_the_plan_is_approved() {
+    let mut one = task("A", &[], Some(&["true"]));
+    one["scenarios"] = json!(["demo/Apples/Asked"]);
+    let s = planning(&[one]);
+    s.write(".loopx/demo/change/spec-delta.md", DELTA);
+    let next = s.loopx(&["next"]);
+    assert_eq!(next.stdout.trim(), "git loopx plan", "{next}");
+    s.loopx(&["status"]).says("demo/Apples/Gone");
+    s.loopx(&["plan"]).ok();
+    let list = s.read(".loopx/demo/tasks.jsonl");
+    assert!(list.contains("demo/Apples/Gone"), "{list}");
+    assert_ne!(s.loopx(&["next"]).stdout.trim(), "git loopx plan");
+}
+
 #[test]
 fn at_most_four_questions_are_open_in_one_round() {
     let s = outlined("rename a constant");

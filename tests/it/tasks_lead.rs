@@ -124,6 +124,11 @@ fn an_agent_waits_for_a_person_where_a_word_is_a_persons() {
         .ok();
     s.commit_file("code.txt", "three\n", "Three").ok();
     is_for_a_person(&s, "a look at LOOK");
+    // A14: who looked looks again, and waives nothing.
+    let again = "git loopx task retry LOOK --reason 'the code changed since'";
+    assert_eq!(next(&s), again);
+    types(&s, again).ok();
+    assert_eq!(next(&s), "git loopx take");
 
     let s = building(&[with(
         "C",
@@ -136,10 +141,9 @@ fn an_agent_waits_for_a_person_where_a_word_is_a_persons() {
     take(&s);
     s.loopx(&["task", "fail", "C", "--reason", "no"]).ok();
     is_for_a_person(&s, "the word that C is tried");
-    assert_eq!(
-        next(&s),
-        "git loopx task retry C --reason 'a person decides'"
-    );
+    // A17: what becomes of it is decided by whoever is asked, and typed by them.
+    let said = next(&s);
+    assert!(said.contains("all of its 1 attempts are used"), "{said}");
 }
 
 #[test]
@@ -672,7 +676,7 @@ fn a1_a_list_that_is_not_saved_is_saved_before_its_tasks_are_taken() {
     let error = refused.error_json()["error"].clone();
     assert_eq!(
         error["help"],
-        "git loopx save  (the list of tasks has edits that are not saved)"
+        "git loopx save  (what is here of the tasks is not saved)"
     );
     assert_eq!(next(&s), "git loopx save");
     types(&s, &next(&s)).ok();
@@ -932,4 +936,82 @@ fn a8_a_step_of_a_task_that_waits_leads_to_what_it_waits_for() {
     s.loopx(&["task", "done"]).ok();
     let fresh = s.loopx(&["--json", "run"]).fails_with(5).error_json();
     assert_eq!(fresh["error"]["help"], "git loopx take");
+}
+
+/// A0: what `review --show`, `approve --show` and refusals call next is what `next` calls so, for whoever asks.
+#[test]
+fn a0_a_refusal_and_a_preview_lead_where_next_does() {
+    let s = building(&[reads_two("A")]);
+    // Nothing is written yet.
+    let refused = s.loopx(&["--json", "approve"]).fails_with(1).error_json();
+    let help = text(&refused["error"]["help"]);
+    assert!(help.contains("write the code"), "{help}");
+    s.loopx(&["approve", "--show"]).says("write the code");
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    s.loopx(&["review"]).ok();
+    let agent = |args: &[&str]| s.call(LOOPX).args(args).env("CLAUDECODE", "1").run();
+    let shown = agent(&["review", "--show", "--json"]).json();
+    let said = text(&shown["next_action"]);
+    assert!(said.contains("wait for a person"), "{said}");
+    assert!(
+        !agent(&["review", "--show"])
+            .stdout
+            .contains("--verdict approve")
+    );
+}
+
+#[test]
+fn a9_results_that_were_removed_here_are_saved_before_anybody_is_asked_again() {
+    let mut report = task("R", &[], Some(&["true"]));
+    report["outputs"] = json!(["tasks/R/report.md"]);
+    let s = building(&[report, checkpoint("C", &["R"])]);
+    s.loopx(&["take", "R"]).ok();
+    s.write(".loopx/demo/tasks/R/report.md", "There.\n");
+    // A16: what it leaves is there, and no code was named.
+    assert_eq!(next(&s), "git loopx task done R");
+    types(&s, &next(&s)).ok();
+    s.loopx(&["task", "open", "C", "--reason", "seen"]).ok();
+    std::fs::remove_dir_all(s.path().join(".loopx/demo/tasks/R")).expect("removed");
+    assert_eq!(next(&s), "git loopx save");
+    types(&s, &next(&s)).ok();
+    let said = next(&s);
+    assert!(said.contains("task open C"), "{said}");
+    s.loopx(&["task", "open", "C", "--reason", "seen without"])
+        .ok();
+}
+
+#[test]
+fn a10_a_build_after_a_rework_is_not_finished_beside_work_of_the_review_that_saw_other_code() {
+    let s = building(&[reads_two("A"), of_stage("review", "E", None)]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    s.loopx(&["review"]).ok();
+    s.loopx(&["take"]).ok();
+    s.loopx(&["task", "done", "E", "--manual", "--reason", "read"])
+        .ok();
+    let back = [
+        "review",
+        "--verdict",
+        "request-changes",
+        "--target",
+        "build",
+        "--reason",
+        "x",
+    ];
+    s.loopx(&back).ok();
+    s.loopx(&["approve", "--to", "build", "--enter"]).ok();
+    s.commit_file("code.txt", "two and more\n", "More").ok();
+    s.loopx(&["run"]).ok();
+    for _ in 0..6 {
+        let step = next(&s);
+        assert!(!step.contains("finish"), "{step}");
+        if step.contains("task retry E") {
+            return;
+        }
+        types(&s, &step).ok();
+    }
+    panic!("nobody was led to E");
 }

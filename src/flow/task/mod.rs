@@ -80,7 +80,7 @@ fn record<T>(
     Ok((done, None))
 }
 
-/// A refusal of what the saved list says, where the list of this worktree has edits that are not saved.
+/// A refusal by what is saved, where the list of this worktree, or what tasks left, is another.
 fn save_first(ctx: &Context, failure: Failure) -> Failure {
     let is_of_list = matches!(
         failure.code,
@@ -90,14 +90,15 @@ fn save_first(ctx: &Context, failure: Failure) -> Failure {
             | Code::TasksDone
             | Code::TasksMissing
             | Code::TaskListEmpty
+            | Code::TaskStepInvalid
     );
-    if !is_of_list || !has_unsaved_list(ctx).unwrap_or_default() {
+    if !is_of_list || !has_unsaved(ctx).unwrap_or_default() {
         return failure;
     }
-    failure.help(command!("save").note("(the list of tasks has edits that are not saved)"))
+    failure.help(command!("save").note("(what is here of the tasks is not saved)"))
 }
 
-fn has_unsaved_list(ctx: &Context) -> Result<bool> {
+fn has_unsaved(ctx: &Context) -> Result<bool> {
     let snapshot = ctx.store()?.snapshot()?;
     let state = ctx.session_to_change(&snapshot)?.state;
     let (policy, _) = ctx.policy_if_there(&state)?;
@@ -105,7 +106,8 @@ fn has_unsaved_list(ctx: &Context) -> Result<bool> {
         return Ok(false);
     };
     let edits = copy.peek(&state, policy.artifacts.max_bytes)?.edits;
-    Ok(edits.writes.contains_key(&Artifact::TaskList))
+    let is_removed = edits.outputs.removed().next().is_some();
+    Ok(is_removed || edits.writes.contains_key(&Artifact::TaskList))
 }
 
 /// The plan of a session beside what happened, as one decision sees it.

@@ -33,6 +33,12 @@ impl Outputs {
         self.writes.is_empty()
     }
 
+    /// Files that the session has and that were removed here.
+    pub(crate) fn removed(&self) -> impl Iterator<Item = &str> {
+        let removed = self.writes.iter().filter(|(_, write)| write.to.is_none());
+        removed.map(|(path, _)| path.as_str())
+    }
+
     /// Leaves those out of whose task nobody knows.
     pub(crate) fn retain(&mut self, is_known: impl Fn(&str) -> bool) {
         let of = |path: &str| outputs::task_of(path).is_some_and(&is_known);

@@ -245,6 +245,20 @@ fn done_elsewhere(view: View<'_>, node: &Node) -> Blocker {
     Blocker::new(Code::TasksOpen, message, help)
 }
 
+/// Whether work of the review was done on other code than this.
+pub fn is_review_stale(view: View<'_>) -> bool {
+    let Ok(nodes) = plan::now(view.texts, view.state) else {
+        return false;
+    };
+    let is_of_review = |node: &Node| node.stage == Stage::Review;
+    if view.state.tasks.is_empty() || !nodes.iter().any(is_of_review) {
+        return false;
+    }
+    let lines = known(view);
+    let statuses = task_statuses(view, &nodes, &lines);
+    stale(&nodes, &statuses, &lines).is_some()
+}
+
 /// The task of the review that was done once, and whose check fails on the code that the review is about now.
 pub fn failed_since(view: View<'_>) -> Option<TaskId> {
     let nodes = plan::now(view.texts, view.state).ok()?;

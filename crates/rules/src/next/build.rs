@@ -8,6 +8,8 @@ use crate::gate::{AuditItem, Proof, View};
 use crate::op::Evidence;
 use crate::session::{Stamped, State};
 use crate::stage::{Stage, Transition};
+use crate::task::node::TaskId;
+use crate::task::status::Status;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::shell_word;
@@ -164,6 +166,22 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             None => Advised::write(view.policy.run_check()),
         });
     };
+    let looked = TaskId::parse(&item.id);
+    let looked = looked.filter(|id| view.state.task_status(id) == Status::Completed);
+    if let (true, Some(id)) = (item.is_manual(), looked) {
+        return Some(tasks::by_person(
+            view,
+            here,
+            format!("a look at {id}"),
+            || {
+                let again =
+                    command!("task retry {id} --reason WHY").because("the code changed since");
+                let told =
+                    format!("somebody looked at the result of {id}, on other code than this");
+                Advised::from(again).advice(told)
+            },
+        ));
+    }
     if item.is_manual() {
         return Some(looked_at(view, here, &item.id, &item.help(view.policy)));
     }

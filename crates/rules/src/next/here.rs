@@ -76,8 +76,10 @@ pub struct Here<'a> {
     pub missing: Vec<(TaskId, Vec<String>)>,
     /// The code, where a stage that does not look at it has a task that was checked.
     pub code: Option<CodeFacts>,
-    /// The list of tasks has edits here that are not saved: what happens to tasks goes by the saved one.
-    pub unsaved_list: bool,
+    /// Scenarios of the delta that no task of an open plan names: the archive asks what proves them.
+    pub unserved: Vec<String>,
+    /// What this worktree has otherwise than the session, where what happens to tasks goes by that, in words.
+    pub unsaved: Option<String>,
     /// Tasks that nobody can take here, and why.
     pub unfit: Vec<(TaskId, Unfit)>,
     /// The policy of the target, where it is another than the session's, and what takes it.

@@ -289,6 +289,13 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     }
     match approver(view, here, way) {
         Some(who) => Advised::waits(who, format!("the approval of {way}")),
+        None if way == Transition::PlanToBuild && !here.unserved.is_empty() => {
+            let names = here.unserved.join("`, `");
+            let told = format!(
+                "no task names the scenario `{names}`, which the archive asks for; a task for each is proposed by:"
+            );
+            Advised::from(command!("plan")).advice(told)
+        }
         None if way == Transition::BuildToReview && here.is_empty => codeless(view, here),
         None if view.profile().is_light() && finishes_alone(view, here, way) => {
             // What the target would refuse is not taken to its end.
@@ -335,6 +342,7 @@ fn finishes_alone(view: View<'_>, here: &Here<'_>, way: Transition) -> bool {
         && !policy.review.independence.is_required()
         && !policy.asks_signatures()
         && gate::open_now(view).is_empty()
+        && !gate::is_review_stale(view)
         && [Stage::Review, Stage::Done]
             .iter()
             .all(|stage| gate::open_tasks(view, *stage).is_empty())

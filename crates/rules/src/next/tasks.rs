@@ -104,11 +104,12 @@ fn saved(here: &Here<'_>, step: Advised) -> Advised {
         Next::Waits(_) | Next::Nothing => return step,
     };
     let is_of_task = |one: &Command| matches!(one.verb(), Verb::Take | Verb::Task);
-    if !here.unsaved_list || !typed.commands().any(is_of_task) {
-        return step;
+    match &here.unsaved {
+        Some(told) if typed.commands().any(is_of_task) => {
+            Advised::from(command!("save")).advice(told.clone())
+        }
+        _ => step,
     }
-    let told = format!("{} has edits that are not saved", Artifact::TaskList);
-    Advised::from(command!("save")).advice(told)
 }
 
 fn step(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
@@ -170,9 +171,14 @@ fn step(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             return Some(Advised::from(command!("task retry {id}")).advice(told));
         }
         let what = format!("the word that {id} is tried once more than its cap");
+        let cap = nodes[at].cap;
         return Some(by_person(view, here, what, || {
-            let again = command!("task retry {id} --reason WHY").because("a person decides");
-            Advised::from(again).advice(told)
+            Advised::write(hint![
+                format!("{told}; all of its {cap} attempts are used. To try it once more: "),
+                command!("task retry {id} --reason WHY"),
+                "; to leave it: ",
+                command!("task skip {id} --reason WHY")
+            ])
         }));
     }
     if let Some(skipped) = behind_skipped(view, here, (&graph, &statuses), is_due) {
@@ -319,6 +325,8 @@ fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
             format!("{id} failed on what ran last: mend it; what it printed: "),
             command!("show --run {}", run.op)
         ]),
+        // What it leaves is there.
+        None if !node.outputs.is_empty() => done.into(),
         None => unwritten(view, here).unwrap_or_else(|| done.into()),
     }
 }
