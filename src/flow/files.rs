@@ -5,7 +5,7 @@ use loopx_base::failpoint::fail;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::path_from;
-use loopx_git::{Repo, TEMPORARY};
+use loopx_git::{PARTIAL, Repo, TEMPORARY};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
@@ -107,7 +107,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let parent = path.parent().unwrap_or(path);
     fs::create_dir_all(parent).map_err(|error| failed(parent, "create", &error))?;
     let mut temporary = tempfile::Builder::new()
-        .prefix(TEMPORARY)
+        .prefix(PARTIAL)
         .permissions(fs::Permissions::from_mode(0o666))
         .tempfile_in(parent)
         .map_err(|error| failed(parent, "write in", &error))?;
@@ -131,7 +131,7 @@ pub(crate) fn put(made: &Path, path: &Path) -> Result<()> {
             return Err(error);
         }
         let beside = tempfile::Builder::new()
-            .prefix(TEMPORARY)
+            .prefix(PARTIAL)
             .tempfile_in(parent)?;
         // With its mode.
         fs::copy(made, beside.path())?;

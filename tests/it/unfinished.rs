@@ -392,13 +392,23 @@ fn t5_a_file_that_a_kill_left_half_written_in_the_worktree_is_named_and_taken_aw
     let s = Sandbox::new();
     s.commit_file("code.txt", "code\n", "code").ok();
     s.loopx(&["init"]).ok();
-    let left = "docs/adr/.loopx-aB3dEf";
+    let left = "docs/adr/.loopx-writing-aB3dEf";
     s.write(left, "half");
     // Somebody may be writing a young file.
     s.loopx(&["doctor"]).says("leftovers  none");
-    s.write("docs/adr/.loopx-notes.md", "mine");
-    let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    for path in [left, "docs/adr/.loopx-notes.md"] {
+    // What a person may have named so is theirs.
+    let theirs = [
+        ".loopx-backup",
+        ".loopx-a.json",
+        "docs/.loopx-writing-notes.md",
+        "docs/.loopx-writing-down",
+    ];
+    for path in theirs {
+        s.write(path, "mine");
+    }
+    let ago = std::time::Duration::from_secs(2 * 3600);
+    let hour = std::time::SystemTime::now() - ago;
+    for path in theirs.into_iter().chain([left]) {
         let file = std::fs::File::options()
             .write(true)
             .open(s.path().join(path));
@@ -408,6 +418,13 @@ fn t5_a_file_that_a_kill_left_half_written_in_the_worktree_is_named_and_taken_aw
     s.loopx(&["doctor"]).says(left);
     s.loopx(&["doctor", "--fix"]).says(left);
     assert!(!s.exists(left));
-    assert!(s.exists("docs/adr/.loopx-notes.md"));
+    for path in theirs {
+        assert_eq!(s.read(path), "mine");
+    }
+    s.write("elsewhere", "mine");
+    std::os::unix::fs::symlink("../elsewhere", s.path().join("docs/.loopx-writing-aB3dEf"))
+        .expect("a link");
+    s.loopx(&["doctor", "--fix"]).ok();
+    assert!(std::fs::symlink_metadata(s.path().join("docs/.loopx-writing-aB3dEf")).is_ok());
     settled(&s);
 }

@@ -49,6 +49,8 @@ use loopx_base::id::Oid;
 
 /// How the names of temporary files begin.
 pub const TEMPORARY: &str = ".loopx-";
+/// How the names of those begin that stand in a folder of the worktree until they are whole: nobody types that.
+pub const PARTIAL: &str = ".loopx-writing-";
 
 /// A libgit2 error, with what was being done.
 pub fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {

@@ -3,6 +3,7 @@
 //! it was, so age alone says that nobody is at it.
 
 use super::repo::Repo;
+use super::run::Captured;
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
@@ -12,8 +13,8 @@ use std::time::Duration;
 /// A push that nobody wrote to for so long is dead. `git gc` waits for two weeks.
 const DEAD: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A file of a worktree is written in one breath.
-const STILL: Duration = Duration::from_secs(10);
+/// A file of a worktree is written in one breath, but its process may be stopped, or the machine asleep.
+const STILL: Duration = Duration::from_secs(60 * 60);
 
 /// Names of git's quarantine in `objects/`; before 2.35 the second.
 const QUARANTINES: [&str; 2] = ["tmp_objdir-", "incoming-"];
@@ -50,20 +51,12 @@ impl Repo {
         }
     }
 
-    /// Files that a killed process of ours was writing, in this worktree and in the git dir. No file has such a name.
+    /// Files that a killed process of ours was writing in this worktree.
     pub fn abandoned_files(&self) -> Vec<PathBuf> {
-        let info = named(&self.common_dir().join("info"), &[super::TEMPORARY], false);
-        let mut all = [self.temporaries_of_worktree(), info].concat();
-        all.retain(|path| is_older(path, STILL));
-        all
-    }
-
-    fn temporaries_of_worktree(&self) -> Vec<PathBuf> {
         let Some(top) = self.work_dir() else {
             return Vec::new();
         };
-        // As tempfile makes a name: six letters behind the prefix.
-        let pattern = format!(":(top,glob)**/{}??????", super::TEMPORARY);
+        let pattern = format!(":(top,glob)**/{}*", super::PARTIAL);
         let words = [
             "ls-files",
             "-z",
@@ -73,13 +66,18 @@ impl Repo {
             &pattern,
         ];
         let listed = self.git_at(top, words).env("GIT_LITERAL_PATHSPECS", "0");
-        let listed = listed.capture().and_then(|ended| ended.ok());
+        let listed = listed.capture().and_then(Captured::ok);
         let listed = listed.unwrap_or_default();
-        let names = listed
-            .split(|byte| *byte == 0)
-            .filter(|name| !name.is_empty());
-        let path = |name: &[u8]| top.join(OsStr::from_bytes(name));
-        names.map(path).filter(|path| path.is_file()).collect()
+        let names = listed.split(|byte| *byte == 0);
+        let mut all: Vec<PathBuf> = names
+            .filter(|name| is_partial(name))
+            .map(|name| top.join(OsStr::from_bytes(name)))
+            .collect();
+        all.retain(|path| {
+            let meta = fs::symlink_metadata(path);
+            meta.is_ok_and(|meta| meta.is_file() && is_old(&meta, STILL))
+        });
+        all
     }
 
     /// Takes them away.
@@ -119,11 +117,14 @@ fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Whether a file, or a folder by itself, is older than that. What cannot be looked at is young.
-fn is_older(path: &Path, than: Duration) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|meta| is_old(&meta, than))
+/// Whether a path ends as tempfile names what is not whole yet: six letters or digits behind the prefix.
+fn is_partial(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    let end = name.and_then(|name| name.strip_prefix(super::PARTIAL.as_bytes()));
+    end.is_some_and(|end| end.len() == 6 && end.iter().all(u8::is_ascii_alphanumeric))
 }
 
+/// Whether a file, or a folder by itself, is older than that. What cannot be looked at is young.
 fn is_old(meta: &Metadata, than: Duration) -> bool {
     let age = meta.modified().map(|at| at.elapsed().unwrap_or_default());
     age.is_ok_and(|age| age > than)
