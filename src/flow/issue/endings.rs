@@ -1,15 +1,17 @@
-//! Ends of the sessions that were for an issue. No record of the issue has them: they are read where its log is.
+//! Archives of the sessions that were for an issue. No record of the issue has them (an abandoned session leaves a comment):
+//! they are read where its log is.
 
 use loopx_base::failure::Result;
 use loopx_base::id::{Person, SessionId};
 use loopx_rules::issue::Issue;
+use loopx_rules::lease::seconds_of;
 use loopx_rules::op::Event;
 use loopx_rules::replay::undone;
 use loopx_store::Snapshot;
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// An end of a session, or the end taken back.
+/// The archive of a session, or an archive taken back.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct SessionEnd {
     pub session: SessionId,
@@ -31,8 +33,11 @@ pub(super) fn ends(snapshot: &Snapshot<'_>, issue: &Issue) -> Result<Vec<Session
     }
     let mut found = Vec::new();
     for (id, summary) in snapshot.summaries(true)? {
-        let is_of_it = summary.is_ok_and(|summary| uids.contains(&summary.uid));
-        let Some(session) = snapshot.find(&id)?.filter(|_| is_of_it) else {
+        if !summary.is_ok_and(|summary| uids.contains(&summary.uid)) {
+            continue;
+        }
+        // One that cannot be read is fsck's to name.
+        let Ok(Some(session)) = snapshot.find(&id) else {
             continue;
         };
         let operations = snapshot.operations(&session)?;
@@ -51,6 +56,7 @@ pub(super) fn ends(snapshot: &Snapshot<'_>, issue: &Issue) -> Result<Vec<Session
         });
         found.extend(ends);
     }
+    found.sort_by_key(|end| seconds_of(&end.at));
     Ok(found)
 }
 
@@ -68,7 +74,6 @@ fn words(session: &SessionId, event: &Event) -> Option<(&'static str, String)> {
             let words = format!("the archive of session {session} is taken back");
             Some(("unarchive", words))
         }
-        Event::Abandoned => Some(("abandon", format!("session {session} is abandoned"))),
         _ => None,
     }
 }
