@@ -680,6 +680,9 @@ fn dispatch(
             cmd::sync::around(SyncPoint::Review, &ctx, ui, review)
         }
         Command::Review(args) => cmd::review::review(args, &open()?, ui),
+        Command::Archive(args) if args.writes_nothing() => {
+            cmd::archive::archive(args, &open()?, ui)
+        }
         Command::Archive(args) => {
             let ctx = open()?;
             let archive = |ui: &mut Ui| cmd::archive::archive(args, &ctx, ui);

@@ -59,6 +59,13 @@ pub struct ArchiveArgs {
     pub no_sign: bool,
 }
 
+impl ArchiveArgs {
+    /// Whether nothing is recorded that others would hear of.
+    pub(crate) fn writes_nothing(&self) -> bool {
+        self.dry_run || self.abort
+    }
+}
+
 pub(crate) fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let mode = match (args.dry_run, args.go_on, args.abort) {
         (true, ..) => Mode::DryRun,

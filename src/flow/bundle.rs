@@ -10,7 +10,7 @@ use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
-use loopx_git::run::Run;
+use loopx_git::run::{Captured, Run};
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::setup::typed;
 use loopx_store::{
@@ -101,7 +101,10 @@ pub(crate) fn export(
         .args([file.as_os_str()])
         .args([&name])
         .capture();
-    made?.ok()?;
+    if let Err(failure) = made.and_then(Captured::ok) {
+        drop(set_ref(repo, &name, None));
+        return Err(failure);
+    }
     forget(ctx, &name, format!("{} is written", file.display()));
     Ok(Exported {
         session: id,

@@ -90,7 +90,7 @@ pub(crate) fn import(ctx: &Context, from: Option<&Path>, dry_run: bool) -> Resul
         let first = &report.passed_over[0];
         return Err(Failure::nothing(
             Code::RulesImportedAlready,
-            format!("nothing was imported: {} is {}", first.path, first.why),
+            format!("nothing was imported: {}: {}", first.path, first.why),
         )
         .help(command!("help rule import")));
     }
@@ -120,11 +120,12 @@ fn sources(top: &Path, from: Option<&Path>) -> Result<Sources> {
     let place: PathBuf = match from {
         Some(path) => path.to_path_buf(),
         None => {
-            let usual = files::inside(top, FOLDER)?;
+            let usual = inside(top, FOLDER)?;
             if usual.is_dir() {
                 usual
             } else {
-                files::inside(top, &format!("{WORKFLOW}/{GUIDELINES}"))?
+                // A link in its place is named below.
+                inside(top, WORKFLOW)?.join(GUIDELINES)
             }
         }
     };
@@ -154,7 +155,8 @@ fn sources(top: &Path, from: Option<&Path>) -> Result<Sources> {
         return Err(missing());
     }
     let is_link = |file: &PathBuf| {
-        *file != place && fs::symlink_metadata(file).is_ok_and(|meta| meta.is_symlink())
+        (from.is_none() || *file != place)
+            && fs::symlink_metadata(file).is_ok_and(|meta| meta.is_symlink())
     };
     let (links, names): (Vec<PathBuf>, Vec<PathBuf>) = names.into_iter().partition(is_link);
     let links = links.iter().map(|file| PassedOver {
@@ -172,6 +174,17 @@ fn sources(top: &Path, from: Option<&Path>) -> Result<Sources> {
         found.push((name, text));
     }
     Ok((found, links.collect()))
+}
+
+/// The usual place of the other tool, where no link leads out of the repository to it.
+fn inside(top: &Path, path: &str) -> Result<PathBuf> {
+    files::inside(top, path).map_err(|failure| {
+        Failure::refused(
+            failure.code,
+            format!("{path} is, or stands below, a symbolic link, which is not followed"),
+        )
+        .help(command!("rule import PATH").note("(PATH: what the link leads to, if you trust it)"))
+    })
 }
 
 /// A path from the top where it is below it.
