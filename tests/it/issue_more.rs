@@ -150,10 +150,7 @@ fn nobody_begins_an_issue_that_lacks_what_policy_asks_for() {
     let error = out.error_json()["error"].take();
     assert_eq!(error["code"], "issue_lacks");
     let said = error["message"].as_str().expect("a message");
-    assert!(
-        said.contains(&bare) && said.contains("criteria and an estimate"),
-        "{said}"
-    );
+    assert!(said.contains(&bare) && said.contains("2 things"), "{said}");
     assert_eq!(
         error["blockers"].as_array().map(Vec::len),
         Some(2),
@@ -165,10 +162,34 @@ fn nobody_begins_an_issue_that_lacks_what_policy_asks_for() {
         "issue_lacks",
         &["start", "--issue", &bare, "--quick"],
     );
+    // No view leads to a `take` that is refused.
+    for view in ["list", "ready", "board"] {
+        let shown = s.loopx(&["--json", "issue", view]).json();
+        let next = shown["next_action"].as_str().expect("a command");
+        let id = next.strip_prefix("git loopx issue take ");
+        assert!(
+            id.is_some_and(|id| full.starts_with(id)),
+            "{view} leads to {next}"
+        );
+    }
+    let shown = s.loopx(&["--json", "issue", "show", &bare]).json();
+    assert_eq!(
+        (&shown["lacks"], &shown["ready"]),
+        (&json!(["criteria", "estimate"]), &json!(false))
+    );
+    let next = shown["next_action"].as_str().expect("a command");
+    assert!(next.contains("--criterion"), "{next}");
+    let ready = s.loopx(&["--json", "issue", "ready"]).json();
+    assert_eq!(ready["issues"].as_array().map(Vec::len), Some(1), "{ready}");
     // Whoever asks for the next one gets one that has it all.
     let taken = s.loopx(&["--json", "issue", "take"]).json();
     assert_eq!(taken["issue"]["id"], json!(full), "{taken}");
     refused(&s, 1, "issue_lacks", &["issue", "take"]);
+    for view in ["list", "board"] {
+        let shown = s.loopx(&["--json", "issue", view]).json();
+        let next = shown["next_action"].as_str().expect("a command");
+        assert!(next.contains("--criterion"), "{view} leads to {next}");
+    }
     s.loopx(&[
         "issue",
         "edit",
@@ -194,19 +215,24 @@ fn nobodys_word_resolves_an_issue_against_policy() {
     )
     .ok();
     let said = refused(&s, 1, "issue_lacks", &resolve);
-    assert!(said.contains("criteria and a comment"), "{said}");
+    assert!(said.contains("2 things"), "{said}");
     s.loopx(&["issue", "edit", &id, "--criterion", "it holds"])
         .ok();
     s.loopx(&["issue", "tick", &id, "1"]).ok();
     s.loopx(&["issue", "comment", &id, "seen"]).ok();
     s.commit_file(
         "loopx.toml",
-        "[backlog]\nresolve = [\"session\"]\n",
+        "[backlog]\nresolve = [\"session\", \"session\"]\n",
         "policy",
     )
     .ok();
     let out = s.loopx(&resolve).fails_with(1);
     assert!(out.stderr.contains("start --issue"), "{out}");
+    assert_eq!(
+        out.stderr.matches("the archive of a session").count(),
+        1,
+        "{out}"
+    );
     s.commit_file(
         "loopx.toml",
         "[backlog]\nresolve = [\"criteria\", \"comment\"]\n",

@@ -8,7 +8,6 @@ use crate::flow::issue::scope::Scoped;
 use crate::ui::layout;
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
-use loopx_base::hint::command;
 use loopx_rules::issue::board::{Column, Lane, LaneBy, about};
 use serde_json::{Value, json};
 
@@ -55,14 +54,7 @@ pub(crate) fn run(args: BoardArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(at) = at {
         ui.status(format!("as of {at}"));
     }
-    let ready = lanes.iter().find_map(|lane| lane.columns[1].first());
-    let ready = ready.filter(|_| at.is_none());
-    let next = ready.map(|at| {
-        command!(
-            "issue take {}",
-            scoped.short(&scoped.backlog.issues[*at].id)
-        )
-    });
+    let next = flow::next(ctx, &scoped, &lanes);
     if let Some(next) = &next {
         ui.hint(next);
     }

@@ -28,6 +28,7 @@ use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, SessionId};
+use loopx_rules::issue::needs::met;
 use loopx_rules::issue::{IssueId, Status};
 use serde_json::{Value, json};
 
@@ -73,6 +74,7 @@ fn status_word(ui: &Ui, row: &Row<'_>) -> String {
         _ if row.issue.running.is_some() => (style::WARN, "begun"),
         _ if row.issue.is_roadmap() => (style::DIM, "roadmap"),
         _ if !row.waits.is_empty() => (style::DIM, "waits"),
+        _ if !row.lacks.is_empty() => (style::DIM, "lacks"),
         // What is said of a solution or of the queue means nothing without a solution.
         _ if row.issue.bound.is_none() => (style::GOOD, "ready"),
         Status::Open => (style::GOOD, "ready"),
@@ -116,6 +118,11 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
 /// What is to be known of an issue beside its fields.
 fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
+    let lacks = row.lacks.iter().map(|need| met(&row.short, *need).0);
+    let lacks: Vec<&str> = lacks.collect();
+    if !lacks.is_empty() {
+        said.push(format!("lacks {}", lacks.join(" and ")));
+    }
     let running: Vec<&str> = row.issue.all_running().map(SessionId::as_str).collect();
     match (running.as_slice(), &row.holder) {
         ([], _) | ([_], Some(_)) => {}

@@ -4,7 +4,9 @@ use super::scope;
 use super::scope::{Scope, Scoped};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
+use loopx_base::hint::{Hint, command};
 use loopx_rules::issue::board::{Lane, LaneBy, lanes};
+use loopx_rules::issue::needs::{lacking, met};
 
 /// The lanes of a scope.
 pub(crate) fn board(
@@ -22,4 +24,21 @@ pub(crate) fn board(
 pub(super) fn of(scoped: &Scoped, by: Option<LaneBy>) -> Vec<Lane> {
     let shown = (scoped.shown.as_slice(), by);
     lanes(&scoped.backlog, &scoped.waits, shown, |id| scoped.short(id))
+}
+
+/// The step that leads on from a board as it is now: the first card that can be taken, or what the first one lacks for it.
+pub(crate) fn next(ctx: &Context, scoped: &Scoped, lanes: &[Lane]) -> Option<Hint> {
+    if scoped.at.is_some() {
+        return None;
+    }
+    let needs = super::view::needs(ctx);
+    let ready = lanes.iter().flat_map(|lane| &lane.columns[1]);
+    let ready = ready.map(|at| &scoped.backlog.issues[*at]);
+    let mut ready = ready.map(|issue| (scoped.short(&issue.id), lacking(issue, &needs)));
+    let first = ready.clone().find(|(_, lacks)| lacks.is_empty());
+    let (short, lacks) = first.or_else(|| ready.next())?;
+    Some(match lacks.first() {
+        None => command!("issue take {short}"),
+        Some(need) => met(&short, *need).1,
+    })
 }

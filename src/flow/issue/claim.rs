@@ -63,11 +63,11 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
         let now = identity.judges_at();
         let (backlog, at) = sure(ctx, snapshot, request, (&owner, now), &policy)?;
         let issue = backlog.issues[at].clone();
-        require_takeable(&issue, &policy.take)?;
         let me = &identity.author.email;
         require_room(&backlog, std::slice::from_ref(&issue.id), wip, |claim| {
             claim.signed.by.email == *me && until(claim) > now
         })?;
+        require_takeable(&issue, &policy.take)?;
         let over = issue
             .claim
             .clone()

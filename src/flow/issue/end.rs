@@ -15,7 +15,7 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::needs::require_resolvable;
+use loopx_rules::issue::needs::{lacking, require_resolvable};
 use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
 use loopx_store::Snapshot;
 use std::collections::{BTreeSet, HashSet};
@@ -145,7 +145,7 @@ pub(crate) fn end(
         for issue in &ended {
             require_whole(issue, end, &after, &before, &day)?;
         }
-        let freed = match &behind {
+        let mut freed = match &behind {
             Some(behind) => freed(&before, &after, &day, |id| behind.contains(id)),
             None => {
                 let all = all(snapshot)?.issues;
@@ -153,6 +153,7 @@ pub(crate) fn end(
                 freed(&before, &after, &day, |_| true)
             }
         };
+        freed.retain(|issue| lacking(issue, &policy.take).is_empty());
         let running = ended.iter().flat_map(Issue::all_running).cloned();
         let running: BTreeSet<SessionId> = running.collect();
         let running = running.into_iter().collect();

@@ -12,6 +12,7 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::Filter;
+use loopx_rules::issue::needs::{TakeNeed, lacking};
 use loopx_rules::issue::{Backlog, Issue, IssueId, LinkKind, Read, Texts, Wait, fold};
 use loopx_rules::lease::{Worktrees, clock, seconds_of, until};
 use loopx_rules::op::{Body, Operation};
@@ -28,8 +29,11 @@ pub(crate) struct Row<'i> {
     pub issue: Cow<'i, Issue>,
     /// So much of its id as tells it from the others.
     pub short: String,
-    /// Whether somebody could begin now.
+    /// True where somebody could begin now.
     pub ready: bool,
+    /// The needs of policy that keep it from being begun.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<TakeNeed>,
     pub waits: Cow<'i, [Wait]>,
     /// The day by which it was to be done is over.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -55,6 +59,13 @@ pub(crate) struct Holder {
 struct Asker {
     worktrees: Worktrees,
     now: i64,
+    needs: Vec<TakeNeed>,
+}
+
+/// The needs of policy of what somebody begins. Issues are shown also where the policy cannot be read.
+pub(super) fn needs(ctx: &Context) -> Vec<TakeNeed> {
+    let policy = crate::flow::specs::policy(ctx);
+    policy.map_or_else(|_| Vec::new(), |policy| policy.backlog.take)
 }
 
 impl Asker {
@@ -62,15 +73,21 @@ impl Asker {
         Asker {
             worktrees: crate::flow::lease::worktrees(&ctx.repo),
             now: ctx.now(),
+            needs: needs(ctx),
         }
     }
 
     /// Somebody who looks at another moment than this one.
     fn then(ctx: &Context, then: Option<&Then>) -> Self {
         let asker = Asker::of(ctx);
-        Asker {
-            now: then.map_or(asker.now, |then| then.second),
-            ..asker
+        match then {
+            // Nobody begins something then, whatever policy asks for now.
+            Some(then) => Asker {
+                now: then.second,
+                needs: Vec::new(),
+                ..asker
+            },
+            None => asker,
         }
     }
 }
@@ -154,11 +171,11 @@ fn first(
     let Some(limit) = asked.limit.filter(|limit| is_plain && *limit <= FEW) else {
         return Ok(None);
     };
+    let asker = Asker::of(ctx);
     let beside = Beside::of(snapshot)?;
-    if !beside.says_all() {
+    if !asker.needs.is_empty() || !beside.says_all() {
         return Ok(None);
     }
-    let asker = Asker::of(ctx);
     let names = beside.names();
     let found = beside.next(&today(asker.now), limit)?.into_iter();
     let issues = found.filter_map(|(backlog, at)| backlog.into_issues().into_iter().nth(at));
@@ -198,7 +215,8 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     order.retain(|at| {
         let issue = &backlog.issues[*at];
         filter.takes(issue, &waits[*at])
-            && (!asked.ready || issue.is_ready(&waits[*at]))
+            && (!asked.ready
+                || issue.is_ready(&waits[*at]) && lacking(issue, &asker.needs).is_empty())
             && (asked.search.as_ref())
                 .is_none_or(|words| has_words(issue, texts.get(&issue.id), words))
     });
@@ -262,9 +280,16 @@ fn row<'i>(names: &Names, issue: Cow<'i, Issue>, waits: Cow<'i, [Wait]>, asker: 
             here,
         }
     });
+    let can_begin = issue.is_ready(&waits);
+    let lacks = if can_begin {
+        lacking(&issue, &asker.needs)
+    } else {
+        Vec::new()
+    };
     Row {
         short: names.short(&issue.id).to_owned(),
-        ready: issue.is_ready(&waits),
+        ready: can_begin && lacks.is_empty(),
+        lacks,
         overdue: !issue.status.is_final()
             && (issue.due.as_ref()).is_some_and(|day| *day < today(asker.now)),
         waits,

@@ -36,20 +36,37 @@ pub fn lacking(issue: &Issue, needs: &[TakeNeed]) -> Vec<TakeNeed> {
         TakeNeed::Milestone => issue.milestone.is_some(),
         TakeNeed::Solution => issue.bound.is_some(),
     };
-    needs.iter().filter(|need| !has(need)).copied().collect()
+    let mut lacks: Vec<TakeNeed> = needs.iter().filter(|need| !has(need)).copied().collect();
+    once(&mut lacks);
+    lacks
+}
+
+/// Leaves of values that stand there several times the first.
+fn once<T: Copy + PartialEq>(all: &mut Vec<T>) {
+    let mut known = Vec::new();
+    all.retain(|one| {
+        let is_new = !known.contains(one);
+        known.push(*one);
+        is_new
+    });
+}
+
+/// A need as people name it, and the command that meets it.
+pub fn met(id: &str, need: TakeNeed) -> (&'static str, Hint) {
+    match need {
+        TakeNeed::Criteria => ("criteria", command!("issue edit {id} --criterion TEXT")),
+        TakeNeed::Estimate => ("an estimate", command!("issue edit {id} --estimate 4h")),
+        TakeNeed::Assignee => ("an assignee", command!("issue edit {id} --assignee @me")),
+        TakeNeed::Milestone => ("a milestone", command!("issue edit {id} --milestone NAME")),
+        TakeNeed::Solution => ("a bound solution", command!("issue solution add {id} HOW")),
+    }
 }
 
 /// Refuses to begin an issue that lacks what policy asks for.
 pub fn require_takeable(issue: &Issue, needs: &[TakeNeed]) -> Result<()> {
     let id = &issue.id;
     let ways = lacking(issue, needs).into_iter().map(|need| {
-        let (what, way) = match need {
-            TakeNeed::Criteria => ("criteria", command!("issue edit {id} --criterion TEXT")),
-            TakeNeed::Estimate => ("an estimate", command!("issue edit {id} --estimate 4h")),
-            TakeNeed::Assignee => ("an assignee", command!("issue edit {id} --assignee @me")),
-            TakeNeed::Milestone => ("a milestone", command!("issue edit {id} --milestone NAME")),
-            TakeNeed::Solution => ("a bound solution", command!("issue solution add {id} HOW")),
-        };
+        let (what, way) = met(id.as_str(), need);
         (what, need.as_str(), way)
     });
     refuse(id, "take", ways.collect())
@@ -63,7 +80,9 @@ pub fn require_resolvable(issue: &Issue, needs: &[ResolveNeed]) -> Result<()> {
         ResolveNeed::Comment => issue.comments > 0,
         ResolveNeed::Session => false,
     };
-    let ways = needs.iter().filter(|need| !has(need)).map(|need| {
+    let mut lacks: Vec<ResolveNeed> = needs.iter().filter(|need| !has(need)).copied().collect();
+    once(&mut lacks);
+    let ways = lacks.into_iter().map(|need| {
         let (what, way) = match need {
             ResolveNeed::Criteria => ("criteria", command!("issue edit {id} --criterion TEXT")),
             ResolveNeed::Comment => ("a comment", command!("issue comment {id} TEXT")),
@@ -75,22 +94,25 @@ pub fn require_resolvable(issue: &Issue, needs: &[ResolveNeed]) -> Result<()> {
 }
 
 fn refuse(id: &IssueId, key: &str, lacking: Vec<(&str, &str, Hint)>) -> Result<()> {
-    let Some((_, _, first)) = lacking.first() else {
-        return Ok(());
-    };
-    let first = first.clone();
-    let words: Vec<&str> = lacking.iter().map(|(what, ..)| *what).collect();
-    let blockers = lacking.iter().map(|(what, word, way)| {
-        let message = format!("{id} lacks {what}, which [backlog] {key} asks for: `{word}`");
-        Blocker::new(Code::IssueLacks, message, way.clone())
-    });
-    Err(Failure::refused(
-        Code::IssueLacks,
-        format!(
-            "{id} lacks {}, which [backlog] {key} of loopx.toml asks for",
-            words.join(" and ")
+    let (message, help) = match lacking.as_slice() {
+        [] => return Ok(()),
+        [(what, word, way)] => (lacks(id, key, what, word), way.clone()),
+        more => (
+            format!(
+                "{id} lacks {} things that [backlog] {key} of loopx.toml asks for",
+                more.len()
+            ),
+            command!("issue show {id}"),
         ),
-    )
-    .blockers(blockers.collect())
-    .help(first))
+    };
+    let blockers = lacking
+        .into_iter()
+        .map(|(what, word, way)| Blocker::new(Code::IssueLacks, lacks(id, key, what, word), way));
+    Err(Failure::refused(Code::IssueLacks, message)
+        .blockers(blockers.collect())
+        .help(help))
+}
+
+fn lacks(id: &IssueId, key: &str, what: &str, word: &str) -> String {
+    format!("{id} lacks {what}, which [backlog] {key} of loopx.toml asks for: `{word}`")
 }
