@@ -7,6 +7,7 @@ use crate::flow::adr::promote::is_drafted;
 use crate::flow::archive;
 use crate::flow::archive::{Archived, Done, Mode, Request, SpecChange, Unarchived, Waivers};
 use crate::flow::issue::follow_ups::follow_ups;
+use crate::flow::issue::repeat;
 use crate::flow::issue::sessions::resolved_by;
 use crate::ui::{Ui, clean, diff};
 use loopx_base::failure::{Code, Failure, Result};
@@ -99,7 +100,7 @@ pub(crate) fn archive(args: ArchiveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     let done = match archive::archive(ctx, &request)? {
         Done::Archived(done) => done,
         Done::TakenBack(done) => {
-            taken_back(&done, mode, ui);
+            taken_back(&done, mode, ctx, ui)?;
             return Ok(Exit::Done);
         }
     };
@@ -234,12 +235,16 @@ fn undo(args: &ArchiveArgs, id: &str, sign: bool, ctx: &Context, ui: &mut Ui) ->
     } else {
         Mode::Merge
     };
-    taken_back(&done, mode, ui);
+    taken_back(&done, mode, ctx, ui)?;
     Ok(Exit::Done)
 }
 
 /// Says what became of an archive that was to be taken back.
-fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
+fn taken_back(done: &Unarchived, mode: Mode, ctx: &Context, ui: &mut Ui) -> Result<()> {
+    let left = match done.commit {
+        Some(_) => repeat::left(ctx, &done.id)?,
+        None => Vec::new(),
+    };
     let files = show(&done.changes, mode == Mode::DryRun, ui);
     let (id, target, undone) = (&done.id, clean(&done.target), done.undone.short());
     match (&done.commit, mode) {
@@ -252,6 +257,14 @@ fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
             };
             ui.status(format!("{id}: {how} {undone} back on {target} as {commit}"));
             ui.status(format!("to read it: git show {commit}"));
+            for one in &left {
+                let (id, after) = (&one.id, &one.after);
+                let close = command!("issue close {id} --reason \"{after} is to be done again\"");
+                ui.status(format!(
+                    "{id}, which came after {after}, stays open; to end it: {}",
+                    ui.command(&close)
+                ));
+            }
             ui.hint(command!("reopen --reason \"it is to be done again\"").session(&done.id));
         }
         (None, Mode::Abort) => {
@@ -275,9 +288,11 @@ fn taken_back(done: &Unarchived, mode: Mode, ui: &mut Ui) {
             "dry_run": mode == Mode::DryRun,
             "aborted": mode == Mode::Abort,
             "finished_earlier": done.finished,
+            "following": left.iter().map(|one| &one.id).collect::<Vec<_>>(),
             "files": files,
         }),
     );
+    Ok(())
 }
 
 /// Shows what becomes of the files, and gives it as JSON where that is asked for.

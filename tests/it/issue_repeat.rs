@@ -248,6 +248,9 @@ fn the_archive_that_resolves_an_issue_makes_the_next_one() {
         (titles(&open), &open[0]["due"]),
         (vec!["Fix the typo"], &json!("2026-01-12"))
     );
+    // Nobody touched it: whoever takes the archive back hears of it.
+    let out = s.loopx(&["--json", "archive", "--undo", "fix-the-typo"]);
+    assert_eq!(out.json()["following"], json!([open[0]["id"]]));
     s.loopx(&["fsck"]).ok();
 }
 

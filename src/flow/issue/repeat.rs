@@ -3,8 +3,10 @@
 
 use super::create::imported;
 use super::{Step, entity, read};
+use crate::flow::context::Context;
 use crate::flow::write_scope::{first, seal};
 use loopx_base::failure::Result;
+use loopx_base::id::SessionId;
 use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::repeat::{Next, next};
@@ -105,6 +107,33 @@ fn parent(snapshot: &Snapshot<'_>, issue: &Issue) -> Result<Option<Change>> {
             to: to.clone(),
         })
     }))
+}
+
+/// An issue that came after one that an archive resolved, and that nobody touched since.
+#[derive(Clone, Debug)]
+pub(crate) struct Left {
+    pub id: IssueId,
+    pub after: IssueId,
+}
+
+/// The issues that an archive made, and that stay though it was taken back.
+pub(crate) fn left(ctx: &Context, session: &SessionId) -> Result<Vec<Left>> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let all = snapshot.issues()?.issues.into_iter();
+    let mut found = Vec::new();
+    for issue in all.filter(|issue| issue.sessions.iter().any(|one| one.session == *session)) {
+        let Some(next) = following(&snapshot, &issue)? else {
+            continue;
+        };
+        let records = snapshot.issue_records(&next.id)?.unwrap_or_default();
+        if next.standing == Standing::Here && records.len() == 1 {
+            found.push(Left {
+                id: next.id,
+                after: issue.id,
+            });
+        }
+    }
+    Ok(found)
 }
 
 /// Makes the issues that come after those that an archive resolves. An issue that is not here, or that cannot be read, is
