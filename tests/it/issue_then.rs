@@ -145,6 +145,8 @@ fn what_is_no_moment_is_refused_with_what_one_is() {
         "2026-02-30",
         "--all",
         "friday; ls",
+        "am",
+        "4294967295w",
     ] {
         let at = format!("--at={when}");
         for args in [
@@ -157,6 +159,17 @@ fn what_is_no_moment_is_refused_with_what_one_is() {
         refused(&s, 2, "moment_unknown", &["issue", "diff", &since]);
     }
     refused(&s, 2, "moment_unknown", &["issue", "list", "--at", "@1"]);
+    let turned = [
+        "issue",
+        "diff",
+        "--since",
+        "2026-01-03",
+        "--until",
+        "2026-01-01",
+    ];
+    let error = refused(&s, 2, "moment_unknown", &turned);
+    let said = error["message"].to_string();
+    assert!(said.contains("2026-01-03T00:00:00Z"), "{said}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use super::then::Then;
 use super::{Names, names};
 use crate::flow::context::Context;
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::hint::command;
 use loopx_base::id::OpId;
 use loopx_rules::issue::compare::{Difference, What, compare};
 use loopx_rules::issue::{Issue, IssueId, Read, fold};
@@ -68,6 +69,15 @@ pub(crate) fn diff(ctx: &Context, asked: &Asked) -> Result<Diff> {
     let until = asked.until.as_deref();
     let until = until.map(|until| Then::of(ctx, &snapshot, (until, Side::End), one));
     let until = until.transpose()?;
+    if let Some(until) = until.as_ref().filter(|until| until.second < since.second) {
+        let message = format!(
+            "expected an end behind {}, with which it begins, found {}",
+            since.at(),
+            until.at()
+        );
+        let help = command!("issue diff --since {} --until {}", until.at(), since.at());
+        return Err(Failure::usage(Code::MomentUnknown, message).help(help));
+    }
     let logs = if asked.ids.is_empty() {
         lately(&snapshot, since.second)?
     } else {

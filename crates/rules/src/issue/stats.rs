@@ -196,7 +196,7 @@ fn week_of(second: i64) -> i64 {
 }
 
 fn weeks(all: &[Course<'_>], asked: &Asked) -> Vec<Week> {
-    let first = week_of(asked.since);
+    let first = week_of(first(all, asked));
     let count = usize::try_from((week_of(asked.now) - first) / (7 * DAY) + 1).unwrap_or(0);
     let begins = (0_i64..).map(|at| first + at * 7 * DAY);
     let weeks = begins.take(count).map(|begin| Week {
@@ -223,13 +223,15 @@ fn weeks(all: &[Course<'_>], asked: &Asked) -> Vec<Week> {
     weeks
 }
 
-fn burndown(all: &[Course<'_>], asked: &Asked) -> Burndown {
+/// The second with which a series begins: that of the first record at the earliest.
+fn first(all: &[Course<'_>], asked: &Asked) -> i64 {
     let firsts = all.iter().filter_map(|one| Some(one.turns.first()?.second));
-    let first = firsts
-        .min()
-        .unwrap_or(asked.now)
-        .max(asked.since)
-        .min(asked.now);
+    let first = firsts.min().unwrap_or(asked.now);
+    first.max(asked.since).min(asked.now)
+}
+
+fn burndown(all: &[Course<'_>], asked: &Asked) -> Burndown {
+    let first = first(all, asked);
     let step = asked
         .step
         .unwrap_or(if asked.now - first > MOST_DAYS * DAY {
@@ -382,7 +384,7 @@ mod tests {
             closed,
         };
         assert_eq!(
-            of(&all, "2026-01-01", None).weeks,
+            of(&all, "1900-01-01", None).weeks,
             [
                 week("2025-12-29", 1, 0, 0),
                 week("2026-01-05", 1, 1, 0),
