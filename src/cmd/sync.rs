@@ -247,6 +247,12 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
             })
         ));
     }
+    for one in &report.lost_claims {
+        ui.warn(line(&format!(
+            "the claim of {} by {} does not count: {} was first",
+            one.short, one.of, one.to
+        )));
+    }
     for one in &report.over_limit {
         let first = one.issues.first().map_or("", String::as_str);
         let release = ui.command(&command!("issue release {first}"));

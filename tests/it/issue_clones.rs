@@ -156,9 +156,19 @@ fn of_two_who_take_one_issue_apart_one_has_it_and_the_other_is_told() {
         all.loopx(at, &["issue", "take", &id]).ok();
     }
     all.sync(0).ok();
-    all.sync(1).ok();
-    all.sync(0).ok();
+    // Each of the two hears once who has it, wherever the claims meet.
+    for at in [1, 0] {
+        let report = all.loopx(at, &["--json", "sync"]).json();
+        let lost = report["lost_claims"].as_array().expect("a lost claim");
+        assert_eq!(lost.len(), 1, "{report}");
+        assert_eq!(lost[0]["issue"], json!(id), "{report}");
+        assert_ne!(lost[0]["of"], lost[0]["to"], "{report}");
+    }
     assert_eq!(all.tree(0), all.tree(1));
+    create(&all, 0, &["Two"]);
+    all.sync(0).ok();
+    let report = all.loopx(1, &["--json", "sync"]).json();
+    assert_eq!(report["lost_claims"], Value::Null, "it is said already");
     let holders: Vec<Value> = (0..2)
         .map(|at| show(&all, at, &id)["claim"]["op"].clone())
         .collect();
@@ -184,10 +194,26 @@ fn a_cycle_that_only_the_merge_makes_holds_its_issues_in_every_clone() {
     everybody(&all, 2);
     all.loopx(0, &["issue", "link", &a, "blocked-by", &b]).ok();
     all.loopx(1, &["issue", "link", &b, "blocked-by", &a]).ok();
-    for at in [0, 1, 0] {
-        all.sync(at).ok();
+    all.sync(0).ok();
+    let mut ways = Vec::new();
+    for at in [1, 0] {
+        let report = all.loopx(at, &["--json", "sync"]).json();
+        let apart = report["apart"].as_array().expect("a cycle");
+        assert_eq!(apart.len(), 1, "{report}");
+        assert_eq!(apart[0]["cycle"].as_array().map(Vec::len), Some(3));
+        ways.push(apart[0]["settle"].clone());
     }
+    assert!(ways[0].to_string().contains("issue unlink"), "{ways:?}");
+    assert_eq!(ways[0], ways[1]);
+    let graph = all.loopx(0, &["issue", "graph"]);
+    assert!(!graph.stderr.contains("none of them"), "{graph}");
     for at in 0..2 {
+        let listed = all
+            .loopx(at, &["--json", "issue", "list", "--apart"])
+            .json();
+        assert_eq!(listed["issues"].as_array().map(Vec::len), Some(2));
+        let next = listed["next_action"].as_str().expect("a command");
+        assert!(next.contains("issue graph"), "{next}");
         let graph = all.loopx(at, &["--json", "issue", "graph"]).json();
         let cycle = graph["cycle"].as_array().expect("a cycle");
         assert_eq!(cycle.len(), 3, "{graph}");

@@ -31,6 +31,7 @@ pub(crate) fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         .collect();
     ui.status(match (path.as_slice(), graph.open) {
         ([], 0) => "no open issue".to_owned(),
+        ([], open) if graph.waves.iter().flatten().any(|row| row.ready) => format!("{open} open"),
         ([], open) => format!("{open} open, and none of them can be begun"),
         (path, _) => format!("longest chain: {}", path.join(" -> ")),
     });

@@ -45,7 +45,9 @@ pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn next(shown: &Shown) -> Option<Hint> {
     let short = &shown.row.short;
     match shown.row.issue.status {
-        _ if shown.row.waits.iter().any(|wait| wait.circle().is_some()) => {
+        _ if (shown.row.waits.iter())
+            .any(|wait| wait.circle().or_else(|| wait.cycle()).is_some()) =>
+        {
             apart::settle_row(&shown.row, &shown.names)
         }
         _ if shown.row.issue.apart_in("status").is_some() => apart::settle(&shown.row.issue, short),

@@ -5,10 +5,10 @@ use super::{Names, sessions};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
-use loopx_base::id::{Oid, SessionId};
+use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_base::shell_word;
 use loopx_rules::issue::{
-    Apart, Criterion, Issue, IssueId, TICKED, Wait, circles, criterion_field,
+    Apart, Backlog, Criterion, Issue, IssueId, TICKED, Version, Wait, circles, criterion_field,
 };
 use loopx_rules::lease::until;
 use loopx_store::Snapshot;
@@ -29,6 +29,9 @@ pub(crate) struct ApartIssue {
     /// The issues that were closed as duplicates of each other, said at the oldest of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub circle: Vec<IssueId>,
+    /// The issues that wait for each other, said at the first of them, which stands at both ends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cycle: Vec<IssueId>,
     /// The sessions that go on for it, where these are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionId>,
@@ -46,7 +49,10 @@ pub(crate) fn original(id: impl std::fmt::Display) -> Hint {
 pub(crate) fn settle_row(row: &Row<'_>, names: &Names) -> Option<Hint> {
     let circle = row.waits.iter().find_map(Wait::circle);
     let circle = circle.map(|circle| original(names.short(&circle[0])));
-    circle.or_else(|| settle(&row.issue, &row.short))
+    let cycle = row.waits.iter().find_map(Wait::cycle);
+    let cycle = cycle.map(|_| command!("issue graph"));
+    let way = circle.or_else(|| settle(&row.issue, &row.short));
+    way.or(cycle)
 }
 
 /// The fields of an issue that somebody has to settle: of two claims the earlier one counts.
@@ -121,41 +127,57 @@ fn settle_criterion(issue: &Issue, short: &str, (field, value): (&str, &str)) ->
 pub(in crate::flow) fn found(snapshot: &Snapshot<'_>) -> Result<Vec<ApartIssue>> {
     let all = super::all(snapshot)?;
     let names = Names::of_issues(&all);
-    let twice = sessions::begun_twice(snapshot, &all.issues)?;
-    let circles = circles(&all.issues).into_iter();
+    found_in(snapshot, &Backlog::of(all.issues), &names)
+}
+
+fn found_in(snapshot: &Snapshot<'_>, backlog: &Backlog, names: &Names) -> Result<Vec<ApartIssue>> {
+    let twice = sessions::begun_twice(snapshot, &backlog.issues)?;
+    let waiting = backlog.waiting_for_itself().unwrap_or_default();
+    let circles = circles(&backlog.issues).into_iter();
     let circles: HashMap<&IssueId, Vec<&Issue>> =
         circles.map(|circle| (&circle[0].id, circle)).collect();
-    let found = all.issues.iter().filter_map(|issue| {
+    let found = backlog.issues.iter().filter_map(|issue| {
         let short = names.short(&issue.id);
         let fields: Vec<String> = fields(issue).map(|apart| apart.field.clone()).collect();
         let circle = circles.get(&issue.id).into_iter().flatten();
         let circle: Vec<IssueId> = circle.map(|issue| issue.id.clone()).collect();
+        let cycle = match waiting.first() {
+            Some(first) if *first == issue.id => waiting.clone(),
+            _ => Vec::new(),
+        };
         let end = (!circle.is_empty()).then(|| original(short));
+        let end = end.or_else(|| super::view::unlink(backlog, &cycle, names));
         let one = ApartIssue {
             issue: issue.id.clone(),
             short: short.to_owned(),
-            listed: words((issue, short), &fields, &circle, &names),
+            listed: words((issue, short), &fields, (&circle, &cycle), names),
             settle: end.or_else(|| settle(issue, short)),
             sessions: twice.get(&issue.id).cloned().unwrap_or_default(),
             fields,
             circle,
+            cycle,
         };
         (one.listed.is_some() || !one.sessions.is_empty()).then_some(one)
     });
-    Ok(found.collect())
+    let mut found: Vec<ApartIssue> = found.collect();
+    found.sort_by(|a, b| a.issue.cmp(&b.issue));
+    Ok(found)
 }
 
 /// The parts of an issue that somebody has to settle, in words.
 fn words(
     (issue, short): (&Issue, &str),
     fields: &[String],
-    circle: &[IssueId],
+    (circle, cycle): (&[IssueId], &[IssueId]),
     names: &Names,
 ) -> Option<String> {
     let others = circle.iter().skip(1).map(|id| names.short(id));
     let circle = others.map(|other| format!("closed as a duplicate of its duplicate {other}"));
     let overruled = issue.overruled.iter().map(|one| one.words());
+    let cycle: Vec<&str> = cycle.iter().map(|id| names.short(id)).collect();
+    let cycle = (!cycle.is_empty()).then(|| format!("waits for itself: {}", cycle.join(" -> ")));
     let all = circle.chain(fields.iter().cloned()).chain(overruled);
+    let all = all.chain(cycle);
     let all: Vec<String> = all.collect();
     (!all.is_empty()).then(|| format!("{short} ({})", all.join(", ")))
 }
@@ -175,13 +197,68 @@ pub(crate) fn way(found: &[ApartIssue]) -> Option<Hint> {
     Some(only.unwrap_or_else(|| command!("issue list --apart")))
 }
 
-/// The issues of a state that clones made apart; none where the backlog is what it was. What cannot be read is for `fsck`.
-pub(in crate::flow) fn since(ctx: &Context, before: Option<&Oid>, now: &Oid) -> Vec<ApartIssue> {
+/// A claim that does not count: somebody else was first, and neither knew of the other.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct LostClaim {
+    pub issue: IssueId,
+    pub short: String,
+    pub of: String,
+    pub to: String,
+    #[serde(skip)]
+    op: OpId,
+}
+
+/// The things of a backlog that only a merge makes.
+#[derive(Debug, Default)]
+pub(in crate::flow) struct Since {
+    pub apart: Vec<ApartIssue>,
+    pub lost: Vec<LostClaim>,
+    pub over_limit: Vec<OverLimit>,
+}
+
+/// The things of a state that clones made apart; none where the backlog is what it was. What cannot be read is for `fsck`.
+pub(in crate::flow) fn since(ctx: &Context, before: Option<&Oid>, now: &Oid) -> Since {
     let looked = changed(ctx, before, now).and_then(|now| match now {
-        Some(now) => found(&now),
-        None => Ok(Vec::new()),
+        Some(now) => looked(ctx, before, &now),
+        None => Ok(Since::default()),
     });
     looked.unwrap_or_default()
+}
+
+fn looked(ctx: &Context, before: Option<&Oid>, now: &Snapshot<'_>) -> Result<Since> {
+    let all = super::all(now)?;
+    let names = Names::of_issues(&all);
+    let backlog = Backlog::of(all.issues);
+    let mut lost = lost_claims(&backlog.issues, &names);
+    if let Some(before) = before.filter(|_| !lost.is_empty()) {
+        let then = Snapshot::at(&ctx.repo, before.clone(), "the branch")?;
+        let known = lost_claims(&then.issues()?.issues, &names);
+        lost.retain(|one| known.iter().all(|known| known.op != one.op));
+    }
+    Ok(Since {
+        apart: found_in(now, &backlog, &names)?,
+        lost,
+        over_limit: over(ctx, &backlog.issues, &names),
+    })
+}
+
+/// The claims that do not count, because clones that were apart claimed one issue.
+fn lost_claims(issues: &[Issue], names: &Names) -> Vec<LostClaim> {
+    let mut found = Vec::new();
+    for issue in issues.iter().filter(|issue| !issue.status.is_final()) {
+        let values = issue.apart_in("claim").map(|apart| apart.values.as_slice());
+        let Some((first, lost)) = values.and_then(<[Version]>::split_first) else {
+            continue;
+        };
+        found.extend(lost.iter().map(|one| LostClaim {
+            issue: issue.id.clone(),
+            short: names.short(&issue.id).to_owned(),
+            of: one.by.name.clone(),
+            to: first.by.name.clone(),
+            op: one.op.clone(),
+        }));
+    }
+    found
 }
 
 /// A state whose backlog is another than that of the state before.
@@ -205,33 +282,19 @@ pub(crate) struct OverLimit {
     pub issues: Vec<String>,
 }
 
-/// The people who have too many issues in hand; none where the backlog is what it was.
-pub(in crate::flow) fn over_limit(
-    ctx: &Context,
-    before: Option<&Oid>,
-    now: &Oid,
-) -> Vec<OverLimit> {
+/// The people who have too many issues in hand.
+fn over(ctx: &Context, issues: &[Issue], names: &Names) -> Vec<OverLimit> {
     // Whoever cannot read the policy hears of it where something is asked of it.
     let wip = crate::flow::specs::policy(ctx).map_or(0, |policy| policy.backlog.wip);
     if wip == 0 {
         return Vec::new();
     }
-    let looked = changed(ctx, before, now).and_then(|now| match now {
-        Some(now) => over(ctx, &now, wip),
-        None => Ok(Vec::new()),
-    });
-    looked.unwrap_or_default()
-}
-
-fn over(ctx: &Context, now: &Snapshot<'_>, wip: u32) -> Result<Vec<OverLimit>> {
-    let all = super::all(now)?;
-    let names = Names::of_issues(&all);
     let mut held: BTreeMap<&str, OverLimit> = BTreeMap::new();
     let is_alive = |issue: &&Issue| {
         let claim = issue.claim.as_deref();
         !issue.status.is_final() && claim.is_some_and(|claim| until(claim) > ctx.now())
     };
-    for issue in all.issues.iter().filter(is_alive) {
+    for issue in issues.iter().filter(is_alive) {
         let Some(claim) = issue.claim.as_deref() else {
             continue;
         };
@@ -244,5 +307,5 @@ fn over(ctx: &Context, now: &Snapshot<'_>, wip: u32) -> Result<Vec<OverLimit>> {
         one.issues.push(names.short(&issue.id).to_owned());
     }
     let over = held.into_values();
-    Ok(over.filter(|one| one.issues.len() > wip as usize).collect())
+    over.filter(|one| one.issues.len() > wip as usize).collect()
 }

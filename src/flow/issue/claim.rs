@@ -401,6 +401,7 @@ pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
             }
             Wait::Settling { .. } => command!("issue show {id}"),
             Wait::Circle { issues } => super::apart::original(&issues[0]),
+            Wait::Cycle { .. } => command!("issue graph"),
             Wait::Day { .. } => command!("issue edit {id} --no-defer"),
             Wait::Newer { .. } => command!("issue log {id}"),
         };

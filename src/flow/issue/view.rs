@@ -603,7 +603,7 @@ pub(crate) struct GraphView {
 }
 
 /// The link that ends a cycle where it is taken away: of an issue to the next one, or of the next one as a part of it.
-fn unlink(backlog: &Backlog, cycle: &[IssueId], names: &Names) -> Option<Hint> {
+pub(super) fn unlink(backlog: &Backlog, cycle: &[IssueId], names: &Names) -> Option<Hint> {
     let mut pairs = cycle.windows(2);
     let link = pairs.find_map(|pair| {
         let [one, next] = pair else { return None };

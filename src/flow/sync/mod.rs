@@ -10,7 +10,7 @@ pub(super) use follow::{follow, move_renamed};
 
 use super::context::Context;
 use super::issue;
-use super::issue::apart::{ApartIssue, OverLimit};
+use super::issue::apart::{ApartIssue, LostClaim, OverLimit};
 use super::transaction::read_texts;
 use super::watched::Watched;
 use super::write_scope::Opening;
@@ -90,6 +90,9 @@ pub(crate) struct Report {
     pub conflicts: Vec<MergedSession>,
     /// The issues that clones wrote or began apart.
     pub apart: Vec<ApartIssue>,
+    /// Claims of issues that do not count since the merge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost_claims: Vec<LostClaim>,
     /// People who have more issues in hand than policy lets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub over_limit: Vec<OverLimit>,
@@ -133,6 +136,7 @@ impl Report {
             set_back: None,
             conflicts: Vec::new(),
             apart: Vec::new(),
+            lost_claims: Vec::new(),
             over_limit: Vec::new(),
             unreadable: Vec::new(),
         })
@@ -180,8 +184,10 @@ pub(crate) fn sync(
             report.moved = store.moved(before, &report.tip)?;
         }
         if report.received > 0 {
-            report.apart = issue::apart::since(ctx, before.as_ref(), &report.tip);
-            report.over_limit = issue::apart::over_limit(ctx, before.as_ref(), &report.tip);
+            let since = issue::apart::since(ctx, before.as_ref(), &report.tip);
+            report.apart = since.apart;
+            report.lost_claims = since.lost;
+            report.over_limit = since.over_limit;
         }
         report.unreadable = unreadable(ctx, &store, &report.merged)?;
         let there = report.remote_tip.clone();
