@@ -44,6 +44,30 @@ pub(crate) fn act_there<T>(
     needs: Needs,
     mut decide: impl FnMut(&Facts<'_>) -> Result<Act<T>>,
 ) -> Result<(Done<T>, String)> {
+    let (made, remote) = push_alone(ctx, |remote, tip| {
+        let (id, made) = decided(ctx, needs, (remote, tip), &mut decide)?;
+        let op = made.value.0.last.clone();
+        let value = (id, made.value);
+        let commit = made.commit;
+        Ok((Committed { commit, value }, op))
+    })?;
+    let (id, (state, saved, _, value)) = made.value;
+    let done = Done {
+        id,
+        commit: made.commit,
+        state,
+        saved,
+        value,
+    };
+    Ok((done, remote))
+}
+
+/// Pushes one commit alone, and takes it in here; or changes neither. `make` decides anew on the tip of the remote as often
+/// as that moves, and names the record of its commit. Says which remote has it.
+pub(crate) fn push_alone<V>(
+    ctx: &Context,
+    mut make: impl FnMut(&str, &Oid) -> Result<(Committed<V>, OpId)>,
+) -> Result<(Committed<V>, String)> {
     let remote = sync::remote(ctx, None)?;
     let mut line = Line {
         limit: limit(ctx),
@@ -69,16 +93,16 @@ pub(crate) fn act_there<T>(
             Err(failure) => return Err(failure),
         };
         reach("publish-fetched");
-        let (id, made) = match decided(ctx, needs, (&remote, &tip), &mut decide) {
+        let (made, op) = match make(&remote, &tip) {
             // Whose push was cut off has it there, and asks again.
             Err(failure) if matches!(failure.code, Code::RequestRepeated | Code::ClaimArrived) => {
                 take_in(ctx, &remote, &tip);
                 return Err(failure);
             }
-            decided => decided?,
+            made => made?,
         };
         guard::require_no_secrets(ctx, &made.commit, std::slice::from_ref(&tip))?;
-        let pushing = Pushing::begin(&ctx.repo, &made.value.0.last)?;
+        let pushing = Pushing::begin(&ctx.repo, &op)?;
         let answer = ctx
             .repo
             .push(&remote, store.branch(), &made.commit, &mut line)?;
@@ -88,16 +112,7 @@ pub(crate) fn act_there<T>(
                 reach("publish-pushed");
                 take_in(ctx, &remote, &made.commit);
                 pushing.heard();
-                let (state, saved, _, value) = made.value;
-                let commit = made.commit;
-                let done = Done {
-                    id,
-                    commit,
-                    state,
-                    saved,
-                    value,
-                };
-                return Ok((done, remote));
+                return Ok((made, remote));
             }
             Answer::TimedOut => return Err(cut_off(&doing, line.limit, &remote)),
             Answer::No(said) => {
@@ -208,7 +223,7 @@ fn require_ready(
     Ok(())
 }
 
-fn not_shared(what: &str, remote: &str) -> Failure {
+pub(crate) fn not_shared(what: &str, remote: &str) -> Failure {
     Failure::refused(
         Code::NotShared,
         format!("expected {what} on {remote} too, which does not have it: nothing was pushed"),

@@ -185,6 +185,59 @@ fn of_two_who_take_one_issue_apart_one_has_it_and_the_other_is_told() {
     );
 }
 
+/// The number of commits that the remote's branch has.
+fn there(all: &Clones) -> usize {
+    let args = ["rev-list", "--count", "loopx"];
+    let count = all.s.git_in(all.remote(), &args).line();
+    count.parse().expect("a number")
+}
+
+#[test]
+fn a_remote_claim_of_an_issue_is_one_commit_that_is_pushed_alone() {
+    let all = clones(2);
+    let one = create(&all, 0, &["One"]);
+    let two = create(&all, 0, &["Two"]);
+    let after = create(&all, 0, &["After", "--blocked-by", &two]);
+    everybody(&all, 2);
+    let own = create(&all, 0, &["Own", "-p", "0"]);
+    let before = there(&all);
+    let take = |at: usize, args: &[&str]| {
+        all.loopx(
+            at,
+            &[&["--json", "issue", "take", "--remote"], args].concat(),
+        )
+    };
+    let taken = take(0, &[&one]).json();
+    assert_eq!(
+        (&taken["remote"], &taken["issue"]["id"]),
+        (&json!("origin"), &json!(one))
+    );
+    assert_eq!(there(&all), before + 1);
+    assert_eq!(show(&all, 0, &one)["status"], "in_progress");
+    // The other clone never synced: it hears who has it, and gets the next.
+    let held = take(1, &[&one]).fails_with(6);
+    assert_eq!(held.error_json()["error"]["code"], "issue_held");
+    assert_eq!(take(1, &[]).json()["issue"]["id"], json!(two));
+    assert_eq!(there(&all), before + 2);
+    // Nobody claims there what only this clone has, or what is ready by that alone.
+    let code =
+        |out: crate::support::Output| out.fails_with(1).error_json()["error"]["code"].clone();
+    assert_eq!(code(take(0, &[&own])), "not_shared");
+    all.loopx(1, &["issue", "resolve", &two, "--reason", "done"])
+        .ok();
+    assert_eq!(code(take(1, &[&after])), "not_shared");
+    assert_eq!(there(&all), before + 2);
+    all.sync(1).ok();
+    // The setting does so without the word, for the queue, too.
+    all.git(1, &["config", "loopx.claim", "remote"]).ok();
+    let now = there(&all);
+    let taken = all.loopx(1, &["--json", "issue", "take", &after]).json();
+    assert_eq!((&taken["remote"], there(&all)), (&json!("origin"), now + 1));
+    everybody(&all, 2);
+    assert_eq!(all.tree(0), all.tree(1));
+    all.loopx(0, &["fsck"]).ok();
+}
+
 #[test]
 fn a_cycle_that_only_the_merge_makes_holds_its_issues_in_every_clone() {
     let all = clones(2);

@@ -24,6 +24,9 @@ pub struct TakeArgs {
     /// Take it from somebody whose lease is still running (needs ID and --reason)
     #[arg(long, requires = "id")]
     take_over: bool,
+    /// Claim it on the remote first: one commit, pushed alone (loopx.claim=remote: always)
+    #[arg(long)]
+    remote: bool,
     /// Why, for the record
     #[arg(long, value_parser = crate::cmd::reason, value_name = "TEXT")]
     reason: Option<String>,
@@ -36,6 +39,7 @@ pub(crate) fn take(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         take_over: args.take_over,
         reason: args.reason,
         queue: false,
+        remote: args.remote,
     };
     taken(ctx, &request, "issue take", ui)
 }
@@ -51,8 +55,10 @@ pub(super) fn taken(ctx: &Context, request: &TakeRequest, verb: &str, ui: &mut U
         format!(", taken over from {}", line(from))
     });
     let short = taken.names.short(id);
+    let there = taken.value.remote.as_ref();
+    let there = there.map_or_else(String::new, |remote| format!(", and {remote} has it"));
     ui.status(format!(
-        "{}: taken {}{over}",
+        "{}: taken {}{over}{there}",
         ui.paint(style::NAME, short),
         ui.lasting(true, &taken.value.until)
     ));
@@ -76,7 +82,7 @@ pub(super) fn taken(ctx: &Context, request: &TakeRequest, verb: &str, ui: &mut U
         }
     };
     ui.hint(&next);
-    let mut body = json!({ "issue": shown, "until": taken.value.until, "taken_over_from": taken.value.from, "resumed": taken.value.resumed });
+    let mut body = json!({ "issue": shown, "until": taken.value.until, "taken_over_from": taken.value.from, "resumed": taken.value.resumed, "remote": taken.value.remote });
     super::put(&mut body, &taken.ids, &taken.commit, Some(&next));
     ui.json(verb, &body);
     Ok(Exit::Done)

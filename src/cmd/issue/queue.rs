@@ -170,12 +170,16 @@ pub struct NextArgs {
     /// Only an issue with this label; repeat it
     #[arg(short, long = "label", value_name = "LABEL")]
     labels: Vec<String>,
+    /// Claim it on the remote first: one commit, pushed alone (loopx.claim=remote: always)
+    #[arg(long)]
+    remote: bool,
 }
 
 fn next(args: NextArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let request = TakeRequest {
         labels: args.labels,
         queue: true,
+        remote: args.remote,
         ..TakeRequest::default()
     };
     super::claim::taken(ctx, &request, "issue queue next", ui)

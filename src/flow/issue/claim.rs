@@ -5,12 +5,14 @@ use super::beside::Beside;
 use super::view::Shown;
 use super::{
     Plan, Step, Written, backlog_with, names, read, require_reason, require_understood, today,
-    write,
+    write, write_there,
 };
 use crate::flow::context::Context;
+use crate::flow::{publish, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
-use loopx_base::id::SessionId;
+use loopx_base::id::{OpId, SessionId};
+use loopx_git::Identity;
 use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::issue::needs::{lacking, require_takeable};
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Status, Wait};
@@ -19,7 +21,8 @@ use loopx_rules::lease::{Claim, Over, Owner, Standing, Worktrees, clock, recorde
 use loopx_rules::policy::BacklogPolicy;
 use loopx_rules::session::Stamped;
 use loopx_store::Snapshot;
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +36,8 @@ pub(crate) struct TakeRequest {
     pub reason: Option<String>,
     /// The next of the queue, and no other.
     pub queue: bool,
+    /// The claim goes to the remote first, alone.
+    pub remote: bool,
 }
 
 /// An issue that somebody got.
@@ -45,6 +50,8 @@ pub(crate) struct Taken {
     pub from: Option<String>,
     /// Somebody had it in hand before, and did not end it.
     pub resumed: bool,
+    /// The remote that has the claim.
+    pub remote: Option<String>,
     /// The session of whoever asks, and whether it was started for the issue.
     pub beside: Option<(SessionId, bool)>,
 }
@@ -59,9 +66,13 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     let owner = crate::flow::lease::owner(&ctx.repo, None)?;
     let policy = crate::flow::specs::policy(ctx)?.backlog;
     let wip = policy.wip;
-    let written = write(ctx, |snapshot, identity| {
+    let at_remote = request.remote || publish::is_wanted(ctx);
+    let unheard = at_remote.then(|| pushing::unheard(&ctx.repo));
+    let unheard = unheard.unwrap_or_default();
+    let plan = |snapshot: &Snapshot<'_>, identity: &Identity| {
         let now = identity.judges_at();
-        let (backlog, at) = sure(ctx, snapshot, request, (&owner, now), &policy)?;
+        let request = arrived(snapshot, request, &unheard, &owner)?;
+        let (backlog, at) = sure(ctx, snapshot, &request, (&owner, now), &policy)?;
         let issue = backlog.issues[at].clone();
         let me = &identity.author.email;
         require_room(&backlog, std::slice::from_ref(&issue.id), wip, |claim| {
@@ -109,7 +120,13 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
             }],
             value: (read(snapshot, &issue.id)?, backlog, until, (from, resumed)),
         })
-    })?;
+    };
+    let (written, remote) = if at_remote {
+        let (written, remote) = write_there(ctx, plan)?;
+        (written, Some(remote))
+    } else {
+        (write(ctx, plan)?, None)
+    };
     let (read, backlog, until, (from, resumed)) = written.value;
     let mut read = read.ok_or_else(|| names::unknown(""))?;
     read.issue.status = Status::InProgress;
@@ -130,8 +147,40 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
             until,
             from,
             resumed,
+            remote,
             beside: mine,
         },
+    })
+}
+
+/// The request as it is once an earlier claim is known to have arrived at the remote, whose answer nobody heard: that issue
+/// is taken up, and no other one.
+fn arrived<'t>(
+    snapshot: &Snapshot<'_>,
+    request: &'t TakeRequest,
+    unheard: &BTreeSet<OpId>,
+    owner: &Owner,
+) -> Result<Cow<'t, TakeRequest>> {
+    if unheard.is_empty() || request.issue.is_some() {
+        return Ok(Cow::Borrowed(request));
+    }
+    let all = super::all(snapshot)?.issues.into_iter();
+    let is_it = |issue: &Issue| {
+        let claim = issue.claim.as_deref();
+        !issue.status.is_final()
+            && claim.is_some_and(|claim| {
+                unheard.contains(&claim.op) && claim.value.owner == owner.token
+            })
+    };
+    let found = all.into_iter().find(is_it);
+    Ok(match found {
+        None => Cow::Borrowed(request),
+        Some(issue) => Cow::Owned(TakeRequest {
+            issue: Some(issue.id.to_string()),
+            queue: false,
+            labels: Vec::new(),
+            ..request.clone()
+        }),
     })
 }
 

@@ -41,8 +41,8 @@ pub(crate) mod view;
 pub(crate) use names::Names;
 
 use super::context::Context;
-use super::trust;
 use super::write_scope::{Opening, first, new_uid, seal};
+use super::{publish, trust};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, OpId};
@@ -51,7 +51,7 @@ use loopx_rules::agent_identity as agent;
 use loopx_rules::issue::{Backlog, Issue, IssueId, Read};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::record::Draft;
-use loopx_store::{Decision, Edits, Issues, Snapshot, issue_message};
+use loopx_store::{Committed, Decision, Edits, Issues, Linear, Snapshot, issue_message};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -92,61 +92,137 @@ pub(super) fn write<T>(
     let opening = Opening::of(ctx)?;
     let identity = &opening.identity;
     let decide = |snapshot: &Snapshot<'_>| {
-        let Plan {
-            what,
-            reason,
-            steps,
-            value,
-        } = plan(snapshot, identity)?;
-        let tx = new_uid();
-        let mut edits = Edits::default();
-        let mut first_op = None;
-        let mut ids: Vec<IssueId> = Vec::new();
-        let mut logs: Vec<(IssueId, Vec<Operation>)> = Vec::new();
-        let mut places: HashMap<IssueId, usize> = HashMap::new();
-        for step in steps {
-            let why = step.reason.as_ref().or(reason.as_ref());
-            let place = places.get(&step.id).copied();
-            let last = place.and_then(|place| logs[place].1.last());
-            let op = record(ctx, identity, (&step, last), &tx, why)?;
-            // The commit's message has the reason of the whole, and not that of one issue.
-            first_op.get_or_insert_with(|| Operation {
-                reason: reason.clone(),
-                ..op.clone()
-            });
-            match place {
-                Some(place) => logs[place].1.push(op),
-                None => {
-                    places.insert(step.id.clone(), logs.len());
-                    ids.push(step.id.clone());
-                    logs.push((step.id, vec![op]));
-                }
-            }
-        }
-        for (id, ops) in &logs {
-            edits.issue(&ctx.repo, snapshot, id, ops)?;
-        }
-        let op = first_op.ok_or_else(nothing_to_do)?;
-        let mut names = Names::of(snapshot)?;
-        names.add(&ids);
-        let subject = match ids.as_slice() {
-            [one] => names.short(one).to_owned(),
-            more => format!("{} issues", more.len()),
-        };
-        let all: Vec<&IssueId> = ids.iter().collect();
-        Ok(Decision {
-            edits,
-            message: issue_message(&subject, &what, &all, &op),
-            value: (ids, names, value),
-        })
+        let plan = plan(snapshot, identity)?;
+        decision(ctx, identity, snapshot, plan)
     };
     let committed = opening.scope(ctx).commit(decide, |_| Vec::new())?;
-    let (ids, names, value) = committed.value;
-    Ok(Written {
-        ids,
-        names,
-        commit: committed.commit,
+    Ok(Written::of(committed))
+}
+
+/// Writes what a plan says on the remote first: one commit on the tip that was just fetched, pushed alone. What is decided
+/// is decided on all that is known here and there, and has to follow from what is there alone. Says which remote has it.
+pub(super) fn write_there<T>(
+    ctx: &Context,
+    mut plan: impl FnMut(&Snapshot<'_>, &Identity) -> Result<Plan<T>>,
+) -> Result<(Written<T>, String)> {
+    let (made, remote) = publish::push_alone(ctx, |remote, tip| {
+        let opening = Opening::of(ctx)?;
+        let Opening {
+            identity, store, ..
+        } = &opening;
+        let label = format!("{remote}/{}", store.branch());
+        let there = store.there(tip, &label)?;
+        // Refused where the branch there is damaged, or was set back.
+        let met = store.plan_meeting(identity, tip, &label, Linear::No)?.tip;
+        let both = Snapshot::at(&ctx.repo, met.clone(), &label)?;
+        let mut meant = plan(&both, identity)?;
+        if met != *tip {
+            let shared = plan(&there, identity).ok();
+            let shared = shared.filter(|shared| shared.goes_on_from(&meant));
+            meant = shared.ok_or_else(|| {
+                let ids: Vec<&str> = meant.steps.iter().map(|step| step.id.as_str()).collect();
+                let what = format!("{}, and what it waits for, as it is here", ids.join(", "));
+                publish::not_shared(&what, remote)
+            })?;
+        }
+        let decision = decision(ctx, identity, &there, meant)?;
+        let made = store.commit_ahead(identity, &there, decision)?;
+        let op = made.value.op.clone();
+        Ok((made, op))
+    })?;
+    Ok((Written::of(made), remote))
+}
+
+impl<T> Plan<T> {
+    /// True where it goes on from the same records as another one.
+    fn goes_on_from(&self, other: &Plan<T>) -> bool {
+        let from = |step: &Step| {
+            let newest = step.before.as_ref().map(|issue| issue.newest.clone());
+            (step.id.clone(), newest)
+        };
+        (self.steps.iter().map(from)).eq(other.steps.iter().map(from))
+    }
+}
+
+/// The records of a commit, before it is made.
+struct Made<T> {
+    ids: Vec<IssueId>,
+    names: Names,
+    /// The first of them.
+    op: OpId,
+    value: T,
+}
+
+impl<T> Written<T> {
+    fn of(committed: Committed<Made<T>>) -> Self {
+        let made = committed.value;
+        Written {
+            ids: made.ids,
+            names: made.names,
+            commit: committed.commit,
+            value: made.value,
+        }
+    }
+}
+
+/// The commit that a plan asks for.
+fn decision<T>(
+    ctx: &Context,
+    identity: &Identity,
+    snapshot: &Snapshot<'_>,
+    plan: Plan<T>,
+) -> Result<Decision<Made<T>>> {
+    let Plan {
+        what,
+        reason,
+        steps,
         value,
+    } = plan;
+    let tx = new_uid();
+    let mut edits = Edits::default();
+    let mut first_op = None;
+    let mut ids: Vec<IssueId> = Vec::new();
+    let mut logs: Vec<(IssueId, Vec<Operation>)> = Vec::new();
+    let mut places: HashMap<IssueId, usize> = HashMap::new();
+    for step in steps {
+        let why = step.reason.as_ref().or(reason.as_ref());
+        let place = places.get(&step.id).copied();
+        let last = place.and_then(|place| logs[place].1.last());
+        let op = record(ctx, identity, (&step, last), &tx, why)?;
+        // The commit's message has the reason of the whole, and not that of one issue.
+        first_op.get_or_insert_with(|| Operation {
+            reason: reason.clone(),
+            ..op.clone()
+        });
+        match place {
+            Some(place) => logs[place].1.push(op),
+            None => {
+                places.insert(step.id.clone(), logs.len());
+                ids.push(step.id.clone());
+                logs.push((step.id, vec![op]));
+            }
+        }
+    }
+    for (id, ops) in &logs {
+        edits.issue(&ctx.repo, snapshot, id, ops)?;
+    }
+    let op = first_op.ok_or_else(nothing_to_do)?;
+    let mut names = Names::of(snapshot)?;
+    names.add(&ids);
+    let subject = match ids.as_slice() {
+        [one] => names.short(one).to_owned(),
+        more => format!("{} issues", more.len()),
+    };
+    let all: Vec<&IssueId> = ids.iter().collect();
+    Ok(Decision {
+        edits,
+        message: issue_message(&subject, &what, &all, &op),
+        value: Made {
+            ids,
+            names,
+            op: op.op,
+            value,
+        },
     })
 }
 
