@@ -256,10 +256,16 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
     for one in &report.over_limit {
         let first = one.issues.first().map_or("", String::as_str);
         let release = ui.command(&command!("issue release {first}"));
+        let held = counted(one.issues.len(), "issue");
+        let (who, key) = match (&one.who, &one.label) {
+            (None, Some(label)) => (format!("{held} labelled {label} are in hand"), "limits"),
+            (who, _) => {
+                let who = who.as_deref().unwrap_or_default();
+                (format!("{who} has {held} in hand"), "wip")
+            }
+        };
         ui.warn(line(&format!(
-            "{} has {} in hand, and [backlog] wip of loopx.toml is {}: {} (one of them goes back: {release})",
-            one.who,
-            counted(one.issues.len(), "issue"),
+            "{who}, and [backlog] {key} of loopx.toml is {}: {} (one of them goes back: {release})",
             one.wip,
             one.issues.join(", ")
         )));

@@ -136,6 +136,92 @@ fn nobody_takes_more_issues_than_policy_lets_them() {
 }
 
 #[test]
+fn no_label_and_no_person_has_more_in_hand_than_policy_lets_it_have() {
+    let s = backlog();
+    let policy = "[backlog]\nwip = 1\nlimits = { ui = 1, \"@ADA@example.org\" = 2 }\n";
+    s.commit_file("loopx.toml", policy, "policy").ok();
+    let one = create(&s, &["One", "-l", "ui"]);
+    let two = create(&s, &["Two", "-l", "ui", "-p", "0"]);
+    let three = create(&s, &["Three"]);
+    let four = create(&s, &["Four"]);
+    s.loopx(&["issue", "take", &one]).ok();
+    let said = refused(&s, 1, "issue_wip_reached", &["issue", "take", &two]);
+    assert!(
+        said.contains("labelled ui") && said.contains(&one),
+        "{said}"
+    );
+    let start = ["start", "--quick", "--issue", &two];
+    refused(&s, 1, "issue_wip_reached", &start);
+    // Whoever has it: a label has no hands of its own.
+    let bob = s
+        .call(LOOPX)
+        .env("GIT_AUTHOR_EMAIL", "bob@example.org")
+        .env("GIT_COMMITTER_EMAIL", "bob@example.org");
+    bob.args(&["issue", "take", &two]).run().fails_with(1);
+    let shown = s.loopx(&["--json", "issue", "show", &two]).json();
+    assert_eq!(shown["lacks"], json!(["room for ui"]));
+    let taken = s.loopx(&["--json", "issue", "take"]).json();
+    assert_eq!(taken["issue"]["id"], json!(three), "{taken}");
+    let said = refused(&s, 1, "issue_wip_reached", &["issue", "take", &four]);
+    assert!(said.contains("you have 2"), "{said}");
+    s.loopx(&["issue", "release", &one]).ok();
+    s.loopx(&["issue", "take", &two]).ok();
+    // A session that goes on is in hand, too, and needs no claim for that.
+    s.loopx(&["issue", "release", &three]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--issue", &three]).ok();
+    let said = refused(&s, 1, "issue_wip_reached", &["issue", "take", &four]);
+    assert!(said.contains(&three) && said.contains(&two), "{said}");
+}
+
+#[test]
+fn a_status_follows_only_those_that_policy_names() {
+    let s = backlog();
+    let follows = |resolved: &str| {
+        let policy = format!(
+            "[backlog.follows]\nin_progress = [\"planned\", \"queued\"]\nresolved = [\"{resolved}\"]\n"
+        );
+        s.commit_file("loopx.toml", &policy, "policy").ok();
+    };
+    follows("in_progress");
+    let id = create(&s, &["One"]);
+    let resolve = ["issue", "resolve", &id, "--reason", "tried"];
+    for args in [
+        ["issue", "take", &id].as_slice(),
+        &["issue", "take"],
+        &["issue", "edit", &id, "--status", "in_progress"],
+        &["start", "--quick", "--issue", &id],
+        &resolve,
+    ] {
+        let out = s.loopx(&[&["--json"], args].concat()).fails_with(1);
+        let error = out.error_json()["error"].take();
+        assert_eq!(error["code"], "issue_not_next", "{args:?}: {error}");
+        let help = error["help"].to_string();
+        assert!(help.contains("issue solution add"), "{args:?}: {help}");
+    }
+    let listed = s.loopx(&["--json", "issue", "list"]).json();
+    assert_eq!(listed["issues"][0]["lacks"], json!(["planned"]));
+    let next = listed["next_action"].to_string();
+    assert!(next.contains("issue solution add"), "{next}");
+    s.loopx(&["issue", "solution", "add", &id, "So"]).ok();
+    s.loopx(&["issue", "solution", "bind", &id]).ok();
+    let out = s.loopx(&resolve).fails_with(1);
+    assert!(out.stderr.contains("issue take"), "{out}");
+    // What is given back goes where it was, and what is taken back, too.
+    for verb in ["take", "release", "take"] {
+        s.loopx(&["issue", verb, &id]).ok();
+    }
+    s.loopx(&resolve).ok();
+    s.loopx(&["issue", "undo", &id]).ok();
+    follows("queued");
+    refused(&s, 1, "issue_not_next", &["issue", "redo", &id]);
+    follows("in_progress");
+    s.loopx(&["issue", "redo", &id]).ok();
+    s.loopx(&["issue", "reopen", &id]).ok();
+    s.loopx(&["fsck"]).ok();
+}
+
+#[test]
 fn nobody_begins_an_issue_that_lacks_what_policy_asks_for() {
     let s = backlog();
     let bare = create(&s, &["Bare", "-p", "0"]);
@@ -257,9 +343,14 @@ fn nobodys_word_resolves_an_issue_against_policy() {
 #[test]
 fn a_sync_says_who_took_too_many_apart_and_loses_none() {
     let (all, ids) = two(&["One", "Two"]);
+    let label = ["issue", "edit", &ids[0], &ids[1], "-l", "ui"];
+    all.loopx(0, &label).ok();
+    all.sync(0).ok();
+    all.sync(1).ok();
     for at in [0, 1] {
         let top = all.dir(at);
-        std::fs::write(top.join("loopx.toml"), "[backlog]\nwip = 1\n").expect("a file");
+        let policy = "[backlog]\nwip = 1\nlimits = { ui = 1 }\n";
+        std::fs::write(top.join("loopx.toml"), policy).expect("a file");
         all.git(at, &["add", "loopx.toml"]).ok();
         all.git(at, &["commit", "--quiet", "-m", "policy"]).ok();
     }
@@ -276,6 +367,10 @@ fn a_sync_says_who_took_too_many_apart_and_loses_none() {
         "{out}"
     );
     assert_eq!(out["over_limit"][0]["wip"], json!(1));
+    assert_eq!(
+        (&out["over_limit"][1]["label"], &out["over_limit"][1]["wip"]),
+        (&json!("ui"), &json!(1))
+    );
     for id in &ids {
         let shown = all.loopx(1, &["--json", "issue", "show", id]).json();
         assert_eq!(shown["status"], "in_progress", "{shown}");

@@ -552,6 +552,8 @@ codes! {
         "No open issue can be begun now.";
     IssueNotHeld "issue_not_held" [Nothing]
         "Nobody has the issue in hand.";
+    IssueNotNext "issue_not_next" [Refused]
+        "Policy lets the status not follow the one that the issue has.";
     IssueOpen "issue_open" [Nothing]
         "The issue is open already.";
     IssueQueueConflict "issue_queue_conflict" [Conflict]

@@ -65,6 +65,10 @@ pub struct BacklogPolicy {
     pub kinds: Vec<String>,
     /// The most issues that one person may have taken; 0 is no limit.
     pub wip: u32,
+    /// The most issues in hand at once, by label, or by person as `@address`; 0 is no limit.
+    pub limits: BTreeMap<String, u32>,
+    /// The statuses that a status may come after; any where nothing is said of it.
+    pub follows: BTreeMap<crate::issue::Status, Vec<crate::issue::Status>>,
     /// Needs of an issue before somebody begins it.
     pub take: Vec<TakeNeed>,
     /// Needs of an issue before a person's word resolves it.
@@ -77,6 +81,8 @@ impl Default for BacklogPolicy {
             prefix: crate::issue::IssueId::PREFIX.to_owned(),
             kinds: Vec::new(),
             wip: 0,
+            limits: BTreeMap::new(),
+            follows: BTreeMap::new(),
             take: Vec::new(),
             resolve: Vec::new(),
         }
@@ -528,18 +534,28 @@ impl Policy {
         }
     }
 
-    /// The prefix is a part of each id.
+    /// The prefix is a part of each id, and a limit is one of a label or a person.
     fn check_backlog(&self) -> Result<(), Fault> {
         let prefix = &self.backlog.prefix;
-        if crate::issue::IssueId::is_prefix(prefix) {
-            return Ok(());
+        if !crate::issue::IssueId::is_prefix(prefix) {
+            return Err(Fault::new(
+                "backlog.prefix",
+                format!(
+                    "expected a small letter and up to 9 small letters and digits, found `{prefix}`"
+                ),
+            ));
         }
-        Err(Fault::new(
-            "backlog.prefix",
-            format!(
-                "expected a small letter and up to 9 small letters and digits, found `{prefix}`"
-            ),
-        ))
+        let is_limited = |of: &&String| match of.strip_prefix(crate::issue::hands::PERSON) {
+            Some(address) => !address.trim().is_empty(),
+            None => crate::issue::limits::is_label(of),
+        };
+        match self.backlog.limits.keys().find(|of| !is_limited(of)) {
+            None => Ok(()),
+            Some(of) => Err(Fault::new(
+                "backlog.limits",
+                format!("expected a label, or the address of a person behind `@`, found `{of}`"),
+            )),
+        }
     }
 
     /// What there is to say of keys that are passed over.

@@ -12,7 +12,6 @@ use loopx_base::nearest;
 use loopx_rules::issue::Status;
 use loopx_rules::issue::event::Change;
 use loopx_rules::issue::filter::Filter;
-use loopx_rules::issue::needs::met;
 use serde_json::json;
 
 const DAY: i64 = 24 * 60 * 60;
@@ -215,8 +214,8 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
         }
         None if is_narrow && shown == 0 => Some(command!("issue list")),
         None => rows.iter().find_map(|row| {
-            let need = row.lacks.first()?;
-            Some(met(&row.short, *need).1)
+            let lack = row.lacks.first()?;
+            Some(lack.way(&row.short))
         }),
     };
     if let Some(next) = &next {

@@ -28,7 +28,7 @@ use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, SessionId};
-use loopx_rules::issue::needs::met;
+use loopx_rules::issue::needs::Lack;
 use loopx_rules::issue::{IssueId, Status};
 use serde_json::{Value, json};
 
@@ -118,8 +118,7 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
 /// What is to be known of an issue beside its fields.
 fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
-    let lacks = row.lacks.iter().map(|need| met(&row.short, *need).0);
-    let lacks: Vec<&str> = lacks.collect();
+    let lacks: Vec<_> = row.lacks.iter().map(Lack::words).collect();
     if !lacks.is_empty() {
         said.push(format!("lacks {}", lacks.join(" and ")));
     }

@@ -10,7 +10,6 @@ use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::issue::filter::duration;
-use loopx_rules::issue::needs::met;
 use loopx_rules::issue::{Issue, IssueId, Status};
 use serde_json::json;
 
@@ -55,8 +54,8 @@ fn next(shown: &Shown) -> Option<Hint> {
         _ if shown.row.ready => Some(command!("issue take {short}")),
         _ if shown.go_on.is_some() => shown.go_on.clone(),
         _ if !shown.row.lacks.is_empty() => {
-            let need = shown.row.lacks.first();
-            need.map(|need| met(short, *need).1)
+            let lack = shown.row.lacks.first();
+            lack.map(|lack| lack.way(short))
         }
         Status::InProgress if shown.row.waits.iter().any(|wait| wait.issue().is_some()) => {
             let other = shown.row.waits.iter().find_map(|wait| wait.issue());

@@ -7,13 +7,13 @@ use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_base::shell_word;
+use loopx_rules::issue::hands::{Of, hands};
 use loopx_rules::issue::{
     Apart, Backlog, Criterion, Issue, IssueId, TICKED, Version, Wait, circles, criterion_field,
 };
-use loopx_rules::lease::until;
 use loopx_store::Snapshot;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// An issue that clones wrote apart, or began apart.
 #[derive(Clone, Debug, Serialize)]
@@ -273,39 +273,34 @@ fn changed<'c>(ctx: &'c Context, before: Option<&Oid>, now: &Oid) -> Result<Opti
     Ok((!is_same).then_some(now))
 }
 
-/// A person who has more issues in hand than policy lets them, because clones were apart. Nothing of it is lost.
+/// A person or a label that has more issues in hand than policy lets it have, because clones were apart. Nothing of it is lost.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct OverLimit {
-    pub who: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     pub wip: u32,
     /// The issues as people are shown them.
     pub issues: Vec<String>,
 }
 
-/// The people who have too many issues in hand.
+/// The people and labels that have too many issues in hand.
 fn over(ctx: &Context, issues: &[Issue], names: &Names) -> Vec<OverLimit> {
-    // Whoever cannot read the policy hears of it where something is asked of it.
-    let wip = crate::flow::specs::policy(ctx).map_or(0, |policy| policy.backlog.wip);
-    if wip == 0 {
-        return Vec::new();
-    }
-    let mut held: BTreeMap<&str, OverLimit> = BTreeMap::new();
-    let is_alive = |issue: &&Issue| {
-        let claim = issue.claim.as_deref();
-        !issue.status.is_final() && claim.is_some_and(|claim| until(claim) > ctx.now())
-    };
-    for issue in issues.iter().filter(is_alive) {
-        let Some(claim) = issue.claim.as_deref() else {
-            continue;
+    let policy = super::view::policy(ctx);
+    let over = hands(issues, &policy, None, ctx.now()).into_iter();
+    let over = over.filter(|hand| hand.is_over(0)).map(|hand| {
+        let (who, label) = match hand.of {
+            Of::Person(person) => (Some(person.name), None),
+            Of::Label(label) => (None, Some(label)),
         };
-        let by = &claim.signed.by;
-        let one = held.entry(by.email.as_str()).or_insert_with(|| OverLimit {
-            who: by.name.clone(),
-            wip,
-            issues: Vec::new(),
-        });
-        one.issues.push(names.short(&issue.id).to_owned());
-    }
-    let over = held.into_values();
-    over.filter(|one| one.issues.len() > wip as usize).collect()
+        let held = hand.held.iter().map(|issue| names.short(&issue.id));
+        OverLimit {
+            who,
+            label,
+            wip: hand.most,
+            issues: held.map(str::to_owned).collect(),
+        }
+    });
+    over.collect()
 }

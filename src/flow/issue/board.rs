@@ -6,7 +6,7 @@ use crate::flow::context::Context;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command};
 use loopx_rules::issue::board::{Lane, LaneBy, lanes};
-use loopx_rules::issue::needs::{lacking, met};
+use loopx_rules::issue::needs::Rules;
 
 /// The lanes of a scope.
 pub(crate) fn board(
@@ -31,14 +31,15 @@ pub(crate) fn next(ctx: &Context, scoped: &Scoped, lanes: &[Lane]) -> Option<Hin
     if scoped.at.is_some() {
         return None;
     }
-    let needs = super::view::needs(ctx);
+    let policy = super::view::policy(ctx);
+    let rules = Rules::of(&policy, &scoped.backlog.issues, scoped.now);
     let ready = lanes.iter().flat_map(|lane| &lane.columns[1]);
     let ready = ready.map(|at| &scoped.backlog.issues[*at]);
-    let mut ready = ready.map(|issue| (scoped.short(&issue.id), lacking(issue, &needs)));
+    let mut ready = ready.map(|issue| (scoped.short(&issue.id), rules.lacking(issue)));
     let first = ready.clone().find(|(_, lacks)| lacks.is_empty());
     let (short, lacks) = first.or_else(|| ready.next())?;
     Some(match lacks.first() {
         None => command!("issue take {short}"),
-        Some(need) => met(&short, *need).1,
+        Some(lack) => lack.way(&short),
     })
 }

@@ -9,7 +9,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::is_day;
-use loopx_rules::issue::limits::{LONGEST_LINE, LONGEST_TEXT, is_line};
+use loopx_rules::issue::limits::{LONGEST_LINE, LONGEST_TEXT, is_label, is_line};
 use loopx_rules::issue::repeat::Repeat;
 use loopx_rules::issue::{Issue, IssueId, KINDS, LAST_PRIORITY, Link, LinkKind, Status};
 
@@ -524,8 +524,7 @@ fn one_line(what: &str, text: &str) -> Result<()> {
 }
 
 fn label(text: &str) -> Result<()> {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_.:/+".contains(c);
-    if (1..=64).contains(&text.len()) && text.chars().all(is_plain) {
+    if is_label(text) {
         Ok(())
     } else {
         Err(invalid(format!(

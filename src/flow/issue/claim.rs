@@ -11,10 +11,11 @@ use crate::flow::context::Context;
 use crate::flow::{publish, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
-use loopx_base::id::{OpId, SessionId};
+use loopx_base::id::{OpId, Person, SessionId};
 use loopx_git::Identity;
 use loopx_rules::issue::event::IssueEvent;
-use loopx_rules::issue::needs::{lacking, require_takeable};
+use loopx_rules::issue::hands::{Hand, Of, hands};
+use loopx_rules::issue::needs::{Rules, require_takeable};
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Status, Wait};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, Worktrees, clock, recorded_name, until};
@@ -65,7 +66,6 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     }
     let owner = crate::flow::lease::owner(&ctx.repo, None)?;
     let policy = crate::flow::specs::policy(ctx)?.backlog;
-    let wip = policy.wip;
     let at_remote = request.remote || publish::is_wanted(ctx);
     let unheard = at_remote.then(|| pushing::unheard(&ctx.repo));
     let unheard = unheard.unwrap_or_default();
@@ -74,10 +74,8 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
         let request = arrived(snapshot, request, &unheard, &owner)?;
         let (backlog, at) = sure(ctx, snapshot, &request, (&owner, now), &policy)?;
         let issue = backlog.issues[at].clone();
-        let me = &identity.author.email;
-        require_room(&backlog, std::slice::from_ref(&issue.id), wip, |claim| {
-            claim.signed.by.email == *me && until(claim) > now
-        })?;
+        let me = (&identity.author, now);
+        require_room(&backlog, std::slice::from_ref(&issue.id), &policy, me)?;
         require_takeable(&issue, &policy.take)?;
         let over = issue
             .claim
@@ -184,37 +182,52 @@ fn arrived<'t>(
     })
 }
 
-/// Refuses more issues than policy lets a person have in hand.
+/// Refuses more issues in hand than policy lets a person or a label have.
 pub(super) fn require_room(
     backlog: &Backlog,
     wanted: &[IssueId],
-    wip: u32,
-    is_own: impl Fn(&Stamped<Claim>) -> bool,
+    policy: &BacklogPolicy,
+    (me, now): (&Person, i64),
 ) -> Result<()> {
-    let all = backlog.issues.iter();
-    let held =
-        all.filter(|issue| !issue.status.is_final() && issue.claim.as_deref().is_some_and(&is_own));
-    let held: Vec<&IssueId> = held.map(|issue| &issue.id).collect();
-    let fresh = wanted.iter().filter(|id| !held.contains(id)).count();
-    if wip == 0 || fresh == 0 || held.len() + fresh <= wip as usize {
-        return Ok(());
+    let wanted: Vec<&Issue> = wanted.iter().filter_map(|id| backlog.find(id)).collect();
+    for hand in hands(&backlog.issues, policy, Some(me), now) {
+        let fresh = wanted
+            .iter()
+            .filter(|issue| hand.would_get(issue, me))
+            .count();
+        if fresh > 0 && hand.is_over(fresh) {
+            return Err(no_room(&hand, fresh));
+        }
     }
-    let names: Vec<&str> = held.iter().map(|id| id.as_str()).collect();
-    let (message, help) = match names.first() {
-        Some(first) => (
-            format!(
-                "you have {} in hand, and [backlog] wip of loopx.toml is {wip}: {}",
-                names.len(),
-                names.join(", ")
-            ),
+    Ok(())
+}
+
+fn no_room(hand: &Hand<'_>, fresh: usize) -> Failure {
+    let names: Vec<&str> = hand.held.iter().map(|issue| issue.id.as_str()).collect();
+    let (most, held, all) = (hand.most, names.len(), names.join(", "));
+    let (message, help) = match (&hand.of, names.first()) {
+        (Of::Person(_), Some(first)) => (
+            format!("you have {held} in hand, and [backlog] wip of loopx.toml is {most}: {all}"),
             command!("issue release {first}"),
         ),
-        None => (
-            format!("{fresh} are asked for at once, and [backlog] wip of loopx.toml is {wip}"),
+        (Of::Label(label), Some(first)) => (
+            format!(
+                "{held} labelled {label} are in hand, and [backlog] limits of loopx.toml lets it have {most}: {all}"
+            ),
+            command!("issue show {first}"),
+        ),
+        (Of::Person(_), None) => (
+            format!("{fresh} are asked for at once, and [backlog] wip of loopx.toml is {most}"),
+            command!("issue ready"),
+        ),
+        (Of::Label(label), None) => (
+            format!(
+                "{fresh} labelled {label} are asked for at once, and [backlog] limits of loopx.toml lets it have {most}"
+            ),
             command!("issue ready"),
         ),
     };
-    Err(Failure::refused(Code::IssueWipReached, message).help(help))
+    Failure::refused(Code::IssueWipReached, message).help(help)
 }
 
 /// Whoever has an issue, for people.
@@ -232,8 +245,7 @@ fn sure(
     when: (&Owner, i64),
     policy: &BacklogPolicy,
 ) -> Result<(Backlog, usize)> {
-    let asks = policy.wip > 0 || !policy.take.is_empty();
-    if asks || request.queue || !request.labels.is_empty() {
+    if policy.asks_of_begun() || request.queue || !request.labels.is_empty() {
         return sure_of_all(ctx, snapshot, request, when, policy);
     }
     let beside = Beside::of(snapshot)?;
@@ -328,7 +340,8 @@ fn choose(
             request.labels.iter().all(|label| labels.contains(label))
         };
         let ready: Vec<usize> = ready.filter(has_labels).collect();
-        let lacks = |at: &&usize| !lacking(&backlog.issues[**at], &policy.take).is_empty();
+        let rules = Rules::of(policy, &backlog.issues, now);
+        let lacks = |at: &&usize| !rules.lacking(&backlog.issues[**at]).is_empty();
         // Where each lacks something whoever asks hears of the first.
         let found = ready.iter().find(|at| !lacks(at)).or(ready.first());
         return found

@@ -15,8 +15,9 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::SessionId;
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::needs::{lacking, require_resolvable};
+use loopx_rules::issue::needs::{Rules, require_resolvable};
 use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
+use loopx_rules::policy::BacklogPolicy;
 use loopx_store::Snapshot;
 use std::collections::{BTreeSet, HashSet};
 
@@ -153,7 +154,8 @@ pub(crate) fn end(
                 freed(&before, &after, &day, |_| true)
             }
         };
-        freed.retain(|issue| lacking(issue, &policy.take).is_empty());
+        let rules = rules(snapshot, &policy, &ended, now)?;
+        freed.retain(|issue| rules.lacking(issue).is_empty());
         let running = ended.iter().flat_map(Issue::all_running).cloned();
         let running: BTreeSet<SessionId> = running.collect();
         let running = running.into_iter().collect();
@@ -176,6 +178,21 @@ pub(crate) fn end(
     let ids = &mut written.ids;
     ids.retain(|id| next.iter().all(|one| one.id != *id));
     Ok(written)
+}
+
+/// The rules of policy about what is begun once some issues have ended.
+fn rules(
+    snapshot: &Snapshot<'_>,
+    policy: &BacklogPolicy,
+    ended: &[Issue],
+    now: i64,
+) -> Result<Rules> {
+    let issues = if policy.has_limits() {
+        super::backlog_with(snapshot, ended.to_vec())?.issues
+    } else {
+        Vec::new()
+    };
+    Ok(Rules::of(policy, &issues, now))
 }
 
 /// The issues that come after those that end. A duplicate is none of them: its original comes again.

@@ -48,7 +48,9 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, OpId};
 use loopx_git::Identity;
 use loopx_rules::agent_identity as agent;
-use loopx_rules::issue::{Backlog, Issue, IssueId, Read};
+use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::needs::require_step;
+use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Status};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::record::Draft;
 use loopx_store::{Committed, Decision, Edits, Issues, Linear, Snapshot, issue_message};
@@ -178,6 +180,7 @@ fn decision<T>(
         steps,
         value,
     } = plan;
+    require_steps(ctx, &steps)?;
     let tx = new_uid();
     let mut edits = Edits::default();
     let mut first_op = None;
@@ -224,6 +227,47 @@ fn decision<T>(
             value,
         },
     })
+}
+
+/// Refuses a status that policy lets not follow the one that an issue has.
+fn require_steps(ctx: &Context, steps: &[Step]) -> Result<()> {
+    let said = steps.iter().filter_map(|step| {
+        let (before, to) = (step.before.as_ref()?, said_status(&step.body)?);
+        (before.status != to).then_some((before, to))
+    });
+    let mut said = said.peekable();
+    if said.peek().is_none() {
+        return Ok(());
+    }
+    let follows = super::specs::policy(ctx)?.backlog.follows;
+    for (before, to) in said {
+        require_step(before, to, &follows)?;
+    }
+    Ok(())
+}
+
+/// The status that somebody says an issue gets. Whatever gives an issue back, or tells what another program says, says none.
+fn said_status(body: &Body) -> Option<Status> {
+    let last = |changes: &[Change]| {
+        changes.iter().rev().find_map(|change| match change {
+            Change::Status(status) => Some(*status),
+            _ => None,
+        })
+    };
+    let Body::Issue(event) = body else {
+        return None;
+    };
+    let has = |is_it: fn(&Change) -> bool| event.changes().iter().any(is_it);
+    match event {
+        IssueEvent::Claimed { .. } => Some(Status::InProgress),
+        IssueEvent::Changed { changes } if !has(|one| matches!(one, Change::Source(_))) => {
+            last(changes)
+        }
+        IssueEvent::Solution { changes } if has(|one| matches!(one, Change::Bind(Some(_)))) => {
+            last(changes)
+        }
+        _ => None,
+    }
 }
 
 /// The record of a step, behind the last one of its issue that this command made before.

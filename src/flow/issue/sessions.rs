@@ -9,10 +9,10 @@ use crate::flow::context::Context;
 use crate::flow::write_scope::{first, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
-use loopx_base::id::SessionId;
+use loopx_base::id::{Person, SessionId};
 use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::needs::require_takeable;
+use loopx_rules::issue::needs::{require_step, require_takeable};
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Read, Status};
 use loopx_rules::lease;
 use loopx_rules::lease::Standing;
@@ -43,7 +43,7 @@ pub(super) fn settle_at(
     if let Some(second) = second {
         let of_issues = issues.iter().flat_map(|issue| &issue.sessions);
         let uids: HashSet<&String> = of_issues.map(|one| &one.uid).collect();
-        for (uid, (session, ending)) in &mut endings {
+        for (uid, (session, ending, _)) in &mut endings {
             if ending.is_some()
                 && uids.contains(uid)
                 && ended_at(snapshot, session)?.is_some_and(|ended| ended > second)
@@ -60,7 +60,7 @@ pub(super) fn settle_at(
 
 /// The ends of sessions by their uids, with the names that they have now: of two that began apart under one name one
 /// has another since.
-type Endings = HashMap<String, (SessionId, Option<Ending>)>;
+type Endings = HashMap<String, (SessionId, Option<Ending>, Person)>;
 
 fn endings(snapshot: &Snapshot<'_>) -> Result<Endings> {
     let mut endings = Endings::new();
@@ -68,7 +68,8 @@ fn endings(snapshot: &Snapshot<'_>) -> Result<Endings> {
         if let Ok(summary) = summary {
             let ending = summary.ending;
             let ending = ending.map(|ending| confirmed(snapshot.repo(), ending));
-            endings.insert(summary.uid, (id, ending));
+            let starter = Person::parse(&summary.starter);
+            endings.insert(summary.uid, (id, ending, starter));
         }
     }
     Ok(endings)
@@ -97,9 +98,9 @@ pub(super) fn require_no_archive(snapshot: &Snapshot<'_>, issue: &Issue) -> Resu
     let of = |one: &ForIt| endings.get(&one.uid);
     let mut known = issue.sessions.iter().filter_map(of);
     let is_archived = |ending: &Option<Ending>| ending.as_ref().is_some_and(Ending::is_result);
-    match known.find(|(_, ending)| is_archived(ending)) {
+    match known.find(|(_, ending, _)| is_archived(ending)) {
         None => Ok(()),
-        Some((session, _)) => Err(Failure::refused(
+        Some((session, ..)) => Err(Failure::refused(
             Code::IssueEnded,
             format!(
                 "{} would be resolved, not open: session {session}, which was for it, is archived",
@@ -135,7 +136,7 @@ pub(super) fn begun_twice(
     }
     let endings = endings(snapshot)?;
     let running = |one: &ForIt| match endings.get(&one.uid) {
-        Some((session, None)) => Some(session.clone()),
+        Some((session, None, _)) => Some(session.clone()),
         _ => None,
     };
     let found = issues.iter().filter(asks).map(|issue| {
@@ -146,18 +147,20 @@ pub(super) fn begun_twice(
 }
 
 fn settle_one(issue: &mut Issue, endings: &Endings) {
-    let mut known: Vec<&(SessionId, Option<Ending>)> = Vec::new();
+    let mut known: Vec<&(SessionId, Option<Ending>, Person)> = Vec::new();
     for one in &mut issue.sessions {
         if let Some(found) = endings.get(&one.uid) {
             one.session.clone_from(&found.0);
             known.push(found);
         }
     }
-    let running = known.iter().filter(|(_, ending)| ending.is_none());
-    let mut running = running.map(|(session, _)| session.clone());
+    let running = known.iter().filter(|(_, ending, _)| ending.is_none());
+    let by = running.clone().next().map(|(.., by)| by);
+    issue.running_by = by.cloned().map(Box::new);
+    let mut running = running.map(|(session, ..)| session.clone());
     issue.running = running.next();
     issue.running_beside = running.collect();
-    let archived = known.iter().find_map(|(session, ending)| match ending {
+    let archived = known.iter().find_map(|(session, ending, _)| match ending {
         Some(Ending::Archived {
             target,
             taken_back: None,
@@ -174,7 +177,7 @@ fn settle_one(issue: &mut Issue, endings: &Endings) {
     let has_no_result =
         |ending: &Option<Ending>| ending.as_ref().is_some_and(|ending| !ending.is_result());
     // What somebody said of it since counts.
-    if issue.in_session && known.iter().all(|(_, ending)| has_no_result(ending)) {
+    if issue.in_session && known.iter().all(|(_, ending, _)| has_no_result(ending)) {
         if known.is_empty() {
             return;
         }
@@ -360,22 +363,17 @@ pub(crate) fn begin(
     let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     let now = identity.judges_at();
     let policy = crate::flow::specs::policy(ctx)?.backlog;
-    let wip = policy.wip;
-    let backlog = match wip {
-        0 => Backlog::of(Beside::of(snapshot)?.around(ids)?),
-        _ => {
-            let mut backlog = backlog_with(snapshot, Vec::new())?;
-            for id in ids {
-                (backlog, _) = from_records(snapshot, backlog, id.clone())?;
-            }
-            backlog
+    let backlog = if policy.has_limits() {
+        let mut backlog = backlog_with(snapshot, Vec::new())?;
+        for id in ids {
+            (backlog, _) = from_records(snapshot, backlog, id.clone())?;
         }
+        backlog
+    } else {
+        Backlog::of(Beside::of(snapshot)?.around(ids)?)
     };
     let mut waits = backlog.waits(&today(now));
-    let me = &identity.author.email;
-    super::claim::require_room(&backlog, ids, wip, |claim| {
-        claim.signed.by.email == *me && lease::until(claim) > now
-    })?;
+    super::claim::require_room(&backlog, ids, &policy, (&identity.author, now))?;
     for id in ids {
         let at = backlog.issues.iter().position(|issue| issue.id == *id);
         let at = at.ok_or_else(|| names::unknown(id.as_str()))?;
@@ -387,6 +385,7 @@ pub(crate) fn begin(
             return Err(super::claim::running(ctx, snapshot, issue, session));
         }
         require_takeable(issue, &policy.take)?;
+        require_step(issue, Status::InProgress, &policy.follows)?;
         let token = worktrees.here.as_deref();
         if let Standing::Held(claim) = lease::standing(issue.claim.as_deref(), token, now) {
             return Err(held(issue, claim, &worktrees));

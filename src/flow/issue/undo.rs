@@ -10,7 +10,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
-use loopx_rules::issue::needs::require_resolvable;
+use loopx_rules::issue::needs::{require_resolvable, require_step};
 use loopx_rules::issue::{Issue, IssueId, Status, fold, fold_with, persons_word};
 use loopx_rules::lease::{Standing, Worktrees, standing};
 use loopx_rules::op::{Body, Operation};
@@ -293,7 +293,7 @@ fn around(
                 reason: None,
             });
         }
-        require_policy(ctx, &moves)?;
+        require_policy(ctx, &moves, verb == "redo")?;
         require_sound(snapshot, moves, &today(identity.judges_at()))?;
         Ok(Plan {
             what: format!("{verb} {}", value.words.join(", ")),
@@ -304,8 +304,14 @@ fn around(
     })
 }
 
-/// Refuses to bring back that an issue is resolved where policy would refuse to say so now.
-fn require_policy(ctx: &Context, moves: &[Around]) -> Result<()> {
+/// Refuses to bring back that an issue is resolved, or a status, where policy would refuse to say so now.
+fn require_policy(ctx: &Context, moves: &[Around], is_redo: bool) -> Result<()> {
+    for (before, after) in moves.iter().filter(|_| is_redo) {
+        if let Some(before) = before {
+            let follows = crate::flow::specs::policy(ctx)?.backlog.follows;
+            require_step(before, after.status, &follows)?;
+        }
+    }
     let is_resolved = |issue: &Issue| issue.status == Status::Resolved;
     let turned = |(before, after): &&Around| {
         is_resolved(after) && before.as_ref().is_some_and(|one| !is_resolved(one))

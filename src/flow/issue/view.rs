@@ -12,10 +12,11 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::Filter;
-use loopx_rules::issue::needs::{TakeNeed, lacking};
+use loopx_rules::issue::needs::{Lack, Rules};
 use loopx_rules::issue::{Backlog, Issue, IssueId, LinkKind, Read, Texts, Wait, fold};
 use loopx_rules::lease::{Worktrees, clock, seconds_of, until};
 use loopx_rules::op::{Body, Operation};
+use loopx_rules::policy::BacklogPolicy;
 use loopx_rules::when::Side;
 use loopx_store::Issues;
 use serde::Serialize;
@@ -31,9 +32,9 @@ pub(crate) struct Row<'i> {
     pub short: String,
     /// True where somebody could begin now.
     pub ready: bool,
-    /// The needs of policy that keep it from being begun.
+    /// The rules of policy that keep it from being begun.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub lacks: Vec<TakeNeed>,
+    pub lacks: Vec<Lack>,
     pub waits: Cow<'i, [Wait]>,
     /// The day by which it was to be done is over.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -59,13 +60,14 @@ pub(crate) struct Holder {
 struct Asker {
     worktrees: Worktrees,
     now: i64,
-    needs: Vec<TakeNeed>,
+    policy: BacklogPolicy,
+    rules: Rules,
 }
 
-/// The needs of policy of what somebody begins. Issues are shown also where the policy cannot be read.
-pub(super) fn needs(ctx: &Context) -> Vec<TakeNeed> {
+/// The policy of the backlog. Issues are shown also where it cannot be read.
+pub(super) fn policy(ctx: &Context) -> BacklogPolicy {
     let policy = crate::flow::specs::policy(ctx);
-    policy.map_or_else(|_| Vec::new(), |policy| policy.backlog.take)
+    policy.map_or_else(|_| BacklogPolicy::default(), |policy| policy.backlog)
 }
 
 impl Asker {
@@ -73,7 +75,16 @@ impl Asker {
         Asker {
             worktrees: crate::flow::lease::worktrees(&ctx.repo),
             now: ctx.now(),
-            needs: needs(ctx),
+            policy: policy(ctx),
+            rules: Rules::default(),
+        }
+    }
+
+    /// The asker of what can be begun beside these issues, which are all that there are.
+    fn beside(self, issues: &[Issue]) -> Self {
+        Asker {
+            rules: Rules::of(&self.policy, issues, self.now),
+            ..self
         }
     }
 
@@ -84,7 +95,7 @@ impl Asker {
             // Nobody begins something then, whatever policy asks for now.
             Some(then) => Asker {
                 now: then.second,
-                needs: Vec::new(),
+                policy: BacklogPolicy::default(),
                 ..asker
             },
             None => asker,
@@ -173,7 +184,7 @@ fn first(
     };
     let asker = Asker::of(ctx);
     let beside = Beside::of(snapshot)?;
-    if !asker.needs.is_empty() || !beside.says_all() {
+    if asker.policy.asks_of_begun() || !beside.says_all() {
         return Ok(None);
     }
     let names = beside.names();
@@ -203,7 +214,7 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let (then, found, texts) = issues(ctx, &snapshot, asked)?;
     let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
-    let asker = Asker::then(ctx, then.as_ref());
+    let asker = Asker::then(ctx, then.as_ref()).beside(&backlog.issues);
     let filter = Filter {
         // The days without a change are counted back from the moment that is looked at.
         stale: (asked.filter.stale).map(|second| second.saturating_sub(ctx.now() - asker.now)),
@@ -216,7 +227,7 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
         let issue = &backlog.issues[*at];
         filter.takes(issue, &waits[*at])
             && (!asked.ready
-                || issue.is_ready(&waits[*at]) && lacking(issue, &asker.needs).is_empty())
+                || issue.is_ready(&waits[*at]) && asker.rules.lacking(issue).is_empty())
             && (asked.search.as_ref())
                 .is_none_or(|words| has_words(issue, texts.get(&issue.id), words))
     });
@@ -282,7 +293,7 @@ fn row<'i>(names: &Names, issue: Cow<'i, Issue>, waits: Cow<'i, [Wait]>, asker: 
     });
     let can_begin = issue.is_ready(&waits);
     let lacks = if can_begin {
-        lacking(&issue, &asker.needs)
+        asker.rules.lacking(&issue)
     } else {
         Vec::new()
     };
@@ -423,9 +434,16 @@ pub(crate) fn show(ctx: &Context, typed: &str, at: Option<&str>) -> Result<Shown
     let backlog = Backlog::of(beside.around(std::slice::from_ref(&read.issue.id))?);
     let running = read.issue.running.as_ref();
     let go_on = running.map(|session| super::sessions::place(ctx, &snapshot, session));
+    let asker = Asker::of(ctx);
+    // What is in hand beside it is counted over all.
+    let asker = if asker.policy.has_limits() {
+        asker.beside(&super::all(&snapshot)?.issues)
+    } else {
+        asker.beside(&[])
+    };
     Ok(Shown {
         go_on,
-        ..shown(&Asker::of(ctx), &backlog, names, read)
+        ..shown(&asker, &backlog, names, read)
     })
 }
 
@@ -631,7 +649,7 @@ pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
     let found = super::all(&snapshot)?;
     let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
-    let asker = Asker::of(ctx);
+    let asker = Asker::of(ctx).beside(&backlog.issues);
     let mut waits = backlog.waits(&today(asker.now));
     let waves = backlog.waves().into_iter().map(|wave| {
         let rows = wave.into_iter().map(|at| {

@@ -436,6 +436,7 @@ impl<'o> Folding<'o> {
             sessions: self.sessions(),
             in_session: self.in_session(),
             running: None,
+            running_by: None,
             running_beside: Vec::new(),
             source: self.source(),
             made: self.made(),

@@ -16,6 +16,12 @@ pub fn is_line(text: &str) -> bool {
     is_line && text.chars().count() <= LONGEST_LINE
 }
 
+/// True for the text of a label.
+pub fn is_label(text: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.:/+".contains(c);
+    (1..=64).contains(&text.len()) && text.chars().all(is_plain)
+}
+
 /// Whether a path leads from the top of the repository to something in it; a folder ends with `/`.
 pub fn is_path(path: &str) -> bool {
     let is_plain =

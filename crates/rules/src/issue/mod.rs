@@ -13,6 +13,7 @@ pub mod filter;
 mod fold;
 pub mod foreign;
 mod graph;
+pub mod hands;
 mod id;
 #[cfg(test)]
 mod laws;
@@ -307,6 +308,9 @@ pub struct Issue {
     /// The session that was started for it and goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<SessionId>,
+    /// The person who began that session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_by: Option<Box<Person>>,
     /// More sessions that were started for it, each in a clone that did not know of the other, and that go on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub running_beside: Vec<SessionId>,

@@ -1,10 +1,15 @@
 //! The rules of a team about its issues: what one has to have before somebody begins it, and before a person's word resolves
-//! it. Whoever refuses says how each is mended.
+//! it, and which status may follow which. Whoever refuses says how each is mended.
 
-use super::{Issue, IssueId};
+use super::hands::{Of, hands};
+use super::{Issue, IssueId, Status};
+use crate::policy::BacklogPolicy;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::vocabulary::vocabulary;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 vocabulary!(
     /// Something that an issue has to have before somebody begins it.
@@ -27,8 +32,172 @@ vocabulary!(
     }
 );
 
+/// Something that keeps an issue that waits for nothing from being begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    Need(TakeNeed),
+    /// It has to get this status first.
+    Step(Status),
+    /// As many with this label are in hand as policy lets it have.
+    Room(String),
+}
+
+impl Serialize for Lack {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Lack::Need(need) => need.serialize(serializer),
+            Lack::Step(status) => status.serialize(serializer),
+            Lack::Room(_) => self.words().serialize(serializer),
+        }
+    }
+}
+
+impl Lack {
+    /// The words behind `lacks`.
+    pub fn words(&self) -> Cow<'static, str> {
+        match self {
+            Lack::Need(TakeNeed::Criteria) => "criteria".into(),
+            Lack::Need(TakeNeed::Estimate) => "an estimate".into(),
+            Lack::Need(TakeNeed::Assignee) => "an assignee".into(),
+            Lack::Need(TakeNeed::Milestone) => "a milestone".into(),
+            Lack::Need(TakeNeed::Solution) => "a bound solution".into(),
+            Lack::Step(status) => format!("status {status}").into(),
+            Lack::Room(label) => format!("room for {label}").into(),
+        }
+    }
+
+    /// The command that mends it.
+    pub fn way(&self, id: &str) -> Hint {
+        match self {
+            Lack::Need(TakeNeed::Criteria) => command!("issue edit {id} --criterion TEXT"),
+            Lack::Need(TakeNeed::Estimate) => command!("issue edit {id} --estimate 4h"),
+            Lack::Need(TakeNeed::Assignee) => command!("issue edit {id} --assignee @me"),
+            Lack::Need(TakeNeed::Milestone) => command!("issue edit {id} --milestone NAME"),
+            Lack::Need(TakeNeed::Solution) => command!("issue solution add {id} HOW"),
+            // Policy knows no way to it.
+            Lack::Step(Status::InProgress) => command!("issue show {id}"),
+            Lack::Step(status) => to_status(id, *status),
+            Lack::Room(label) => command!("issue list -l {label}"),
+        }
+    }
+}
+
+/// The command by which an issue gets a status.
+fn to_status(id: &str, status: Status) -> Hint {
+    match status {
+        Status::Open => command!("issue edit {id} --status open"),
+        Status::Planned => command!("issue solution add {id} HOW"),
+        Status::Queued => command!("issue queue form {id}"),
+        Status::InProgress => command!("issue take {id}"),
+        Status::Resolved => command!("issue resolve {id} --reason WHY"),
+        Status::Closed => command!("issue close {id} --reason WHY"),
+    }
+}
+
+/// The rules of policy about what is begun, beside the issues that are in hand.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    needs: Vec<TakeNeed>,
+    follows: Follows,
+    /// The labels of which no more may be in hand.
+    full: Vec<String>,
+}
+
+impl Rules {
+    pub fn of(policy: &BacklogPolicy, issues: &[Issue], now: i64) -> Self {
+        let full = hands(issues, policy, None, now).into_iter();
+        let full = full.filter(|hand| hand.is_over(1));
+        let full = full.filter_map(|hand| match hand.of {
+            Of::Label(label) => Some(label),
+            Of::Person(_) => None,
+        });
+        Rules {
+            needs: policy.take.clone(),
+            follows: policy.follows.clone(),
+            full: full.collect(),
+        }
+    }
+
+    /// The things that an issue lacks before somebody begins it.
+    pub fn lacking(&self, issue: &Issue) -> Vec<Lack> {
+        let mut lacks: Vec<Lack> = (lacking(issue, &self.needs).into_iter())
+            .map(Lack::Need)
+            .collect();
+        let to = Status::InProgress;
+        if !may_follow(&self.follows, issue.status, to) {
+            let first = first_step(&self.follows, issue.status, to);
+            lacks.push(Lack::Step(first.unwrap_or(to)));
+        }
+        let full = self
+            .full
+            .iter()
+            .filter(|label| issue.labels.contains(label));
+        lacks.extend(full.cloned().map(Lack::Room));
+        lacks
+    }
+}
+
+type Follows = BTreeMap<Status, Vec<Status>>;
+
+fn may_follow(follows: &Follows, from: Status, to: Status) -> bool {
+    from == to || follows.get(&to).is_none_or(|after| after.contains(&from))
+}
+
+/// The first status of a shortest way from one to another; nothing where policy knows no way.
+fn first_step(follows: &Follows, from: Status, to: Status) -> Option<Status> {
+    // From its end: a shorter way is found first.
+    let mut known = BTreeSet::from([to]);
+    let mut left = VecDeque::from([to]);
+    while let Some(next) = left.pop_front() {
+        if from != next && may_follow(follows, from, next) {
+            return Some(next);
+        }
+        let leads = |one: &Status| !one.is_final() && may_follow(follows, *one, next);
+        left.extend(
+            ALL.into_iter()
+                .filter(leads)
+                .filter(|one| known.insert(*one)),
+        );
+    }
+    None
+}
+
+/// The statuses in the order in which an issue has them.
+const ALL: [Status; 6] = [
+    Status::Open,
+    Status::Planned,
+    Status::Queued,
+    Status::InProgress,
+    Status::Resolved,
+    Status::Closed,
+];
+
+/// Refuses a status that policy lets not follow the one that an issue has. Whoever settles what people wrote apart is asked
+/// nothing.
+pub fn require_step(issue: &Issue, to: Status, follows: &Follows) -> Result<()> {
+    let from = issue.status;
+    if may_follow(follows, from, to) || issue.apart_in("status").is_some() {
+        return Ok(());
+    }
+    let id = &issue.id;
+    let after = follows.get(&to).map_or(&[][..], Vec::as_slice);
+    let after: Vec<&str> = after.iter().map(|status| status.as_str()).collect();
+    let after = match after.as_slice() {
+        [] => "nothing".to_owned(),
+        words => words.join(" or "),
+    };
+    let message =
+        format!("{id} is {from}, and [backlog] follows of loopx.toml lets {to} come after {after}");
+    let way = match first_step(follows, from, to) {
+        Some(first) if from.is_final() && !first.is_final() => command!("issue reopen {id}"),
+        Some(first) => to_status(id.as_str(), first),
+        None => command!("issue show {id}"),
+    };
+    Err(Failure::refused(Code::IssueNotNext, message).help(way))
+}
+
 /// Needs of policy that an issue does not meet before somebody begins it.
-pub fn lacking(issue: &Issue, needs: &[TakeNeed]) -> Vec<TakeNeed> {
+fn lacking(issue: &Issue, needs: &[TakeNeed]) -> Vec<TakeNeed> {
     let has = |need: &TakeNeed| match need {
         TakeNeed::Criteria => !issue.criteria.is_empty(),
         TakeNeed::Estimate => issue.estimate.is_some(),
@@ -51,25 +220,14 @@ fn once<T: Copy + PartialEq>(all: &mut Vec<T>) {
     });
 }
 
-/// A need as people name it, and the command that meets it.
-pub fn met(id: &str, need: TakeNeed) -> (&'static str, Hint) {
-    match need {
-        TakeNeed::Criteria => ("criteria", command!("issue edit {id} --criterion TEXT")),
-        TakeNeed::Estimate => ("an estimate", command!("issue edit {id} --estimate 4h")),
-        TakeNeed::Assignee => ("an assignee", command!("issue edit {id} --assignee @me")),
-        TakeNeed::Milestone => ("a milestone", command!("issue edit {id} --milestone NAME")),
-        TakeNeed::Solution => ("a bound solution", command!("issue solution add {id} HOW")),
-    }
-}
-
 /// Refuses to begin an issue that lacks what policy asks for.
 pub fn require_takeable(issue: &Issue, needs: &[TakeNeed]) -> Result<()> {
     let id = &issue.id;
-    let ways = lacking(issue, needs).into_iter().map(|need| {
-        let (what, way) = met(id.as_str(), need);
-        (what, need.as_str(), way)
+    let lacks = lacking(issue, needs).into_iter().map(|need| {
+        let lack = Lack::Need(need);
+        (lack.words(), need.as_str(), lack.way(id.as_str()))
     });
-    refuse(id, "take", ways.collect())
+    refuse(id, "take", lacks.collect())
 }
 
 /// Refuses a person's word that an issue is resolved where it lacks what policy asks for.
@@ -88,12 +246,12 @@ pub fn require_resolvable(issue: &Issue, needs: &[ResolveNeed]) -> Result<()> {
             ResolveNeed::Comment => ("a comment", command!("issue comment {id} TEXT")),
             ResolveNeed::Session => ("the archive of a session", command!("start --issue {id}")),
         };
-        (what, need.as_str(), way)
+        (Cow::from(what), need.as_str(), way)
     });
     refuse(id, "resolve", ways.collect())
 }
 
-fn refuse(id: &IssueId, key: &str, lacking: Vec<(&str, &str, Hint)>) -> Result<()> {
+fn refuse(id: &IssueId, key: &str, lacking: Vec<(Cow<'_, str>, &str, Hint)>) -> Result<()> {
     let (message, help) = match lacking.as_slice() {
         [] => return Ok(()),
         [(what, word, way)] => (lacks(id, key, what, word), way.clone()),
@@ -107,7 +265,7 @@ fn refuse(id: &IssueId, key: &str, lacking: Vec<(&str, &str, Hint)>) -> Result<(
     };
     let blockers = lacking
         .into_iter()
-        .map(|(what, word, way)| Blocker::new(Code::IssueLacks, lacks(id, key, what, word), way));
+        .map(|(what, word, way)| Blocker::new(Code::IssueLacks, lacks(id, key, &what, word), way));
     Err(Failure::refused(Code::IssueLacks, message)
         .blockers(blockers.collect())
         .help(help))

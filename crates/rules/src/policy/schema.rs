@@ -5,6 +5,7 @@
 
 use super::Policy;
 use crate::artifact::Artifact;
+use crate::issue::Status;
 use crate::issue::needs::{ResolveNeed, TakeNeed};
 use crate::op::{Lane, PlanLane};
 use crate::stage::Stage;
@@ -203,6 +204,14 @@ const MEANINGS: &[(&str, &str)] = &[
         "The most issues that one person may have taken; 0 is no limit",
     ),
     (
+        "backlog.limits",
+        "The most issues in hand at once, by label, or by person as \"@address\" in place of wip; 0 is no limit",
+    ),
+    (
+        "backlog.follows",
+        "The statuses that a status of an issue may come after; any where nothing is said of it",
+    ),
+    (
         "backlog.take",
         "What an issue has to have before it is taken or a session begins for it",
     ),
@@ -259,6 +268,8 @@ const MAPS: &[&str] = &[
     "approve.by",
     "approve.required",
     "approve.roles",
+    "backlog.follows",
+    "backlog.limits",
     "checks",
     "profiles",
 ];
@@ -422,6 +433,12 @@ fn setting(name: &str, default: &Value) -> Value {
             let (keys, values) = match name {
                 "approve.roles" => (json!({}), names),
                 "approve.by" => (json!({ "enum": TRANSITIONS }), names),
+                "backlog.limits" => (json!({}), json!({ "type": "integer", "minimum": 0 })),
+                "backlog.follows" => {
+                    let words = json!({ "enum": Status::WORDS });
+                    let all = json!({ "type": "array", "items": { "type": "string", "enum": Status::WORDS } });
+                    (words, all)
+                }
                 _ => {
                     let number = json!({ "type": "integer", "minimum": 0 });
                     (json!({ "enum": TRANSITIONS }), number)
@@ -570,6 +587,13 @@ mod tests {
             ("[checks.unit]\nrun = [\"true\"]\npaths = [\"src\"]\n", true),
             ("[checks.unit]\nrun = \"true\"\n", false),
             ("[checks.unit]\nruns = [\"true\"]\n", false),
+            (
+                "[backlog]\nlimits = { ui = 2, \"@ada@example.org\" = 0 }\nfollows = { resolved = [\"in_progress\"] }\n",
+                true,
+            ),
+            ("[backlog]\nlimits = { ui = -1 }\n", false),
+            ("[backlog]\nfollows = { done = [\"open\"] }\n", false),
+            ("[backlog.follows]\nresolved = [\"done\"]\n", false),
             ("[nothing]\n", false),
             ("gates = 3\n", false),
             ("[artifacts]\nmax_bytes = -1\n", false),

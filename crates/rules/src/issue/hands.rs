@@ -1,0 +1,120 @@
+//! Issues in hand, and the limits that policy sets to how many of them a person or a label has at once. They are counted
+//! from the issues alone, so that every clone counts the same.
+
+use super::{Issue, Status};
+use crate::lease::until;
+use crate::policy::BacklogPolicy;
+use loopx_base::id::Person;
+use std::collections::BTreeMap;
+
+/// The sign before the address of a person in the limits of policy; no label has it.
+pub const PERSON: char = '@';
+
+/// The person or the label that has a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    Person(Person),
+    Label(String),
+}
+
+/// The issues in hand that count against a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hand<'b> {
+    pub of: Of,
+    /// The most that policy lets it have.
+    pub most: u32,
+    pub held: Vec<&'b Issue>,
+}
+
+impl Hand<'_> {
+    /// True where an issue that this person begins counts against the limit, and does not yet.
+    pub fn would_get(&self, issue: &Issue, me: &Person) -> bool {
+        let is_its = match &self.of {
+            Of::Person(person) => person.email == me.email,
+            Of::Label(label) => issue.labels.contains(label),
+        };
+        is_its && self.held.iter().all(|held| held.id != issue.id)
+    }
+
+    /// True where so many more would be more than policy lets it have.
+    pub fn is_over(&self, more: usize) -> bool {
+        self.held.len() + more > self.most as usize
+    }
+}
+
+/// The person who has an issue in hand: by a claim whose lease is running, else by a session that goes on.
+fn holder(issue: &Issue, now: i64) -> Option<&Person> {
+    let claim = issue.claim.as_deref().filter(|claim| until(claim) > now);
+    let claimed = claim.map(|claim| &claim.signed.by);
+    claimed.or(issue.running_by.as_deref())
+}
+
+/// True while somebody is at an issue. A claim whose lease has ended is nobody's.
+fn is_in_hand(issue: &Issue, now: i64) -> bool {
+    let is_said = issue.status == Status::InProgress && issue.claim.is_none();
+    !issue.status.is_final() && (is_said || issue.running.is_some() || holder(issue, now).is_some())
+}
+
+/// The limits that policy sets, each with what is in hand against it: that of each label, and of each person who has
+/// something in hand, and of `me`.
+pub fn hands<'b>(
+    issues: &'b [Issue],
+    policy: &BacklogPolicy,
+    me: Option<&Person>,
+    now: i64,
+) -> Vec<Hand<'b>> {
+    if !policy.has_limits() {
+        return Vec::new();
+    }
+    let all: Vec<&Issue> = issues.iter().filter(|one| is_in_hand(one, now)).collect();
+    let mut people: BTreeMap<&str, (&Person, Vec<&Issue>)> = BTreeMap::new();
+    if let Some(me) = me {
+        people.insert(&me.email, (me, Vec::new()));
+    }
+    for issue in &all {
+        if let Some(person) = holder(issue, now) {
+            let held = people.entry(&person.email).or_insert((person, Vec::new()));
+            held.1.push(issue);
+        }
+    }
+    let people = people.into_values().map(|(person, held)| Hand {
+        of: Of::Person(person.clone()),
+        most: policy.limit_of(person),
+        held,
+    });
+    let labels = policy
+        .limits
+        .iter()
+        .filter(|(of, _)| !of.starts_with(PERSON));
+    let labels = labels.map(|(label, most)| Hand {
+        of: Of::Label(label.clone()),
+        most: *most,
+        held: (all.iter().copied())
+            .filter(|issue| issue.labels.contains(label))
+            .collect(),
+    });
+    let hands = people.chain(labels).filter(|hand| hand.most > 0);
+    hands.collect()
+}
+
+impl BacklogPolicy {
+    /// True where something in hand is limited.
+    pub fn has_limits(&self) -> bool {
+        self.wip > 0 || self.limits.values().any(|most| *most > 0)
+    }
+
+    /// True where what somebody begins is asked more than that it waits for nothing.
+    pub fn asks_of_begun(&self) -> bool {
+        self.has_limits() || !self.take.is_empty() || !self.follows.is_empty()
+    }
+
+    /// The most issues that a person may have in hand; 0 is no limit.
+    fn limit_of(&self, person: &Person) -> u32 {
+        let own = |of: &str| {
+            let address = of.strip_prefix(PERSON);
+            address.is_some_and(|address| address.eq_ignore_ascii_case(&person.email))
+        };
+        let own = self.limits.iter().find(|(of, _)| own(of));
+        own.map_or(self.wip, |(_, most)| *most)
+    }
+}
