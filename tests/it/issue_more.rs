@@ -113,6 +113,33 @@ fn issues_that_say_the_same_are_found_until_somebody_says_what_they_are() {
 }
 
 #[test]
+fn a_template_asks_for_its_variables_by_name() {
+    let s = backlog();
+    let text = "---\ntitle: \"Release {version}\"\nvariables: [version, branch=main]\nmilestone: \"{version}\"\ncriteria: [\"{version} is on {branch}\"]\n---\nCut {version}.\n";
+    s.commit_file("loopx/templates/issue/release.md", text, "template")
+        .ok();
+    let create_it = ["issue", "create", "--template", "release"];
+    let error = refused(&s, 2, "issue_variable_missing", &create_it);
+    assert!(
+        error.contains("version") && !error.contains("branch"),
+        "{error}"
+    );
+    let with = |set: &'static str| [&create_it[..], &["--set", set]].concat();
+    refused(&s, 2, "issue_variable_unknown", &with("versoin=2.0"));
+    let bare = s.loopx(&with("version")).fails_with(2);
+    assert!(bare.stderr.contains("NAME=VALUE"), "{bare}");
+    s.loopx(&["issue", "create", "X", "--set", "version=2.0"])
+        .fails_with(2);
+    let id = create(&s, &["--template", "release", "--set", "version=2.0"]);
+    let issue = show(&s, &id);
+    assert_eq!(
+        (&issue["title"], &issue["milestone"], &issue["description"]),
+        (&json!("Release 2.0"), &json!("2.0"), &json!("Cut 2.0.\n"))
+    );
+    assert_eq!(issue["criteria"][0]["text"], "2.0 is on main");
+}
+
+#[test]
 fn nobody_takes_more_issues_than_policy_lets_them() {
     let s = backlog();
     s.commit_file("loopx.toml", "[backlog]\nwip = 1\n", "policy")

@@ -576,6 +576,10 @@ codes! {
         "There is no issue of that id.";
     IssueUsed "issue_used" [Refused]
         "Others rest on what would be taken back: a session, a comment or another issue.";
+    IssueVariableMissing "issue_variable_missing" [Usage]
+        "A template of issues asks for a value that nobody gave.";
+    IssueVariableUnknown "issue_variable_unknown" [Usage]
+        "A template of issues has no such variable.";
     IssueWipReached "issue_wip_reached" [Refused]
         "Somebody has as many issues in hand as policy lets them have.";
     KindInvalid "kind_invalid" [Usage]

@@ -37,6 +37,9 @@ pub struct CreateArgs {
     /// Begin with the fields and the text of loopx/templates/issue/NAME.md at HEAD
     #[arg(long, value_name = "NAME", conflicts_with = "from")]
     template: Option<String>,
+    /// The value of a variable of the template; repeat it
+    #[arg(long = "set", value_name = "NAME=VALUE", requires = "template", value_parser = assigned)]
+    set: Vec<(String, String)>,
     /// Print what would be made, and make nothing
     #[arg(long)]
     dry_run: bool,
@@ -49,6 +52,14 @@ pub struct CreateArgs {
     links: LinkArgs,
 }
 
+/// A name and its value.
+fn assigned(text: &str) -> std::result::Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("expected NAME=VALUE, found `{text}`"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
 /// The issues that are asked for, with what their words mean here.
 fn asked(args: &CreateArgs, ctx: &Context) -> Result<Vec<New>> {
     let mut new = match &args.from {
@@ -56,7 +67,7 @@ fn asked(args: &CreateArgs, ctx: &Context) -> Result<Vec<New>> {
         None if args.debt => debt::proposed(ctx, &args.fields.changes()?)?,
         None => {
             let template = match &args.template {
-                Some(name) => template::find(ctx, name)?,
+                Some(name) => template::find(ctx, name, &args.set)?,
                 None => Template::default(),
             };
             vec![one(args, template)?]
