@@ -52,17 +52,12 @@ pub(super) fn seen(
     for condition in asked {
         let seen = match &condition {
             Condition::Time { .. } | Condition::Person { .. } => continue,
-            Condition::Commit { branch, contains } => commit(&ctx.repo, branch, contains)?,
-            Condition::Path { branch, path } => self::path(&ctx.repo, branch, path)?,
-            Condition::Session { session, .. } => match snapshot.find(session) {
-                Ok(Some(mut other)) => {
-                    let ending = other.state.ending.take();
-                    other.state.ending = ending.map(|ending| confirmed(&ctx.repo, ending));
-                    Seen::session(&other.state)
+            Condition::Commit { .. } | Condition::Path { .. } | Condition::Session { .. } => {
+                match look(snapshot, &condition)? {
+                    Some(seen) => seen,
+                    None => continue,
                 }
-                Ok(None) => Seen::NoSession,
-                Err(_) => Seen::Damaged,
-            },
+            }
             Condition::Evidence { evidence, role } => {
                 let role = role.as_deref();
                 let (seen, first) =
@@ -86,6 +81,27 @@ pub(super) fn seen(
         }
     }
     Ok(world)
+}
+
+/// Looks at a condition about a branch or a session; nothing of any other.
+pub(super) fn look(snapshot: &Snapshot<'_>, condition: &Condition) -> Result<Option<Seen>> {
+    let repo = snapshot.repo();
+    Ok(Some(match condition {
+        Condition::Commit { branch, contains } => commit(repo, branch, contains)?,
+        Condition::Path { branch, path } => self::path(repo, branch, path)?,
+        Condition::Session { session, .. } => match snapshot.find(session) {
+            Ok(Some(mut other)) => {
+                let ending = other.state.ending.take();
+                other.state.ending = ending.map(|ending| confirmed(repo, ending));
+                Seen::session(&other.state)
+            }
+            Ok(None) => Seen::NoSession,
+            Err(_) => Seen::Damaged,
+        },
+        Condition::Time { .. } | Condition::Person { .. } | Condition::Evidence { .. } => {
+            return Ok(None);
+        }
+    }))
 }
 
 /// Takes the words that nodes may begin into the world, those that stand.

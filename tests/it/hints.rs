@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// What may stand where a template has a place.
 /// The empty one stands for words that may be left out.
-const VALUES: [&str; 12] = [
+const VALUES: [&str; 13] = [
     "",
     "spec.md",
     "1",
@@ -24,6 +24,7 @@ const VALUES: [&str; 12] = [
     "accepted",
     "refs",
     "proceed",
+    "path=a@main",
 ];
 
 fn sources() -> Vec<(PathBuf, String)> {

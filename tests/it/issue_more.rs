@@ -140,6 +140,56 @@ fn a_template_asks_for_its_variables_by_name() {
 }
 
 #[test]
+fn an_issue_waits_for_what_is_outside_of_the_backlog() {
+    let s = backlog();
+    s.git(&["switch", "--quiet", "-c", "topic"]).ok();
+    s.commit_file("new.txt", "new\n", "new").ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    let id = create(&s, &["One", "--until", "merged=topic@main"]);
+    for args in [
+        ["issue", "take", &id].as_slice(),
+        &["start", "--quick", "--issue", &id],
+    ] {
+        let said = refused(&s, 1, "issue_blocked", args);
+        assert!(
+            said.contains("topic on main: the branch has it not"),
+            "{said}"
+        );
+    }
+    refused(&s, 5, "issue_none_ready", &["issue", "take"]);
+    let shown = show(&s, &id);
+    assert_eq!(
+        (&shown["waits"][0]["for"], &shown["waits"][0]["contains"]),
+        (&json!("world"), &json!("topic"))
+    );
+    s.git(&["merge", "--quiet", "--no-edit", "topic"]).ok();
+    s.loopx(&["issue", "take", &id]).ok();
+    // What is not there does not hold, and whoever knows better says so.
+    let path = create(&s, &["Two", "--until", "path=docs/x.md@main"]);
+    let stage = create(&s, &["Three", "--until", "session=none@review"]);
+    let out = s.loopx(&["issue", "list"]).ok();
+    assert!(out.contains("there is no such session here"), "{out}");
+    let error = s.loopx(&["issue", "take", &path]).fails_with(1);
+    assert!(
+        error.stderr.contains("--no-until path=docs/x.md@main"),
+        "{error}"
+    );
+    let gone = ["issue", "edit", &path, "--no-until", "path=docs/x.md@main"];
+    s.loopx(&gone).ok();
+    s.loopx(&["issue", "take", &path]).ok();
+    for wrong in ["soon", "merged=v1", "session=none@soon", "path=--all@main"] {
+        s.loopx(&["issue", "edit", &stage, "--until", wrong])
+            .fails_with(2);
+    }
+    // Another repository hears of it, too.
+    let other = backlog();
+    other.write("all.jsonl", s.loopx(&["issue", "export"]).ok());
+    other.loopx(&["issue", "import", "all.jsonl"]).ok();
+    assert_eq!(show(&other, &stage)["until"], show(&s, &stage)["until"]);
+    s.loopx(&["fsck"]).ok();
+}
+
+#[test]
 fn nobody_takes_more_issues_than_policy_lets_them() {
     let s = backlog();
     s.commit_file("loopx.toml", "[backlog]\nwip = 1\n", "policy")
@@ -216,7 +266,6 @@ fn a_status_follows_only_those_that_policy_names() {
     for args in [
         ["issue", "take", &id].as_slice(),
         &["issue", "take"],
-        &["issue", "edit", &id, "--status", "in_progress"],
         &["start", "--quick", "--issue", &id],
         &resolve,
     ] {

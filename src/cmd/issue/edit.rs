@@ -12,7 +12,9 @@ use loopx_base::hint::command;
 use loopx_rules::issue::event::Change;
 use loopx_rules::issue::filter::minutes;
 use loopx_rules::issue::repeat::Repeat;
+use loopx_rules::issue::until;
 use loopx_rules::note::NoteKind;
+use loopx_rules::task::world::Condition;
 use serde_json::json;
 
 /// The fields that an issue can be given.
@@ -45,6 +47,10 @@ pub(crate) struct FieldArgs {
     /// The day before which nobody is to begin
     #[arg(long, value_name = "DAY")]
     defer: Option<String>,
+    /// Something outside of the backlog before which nobody is to begin: merged=COMMIT@BRANCH, path=PATH@BRANCH or
+    /// session=NAME@STAGE; repeat it
+    #[arg(long, value_name = "CONDITION", value_parser = until::read)]
+    until: Vec<Condition>,
     /// How long it takes, as 90m, 4h, 2d
     #[arg(long, value_name = "TIME")]
     estimate: Option<String>,
@@ -71,6 +77,7 @@ impl FieldArgs {
         changes.extend(some(&self.milestone).map(Change::Milestone));
         changes.extend(some(&self.due).map(Change::Due));
         changes.extend(some(&self.defer).map(Change::Defer));
+        changes.extend(self.until.iter().cloned().map(Change::Until));
         if let Some(text) = &self.estimate {
             let minutes = minutes(text).ok_or_else(|| {
                 Failure::usage(
@@ -193,6 +200,9 @@ pub struct EditArgs {
     /// It can be begun at once
     #[arg(long, conflicts_with = "defer")]
     no_defer: bool,
+    /// A condition for which it waits no more; repeat it
+    #[arg(long, value_name = "CONDITION", value_parser = until::read)]
+    no_until: Vec<Condition>,
     /// Nobody says how long it takes
     #[arg(long, conflicts_with = "estimate")]
     no_estimate: bool,
@@ -233,6 +243,7 @@ impl EditArgs {
                 .filter(|(is_asked, _)| *is_asked)
                 .map(|(_, change)| change),
         );
+        changes.extend(self.no_until.iter().cloned().map(Change::NotUntil));
         if let Some(status) = &self.status {
             changes.push(Change::Status(status.parse()?));
         }

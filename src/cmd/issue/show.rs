@@ -10,6 +10,7 @@ use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::issue::filter::duration;
+use loopx_rules::issue::until;
 use loopx_rules::issue::{Issue, IssueId, Status};
 use serde_json::json;
 
@@ -101,6 +102,7 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
 /// The fields that an issue has, in the order in which they are read.
 fn fields(issue: &Issue, ui: &Ui) -> Vec<(&'static str, String)> {
     let joined = |names: Vec<&str>| (!names.is_empty()).then(|| names.join(", "));
+    let until: Vec<String> = issue.until.iter().map(until::text).collect();
     let labels = issue.labels.iter().map(String::as_str).collect();
     let sessions = issue.sessions.iter().map(|one| one.session.as_str());
     let source = issue.source.as_ref();
@@ -117,6 +119,7 @@ fn fields(issue: &Issue, ui: &Ui) -> Vec<(&'static str, String)> {
         ("milestone", issue.milestone.clone()),
         ("due", issue.due.clone()),
         ("not before", issue.defer.clone()),
+        ("until", (!issue.until.is_empty()).then(|| until.join(", "))),
         ("estimate", issue.estimate.map(duration)),
         ("every", issue.repeat.as_ref().map(ToString::to_string)),
         ("from", source.map(ToString::to_string)),

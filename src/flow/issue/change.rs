@@ -429,6 +429,8 @@ fn is_so(issue: &Issue, change: &Change) -> bool {
         Change::Repeat(repeat) => issue.repeat.as_deref() == repeat.as_ref() && settled("repeat"),
         Change::Assignee(name) => issue.assignee == *name && settled("assignee"),
         Change::Source(source) => issue.source.as_ref() == Some(source),
+        Change::Until(one) => issue.until.contains(one),
+        Change::NotUntil(one) => !issue.until.contains(one),
         Change::Label(label) => issue.labels.contains(label),
         Change::Unlabel(label) => !issue.labels.contains(label),
         Change::Criterion(text) => issue.criteria.iter().any(|one| one.text == *text),

@@ -12,10 +12,12 @@ use crate::flow::{publish, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person, SessionId};
+use loopx_base::shell_word;
 use loopx_git::Identity;
 use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::issue::hands::{Hand, Of, hands};
 use loopx_rules::issue::needs::{Rules, require_takeable};
+use loopx_rules::issue::until;
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Status, Wait};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, Worktrees, clock, recorded_name, until};
@@ -464,6 +466,10 @@ pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
             Wait::Settling { .. } => command!("issue show {id}"),
             Wait::Circle { issues } => super::apart::original(&issues[0]),
             Wait::Cycle { .. } => command!("issue graph"),
+            Wait::World(open) => {
+                let word = shell_word(&until::text(&open.condition));
+                command!("issue edit {id} --no-until {word}")
+            }
             Wait::Day { .. } => command!("issue edit {id} --no-defer"),
             Wait::Newer { .. } => command!("issue log {id}"),
         };

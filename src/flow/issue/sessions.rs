@@ -13,6 +13,7 @@ use loopx_base::id::{Person, SessionId};
 use loopx_git::{Identity, Repo};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::needs::{require_step, require_takeable};
+use loopx_rules::issue::until;
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Read, Status};
 use loopx_rules::lease;
 use loopx_rules::lease::Standing;
@@ -20,13 +21,34 @@ use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_rules::op::{Event, Operation};
 use loopx_rules::record::Draft;
 use loopx_rules::session::Ending;
+use loopx_rules::task::world::World;
 use loopx_store::{Edits, Snapshot};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
 /// The issues with what became of the sessions that were started for them.
 pub(super) fn settle(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()> {
-    settle_at(snapshot, issues, None)
+    settle_at(snapshot, issues, None)?;
+    look(snapshot, issues)
+}
+
+/// Looks at what issues wait for outside of the backlog. Nothing is looked at that no open issue waits for.
+fn look(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()> {
+    let mut world = World::default();
+    for issue in issues.iter_mut() {
+        if issue.until.is_empty() || issue.status.is_final() {
+            continue;
+        }
+        for condition in &issue.until {
+            if !world.seen.contains_key(condition)
+                && let Some(seen) = crate::flow::world::look(snapshot, condition)?
+            {
+                world.seen.insert(condition.clone(), seen);
+            }
+        }
+        issue.held = until::Open::of(&world, &issue.until);
+    }
+    Ok(())
 }
 
 /// The issues as they were at a second, with what had become by then of the sessions that were started for them.

@@ -1,6 +1,7 @@
 //! Differences between an issue as it was and as it is: for whoever tells others what happened since.
 
 use super::filter::duration;
+use super::until;
 use super::{Issue, LinkKind, Read, Status};
 use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
@@ -142,6 +143,7 @@ fn members(before: &Issue, now: &Issue) -> Vec<Difference> {
             .criteria
             .iter()
             .map(|one| ("criterion", one.text.clone()));
+        let until = issue.until.iter().map(|one| ("until", until::text(one)));
         let ticked = issue.criteria.iter().filter(|one| one.done);
         let ticked = ticked.map(|one| ("ticked", one.text.clone()));
         let sessions = issue.sessions.iter();
@@ -151,6 +153,7 @@ fn members(before: &Issue, now: &Issue) -> Vec<Difference> {
         labels
             .chain(criteria)
             .chain(ticked)
+            .chain(until)
             .chain(sessions)
             .chain(links)
             .collect()

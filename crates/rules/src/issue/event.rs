@@ -3,8 +3,10 @@
 
 use super::repeat::Repeat;
 use super::solution::{Proposal, Scores};
+use super::until;
 use super::{ForIt, Kept, Link, Made, Place, Said, Source, Status};
 use crate::lease::Claim;
+use crate::task::world::Condition;
 use crate::topic::{Topic, Version, Weight};
 use loopx_base::id::OpId;
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,9 @@ pub enum Change {
     Milestone(Option<String>),
     Due(Option<String>),
     Defer(Option<String>),
+    /// It waits for something outside of the backlog, or no more.
+    Until(Condition),
+    NotUntil(Condition),
     Estimate(Option<u32>),
     /// It comes again once it has ended, or no more.
     Repeat(Option<Repeat>),
@@ -104,6 +109,8 @@ impl Change {
             Change::Milestone(name) => format!("milestone {}", or_none(name)),
             Change::Due(day) => format!("due {}", or_none(day)),
             Change::Defer(day) => format!("defer {}", or_none(day)),
+            Change::Until(condition) => format!("until +{}", until::text(condition)),
+            Change::NotUntil(condition) => format!("until -{}", until::text(condition)),
             Change::Estimate(minutes) => match minutes {
                 Some(minutes) => format!("estimate {}", super::filter::duration(*minutes)),
                 None => "estimate none".to_owned(),

@@ -20,6 +20,7 @@ use crate::lease::{Claim, seconds_of};
 use crate::note::Note;
 use crate::op::{Body, Operation};
 use crate::session::{Signed, Stamped, recorded, signed};
+use crate::task::world::Condition;
 use crate::words::Word;
 use loopx_base::id::OpId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,6 +77,7 @@ enum Member {
     Criterion(String),
     Session(ForIt),
     Said(Said),
+    Until(Condition),
 }
 
 /// What a change does to which part.
@@ -109,6 +111,8 @@ impl Effect {
             Change::Unlink(link) => Effect::Take(Member::Link(link.clone())),
             Change::Criterion(text) => Effect::Put(Member::Criterion(text.clone())),
             Change::DropCriterion(text) => Effect::Take(Member::Criterion(text.clone())),
+            Change::Until(one) => Effect::Put(Member::Until(one.clone())),
+            Change::NotUntil(one) => Effect::Take(Member::Until(one.clone())),
             Change::Session(one) => Effect::Put(Member::Session(one.clone())),
             Change::Made(_) => Effect::Write(Field::Made),
             Change::Place(_) => Effect::Write(Field::Place),
@@ -422,6 +426,8 @@ impl<'o> Folding<'o> {
             milestone: text(&Field::Milestone),
             due: text(&Field::Due),
             defer: text(&Field::Defer),
+            until: self.until(),
+            held: Vec::new(),
             estimate: match self.value(&Field::Estimate) {
                 Some(Change::Estimate(minutes)) => *minutes,
                 _ => None,
@@ -507,6 +513,15 @@ impl<'o> Folding<'o> {
         });
         links.sort();
         links
+    }
+
+    fn until(&self) -> Vec<Condition> {
+        let mut all = self.there(|member| match member {
+            Member::Until(condition) => Some(condition.clone()),
+            _ => None,
+        });
+        all.sort();
+        all
     }
 
     fn sessions(&self) -> Vec<ForIt> {

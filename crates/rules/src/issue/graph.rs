@@ -5,6 +5,7 @@
 //! part of, for its day, and for whoever has to settle what people wrote apart. Nothing of it is stored.
 
 use super::circle::circles_in;
+use super::until::Open;
 use super::{Issue, IssueId, LinkKind, Status};
 use crate::lease::seconds_of;
 use crate::stage::Stage;
@@ -25,6 +26,8 @@ pub enum Wait {
     Missing { issue: IssueId },
     /// The day before which nobody is to begin.
     Day { day: String },
+    /// Something outside of the backlog.
+    World(Open),
     /// It was to be done only if that issue failed, and it did not.
     NotNeeded { issue: IssueId },
     /// People wrote its status apart.
@@ -68,6 +71,7 @@ impl Wait {
             Wait::Issue { issue, status } => format!("{} ({status})", name(issue)),
             Wait::Missing { issue } => format!("{issue}, which is not here"),
             Wait::Day { day } => day.clone(),
+            Wait::World(open) => open.words(),
             Wait::NotNeeded { issue } => {
                 format!(
                     "nothing: {} was resolved, and this was for its failure",
@@ -240,6 +244,7 @@ impl Backlog {
         if let Some(day) = issue.defer.as_ref().filter(|day| day.as_str() > today) {
             waits.push(Wait::Day { day: day.clone() });
         }
+        waits.extend(issue.held.iter().cloned().map(Wait::World));
         // Of two claims the earlier record counts: nobody has to settle them.
         for field in ["status", "solution"] {
             if issue.apart_in(field).is_some() {

@@ -7,6 +7,7 @@ use super::then::{turns, until, up_to, walked};
 use super::{Issue, IssueId, Read, Status, fold};
 use crate::op::{Body, Operation};
 use crate::record::Draft;
+use crate::task::world::Condition;
 use crate::words::Word;
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, OpId, Person};
@@ -105,6 +106,11 @@ enum Step {
     Hear(usize, usize),
 }
 
+fn merged(branch: String) -> Condition {
+    let contains = "v1".to_owned();
+    Condition::Commit { branch, contains }
+}
+
 fn any_change() -> impl Strategy<Value = Change> {
     let status = prop_oneof![
         Just(Status::Open),
@@ -118,6 +124,8 @@ fn any_change() -> impl Strategy<Value = Change> {
         (0_u8..5).prop_map(Change::Priority),
         "[xyz]".prop_map(Change::Label),
         "[xyz]".prop_map(Change::Unlabel),
+        "[xy]".prop_map(|branch| Change::Until(merged(branch))),
+        "[xy]".prop_map(|branch| Change::NotUntil(merged(branch))),
         "[cd]".prop_map(Change::Criterion),
         "[cd]".prop_map(Change::Tick),
         "[cd]".prop_map(Change::Untick),

@@ -38,6 +38,7 @@ pub(super) fn can_be(id: &IssueId, change: &Change) -> bool {
         Change::Description(text) => text.len() <= LONGEST_TEXT && !text.contains('\0'),
         Change::Kind(kind) => is_line(kind) && !kind.contains(['/', '\\']),
         Change::Priority(priority) => *priority <= LAST_PRIORITY,
+        Change::Until(condition) => super::until::can_be(condition),
         Change::Link(link) => link.to != *id,
         Change::Score {
             scores: Some(scores),

@@ -31,6 +31,7 @@ mod taken;
 pub mod template;
 mod text;
 pub mod then;
+pub mod until;
 
 pub use around::{around, behind};
 pub use circle::circles;
@@ -42,13 +43,14 @@ pub use taken::{Kept, Made, Place, Said};
 
 use super::lease::Claim;
 use super::session::{Signed, Stamped};
+use super::task::world::Condition;
 use loopx_base::id::{OpId, Person, SessionId};
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of the rules by which records become an issue: what is kept by other rules is read anew.
-pub const FOLD: u32 = 10;
+pub const FOLD: u32 = 11;
 
 vocabulary!(
     /// How far an issue is.
@@ -287,6 +289,12 @@ pub struct Issue {
     /// The day before which nobody is to begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub defer: Option<String>,
+    /// The conditions outside of the backlog before which nobody is to begin.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub until: Vec<Condition>,
+    /// Those of them that do not hold; none where nobody looked.
+    #[serde(skip)]
+    pub held: Vec<until::Open>,
     /// In minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<u32>,

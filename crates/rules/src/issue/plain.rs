@@ -3,7 +3,9 @@
 use super::event::Change;
 use super::filter::minutes;
 use super::repeat::{Period, Repeat};
+use super::until;
 use super::{ForIt, Issue, IssueId, Kept, LAST_PRIORITY, Made, Place, Said, Source, Status, Texts};
+use crate::task::world::Condition;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use serde::{Deserialize, Serialize};
@@ -42,6 +44,8 @@ pub struct Plain {
     pub due: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub defer: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub until: Vec<PlainUntil>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,6 +91,24 @@ pub enum PlainRepeat {
     Whole(Repeat),
 }
 
+/// A condition outside of the backlog, as people write it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PlainUntil(Condition);
+
+impl TryFrom<String> for PlainUntil {
+    type Error = String;
+    fn try_from(text: String) -> std::result::Result<Self, String> {
+        until::read(&text).map(PlainUntil)
+    }
+}
+
+impl From<PlainUntil> for String {
+    fn from(until: PlainUntil) -> String {
+        until::text(&until.0)
+    }
+}
+
 /// A criterion: its text, or the text and whether it is ticked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(
@@ -121,6 +143,8 @@ impl Plain {
         changes.extend(some(&self.milestone).map(Change::Milestone));
         changes.extend(some(&self.due).map(Change::Due));
         changes.extend(some(&self.defer).map(Change::Defer));
+        let until = self.until.iter();
+        changes.extend(until.map(|one| Change::Until(one.0.clone())));
         changes.extend(some(&self.assignee).map(Change::Assignee));
         let estimate = self.estimate.as_ref().and_then(|estimate| match estimate {
             Estimate::Minutes(minutes) => Some(*minutes),
@@ -243,6 +267,7 @@ impl Plain {
             milestone: issue.milestone.clone(),
             due: issue.due.clone(),
             defer: issue.defer.clone(),
+            until: issue.until.iter().cloned().map(PlainUntil).collect(),
             estimate: issue.estimate.map(Estimate::Minutes),
             repeat: (issue.repeat.as_deref()).map(|repeat| PlainRepeat::Whole(repeat.clone())),
             assignee: issue.assignee.clone(),

@@ -8,7 +8,7 @@ use crate::session::{Ending, State};
 use crate::stage::Stage;
 use loopx_base::id::{Person, SessionId};
 use loopx_base::vocabulary::vocabulary;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 vocabulary!(
@@ -36,7 +36,7 @@ impl From<Stage> for Reached {
 }
 
 /// One thing that a node waits for, as it stands in the list.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Condition {
     /// A time has come.
@@ -48,7 +48,7 @@ pub enum Condition {
     /// A check, or a kind of run, passed on the code as it is; where a role is named, in a run that its key signed.
     Evidence {
         evidence: String,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<String>,
     },
     /// Another session came as far.
@@ -181,7 +181,14 @@ pub struct Open {
 impl Open {
     /// In words, behind `waits for`.
     pub fn words(&self) -> String {
-        let what = match &self.condition {
+        self.condition.words(&self.why, self.since.as_deref())
+    }
+}
+
+impl Condition {
+    /// The condition in words, behind `waits for`, with what is there instead and since when.
+    pub fn words(&self, why: &str, since: Option<&str>) -> String {
+        let what = match self {
             Condition::Time { time } => time.clone(),
             Condition::Commit { branch, contains } => format!("{contains} on {branch}"),
             Condition::Path { branch, path } => format!("{path} on {branch}"),
@@ -195,13 +202,13 @@ impl Open {
             Condition::Person { person } if person == ANYBODY => "a person's word".to_owned(),
             Condition::Person { person } => format!("the word of {person}"),
         };
-        let since = self.since.iter().map(|since| format!(" (since {since})"));
-        let why = if self.why.is_empty() {
+        let since = since.map_or_else(String::new, |since| format!(" (since {since})"));
+        let why = if why.is_empty() {
             String::new()
         } else {
-            format!(": {}", self.why)
+            format!(": {why}")
         };
-        format!("{what}{why}{}", since.collect::<String>())
+        format!("{what}{why}{since}")
     }
 }
 
@@ -211,6 +218,9 @@ fn to_be(stage: Reached) -> String {
         stage => format!("in stage {stage}"),
     }
 }
+
+/// The state that is there instead of a condition, since when, and whether it can never hold.
+type Lack = (String, Option<String>, bool);
 
 impl World {
     /// What a node waits for outside of its graph. Nothing fails open: what nobody looked at does not hold.
@@ -229,19 +239,21 @@ impl World {
     }
 
     /// What keeps a condition from holding; nothing where it holds.
-    fn lack(&self, node: &Node, condition: &Condition) -> Option<(String, Option<String>, bool)> {
+    fn lack(&self, node: &Node, condition: &Condition) -> Option<Lack> {
+        if !condition.is_word() {
+            return self.lack_of(condition);
+        }
+        let said = self.words.get(&node.id.key()).into_iter().flatten();
+        let is_said = said.into_iter().any(|names| condition.is_persons(names));
+        (!is_said).then(|| (String::new(), None, false))
+    }
+
+    /// What keeps a condition that is no word of a person from holding; nothing where it holds.
+    pub(crate) fn lack_of(&self, condition: &Condition) -> Option<Lack> {
         let not = |why: &str, since: Option<&String>| Some((why.to_owned(), since.cloned(), false));
-        match condition {
-            Condition::Time { time } => {
-                let is_over = seconds_of(time).is_some_and(|time| time <= self.now);
-                return (!is_over).then(|| (String::new(), None, false));
-            }
-            Condition::Person { .. } => {
-                let said = self.words.get(&node.id.key()).into_iter().flatten();
-                let is_said = said.into_iter().any(|names| condition.is_persons(names));
-                return (!is_said).then(|| (String::new(), None, false));
-            }
-            _ => {}
+        if let Condition::Time { time } = condition {
+            let is_over = seconds_of(time).is_some_and(|time| time <= self.now);
+            return (!is_over).then(|| (String::new(), None, false));
         }
         match (condition, self.seen.get(condition)) {
             (_, None) => not("nobody looked yet", None),

@@ -7,7 +7,7 @@ use crate::issue::filter::minutes;
 use crate::issue::plain::{Estimate, Plain};
 use serde_json::Value;
 
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 22] = [
     "key",
     "id",
     "title",
@@ -20,6 +20,7 @@ const KNOWN: [&str; 21] = [
     "milestone",
     "due",
     "defer",
+    "until",
     "estimate",
     "repeat",
     "assignee",
