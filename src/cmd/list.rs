@@ -95,11 +95,22 @@ pub(crate) fn board(ctx: &Context, next: &Advised, ui: &mut Ui) -> Result<Exit> 
     if let Some(issues) = issues.as_ref().filter(|issues| issues.len() > 0) {
         body["issues"] = json!(issues.iter().collect::<Vec<_>>());
     }
+    let taken = board.sessions.is_empty().then(|| view::taken_here(ctx));
+    let taken = taken.and_then(|taken| taken.ok().flatten());
+    let taken = taken.filter(|taken| taken.len() > 0);
+    if let Some(taken) = &taken {
+        body["taken"] = json!(taken.iter().collect::<Vec<_>>());
+    }
     super::tell_next(&mut body, next);
     ui.json("list", &body);
     show(&board, ctx, ui);
+    if let Some(taken) = &taken {
+        for row in taken.iter() {
+            issue::row_lines(ui, &taken.names, &row);
+        }
+    }
     if let Some(issues) = &issues {
-        show_issues(issues, ui);
+        show_issues(issues, taken.is_none(), ui);
     }
     ui.next(next);
     Ok(Exit::Done)
@@ -114,16 +125,18 @@ fn first_issues() -> Asked {
     }
 }
 
-fn show_issues(issues: &view::Rows, ui: &mut Ui) {
+fn show_issues(issues: &view::Rows, leads: bool, ui: &mut Ui) {
     let Some(first) = issues.iter().next() else {
         return;
     };
     for row in issues.iter() {
         issue::row_lines(ui, &issues.names, &row);
     }
-    let take = command!("issue take {}", first.short);
-    let take = ui.command(&take);
-    ui.status(format!("to begin with the backlog: {take}"));
+    if leads {
+        let take = command!("issue take {}", first.short);
+        let take = ui.command(&take);
+        ui.status(format!("to begin with the backlog: {take}"));
+    }
 }
 
 fn show(board: &Board, ctx: &Context, ui: &mut Ui) {

@@ -8,7 +8,7 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
 use loopx_base::id::SessionId;
 use loopx_rules::next;
-use loopx_rules::next::{Advised, Ground};
+use loopx_rules::next::{Advised, Ground, Wanted};
 use loopx_rules::policy::{FILE, Policy};
 
 /// The largest policy that is read.
@@ -16,17 +16,21 @@ pub(super) const LARGEST: u64 = 1 << 20;
 
 /// What leads on for somebody who is in no session.
 pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
+    begin_with(ctx, Wanted::Title(&title(ctx)?))
+}
+
+fn begin_with(ctx: &Context, wanted: Wanted<'_>) -> Result<Advised> {
     let has_worktree = ctx.repo.work_dir().is_some();
-    let title = title(ctx)?;
     let (ground, unsigned) = (ground(ctx)?, ctx.unsigned());
     if let (Ground::Open, None, Some(failure)) = (ground, &unsigned, odd(ctx)?) {
         let rename = failure.help.unwrap_or_default();
         return Ok(Advised::from(rename).advice(failure.message));
     }
-    Ok(next::begin(ground, unsigned, has_worktree, &title))
+    Ok(next::begin(ground, unsigned, has_worktree, wanted))
 }
 
-/// The command that begins a change, once edits that somebody put aside on the way are brought back.
+/// The command that begins a change, once edits that somebody put aside on the way are brought back: that of the issue that
+/// this worktree has in hand, where it has one.
 pub(crate) fn lead(ctx: &Context) -> Result<Advised> {
     if let Some((branch, pop)) = super::next::put_aside(ctx)
         && ctx.repo.work_dir().is_some()
@@ -36,7 +40,11 @@ pub(crate) fn lead(ctx: &Context) -> Result<Advised> {
         let why = format!("edits that were put aside on {branch} wait in the stash");
         return Ok(Advised::from(pop).advice(why));
     }
-    begin(ctx)
+    // What cannot be read of the backlog is for `fsck`.
+    match super::issue::view::in_hand(ctx).ok().flatten() {
+        Some(id) => begin_with(ctx, Wanted::Issue(&id)),
+        None => begin(ctx),
+    }
 }
 
 /// The refusal of a branch that no session can be bound to, where its name is no UTF-8.
@@ -89,7 +97,7 @@ pub(crate) fn way(ctx: &Context) -> Result<Hint> {
 
 /// What leads on where there is no repository.
 pub(crate) fn outside() -> Advised {
-    next::begin(Ground::NoRepository, None, true, "")
+    next::begin(Ground::NoRepository, None, true, Wanted::Title(""))
 }
 
 /// Whether no session can begin on, or be bound to, the branch that is checked out.

@@ -295,6 +295,29 @@ fn n38_30_what_can_be_begun_is_shown_where_there_is_no_session() {
 }
 
 #[test]
+fn whoever_has_taken_an_issue_is_led_to_its_session() {
+    let s = backlog();
+    create(&s, &["One"]);
+    let taken = create(&s, &["Two"]);
+    s.loopx(&["issue", "take", &taken]).ok();
+    let lead = |next: &Value| {
+        let next = next.as_str().expect("a command");
+        let id = next.rsplit_once("start --issue ").map(|(_, id)| id);
+        assert!(id.is_some_and(|id| taken.starts_with(id)), "{next}");
+    };
+    let home = s.loopx(&["--json"]).json();
+    assert_eq!(home["taken"][0]["id"], json!(taken), "{home}");
+    lead(&home["next_action"]);
+    s.loopx::<&str>(&[]).says("for 2 hours more").ok();
+    let next = s.loopx(&["--json", "next"]).fails_with(4).error_json();
+    lead(&next["error"]["help"]);
+    // Once the session goes on it leads itself, and what is given back leads nobody.
+    s.loopx(&["issue", "release", &taken]).ok();
+    let home = s.loopx(&["--json"]).json();
+    assert_eq!(home["taken"], Value::Null, "{home}");
+}
+
+#[test]
 fn n38_29_a_list_refuses_what_no_issue_can_have() {
     let s = backlog();
     create(&s, &["One"]);

@@ -80,6 +80,15 @@ impl Asker {
         }
     }
 
+    /// True where whoever asks has taken an issue, and no session goes on for it.
+    fn has_in_hand(&self, issue: &Issue) -> bool {
+        let claim = issue.claim.as_deref();
+        let is_own = claim.is_some_and(|claim| {
+            Some(&claim.value.owner) == self.worktrees.here.as_ref() && until(claim) > self.now
+        });
+        is_own && issue.running.is_none() && !issue.status.is_final()
+    }
+
     /// The asker of what can be begun beside these issues, which are all that there are.
     fn beside(self, issues: &[Issue]) -> Self {
         Asker {
@@ -157,12 +166,32 @@ pub(crate) struct Asked {
     pub filter: Filter,
     /// Only what can be begun now.
     pub ready: bool,
+    /// Only what this worktree has taken, and begun no session for.
+    pub here: bool,
     pub order: Order,
     pub limit: Option<usize>,
     /// Words that stand in the title, the description or a comment, all of them.
     pub search: Option<String>,
     /// The moment of which the list is to be.
     pub at: Option<String>,
+}
+
+/// The first issue that this worktree has taken, and for which no session goes on, as people are shown it.
+pub(crate) fn in_hand(ctx: &Context) -> Result<Option<String>> {
+    let first = taken_here(ctx)?;
+    Ok(first.and_then(|rows| Some(rows.iter().next()?.short)))
+}
+
+/// The issues that this worktree has taken, and for which no session goes on; nothing where it never took one.
+pub(crate) fn taken_here(ctx: &Context) -> Result<Option<Rows>> {
+    if crate::flow::lease::worktrees(&ctx.repo).here.is_none() || ctx.store()?.tip()?.is_none() {
+        return Ok(None);
+    }
+    let asked = Asked {
+        here: true,
+        ..Asked::default()
+    };
+    list(ctx, &asked).map(Some)
 }
 
 /// So many of what can be begun are read one by one.
@@ -226,6 +255,7 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     order.retain(|at| {
         let issue = &backlog.issues[*at];
         filter.takes(issue, &waits[*at])
+            && (!asked.here || asker.has_in_hand(issue))
             && (!asked.ready
                 || issue.is_ready(&waits[*at]) && asker.rules.lacking(issue).is_empty())
             && (asked.search.as_ref())

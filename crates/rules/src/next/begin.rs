@@ -86,14 +86,32 @@ pub fn title(is_taken: impl Fn(&SessionId) -> bool) -> String {
     all.find(is_free).unwrap_or_else(|| TITLES[0].to_owned())
 }
 
-/// What leads on for somebody who is in no session; `title` is what a change may be called.
+/// The change that somebody would begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted<'t> {
+    /// One that may be called so.
+    Title(&'t str),
+    /// The issue that somebody has in hand.
+    Issue(&'t str),
+}
+
+/// The command that leads on for somebody who is in no session.
 pub fn begin(
     ground: Ground,
     unsigned: Option<Advised>,
     has_worktree: bool,
-    title: &str,
+    wanted: Wanted<'_>,
 ) -> Advised {
-    let start = command!("start \"{title}\"");
+    let (start, beside) = match wanted {
+        Wanted::Title(title) => (
+            command!("start \"{title}\""),
+            command!("start --branch change \"{title}\""),
+        ),
+        Wanted::Issue(id) => (
+            command!("start --issue {id}"),
+            command!("start --branch change --issue {id}"),
+        ),
+    };
     match (ground, unsigned) {
         (Ground::NoRepository, _) => Hint::git("init").into(),
         // A record has a name and a time under it.
@@ -103,11 +121,7 @@ pub fn begin(
         (Ground::Protected, None) if has_worktree => {
             hint!["git switch -c change, then: ", start].into()
         }
-        (Ground::Protected, None) => hint![
-            "git branch change, then: ",
-            command!("start --branch change \"{title}\"")
-        ]
-        .into(),
+        (Ground::Protected, None) => hint!["git branch change, then: ", beside].into(),
         (Ground::ProtectedUnborn, None) => commit_of(&[FILE.to_owned()]).into(),
     }
 }
@@ -122,7 +136,7 @@ pub fn unsigned(why: &Failure) -> Advised {
 
 #[cfg(test)]
 mod tests {
-    use super::{Around, Ground, Meant, TITLES, begin, meant, title, unsigned};
+    use super::{Around, Ground, Meant, TITLES, Wanted, begin, meant, title, unsigned};
     use loopx_base::failure::{Code, Failure, Kind};
     use loopx_base::id::SessionId;
 
@@ -186,9 +200,13 @@ mod tests {
             Ground::ProtectedUnborn,
         ] {
             for first in [&nameless, &undated].map(unsigned) {
-                let found = begin(ground, Some(first.clone()), true, TITLES[0]);
+                let found = begin(ground, Some(first.clone()), true, Wanted::Title(TITLES[0]));
                 assert_eq!(found, first, "{ground:?}");
-                assert_ne!(begin(ground, None, true, TITLES[0]), first, "{ground:?}");
+                assert_ne!(
+                    begin(ground, None, true, Wanted::Title(TITLES[0])),
+                    first,
+                    "{ground:?}"
+                );
             }
         }
         // git makes a repository for anybody.
@@ -196,7 +214,7 @@ mod tests {
             Ground::NoRepository,
             Some(unsigned(&nameless)),
             true,
-            TITLES[0],
+            Wanted::Title(TITLES[0]),
         );
         assert_eq!(outside.into_hint().to_string(), "git init");
     }

@@ -16,7 +16,7 @@ mod tasks;
 mod worktree;
 
 pub use advised::{Advised, Next, Waits};
-pub use begin::{Around, Ground, Meant, begin, meant, title, unsigned};
+pub use begin::{Around, Ground, Meant, Wanted, begin, meant, title, unsigned};
 pub use completion::{Completion, Of, completion};
 pub use here::{
     Behind, Distance, Here, Moved, Standpoint, Unfetched, Unfit, Unheld, Unlanded, Unpushed,
