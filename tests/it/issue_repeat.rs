@@ -248,6 +248,18 @@ fn the_archive_that_resolves_an_issue_makes_the_next_one() {
         (titles(&open), &open[0]["due"]),
         (vec!["Fix the typo"], &json!("2026-01-12"))
     );
+    // What an archive resolved is opened with its session, and closed by nobody's word.
+    for args in [
+        ["issue", "take", &id].as_slice(),
+        &["issue", "close", &id, "--reason", "no"],
+        &["issue", "reopen", &id],
+    ] {
+        let out = s.loopx(&[&["--json"], args].concat()).fails_with(1);
+        let error = out.error_json()["error"].take();
+        assert_eq!(error["code"], "issue_ended", "{args:?}: {error}");
+        let help = error["help"].as_str().expect("a command");
+        assert!(help.contains("-s fix-the-typo reopen"), "{args:?}: {help}");
+    }
     // Nobody touched it: whoever takes the archive back hears of it.
     let out = s.loopx(&["--json", "archive", "--undo", "fix-the-typo"]);
     assert_eq!(out.json()["following"], json!([open[0]["id"]]));

@@ -355,7 +355,7 @@ fn choose(
     let at = at.ok_or_else(|| names::unknown(typed))?;
     let issue = &backlog.issues[at];
     if issue.status.is_final() {
-        return Err(ended(issue));
+        return Err(ended(snapshot, issue));
     }
     let standing = lease::standing(issue.claim.as_deref(), Some(&owner.token), now);
     match (standing, &issue.running) {
@@ -396,14 +396,16 @@ fn nothing_ready(backlog: &Backlog, labels: &[String]) -> Failure {
     Failure::nothing(Code::IssueNoneReady, message).help(command!("issue list"))
 }
 
-/// Nothing is left to do.
-pub(super) fn ended(issue: &Issue) -> Failure {
+/// Nothing is left to do. What an archive resolved is opened with its session.
+pub(super) fn ended(snapshot: &Snapshot<'_>, issue: &Issue) -> Failure {
     let id = &issue.id;
+    let archived = super::sessions::require_no_archive(snapshot, issue).err();
+    let help = archived.and_then(|failure| failure.help);
     Failure::refused(
         Code::IssueEnded,
         format!("{id} is {}: nothing is left to do", issue.status),
     )
-    .help(command!("issue reopen {id}"))
+    .help(help.unwrap_or_else(|| command!("issue reopen {id}")))
 }
 
 /// Somebody else has it.

@@ -106,6 +106,10 @@ pub(crate) fn end(
                 )
                 .help(command!("issue show {}", issue.id)));
             }
+            if issue.status == Status::Resolved && issue.apart_in("status").is_none() {
+                super::sessions::require_no_archive(snapshot, &issue)?;
+                super::require_person(ctx, "that what was resolved will not be done")?;
+            }
             if let Some(claim) = &issue.claim {
                 require_own(&issue, claim, &worktrees, now)?;
             }

@@ -27,7 +27,7 @@ pub(crate) fn fail(
         for typed in typed {
             let issue = require_understood(snapshot, typed)?;
             if issue.status.is_final() {
-                return Err(super::claim::ended(&issue));
+                return Err(super::claim::ended(snapshot, &issue));
             }
             if let Some(claim) = &issue.claim {
                 let now = identity.judges_at();

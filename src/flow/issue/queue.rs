@@ -128,7 +128,7 @@ fn meant(snapshot: &Snapshot<'_>, request: &Request) -> Result<(Vec<Issue>, Vec<
     for typed in &request.issues {
         let issue = require_understood(snapshot, typed)?;
         if issue.status.is_final() {
-            return Err(super::claim::ended(&issue));
+            return Err(super::claim::ended(snapshot, &issue));
         }
         let is_there = issue.status == Status::Queued || issue.status == Status::InProgress;
         if is_there && issue.bound.is_some() {

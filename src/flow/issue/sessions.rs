@@ -111,7 +111,7 @@ pub(super) fn ended_at(snapshot: &Snapshot<'_>, session: &SessionId) -> Result<O
     Ok(last.and_then(|op| lease::seconds_of(&op.at)))
 }
 
-/// Refuses to open an issue that an archive resolves: it would stay resolved.
+/// Refuses to open or close an issue that an archive resolves: it would stay resolved.
 pub(super) fn require_no_archive(snapshot: &Snapshot<'_>, issue: &Issue) -> Result<()> {
     if issue.sessions.is_empty() {
         return Ok(());
@@ -125,7 +125,7 @@ pub(super) fn require_no_archive(snapshot: &Snapshot<'_>, issue: &Issue) -> Resu
         Some((session, ..)) => Err(Failure::refused(
             Code::IssueEnded,
             format!(
-                "{} would be resolved, not open: session {session}, which was for it, is archived",
+                "{} would stay resolved: session {session}, which was for it, is archived",
                 issue.id
             ),
         )
@@ -401,7 +401,7 @@ pub(crate) fn begin(
         let at = at.ok_or_else(|| names::unknown(id.as_str()))?;
         let issue = &backlog.issues[at];
         if issue.status.is_final() {
-            return Err(super::claim::ended(issue));
+            return Err(super::claim::ended(snapshot, issue));
         }
         if let Some(session) = &issue.running {
             return Err(super::claim::running(ctx, snapshot, issue, session));

@@ -298,7 +298,7 @@ fn one(
 fn open(snapshot: &Snapshot<'_>, typed: &str) -> Result<Read> {
     let issue = super::require_understood(snapshot, typed)?;
     if issue.status.is_final() {
-        return Err(super::claim::ended(&issue));
+        return Err(super::claim::ended(snapshot, &issue));
     }
     let mut read = require(snapshot, issue.id.as_str())?;
     read.issue = issue;
