@@ -76,6 +76,24 @@ fn filled() -> (Sandbox, Vec<String>) {
 }
 
 #[test]
+fn an_epic_says_how_many_of_its_parts_are_done() {
+    let (s, ids) = filled();
+    let parts = json!({ "done": 1, "all": 4 });
+    let shown = s.loopx(&["--json", "issue", "show", &ids[0]]).json();
+    assert_eq!(shown["parts"], parts, "{shown}");
+    let listed = s.loopx(&["--json", "issue", "list"]).json();
+    let all = listed["issues"].as_array().expect("issues");
+    let of = |id: &str| all.iter().find(|one| one["id"] == id).expect("a row");
+    assert_eq!(of(&ids[0])["parts"], parts);
+    assert_eq!(of(&ids[1])["parts"], Value::Null);
+    s.loopx(&["issue", "list"]).says("1/4 parts").ok();
+    s.loopx(&["issue", "show", &ids[0]]).says("1/4 done").ok();
+    let of_it = ["--json", "issue", "list", "--all", "--parent", &ids[0]];
+    let listed = s.loopx(&of_it).json();
+    assert_eq!(listed["issues"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
 fn a_board_has_a_column_for_how_far_issues_are_with_cards_of_two_lines() {
     let (s, ids) = filled();
     let board = s.loopx(&["--json", "issue", "board"]).json();

@@ -46,6 +46,9 @@ pub struct ListArgs {
     /// Only for this milestone
     #[arg(short, long, value_name = "NAME")]
     milestone: Option<String>,
+    /// Only the parts of this issue, and theirs
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
     /// Only of this priority or a smaller number
     #[arg(short, long, value_name = "NUMBER")]
     priority: Option<u8>,
@@ -103,6 +106,8 @@ impl ListArgs {
         Asked {
             filter,
             ready: self.ready,
+            here: false,
+            whole: self.parent.clone(),
             order: match self.sort.as_str() {
                 "changed" => Order::Changed,
                 "created" => Order::Created,
@@ -121,7 +126,8 @@ pub(crate) fn run(args: ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let args = super::list::named(args, ctx)?;
     let mut asked = args.asked(ctx.now());
     asked.filter.assignee = person(ctx, asked.filter.assignee)?;
-    let is_narrow = asked.filter.is_narrow() || asked.ready || asked.search.is_some();
+    let is_narrow =
+        asked.filter.is_narrow() || asked.ready || asked.search.is_some() || asked.whole.is_some();
     let wanted = [
         asked.filter.due.clone().map(|day| Change::Due(Some(day))),
         asked.filter.priority.map(Change::Priority),
@@ -304,6 +310,7 @@ impl ListArgs {
             without: both(self.without, saved.without),
             assignee: self.assignee.or(saved.assignee),
             milestone: self.milestone.or(saved.milestone),
+            parent: self.parent.or(saved.parent),
             priority: self.priority.or(saved.priority),
             grep: self.grep.or(saved.grep),
             blocked: self.blocked || saved.blocked,

@@ -98,6 +98,9 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
     if !issue.criteria.is_empty() {
         said.push(format!("{}/{}", issue.ticked(), issue.criteria.len()));
     }
+    if let Some(parts) = row.parts {
+        said.push(format!("{}/{} parts", parts.done, parts.all));
+    }
     let due = if row.overdue { "overdue since" } else { "due" };
     said.extend(issue.due.iter().map(|day| format!("{due} {day}")));
     said.extend(

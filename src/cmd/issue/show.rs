@@ -5,13 +5,13 @@ use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::issue::apart;
 use crate::flow::issue::view;
-use crate::flow::issue::view::Shown;
+use crate::flow::issue::view::{Row, Shown};
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_rules::issue::filter::duration;
 use loopx_rules::issue::until;
-use loopx_rules::issue::{Issue, IssueId, Status};
+use loopx_rules::issue::{IssueId, Status};
 use serde_json::json;
 
 /// Show everything of an issue
@@ -90,7 +90,7 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
     for said in remarks(&shown.names, row, ui) {
         ui.out(format!("  {}", line(&said)));
     }
-    for (name, value) in fields(&row.issue, ui) {
+    for (name, value) in fields(row, ui) {
         ui.out(format!("  {name:<10} {}", line(&value)));
     }
     print_links(shown, ui);
@@ -100,7 +100,11 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
 }
 
 /// The fields that an issue has, in the order in which they are read.
-fn fields(issue: &Issue, ui: &Ui) -> Vec<(&'static str, String)> {
+fn fields(row: &Row<'_>, ui: &Ui) -> Vec<(&'static str, String)> {
+    let issue = &row.issue;
+    let parts = row
+        .parts
+        .map(|parts| format!("{}/{} done", parts.done, parts.all));
     let joined = |names: Vec<&str>| (!names.is_empty()).then(|| names.join(", "));
     let until: Vec<String> = issue.until.iter().map(until::text).collect();
     let labels = issue.labels.iter().map(String::as_str).collect();
@@ -114,6 +118,7 @@ fn fields(issue: &Issue, ui: &Ui) -> Vec<(&'static str, String)> {
     let fields = [
         ("kind", Some(issue.kind.clone())),
         ("priority", Some(issue.priority.to_string())),
+        ("parts", parts),
         ("labels", joined(labels)),
         ("assignee", issue.assignee.clone()),
         ("milestone", issue.milestone.clone()),

@@ -83,6 +83,16 @@ pub(crate) fn of(ctx: &Context, snapshot: &Snapshot<'_>, scope: &Scope) -> Resul
     })
 }
 
+/// The parts of the issue that is meant, and theirs.
+pub(super) fn parts_of(
+    snapshot: &Snapshot<'_>,
+    backlog: &Backlog,
+    typed: &str,
+) -> Result<HashSet<IssueId>> {
+    let whole = names::resolve(snapshot, typed)?;
+    Ok(parts(backlog, whole))
+}
+
 /// The parts of an issue, and theirs.
 fn parts(backlog: &Backlog, whole: IssueId) -> HashSet<IssueId> {
     let of = backlog.parts();

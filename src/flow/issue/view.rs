@@ -39,9 +39,30 @@ pub(crate) struct Row<'i> {
     /// The day by which it was to be done is over.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overdue: bool,
+    /// Its parts, where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Parts>,
     /// Whoever has it in hand, and until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
+}
+
+/// The numbers of the parts of an issue.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Parts {
+    /// Those that have ended.
+    pub done: usize,
+    pub all: usize,
+}
+
+/// The numbers of parts of each issue that has some.
+fn parts(backlog: &Backlog) -> HashMap<IssueId, Parts> {
+    let all = backlog.parts().into_iter().map(|(whole, parts)| {
+        let done = parts.iter().filter(|part| part.status.is_final()).count();
+        let all = parts.len();
+        (whole.clone(), Parts { done, all })
+    });
+    all.collect()
 }
 
 /// Whoever has an issue in hand.
@@ -62,6 +83,7 @@ struct Asker {
     now: i64,
     policy: BacklogPolicy,
     rules: Rules,
+    parts: HashMap<IssueId, Parts>,
 }
 
 /// The policy of the backlog. Issues are shown also where it cannot be read.
@@ -77,6 +99,7 @@ impl Asker {
             now: ctx.now(),
             policy: policy(ctx),
             rules: Rules::default(),
+            parts: HashMap::new(),
         }
     }
 
@@ -93,6 +116,14 @@ impl Asker {
     fn beside(self, issues: &[Issue]) -> Self {
         Asker {
             rules: Rules::of(&self.policy, issues, self.now),
+            ..self
+        }
+    }
+
+    /// The asker of issues with their parts.
+    fn with_parts(self, backlog: &Backlog) -> Self {
+        Asker {
+            parts: parts(backlog),
             ..self
         }
     }
@@ -166,6 +197,8 @@ pub(crate) struct Asked {
     pub filter: Filter,
     /// Only what can be begun now.
     pub ready: bool,
+    /// Only the parts of an issue, and theirs.
+    pub whole: Option<String>,
     /// Only what this worktree has taken, and begun no session for.
     pub here: bool,
     pub order: Order,
@@ -207,6 +240,7 @@ fn first(
         && asked.at.is_none()
         && asked.filter == Filter::default()
         && asked.search.is_none()
+        && asked.whole.is_none()
         && matches!(asked.order, Order::Next);
     let Some(limit) = asked.limit.filter(|limit| is_plain && *limit <= FEW) else {
         return Ok(None);
@@ -243,7 +277,11 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let (then, found, texts) = issues(ctx, &snapshot, asked)?;
     let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
-    let asker = Asker::then(ctx, then.as_ref()).beside(&backlog.issues);
+    let asker = Asker::then(ctx, then.as_ref());
+    let asker = asker.beside(&backlog.issues).with_parts(&backlog);
+    let whole = asked.whole.as_ref();
+    let whole = whole.map(|typed| super::scope::parts_of(&snapshot, &backlog, typed));
+    let whole = whole.transpose()?;
     let filter = Filter {
         // The days without a change are counted back from the moment that is looked at.
         stale: (asked.filter.stale).map(|second| second.saturating_sub(ctx.now() - asker.now)),
@@ -255,6 +293,7 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     order.retain(|at| {
         let issue = &backlog.issues[*at];
         filter.takes(issue, &waits[*at])
+            && (whole.as_ref()).is_none_or(|parts| parts.contains(&issue.id))
             && (!asked.here || asker.has_in_hand(issue))
             && (!asked.ready
                 || issue.is_ready(&waits[*at]) && asker.rules.lacking(issue).is_empty())
@@ -334,6 +373,7 @@ fn row<'i>(names: &Names, issue: Cow<'i, Issue>, waits: Cow<'i, [Wait]>, asker: 
         overdue: !issue.status.is_final()
             && (issue.due.as_ref()).is_some_and(|day| *day < today(asker.now)),
         waits,
+        parts: asker.parts.get(&issue.id).copied(),
         holder,
         issue,
     }
@@ -451,7 +491,7 @@ pub(crate) fn show(ctx: &Context, typed: &str, at: Option<&str>) -> Result<Shown
         let asker = Asker::then(ctx, Some(&then));
         return Ok(Shown {
             at: Some(then.at()),
-            ..shown(&asker, &Backlog::of(found.issues), names, read)
+            ..shown(asker, &Backlog::of(found.issues), names, read)
         });
     }
     let read = super::require(&snapshot, typed)?;
@@ -473,12 +513,13 @@ pub(crate) fn show(ctx: &Context, typed: &str, at: Option<&str>) -> Result<Shown
     };
     Ok(Shown {
         go_on,
-        ..shown(&asker, &backlog, names, read)
+        ..shown(asker, &backlog, names, read)
     })
 }
 
 /// An issue beside all others.
-fn shown(asker: &Asker, backlog: &Backlog, names: Names, read: Read) -> Shown {
+fn shown(asker: Asker, backlog: &Backlog, names: Names, read: Read) -> Shown {
+    let asker = asker.with_parts(backlog);
     let Read { issue, texts } = read;
     let at = backlog.issues.iter().position(|one| one.id == issue.id);
     let waits = at
@@ -497,7 +538,7 @@ fn shown(asker: &Asker, backlog: &Backlog, names: Names, read: Read) -> Shown {
         .map(|one| (one.id.clone(), (one.title.clone(), one.status)))
         .collect();
     Shown {
-        row: row(&names, Cow::Owned(issue), Cow::Owned(waits), asker),
+        row: row(&names, Cow::Owned(issue), Cow::Owned(waits), &asker),
         description: texts.description,
         notes: texts.comments,
         kept: texts.kept,
@@ -518,7 +559,7 @@ pub(super) fn taken(
     read: Read,
     until: &str,
 ) -> Result<Shown> {
-    let mut shown = shown(&Asker::of(ctx), backlog, names, read);
+    let mut shown = shown(Asker::of(ctx), backlog, names, read);
     let by = ctx.repo.identity()?.author.name;
     shown.row.ready = false;
     shown.row.waits = Cow::default();
@@ -680,6 +721,7 @@ pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
     let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
     let asker = Asker::of(ctx).beside(&backlog.issues);
+    let asker = asker.with_parts(&backlog);
     let mut waits = backlog.waits(&today(asker.now));
     let waves = backlog.waves().into_iter().map(|wave| {
         let rows = wave.into_iter().map(|at| {
