@@ -10,6 +10,7 @@ use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::SessionId;
+use loopx_rules::issue::compare::What;
 use loopx_rules::settings::SyncPoint;
 use std::io::{IsTerminal, Write};
 
@@ -163,6 +164,9 @@ pub(super) fn open_conflicts(sessions: &[MergedSession], ui: &mut Ui) {
     }
 }
 
+/// The number of issues of a person that are named.
+const NAMED: usize = 5;
+
 /// How many sessions that moved are told one by one.
 const TOLD: usize = 20;
 
@@ -246,6 +250,26 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
                 format!(" (one of them ends: {})", ui.command(&way))
             })
         ));
+    }
+    for one in &report.backlog {
+        let words = |(what, count): (&What, &usize)| {
+            let what = what.as_str().replace('_', " ");
+            format!("{} {what}", counted(*count, "issue"))
+        };
+        let words: Vec<String> = one.kinds.iter().map(words).collect();
+        let more = one.issues.len().saturating_sub(NAMED);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        let named: Vec<&str> = one.issues.iter().take(NAMED).map(String::as_str).collect();
+        ui.status(line(&format!(
+            "{}: {} ({}{more})",
+            one.by,
+            words.join(", "),
+            named.join(", ")
+        )));
     }
     for one in &report.lost_claims {
         ui.warn(line(&format!(

@@ -500,6 +500,14 @@ fn a_list_is_narrowed_by_conditions_that_compose_and_can_have_a_name() {
     refused(&s, 2, "list_unknown", &["issue", "list", "@nobody"]);
     s.git(&["config", "loopx.list.bad", "--colour red"]).ok();
     refused(&s, 2, "list_unknown", &["issue", "list", "@bad"]);
+    // A value may begin as a name does; a list that names another one is no shorter list.
+    s.git(&["config", "loopx.list.mine", "-a @me"]).ok();
+    assert_eq!(found(&["@mine"]), [] as [&str; 0]);
+    create(&s, &["Mine", "-a", "@me"]);
+    assert_eq!(found(&["@mine"]), ["Mine"]);
+    s.git(&["config", "loopx.list.both", "@slow -k bug"]).ok();
+    let error = refused(&s, 2, "list_unknown", &["issue", "list", "@both"]);
+    assert!(error["message"].to_string().contains("@slow"), "{error}");
 }
 
 #[test]

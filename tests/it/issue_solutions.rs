@@ -362,6 +362,33 @@ fn a_session_takes_over_the_tasks_and_is_told_what_failed() {
 }
 
 #[test]
+fn a_score_that_clones_wrote_apart_is_settled_by_a_command() {
+    let all = Clones::apart(2);
+    all.loopx(0, &["init"]).ok();
+    let id = id_of(&all.loopx(0, &["--json", "issue", "create", "One"]).json());
+    all.loopx(0, &["issue", "solution", "add", &id, "So"]).ok();
+    for (at, figure) in [(0, "90"), (1, "50")] {
+        all.sync(at).ok();
+        let score = ["issue", "solution", "score", &id, "--feasibility", figure];
+        let rest = ["--risk", "50", "--completeness", "50"];
+        all.loopx(at, &[&score[..], &rest].concat()).ok();
+    }
+    for at in [0, 1, 0] {
+        all.sync(at).ok();
+    }
+    let apart = || all.loopx(0, &["--json", "issue", "list", "--apart"]).json();
+    assert_eq!(apart()["issues"][0]["apart"][0]["field"], "score of s1");
+    let next = apart()["next_action"]
+        .as_str()
+        .expect("a command")
+        .to_owned();
+    let words: Vec<&str> = next.split(' ').skip(2).collect();
+    assert_eq!(words[..3], ["issue", "solution", "score"], "{next}");
+    all.loopx(0, &words).ok();
+    assert_eq!(apart()["issues"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
 fn clones_that_choose_apart_agree_on_what_is_to_be_settled() {
     let all = Clones::apart(2);
     all.loopx(0, &["init"]).ok();
@@ -395,6 +422,13 @@ fn clones_that_choose_apart_agree_on_what_is_to_be_settled() {
         .collect();
     assert!(names[0] == "s1" && names[1].starts_with("s1-"), "{names:?}");
     assert_eq!(shown[0]["apart"][0]["field"], "solution");
+    assert_eq!(shown[0]["apart"][0]["values"][0]["value"], "s1");
+    let listed = all.loopx(0, &["--json", "issue", "list", "--apart"]).json();
+    let next = listed["next_action"].as_str().expect("a command");
+    assert!(
+        next.contains(&format!("issue solution bind {}", &id[..7])) && next.contains(names[1]),
+        "{next}"
+    );
     all.loopx(0, &["issue", "solution", "bind", &id, names[1]])
         .ok();
     for at in [0, 1] {

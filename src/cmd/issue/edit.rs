@@ -185,6 +185,9 @@ pub struct EditArgs {
     title: Option<String>,
     #[command(flatten)]
     fields: FieldArgs,
+    /// One of the descriptions that people wrote apart, by the id that `issue show` gives it
+    #[arg(long, value_name = "ID", conflicts_with_all = ["description", "file"])]
+    description_of: Option<String>,
     /// A label that goes; repeat it
     #[arg(long = "no-label", value_name = "LABEL")]
     unlabels: Vec<String>,
@@ -229,6 +232,10 @@ impl EditArgs {
     fn edit(&self, ctx: &Context) -> Result<Edit> {
         let mut changes: Vec<Change> = self.title.iter().cloned().map(Change::Title).collect();
         changes.extend(self.fields.changes()?);
+        if let Some(op) = &self.description_of {
+            let text = flow::description_of(ctx, &self.ids, op)?;
+            changes.push(Change::Description(text));
+        }
         changes.extend(self.unlabels.iter().cloned().map(Change::Unlabel));
         let gone = [
             (self.no_assignee, Change::Assignee(None)),

@@ -21,8 +21,7 @@ pub(crate) fn run(_: &GraphArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         }
     }
     if let Some(cycle) = &graph.cycle {
-        let names: Vec<&str> = cycle.iter().map(|id| graph.names.short(id)).collect();
-        ui.warn(format!("these wait for each other: {}", names.join(" -> ")));
+        ui.warn(super::waiting(cycle, &graph.names));
     }
     let path: Vec<&str> = graph
         .critical_path

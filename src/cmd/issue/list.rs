@@ -198,6 +198,9 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
             clean(&damaged.what)
         ));
     }
+    if !rows.cycle.is_empty() {
+        ui.warn(super::waiting(&rows.cycle, &rows.names));
+    }
     let shown = rows.len();
     let then = rows.at.as_ref();
     let then = then.map_or_else(String::new, |at| format!(", as of {at}"));
@@ -212,7 +215,8 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
         _ if !rows.damaged.is_empty() => Some(command!("fsck --repair")),
         _ if is_apart => rows
             .iter()
-            .find_map(|row| apart::settle_row(&row, &rows.names)),
+            .find_map(|row| apart::settle_row(&row, &rows.names))
+            .or_else(|| rows.unlink.clone()),
         Some(row) => Some(command!("issue take {}", row.short)),
         None if rows.all == 0 => {
             ui.hint(command!("issue create \"The login form times out\"").note("(for one)"));
@@ -228,6 +232,9 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
         ui.hint(next);
     }
     let mut body = json!({ "all": rows.all, "open": rows.open, "next_action": next });
+    if !rows.cycle.is_empty() {
+        body["cycle"] = json!(rows.cycle);
+    }
     if let Some(at) = &rows.at {
         body["at"] = json!(at);
     }
@@ -257,7 +264,7 @@ fn named(args: ListArgs, ctx: &Context) -> Result<ListArgs> {
                 ),
             )
         })?;
-        words.extend(split.into_iter().filter(|word| !word.starts_with('@')));
+        words.extend(split);
     }
     let parser = ListArgs::augment_args(clap::Command::new("issue list").no_binary_name(false));
     let parsed = parser.try_get_matches_from(&words);
@@ -275,6 +282,12 @@ fn named(args: ListArgs, ctx: &Context) -> Result<ListArgs> {
         )
         .help(command!("help issue list"))
     })?;
+    if let Some(other) = saved.named.first() {
+        let (names, all) = (args.named.join(" "), saved.named.join(" "));
+        let message = format!("{names} names another list: {other}");
+        let help = command!("issue list {names} {all}").note("(names them together)");
+        return Err(Failure::usage(Code::ListUnknown, message).help(help));
+    }
     Ok(args.over(saved))
 }
 

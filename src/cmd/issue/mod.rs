@@ -118,6 +118,12 @@ pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
     }
 }
 
+/// Issues that wait for each other, in words.
+fn waiting(cycle: &[IssueId], names: &Names) -> String {
+    let names: Vec<&str> = cycle.iter().map(|id| names.short(id)).collect();
+    format!("these wait for each other: {}", names.join(" -> "))
+}
+
 /// What is to be known of an issue beside its fields.
 fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
@@ -162,6 +168,10 @@ fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     for apart in &row.issue.apart {
         let values: Vec<String> = (apart.values.iter())
             .map(|one| {
+                // A text of several lines is shown by itself.
+                if apart.field == "description" {
+                    return format!("{} by {}", one.op.short(), one.who());
+                }
                 let value: String = line(&one.value).chars().take(60).collect();
                 format!("{value} ({})", one.who())
             })

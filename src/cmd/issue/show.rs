@@ -6,6 +6,7 @@ use crate::flow::Context;
 use crate::flow::issue::apart;
 use crate::flow::issue::view;
 use crate::flow::issue::view::{Row, Shown};
+use crate::ui::diff::unified;
 use crate::ui::{Ui, clean, line, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
@@ -45,9 +46,7 @@ pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
 fn next(shown: &Shown) -> Option<Hint> {
     let short = &shown.row.short;
     match shown.row.issue.status {
-        _ if (shown.row.waits.iter())
-            .any(|wait| wait.circle().or_else(|| wait.cycle()).is_some()) =>
-        {
+        _ if shown.row.waits.iter().any(|wait| wait.circle().is_some()) => {
             apart::settle_row(&shown.row, &shown.names)
         }
         _ if shown.row.issue.apart_in("status").is_some() => apart::settle(&shown.row.issue, short),
@@ -95,6 +94,7 @@ pub(super) fn print(shown: &Shown, ui: &mut Ui) {
     }
     print_links(shown, ui);
     print_texts(shown, ui);
+    print_apart(shown, ui);
     print_solutions(shown, ui);
     print_notes(shown, ui);
 }
@@ -152,6 +152,18 @@ fn print_links(shown: &Shown, ui: &mut Ui) {
     }
     for one in &shown.named_by {
         ui.out(format!("  {:<10} {}", one.kind, other(shown, &one.issue)));
+    }
+}
+
+/// The descriptions that people wrote apart, each as what it has otherwise than the one that is shown.
+fn print_apart(shown: &Shown, ui: &mut Ui) {
+    let apart = shown.row.issue.apart_in("description");
+    let values = apart.map_or(&[][..], |apart| apart.values.as_slice());
+    for other in values.iter().filter(|one| one.value != shown.description) {
+        let name = format!("description of {}", other.op.short());
+        let (ours, theirs) = (clean(&shown.description), clean(&other.value));
+        ui.out("");
+        ui.raw_text(&unified(&name, &ours, &theirs, ui.color()));
     }
 }
 

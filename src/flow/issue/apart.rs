@@ -7,13 +7,14 @@ use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_base::shell_word;
+use loopx_rules::issue::compare::{What, happened};
 use loopx_rules::issue::hands::{Of, hands};
 use loopx_rules::issue::{
     Apart, Backlog, Criterion, Issue, IssueId, TICKED, Version, Wait, circles, criterion_field,
 };
 use loopx_store::Snapshot;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// An issue that clones wrote apart, or began apart.
 #[derive(Clone, Debug, Serialize)]
@@ -49,10 +50,7 @@ pub(crate) fn original(id: impl std::fmt::Display) -> Hint {
 pub(crate) fn settle_row(row: &Row<'_>, names: &Names) -> Option<Hint> {
     let circle = row.waits.iter().find_map(Wait::circle);
     let circle = circle.map(|circle| original(names.short(&circle[0])));
-    let cycle = row.waits.iter().find_map(Wait::cycle);
-    let cycle = cycle.map(|_| command!("issue graph"));
-    let way = circle.or_else(|| settle(&row.issue, &row.short));
-    way.or(cycle)
+    circle.or_else(|| settle(&row.issue, &row.short))
 }
 
 /// The fields of an issue that somebody has to settle: of two claims the earlier one counts.
@@ -64,13 +62,19 @@ fn fields(issue: &Issue) -> impl Iterator<Item = &Apart> {
 /// single command does.
 pub(crate) fn settle(issue: &Issue, short: &str) -> Option<Hint> {
     // A status holds the issue back: it goes first.
-    let Some(apart) = issue.apart_in("status").or_else(|| fields(issue).next()) else {
-        let overruled = issue
-            .overruled
-            .as_ref()
-            .filter(|_| !issue.status.is_final());
-        return overruled.map(|_| command!("issue close {short} --reason WHY"));
-    };
+    let first = issue.apart_in("status").into_iter();
+    let settled = first
+        .chain(fields(issue))
+        .find_map(|apart| settle_field(issue, short, apart));
+    settled.or_else(|| {
+        let is_open = !issue.status.is_final();
+        let overruled = issue.overruled.as_ref().filter(|_| is_open);
+        overruled.map(|_| command!("issue close {short} --reason WHY"))
+    })
+}
+
+/// The command that settles one field.
+fn settle_field(issue: &Issue, short: &str, apart: &Apart) -> Option<Hint> {
     let value = apart.values.last().map_or("", |one| one.value.as_str());
     if apart.field == "status" {
         return settle_status(apart, short);
@@ -89,10 +93,41 @@ pub(crate) fn settle(issue: &Issue, short: &str) -> Option<Hint> {
         "title" | "kind" | "priority" | "due" | "defer" | "estimate" | "milestone" | "assignee" => {
             command!("issue edit {short} --{} {}", apart.field, shell_word(value))
         }
-        "description" => command!("issue edit {short} -F FILE"),
+        "description" => {
+            let last = apart.values.last()?.op.short();
+            command!("issue edit {short} --description-of {last}")
+        }
         "parent" => command!("issue link {short} parent {value}"),
+        "solution" | "failure" => return settle_solution(apart, short),
+        field if field.starts_with("score of ") || field.starts_with("rejection of ") => {
+            return settle_solution(apart, short);
+        }
         field => return settle_criterion(issue, short, (field, value)),
     })
+}
+
+/// The commands that settle what was said of solutions: each of the values, the last of them first.
+fn settle_solution(apart: &Apart, short: &str) -> Option<Hint> {
+    let name = apart.field.split_once(" of ").map_or("", |(_, name)| name);
+    let mut ways: Vec<Hint> = Vec::new();
+    for one in apart.values.iter().rev() {
+        let way = match (apart.field.split(' ').next(), one.value.as_str()) {
+            (Some("solution"), "none") => command!("issue solution unbind {short}"),
+            (Some("solution"), name) => command!("issue solution bind {short} {name}"),
+            (Some("score"), _) => command!("issue solution score {short} {name} --none"),
+            (Some("rejection"), "rejected") => {
+                command!("issue solution reject {short} {name} --reason WHY")
+            }
+            (Some("rejection"), _) => command!("issue solution bind {short} {name} --reason WHY"),
+            (_, "retry") => command!("issue queue retry {short}"),
+            _ => command!("issue queue fail {short} --reason WHY"),
+        };
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways.into_iter()
+        .reduce(|first, other| hint![first, "  or: ", other])
 }
 
 /// The commands that settle a status: each of its values, and the last of them first.
@@ -208,15 +243,25 @@ pub(crate) struct LostClaim {
     op: OpId,
 }
 
-/// The things of a backlog that only a merge makes.
+/// News that a sync brought to the backlog: what a person did, and to how many issues.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct News {
+    pub by: String,
+    pub kinds: BTreeMap<What, usize>,
+    /// The issues as people are shown them.
+    pub issues: Vec<String>,
+}
+
+/// The news of a backlog, and what only a merge makes of it.
 #[derive(Debug, Default)]
 pub(in crate::flow) struct Since {
+    pub news: Vec<News>,
     pub apart: Vec<ApartIssue>,
     pub lost: Vec<LostClaim>,
     pub over_limit: Vec<OverLimit>,
 }
 
-/// The things of a state that clones made apart; none where the backlog is what it was. What cannot be read is for `fsck`.
+/// The things that came to a state, or that clones made apart; none where the backlog is what it was. What cannot be read is for `fsck`.
 pub(in crate::flow) fn since(ctx: &Context, before: Option<&Oid>, now: &Oid) -> Since {
     let looked = changed(ctx, before, now).and_then(|now| match now {
         Some(now) => looked(ctx, before, &now),
@@ -230,16 +275,44 @@ fn looked(ctx: &Context, before: Option<&Oid>, now: &Snapshot<'_>) -> Result<Sin
     let names = Names::of_issues(&all);
     let backlog = Backlog::of(all.issues);
     let mut lost = lost_claims(&backlog.issues, &names);
-    if let Some(before) = before.filter(|_| !lost.is_empty()) {
-        let then = Snapshot::at(&ctx.repo, before.clone(), "the branch")?;
-        let known = lost_claims(&then.issues()?.issues, &names);
+    let then = before.map(|before| Snapshot::at(&ctx.repo, before.clone(), "the branch"));
+    let mut then = then.map(|then| super::all(&then?)).transpose()?;
+    if let Some(then) = &mut then {
+        let known = lost_claims(&then.issues, &names);
         lost.retain(|one| known.iter().all(|known| known.op != one.op));
+        then.issues.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     }
     Ok(Since {
+        // To a clone that had none all of it is new.
+        news: then.map_or_else(Vec::new, |then| news(&then.issues, &backlog.issues, &names)),
         apart: found_in(now, &backlog, &names)?,
         lost,
         over_limit: over(ctx, &backlog.issues, &names),
     })
+}
+
+/// The news between two states of the backlog, the first of them sorted by id.
+fn news(then: &[Issue], now: &[Issue], names: &Names) -> Vec<News> {
+    let mut found: BTreeMap<&str, News> = BTreeMap::new();
+    for issue in now {
+        let before = then.binary_search_by(|one| one.id.cmp(&issue.id));
+        let before = before.ok().map(|at| &then[at]);
+        let Some(what) = happened(before, issue) else {
+            continue;
+        };
+        let by = match what {
+            What::Created => &issue.created.by,
+            _ => &issue.changed.by,
+        };
+        let news = found.entry(&by.email).or_insert_with(|| News {
+            by: by.name.clone(),
+            kinds: BTreeMap::new(),
+            issues: Vec::new(),
+        });
+        news.issues.push(names.short(&issue.id).to_owned());
+        *news.kinds.entry(what).or_default() += 1;
+    }
+    found.into_values().collect()
 }
 
 /// The claims that do not count, because clones that were apart claimed one issue.

@@ -297,6 +297,26 @@ pub(super) fn to_itself(name: &str, kind: LinkKind) -> Failure {
     )
 }
 
+/// One of the descriptions of an issue that people wrote apart.
+pub(crate) fn description_of(ctx: &Context, typed: &[String], op: &str) -> Result<String> {
+    let snapshot = ctx.store()?.snapshot()?;
+    for typed in typed {
+        let issue = super::require(&snapshot, typed)?.issue;
+        let apart = issue.apart_in("description");
+        let mut values = apart.iter().flat_map(|apart| &apart.values);
+        let found = values.find(|one| op.len() >= 4 && one.op.as_str().starts_with(op));
+        if let Some(found) = found {
+            return Ok(found.value.clone());
+        }
+    }
+    let id = typed.first().map_or("", String::as_str);
+    Err(invalid(format!(
+        "expected a description of {} that was written apart, found `{op}`",
+        typed.join(" ")
+    ))
+    .help(command!("issue show {id}")))
+}
+
 /// Refuses links by which an issue would wait for itself. `name`: how whoever typed them knows an issue.
 pub(super) fn require_no_cycle(
     snapshot: &Snapshot<'_>,

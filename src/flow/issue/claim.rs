@@ -467,7 +467,6 @@ pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
             }
             Wait::Settling { .. } => command!("issue show {id}"),
             Wait::Circle { issues } => super::apart::original(&issues[0]),
-            Wait::Cycle { .. } => command!("issue graph"),
             Wait::World(open) => {
                 let word = shell_word(&until::text(&open.condition));
                 command!("issue edit {id} --no-until {word}")

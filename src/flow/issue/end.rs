@@ -286,7 +286,7 @@ pub(super) fn require_whole(
     waits.retain(|wait| match wait {
         Wait::Issue { issue, .. } => after.find(issue).is_none_or(|one| !one.status.is_final()),
         Wait::Circle { issues } => !issues.contains(&issue.id),
-        Wait::Day { .. } | Wait::Settling { .. } | Wait::Cycle { .. } | Wait::World(_) => false,
+        Wait::Day { .. } | Wait::Settling { .. } | Wait::World(_) => false,
         Wait::Missing { .. } | Wait::NotNeeded { .. } | Wait::Newer { .. } => true,
     });
     if !waits.is_empty() {

@@ -157,6 +157,10 @@ pub(crate) struct Rows {
     pub open: usize,
     pub damaged: Vec<Damaged>,
     pub names: Names,
+    /// The issues that wait for each other, the first at both ends, where what clones made apart is asked for.
+    pub cycle: Vec<IssueId>,
+    /// The command that ends it.
+    pub unlink: Option<Hint>,
     /// The moment of which the list is, where it is not this one.
     pub at: Option<String>,
 }
@@ -264,6 +268,8 @@ fn first(
         open,
         damaged: Vec::new(),
         names,
+        cycle: Vec::new(),
+        unlink: None,
         at: None,
     }))
 }
@@ -287,12 +293,19 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
         stale: (asked.filter.stale).map(|second| second.saturating_sub(ctx.now() - asker.now)),
         ..asked.filter.clone()
     };
+    let cycle = (filter.apart).then(|| backlog.waiting_for_itself());
+    let cycle = cycle.flatten().unwrap_or_default();
+    let beside = Filter {
+        apart: false,
+        ..filter.clone()
+    };
     let day = today(asker.now);
     let waits = backlog.waits(&day);
     let mut order = order(&backlog, &waits, asked.order);
     order.retain(|at| {
         let issue = &backlog.issues[*at];
-        filter.takes(issue, &waits[*at])
+        let is_in_cycle = cycle.contains(&issue.id) && beside.takes(issue, &waits[*at]);
+        (is_in_cycle || filter.takes(issue, &waits[*at]))
             && (whole.as_ref()).is_none_or(|parts| parts.contains(&issue.id))
             && (!asked.here || asker.has_in_hand(issue))
             && (!asked.ready
@@ -307,6 +320,8 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let open = backlog.issues.iter().filter(is_open).count();
     let all = backlog.issues.len();
     Ok(Rows {
+        unlink: unlink(&backlog, &cycle, &names),
+        cycle,
         issues: backlog.into_issues(),
         waits,
         order,

@@ -10,7 +10,7 @@ pub(super) use follow::{follow, move_renamed};
 
 use super::context::Context;
 use super::issue;
-use super::issue::apart::{ApartIssue, LostClaim, OverLimit};
+use super::issue::apart::{ApartIssue, LostClaim, News, OverLimit};
 use super::transaction::read_texts;
 use super::watched::Watched;
 use super::write_scope::Opening;
@@ -90,6 +90,9 @@ pub(crate) struct Report {
     pub conflicts: Vec<MergedSession>,
     /// The issues that clones wrote or began apart.
     pub apart: Vec<ApartIssue>,
+    /// The news of the backlog, by person.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub backlog: Vec<News>,
     /// Claims of issues that do not count since the merge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost_claims: Vec<LostClaim>,
@@ -136,6 +139,7 @@ impl Report {
             set_back: None,
             conflicts: Vec::new(),
             apart: Vec::new(),
+            backlog: Vec::new(),
             lost_claims: Vec::new(),
             over_limit: Vec::new(),
             unreadable: Vec::new(),
@@ -185,6 +189,7 @@ pub(crate) fn sync(
         }
         if report.received > 0 {
             let since = issue::apart::since(ctx, before.as_ref(), &report.tip);
+            report.backlog = since.news;
             report.apart = since.apart;
             report.lost_claims = since.lost;
             report.over_limit = since.over_limit;

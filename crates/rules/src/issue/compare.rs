@@ -84,6 +84,15 @@ pub fn compare(before: Option<&Read>, now: Option<&Read>) -> Option<(What, Vec<D
     }
 }
 
+/// The largest of the things that happened to an issue, by its fields alone; nothing where no record of it came.
+pub fn happened(before: Option<&Issue>, now: &Issue) -> Option<What> {
+    match before {
+        None => Some(What::Created),
+        Some(before) if before.newest == now.newest => None,
+        Some(before) => Some(turned(before.status, now.status)),
+    }
+}
+
 fn turned(before: Status, now: Status) -> What {
     match (before, now) {
         (before, now) if before == now => What::Changed,

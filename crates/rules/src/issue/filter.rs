@@ -32,14 +32,13 @@ pub fn is_day(text: &str) -> bool {
     text.len() == 10 && seconds_of(&format!("{text}T00:00:00Z")).is_some()
 }
 
-/// True where people wrote a field of it apart, took it back while others used it, closed it as a duplicate of its
-/// duplicate, or made it wait for itself.
+/// True where people wrote a field of it apart, took it back while others used it, or closed it as a duplicate of its
+/// duplicate.
 fn is_apart(issue: &Issue, waits: &[Wait]) -> bool {
     let mut circles = waits.iter().filter_map(Wait::circle);
     !issue.apart.is_empty()
         || issue.overruled.is_some()
         || circles.any(|circle| circle.contains(&issue.id))
-        || waits.iter().any(|wait| wait.cycle().is_some())
 }
 
 /// Which issues are asked for.

@@ -379,7 +379,12 @@ impl<'o> Folding<'o> {
             let base = base.next().map_or("", |(_, text)| text.as_str());
             match text::merge(base, other_text, &merged) {
                 Some(text) => merged = text,
-                None => rest.push((head, other)),
+                // Each has all that the other one wrote elsewhere: whoever takes one of them loses nothing of that.
+                None => {
+                    let whole = text::merge_over(base, other_text, &merged);
+                    merged = text::merge_over(base, &merged, other_text);
+                    rest.push((head, Change::Description(whole)));
+                }
             }
         }
         rest.insert(place(&rest), (at, Change::Description(merged)));
@@ -456,7 +461,7 @@ impl<'o> Folding<'o> {
             comments: self.comments.len(),
             changed: last.map_or_else(|| created.clone(), |op| signed(op)),
             created,
-            apart: self.apart(),
+            apart: self.apart(&solutions),
             overruled: overruled(&self.ops, &self.cause).map(Box::new),
             needs: self.needs.iter().cloned().collect(),
             seq: last.map_or(0, |op| op.seq),
@@ -553,7 +558,13 @@ impl<'o> Folding<'o> {
     }
 
     /// The fields with several values, and the claims that nobody knew of each other.
-    fn apart(&self) -> Vec<Apart> {
+    fn apart(&self, solutions: &[Solution]) -> Vec<Apart> {
+        // People know a solution by its name.
+        let named = |text: String| {
+            solutions.iter().fold(text, |text, one| {
+                text.replace(one.op.short(), &one.proposal.name)
+            })
+        };
         let mut found = Vec::new();
         for (field, heads) in &self.fields {
             // Nobody can settle what only an import says.
@@ -565,9 +576,12 @@ impl<'o> Folding<'o> {
             }
             let values = heads
                 .iter()
-                .map(|(at, change)| self.version(*at, value_of(change)));
+                .map(|(at, change)| self.version(*at, value(field, change, named)));
             found.push(Apart {
-                field: name(field),
+                field: match field {
+                    Field::Score(_) | Field::Rejected(_) => named(name(field)),
+                    _ => name(field),
+                },
                 values: values.collect(),
             });
         }
@@ -658,6 +672,16 @@ fn name(field: &Field) -> String {
         Field::Score(op) => format!("score of {}", op.short()),
         Field::Rejected(op) => format!("rejection of {}", op.short()),
         Field::Failed => "failure".to_owned(),
+    }
+}
+
+/// The value that a change gives a field, with solutions by the names that `named` gives them.
+fn value(field: &Field, change: &Change, named: impl Fn(String) -> String) -> String {
+    match (field, change) {
+        (_, Change::Reject { rejected, .. }) if *rejected => "rejected".to_owned(),
+        (_, Change::Reject { .. }) => "accepted".to_owned(),
+        (Field::Bound | Field::Score(_), _) => named(value_of(change)),
+        _ => value_of(change),
     }
 }
 

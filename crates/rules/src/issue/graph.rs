@@ -34,8 +34,6 @@ pub enum Wait {
     Settling { field: String },
     /// Issues that were closed as duplicates of each other, oldest first: somebody has to say which is the original.
     Circle { issues: Vec<IssueId> },
-    /// Issues that wait for each other, which only a merge makes; this one at both ends.
-    Cycle { issues: Vec<IssueId> },
     /// A record of it asks for a newer program.
     Newer { needs: String },
 }
@@ -53,14 +51,6 @@ impl Wait {
     pub fn circle(&self) -> Option<&[IssueId]> {
         match self {
             Wait::Circle { issues } => Some(issues),
-            _ => None,
-        }
-    }
-
-    /// The issues that wait for each other, this one at both ends.
-    pub fn cycle(&self) -> Option<&[IssueId]> {
-        match self {
-            Wait::Cycle { issues } => Some(issues),
             _ => None,
         }
     }
@@ -85,10 +75,6 @@ impl Wait {
                     "somebody to say which of {} is the original: they were closed as duplicates of each other",
                     names.join(" and ")
                 )
-            }
-            Wait::Cycle { issues } => {
-                let names: Vec<String> = issues.iter().map(name).collect();
-                format!("itself: {}", names.join(" -> "))
             }
             Wait::Newer { needs } => format!("git loopx {needs}, which a record of it needs"),
         }
@@ -169,32 +155,15 @@ impl Backlog {
         let graph = Graph::of(&self.nodes);
         let of_graph = graph.all_waits(self.now());
         let of_graph = of_graph.into_iter().zip(&self.issues).enumerate();
-        let cycle = self.open_cycle(&graph);
         of_graph
             .map(|(at, (waits, issue))| {
                 if issue.status.is_final() {
                     self.circle_wait(at).into_iter().collect()
                 } else {
-                    let mut found = self.waits_of(issue, waits, today);
-                    found.extend(cycle.as_deref().and_then(|cycle| cycle_from(cycle, issue)));
-                    found
+                    self.waits_of(issue, waits, today)
                 }
             })
             .collect()
-    }
-
-    /// A cycle of links that order, the first issue repeated at its end, none of which has ended.
-    fn open_cycle(&self, graph: &Graph<'_>) -> Option<Vec<IssueId>> {
-        let cycle = graph.cycle()?.into_iter();
-        let cycle = cycle.filter_map(|id| IssueId::parse(id.as_str()));
-        let cycle: Vec<IssueId> = cycle.collect();
-        let is_open = |id: &IssueId| self.find(id).is_some_and(|one| !one.status.is_final());
-        cycle.iter().all(is_open).then_some(cycle)
-    }
-
-    /// The issues that wait for each other, the first at both ends.
-    pub fn waiting_for_itself(&self) -> Option<Vec<IssueId>> {
-        self.open_cycle(&Graph::of(&self.nodes))
     }
 
     fn now(&self) -> Now<'_> {
@@ -294,6 +263,12 @@ impl Backlog {
         )
     }
 
+    /// Issues that wait for each other, the first at both ends, none of which has ended: only a merge makes such a cycle.
+    pub fn waiting_for_itself(&self) -> Option<Vec<IssueId>> {
+        let is_open = |id: &IssueId| self.find(id).is_some_and(|one| !one.status.is_final());
+        self.cycle().filter(|cycle| cycle.iter().all(is_open))
+    }
+
     /// What can be done side by side, wave after wave; what is resolved or closed is in none.
     pub fn waves(&self) -> Vec<Vec<usize>> {
         let mut waves = Graph::of(&self.nodes).waves(&self.statuses, None);
@@ -331,17 +306,6 @@ impl Backlog {
         }
         found
     }
-}
-
-/// The cycle as the wait of one of its issues, that issue at both ends.
-fn cycle_from(cycle: &[IssueId], issue: &Issue) -> Option<Wait> {
-    let (_, round) = cycle.split_last()?;
-    let at = round.iter().position(|id| *id == issue.id)?;
-    let (before, behind) = round.split_at(at);
-    let all = behind.iter().chain(before).chain([&issue.id]);
-    Some(Wait::Cycle {
-        issues: all.cloned().collect(),
-    })
 }
 
 /// The parts of each issue.

@@ -6,6 +6,15 @@ use similar::DiffOp;
 /// Merges two texts that were made from `base`, line by line; `None` where they changed the same lines, or lines that
 /// touch, in different ways.
 pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Option<String> {
+    merged(base, ours, theirs, false)
+}
+
+/// Merges two texts that were made from `base`, line by line, and takes the lines of the first where both changed the same.
+pub(super) fn merge_over(base: &str, ours: &str, theirs: &str) -> String {
+    merged(base, ours, theirs, true).unwrap_or_else(|| ours.to_owned())
+}
+
+fn merged(base: &str, ours: &str, theirs: &str, is_over: bool) -> Option<String> {
     if ours == theirs || theirs == base {
         return Some(ours.to_owned());
     }
@@ -28,6 +37,10 @@ pub(super) fn merge(base: &str, ours: &str, theirs: &str) -> Option<String> {
             (Some(a), Some(b)) if a == b => {
                 left.pop();
                 &mut right
+            }
+            (Some(a), Some(b)) if touch(a, b) && is_over => {
+                right.pop();
+                continue;
             }
             (Some(a), Some(b)) if touch(a, b) => return None,
             (Some(a), Some(b)) if a.from < b.from => &mut left,
@@ -69,7 +82,7 @@ fn changes(base: &[String], side: &[String]) -> Vec<Change> {
 
 #[cfg(test)]
 mod tests {
-    use super::merge;
+    use super::{merge, merge_over};
     use proptest::prelude::{Strategy, prop};
     use proptest::{prop_assert_eq, proptest};
 
@@ -111,6 +124,36 @@ mod tests {
                 "{theirs:?} {ours:?}"
             );
         }
+    }
+
+    #[test]
+    fn where_both_changed_a_line_one_of_them_has_it_and_the_rest_is_there() {
+        let base = "one\ntwo\nthree\nfour\nfive\n";
+        let (ours, theirs) = (
+            "one\nTWO\nthree\nfour\nFIVE\n",
+            "ONE\n2\n3\nfour\nfive\nsix\n",
+        );
+        assert_eq!(merge(base, ours, theirs), None);
+        assert_eq!(
+            merge_over(base, ours, theirs),
+            "one\nTWO\nthree\nfour\nFIVE\n"
+        );
+        assert_eq!(
+            merge_over(base, theirs, ours),
+            "ONE\n2\n3\nfour\nfive\nsix\n"
+        );
+        let (ours, theirs) = (
+            "one\nTWO\nthree\nFOUR\nfive\n",
+            "one\n2\nthree\nfour\nfive\nsix\n",
+        );
+        assert_eq!(
+            merge_over(base, ours, theirs),
+            "one\nTWO\nthree\nFOUR\nfive\nsix\n"
+        );
+        assert_eq!(
+            merge_over(base, theirs, ours),
+            "one\n2\nthree\nFOUR\nfive\nsix\n"
+        );
     }
 
     fn text() -> impl Strategy<Value = String> {
