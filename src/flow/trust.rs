@@ -239,7 +239,9 @@ fn writer(
         let mut records = snapshot.issue_records(id)?.unwrap_or_default();
         records.sort_by(|a, b| (a.seq, &a.op).cmp(&(b.seq, &b.op)));
         if let Some(op) = trust::proposed(&records, argv) {
-            return Ok((Some(op.by.clone()), is_mine(&op.op, hands(op))));
+            // Whoever took a backlog over did not write its solutions.
+            let is_own = !trust::is_brought(op) && is_mine(&op.op, hands(op));
+            return Ok((Some(op.by.clone()), is_own));
         }
         maker = maker.or_else(|| records.first().map(|op| op.by.clone()));
     }

@@ -91,6 +91,7 @@ mod issue_debt;
 mod issue_held;
 mod issue_import;
 mod issue_import_trackers;
+mod issue_import_ways;
 mod issue_links;
 mod issue_more;
 mod issue_queue;

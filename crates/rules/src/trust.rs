@@ -153,6 +153,11 @@ pub fn proposed<'o>(records: &'o [Operation], argv: &[String]) -> Option<&'o Ope
     })
 }
 
+/// True of a record whose solutions an import brought.
+pub fn is_brought(op: &Operation) -> bool {
+    proposals(op).any(|proposal| proposal.from.is_some())
+}
+
 /// The ways to do an issue that a record proposes.
 pub fn proposals(op: &Operation) -> impl Iterator<Item = &Proposal> {
     let changes = match &op.body {

@@ -178,6 +178,7 @@ pub(super) fn new_of(plain: plain::Plain) -> Result<New> {
         links: links.collect::<Result<_>>()?,
         changes: plain.changes(),
         reason: plain.reason.clone(),
+        ways: Vec::new(),
         at: None,
     })
 }

@@ -84,6 +84,7 @@ pub(crate) fn run(args: ImportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
             report.names.short(gone)
         )),
         (false, true, None) => Some(command!("issue list --all")),
+        (false, false, None) if !report.queued.is_empty() => Some(command!("issue queue form")),
         (false, false, None) => Some(command!("issue ready")),
     };
     if let Some(next) = &next {
@@ -163,6 +164,12 @@ pub(crate) fn print(report: &Report, ui: &mut Ui) {
     for id in &report.gone {
         let short = report.names.short(id);
         ui.out(format!("{short}: its comment is no longer in the code"));
+    }
+    if !report.queued.is_empty() {
+        let many = report.queued.len();
+        ui.out(format!(
+            "{many} stood in a queue there, and come as planned"
+        ));
     }
     if report.new.is_empty() {
         return;

@@ -96,9 +96,10 @@ fn of_json(file: &str) -> Result<Proposal> {
     let proposal: Proposal = strict(&text)
         .and_then(serde_json::from_value)
         .map_err(|error| wrong(format!("expected a solution as JSON: {error}")))?;
-    match proposal.mends {
-        None => Ok(proposal),
-        Some(_) => Err(wrong("what it mends is said by --mends".to_owned())),
+    match (&proposal.mends, &proposal.from) {
+        (None, None) => Ok(proposal),
+        (Some(_), _) => Err(wrong("what it mends is said by --mends".to_owned())),
+        (None, Some(_)) => Err(wrong("where it is from is said by an import".to_owned())),
     }
 }
 

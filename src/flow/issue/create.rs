@@ -2,7 +2,7 @@
 
 use super::change::{Ask, check, require_no_cycle, shortened, to_itself, two_parents};
 use super::sound::require_open_parent;
-use super::{Plan, Step, Written, names, write};
+use super::{Plan, Step, Written, names, ways, write};
 use crate::flow::context::Context;
 use crate::flow::write_scope::new_uid;
 use loopx_base::failure::{Code, Failure, Result};
@@ -10,6 +10,7 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Person;
 use loopx_base::shell_word;
 use loopx_rules::issue::event::{Change, IssueEvent};
+use loopx_rules::issue::solution::Way;
 use loopx_rules::issue::{Issue, IssueId, Link, LinkKind, PRIORITY, Status};
 use loopx_rules::session::Signed;
 use loopx_store::Snapshot;
@@ -29,6 +30,8 @@ pub(crate) struct New {
     pub links: Vec<Ask>,
     /// Why it ended, where it did.
     pub reason: Option<String>,
+    /// The solutions that come with it.
+    pub ways: Vec<Way>,
 }
 
 impl New {
@@ -113,7 +116,7 @@ pub(super) fn plan(
     let keys = keys(new, ids)?;
     let mut made: HashMap<IssueId, usize> = HashMap::new();
     let mut issues: Vec<(Issue, Vec<Change>)> = Vec::new();
-    let mut reasons: Vec<Option<String>> = Vec::new();
+    let mut begun: Vec<&New> = Vec::new();
     let mut old: Vec<(Issue, Vec<Change>)> = Vec::new();
     for (one, id) in new.iter().zip(ids) {
         if made.contains_key(id) || snapshot.issue_records(id)?.is_some() {
@@ -129,7 +132,7 @@ pub(super) fn plan(
             ..blank(id)
         };
         issues.push((blank, one.changes.clone()));
-        reasons.push(one.reason.clone());
+        begun.push(one);
     }
     for (one, id) in new.iter().zip(ids) {
         let Some(at) = made.get(id).copied() else {
@@ -191,7 +194,7 @@ pub(super) fn plan(
     Ok(Plan {
         what,
         reason: None,
-        steps: steps(issues, reasons, old),
+        steps: steps(issues, &begun, old),
         value: ids.to_vec(),
     })
 }
@@ -253,15 +256,19 @@ fn known<'o>(
 
 fn steps(
     issues: Vec<(Issue, Vec<Change>)>,
-    reasons: Vec<Option<String>>,
+    begun: &[&New],
     old: Vec<(Issue, Vec<Change>)>,
 ) -> Vec<Step> {
-    let created = issues.into_iter().zip(reasons);
-    let created = created.map(|((issue, changes), reason)| Step {
-        id: issue.id,
-        before: None,
-        body: IssueEvent::Created { changes }.into(),
-        reason,
+    let created = issues.into_iter().zip(begun);
+    let created = created.flat_map(|((issue, changes), new)| {
+        let mut steps = vec![Step {
+            id: issue.id.clone(),
+            before: None,
+            body: IssueEvent::Created { changes }.into(),
+            reason: new.reason.clone(),
+        }];
+        steps.extend(ways::steps(&issue.id, &new.ways));
+        steps
     });
     let changed = old.into_iter().map(|(issue, changes)| Step {
         id: issue.id.clone(),

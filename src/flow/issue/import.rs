@@ -5,7 +5,7 @@ use super::change::{Ask, check};
 use super::create::{self, New};
 use super::later::Differs;
 use super::same::Sources;
-use super::{Names, Plan, Written, later, tree, write};
+use super::{Names, Plan, Written, later, solution, tree, write};
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
@@ -13,15 +13,18 @@ use loopx_base::id::Oid;
 use loopx_base::shell_word;
 use loopx_rules::issue::foreign;
 use loopx_rules::issue::foreign::{File, Finding, Format, Item, Mapped, Taken, Wishes, todos};
+use loopx_rules::issue::plain::{BOUND, SOLUTIONS};
 use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Place, Source};
 use loopx_rules::roadmap::WAVE;
 use loopx_store::Snapshot;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The largest file of code in which comments are looked for.
 const LARGEST_CODE: u64 = 1 << 20;
+/// So many solutions come with an issue.
+const MOST_WAYS: usize = 100;
 /// So many faults are told.
 const MOST_FAULTS: usize = 50;
 
@@ -73,6 +76,8 @@ pub(crate) struct Report {
     pub updated: bool,
     /// Those whose beginning was taken back here: they stay away.
     pub taken_back: Vec<IssueId>,
+    /// Those that stood in a queue there: they come as planned, and `issue queue form` orders them here.
+    pub queued: Vec<IssueId>,
     /// Open issues whose comment is no longer in the code.
     pub gone: Vec<IssueId>,
     pub words: Vec<Mapped>,
@@ -145,6 +150,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
     // A phase of a document is known by its number, whatever its title is.
     let is_same = request.update || format == Format::Roadmap.to_string();
     let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, (taken, is_same))?;
+    sorting.ways();
     if format == Format::Loopx.to_string() {
         sorting.is_own = true;
         sorting.settle();
@@ -193,6 +199,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
         new: sorting.came(),
         here: sorting.here,
         taken_back: sorting.taken_back,
+        queued: sorting.queued,
         gone,
         words: sorting.taken.words,
         kept: sorting.taken.kept,
@@ -365,6 +372,7 @@ struct Sorting {
     links: Vec<Vec<Ask>>,
     here: usize,
     taken_back: Vec<IssueId>,
+    queued: Vec<IssueId>,
     /// True of JSON lines of our own.
     is_own: bool,
 }
@@ -399,6 +407,7 @@ impl Sorting {
             links: vec![Vec::new(); taken.items.len()],
             here: 0,
             taken_back: Vec::new(),
+            queued: Vec::new(),
             is_own: false,
             taken: Taken::default(),
         };
@@ -419,6 +428,50 @@ impl Sorting {
         }
         sorting.taken = taken;
         Ok(sorting)
+    }
+
+    /// Keeps as data what can be no solution here, names the others, and takes what was queued out of the queue.
+    fn ways(&mut self) {
+        for (at, item) in self.taken.items.iter_mut().enumerate() {
+            let mut left = Vec::new();
+            for (number, mut way) in std::mem::take(&mut item.plain.ways).into_iter().enumerate() {
+                if !solution::is_name(&way.proposal.name) || way.proposal.name.is_empty() {
+                    way.proposal.name = format!("s{}", number + 1);
+                }
+                let checked = if number < MOST_WAYS {
+                    solution::check(&way.proposal).map_err(|failure| failure.message)
+                } else {
+                    Err(format!("an issue comes with at most {MOST_WAYS} solutions"))
+                };
+                match checked {
+                    Ok(()) => item.plain.ways.push(way),
+                    Err(why) => {
+                        let name = &way.proposal.name;
+                        let message = format!("{name} is kept as data: {why}");
+                        left.push(json!(way.proposal));
+                        if let Some(from) = way.proposal.from.filter(|_| way.bound) {
+                            item.plain.kept.insert(BOUND.to_owned(), json!(from.id));
+                        }
+                        if self.comes[at] {
+                            let at = item.at.clone();
+                            self.taken.remarks.push(Finding { at, message });
+                        }
+                    }
+                }
+            }
+            if !left.is_empty() {
+                // The places of what they mend are those of another list now.
+                item.plain.ways.iter_mut().for_each(|way| way.mends = None);
+                *self.taken.kept.entry(SOLUTIONS.to_owned()).or_default() += 1;
+                let kept = item.plain.kept.entry(SOLUTIONS.to_owned());
+                if let Value::Array(all) = kept.or_insert_with(|| json!([])) {
+                    all.extend(left);
+                }
+            }
+            if item.plain.unqueue() && self.comes[at] {
+                self.queued.push(self.ids[at].clone());
+            }
+        }
     }
 
     /// Gives what comes a status that it can have here, and says where that is another one.
@@ -655,6 +708,7 @@ impl Sorting {
                 changes: item.plain.changes(),
                 links: self.links[at].clone(),
                 reason: item.plain.reason.clone(),
+                ways: item.plain.ways.clone(),
             })
             .collect()
     }

@@ -37,6 +37,7 @@ pub(crate) mod then;
 mod tree;
 pub(crate) mod undo;
 pub(crate) mod view;
+mod ways;
 
 pub(crate) use names::Names;
 
@@ -51,8 +52,10 @@ use loopx_rules::agent_identity as agent;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::needs::require_step;
 use loopx_rules::issue::{Backlog, Issue, IssueId, Read, Status};
+use loopx_rules::note::Note;
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::record::Draft;
+use loopx_rules::words::Word;
 use loopx_store::{Committed, Decision, Edits, Issues, Linear, Snapshot, issue_message};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -71,9 +74,34 @@ pub(super) struct Step {
     pub id: IssueId,
     /// The issue as it is; nothing for one that comes to be.
     pub before: Option<Issue>,
-    pub body: Body,
+    pub body: Content,
     /// Where it is another than the plan's.
     pub reason: Option<String>,
+}
+
+/// What a record says.
+pub(super) enum Content {
+    Known(Body),
+    /// It names records that the same command writes of the issue before it.
+    Behind(Box<dyn Fn(&[Operation]) -> Body>),
+}
+
+impl From<IssueEvent> for Content {
+    fn from(event: IssueEvent) -> Self {
+        Content::Known(event.into())
+    }
+}
+
+impl From<Word> for Content {
+    fn from(word: Word) -> Self {
+        Content::Known(word.into())
+    }
+}
+
+impl From<Note> for Content {
+    fn from(note: Note) -> Self {
+        Content::Known(note.into())
+    }
 }
 
 /// What was written.
@@ -190,8 +218,8 @@ fn decision<T>(
     for step in steps {
         let why = step.reason.as_ref().or(reason.as_ref());
         let place = places.get(&step.id).copied();
-        let last = place.and_then(|place| logs[place].1.last());
-        let op = record(ctx, identity, (&step, last), &tx, why)?;
+        let before = place.map_or(&[][..], |place| logs[place].1.as_slice());
+        let op = record(ctx, identity, (&step, before), &tx, why)?;
         // The commit's message has the reason of the whole, and not that of one issue.
         first_op.get_or_insert_with(|| Operation {
             reason: reason.clone(),
@@ -247,14 +275,14 @@ fn require_steps(ctx: &Context, steps: &[Step]) -> Result<()> {
 }
 
 /// The status that somebody says an issue gets. Whatever gives an issue back, or tells what another program says, says none.
-fn said_status(body: &Body) -> Option<Status> {
+fn said_status(content: &Content) -> Option<Status> {
     let last = |changes: &[Change]| {
         changes.iter().rev().find_map(|change| match change {
             Change::Status(status) => Some(*status),
             _ => None,
         })
     };
-    let Body::Issue(event) = body else {
+    let Content::Known(Body::Issue(event)) = content else {
         return None;
     };
     let has = |is_it: fn(&Change) -> bool| event.changes().iter().any(is_it);
@@ -270,25 +298,29 @@ fn said_status(body: &Body) -> Option<Status> {
     }
 }
 
-/// The record of a step, behind the last one of its issue that this command made before.
+/// The record of a step, behind those of its issue that this command made before.
 fn record(
     ctx: &Context,
     identity: &Identity,
-    (step, last): (&Step, Option<&Operation>),
+    (step, before): (&Step, &[Operation]),
     tx: &str,
     reason: Option<&String>,
 ) -> Result<Operation> {
-    let (seq, after): (u64, Vec<OpId>) = match (last, &step.before) {
+    let (seq, after): (u64, Vec<OpId>) = match (before.last(), &step.before) {
         (Some(op), _) => (op.seq, vec![op.op.clone()]),
         (None, Some(issue)) => (issue.seq, issue.newest.clone()),
         (None, None) => (0, Vec::new()),
+    };
+    let body = match &step.body {
+        Content::Known(body) => body.clone(),
+        Content::Behind(body) => body(before),
     };
     let draft = Draft {
         seq: seq + 1,
         after,
         tx: tx.to_owned(),
         reason: reason.cloned(),
-        ..first(identity, &entity(&step.id), step.body.clone())
+        ..first(identity, &entity(&step.id), body)
     };
     let op = seal(&ctx.repo, &draft)?;
     trust::keep_own(&ctx.repo, &op);

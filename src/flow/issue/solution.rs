@@ -383,12 +383,14 @@ fn invalid(message: String) -> Failure {
     Failure::usage(Code::IssueFieldInvalid, message)
 }
 
+/// True of a text that can name a solution; an empty one stands for a number.
+pub(super) fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    name.len() <= 40 && name.chars().all(plain)
+}
+
 /// Refuses what no solution can be.
-fn check(proposal: &Proposal) -> Result<()> {
-    let is_name = |name: &str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        name.len() <= 40 && name.chars().all(plain)
-    };
+pub(super) fn check(proposal: &Proposal) -> Result<()> {
     if !is_name(&proposal.name) {
         return Err(invalid(format!(
             "expected a name of letters, digits and -_., found {:?}",

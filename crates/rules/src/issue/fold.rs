@@ -149,6 +149,8 @@ struct Folding<'o> {
     beside: Vec<(usize, Stamped<Claim>)>,
     comments: Vec<Comment>,
     solutions: Vec<(usize, Proposal)>,
+    /// The records of solutions that another clone brought, too, each with the record that came first.
+    same: BTreeMap<OpId, OpId>,
     failures: Vec<Failed>,
     needs: BTreeSet<String>,
     /// It was in the queue when somebody began it.
@@ -225,6 +227,7 @@ impl<'o> Folding<'o> {
             beside: Vec::new(),
             comments: Vec::new(),
             solutions: Vec::new(),
+            same: BTreeMap::new(),
             failures: Vec::new(),
             needs: BTreeSet::new(),
             was_queued: false,
@@ -289,6 +292,7 @@ impl<'o> Folding<'o> {
             if !can_be(id, change) || !self.is_permitted(at, event, change) {
                 continue;
             }
+            let change = &*self.of_first(change);
             match Effect::of(change) {
                 Effect::Write(field) => self.write(at, field, change.clone()),
                 Effect::Put(member) => {
@@ -304,7 +308,7 @@ impl<'o> Folding<'o> {
             }
             match change {
                 Change::Status(status) if status.is_final() => self.release(at),
-                Change::Solution(proposal) => self.solutions.push((at, (**proposal).clone())),
+                Change::Solution(proposal) => self.proposed(at, proposal),
                 Change::Fail(solution) => self.failed(at, solution),
                 _ => {}
             }

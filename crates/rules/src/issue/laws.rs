@@ -99,6 +99,18 @@ fn change(change: Change) -> IssueEvent {
     }
 }
 
+/// A solution as an import brings it.
+fn brought(name: &str) -> Proposal {
+    Proposal {
+        name: name.to_owned(),
+        from: Some(super::Source {
+            system: "ccw".to_owned(),
+            id: name.to_owned(),
+        }),
+        ..Proposal::default()
+    }
+}
+
 /// A step of a history: who writes what, or who hears of whom.
 #[derive(Clone, Debug)]
 enum Step {
@@ -133,6 +145,7 @@ fn any_change() -> impl Strategy<Value = Change> {
             name,
             ..Proposal::default()
         }))),
+        "[st]".prop_map(|name| Change::Solution(Box::new(brought(&name)))),
         Just(Change::Bind(None)),
         Just(Change::Retry {}),
     ]
@@ -746,4 +759,55 @@ fn e5_a_release_gives_back_the_claim_that_it_names_and_else_ones_own() {
         assert_eq!(holder(&given.issue()), None);
         assert_eq!(given.issue().status, Status::Open);
     }
+}
+
+#[test]
+fn a_solution_that_two_brought_apart_is_one_and_what_is_said_of_either_is_said_of_it() {
+    let mut people = play(&[]);
+    let proposes = |name: &str| IssueEvent::Solution {
+        changes: vec![Change::Solution(Box::new(brought(name)))],
+    };
+    for (who, knows) in people.iter_mut().enumerate().take(2) {
+        knows.write(who, proposes("s"));
+        let op = knows.ops.last().expect("a record").op.clone();
+        let changes = vec![Change::Bind(Some(op))];
+        knows.write(who, IssueEvent::Solution { changes });
+    }
+    let (ada, bob) = (people[0].clone(), people[1].clone());
+    let both = |first: &Knows, other: &Knows| {
+        let mut knows = first.clone();
+        knows.hear(other);
+        knows
+    };
+    let mut all = both(&ada, &bob);
+    let read = all.read();
+    assert_eq!(read, both(&bob, &ada).read());
+    assert_eq!(
+        (read.issue.solutions, read.issue.apart_in("solution")),
+        (1, None)
+    );
+    let bound = read.issue.bound.expect("a bound one");
+    assert_eq!(
+        (bound.name.as_str(), &bound.solution),
+        ("s", &read.texts.solutions[0].op)
+    );
+    // The record of the other one names it, too.
+    let own = bob.ops.iter().rev().nth(1).expect("a record").op.clone();
+    let changes = vec![Change::Reject {
+        solution: own,
+        rejected: true,
+    }];
+    all.write(1, IssueEvent::Solution { changes });
+    let read = all.read();
+    assert!(read.texts.solutions[0].rejected.is_some() && read.issue.bound.is_none());
+    // One with other words is another one, and one that nobody brought, too.
+    all.write(0, proposes("t"));
+    all.write(
+        0,
+        change(Change::Solution(Box::new(Proposal {
+            from: None,
+            ..brought("s")
+        }))),
+    );
+    assert_eq!(all.read().issue.solutions, 3);
 }

@@ -3,6 +3,7 @@
 use super::event::Change;
 use super::filter::minutes;
 use super::repeat::{Period, Repeat};
+use super::solution::Way;
 use super::until;
 use super::{ForIt, Issue, IssueId, Kept, LAST_PRIORITY, Made, Place, Said, Source, Status, Texts};
 use crate::task::world::Condition;
@@ -70,6 +71,9 @@ pub struct Plain {
     /// Fields of another system that have no counterpart here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, Value>,
+    /// The solutions that come with it.
+    #[serde(skip)]
+    pub ways: Vec<Way>,
 }
 
 /// A time in minutes, or as people write it.
@@ -182,27 +186,36 @@ impl Plain {
         changes
     }
 
-    /// Has it come with a status that it can have without the claim and the solution that no line brings. Says what
-    /// became of it, where something did.
-    pub fn settle(&mut self) -> Vec<String> {
-        let mut said = Vec::new();
-        if let Some(status) = self.status.filter(|status| status.needs_more()) {
-            self.status = Some(Status::Open);
-            let what = match status {
-                Status::InProgress => "nobody here has it in hand",
-                _ => "it has no solution here",
-            };
-            said.push(format!("it was {status}, and comes as open: {what}"));
+    /// True where one of its solutions is bound.
+    pub fn is_bound(&self) -> bool {
+        self.ways.iter().any(|way| way.bound)
+    }
+
+    /// Has it come with a status that it can have without the claim that no line brings, and by the solutions that come
+    /// with it. Says what became of it, where something did.
+    pub fn settle(&mut self) -> Option<String> {
+        let status = self.status.filter(|status| status.needs_more())?;
+        let settled = if self.is_bound() {
+            Status::Planned
+        } else {
+            Status::Open
+        };
+        self.status = Some(settled);
+        let what = match status {
+            Status::InProgress => "nobody here has it in hand",
+            _ => "none of its solutions is bound here",
+        };
+        (status != settled).then(|| format!("it was {status}, and comes as {settled}: {what}"))
+    }
+
+    /// Takes an issue that stood in a queue out of it, where a solution of it is bound: whoever forms the queue here orders
+    /// it anew. True where it stood in one.
+    pub fn unqueue(&mut self) -> bool {
+        let is_queued = self.status == Some(Status::Queued) && self.is_bound();
+        if is_queued {
+            self.status = Some(Status::Planned);
         }
-        if let Some(Value::Array(all)) = self.kept.get(SOLUTIONS)
-            && !all.is_empty()
-        {
-            let many = all.len();
-            said.push(format!(
-                "solutions: {many} are kept as data; propose again what is wanted with `issue solution add`"
-            ));
-        }
-        said
+        is_queued
     }
 
     /// An issue as a line has it.
@@ -238,7 +251,7 @@ impl Plain {
             kept.insert("failures".to_owned(), failures);
         }
         if let Some(bound) = &issue.bound {
-            kept.insert("bound".to_owned(), bound.solution.as_str().into());
+            kept.insert(BOUND.to_owned(), bound.solution.as_str().into());
         }
         if !issue.apart.is_empty()
             && let Ok(apart) = serde_json::to_value(&issue.apart)
@@ -278,13 +291,16 @@ impl Plain {
             place: issue.place.clone(),
             comments: said.collect(),
             kept,
+            ways: Vec::new(),
         }
     }
 }
 
-/// The name under which the solutions of an issue are kept where it is taken over. As data: they are bound, judged and
-/// rejected by records that are not there.
-const SOLUTIONS: &str = "solutions";
+/// The name under which a line has the solutions of its issue. Where they are taken over what cannot come stays there.
+pub const SOLUTIONS: &str = "solutions";
+
+/// The name under which a line has the record of the solution that is bound.
+pub const BOUND: &str = "bound";
 
 /// The name under which the sessions of an issue are kept where it is taken over. As data: a session that only a line
 /// names resolves nothing.

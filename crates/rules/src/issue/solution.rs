@@ -1,6 +1,7 @@
 //! A way to do an issue, as somebody proposes it, and what its audit says: values follow from what the solution names
 //! and from what the code has. No model is asked, and nothing of an audit is stored but the values that a person gives.
 
+use super::Source;
 use loopx_base::id::{OpId, Person};
 use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,20 @@ pub struct Proposal {
     /// The rejected one that it mends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mends: Option<OpId>,
+    /// Where an import brought it from. Of clones that brought the same apart each has it, and it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Source>,
+}
+
+/// A solution that comes with its issue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    pub proposal: Proposal,
+    pub bound: bool,
+    /// Why it was rejected, where it was.
+    pub rejected: Option<String>,
+    /// The place of the one that it mends, among those before it.
+    pub mends: Option<usize>,
 }
 
 impl Proposal {

@@ -3,12 +3,55 @@
 
 use super::{Field, Folding};
 use crate::issue::event::Change;
-use crate::issue::solution::{Bound, Failed, Rejected, Scored, Solution};
+use crate::issue::solution::{Bound, Failed, Proposal, Rejected, Scored, Solution};
 use crate::issue::{Source, Status};
 use crate::op::Body;
 use loopx_base::id::OpId;
+use std::borrow::Cow;
+use std::collections::HashSet;
 
 impl Folding<'_> {
+    /// Adds a solution. One that came from the same place with the same words is the one that came first: clones that
+    /// take over a backlog apart have its solutions once.
+    pub(super) fn proposed(&mut self, at: usize, proposal: &Proposal) {
+        let op = &self.ops[at].op;
+        let is_it = |(_, one): &&(usize, Proposal)| one.from == proposal.from && one == proposal;
+        let first = match proposal.from {
+            Some(_) => self.solutions.iter().find(is_it),
+            None => None,
+        };
+        let first = first.map(|(first, _)| &self.ops[*first].op);
+        if let Some(first) = first.filter(|first| *first != op) {
+            self.same.insert(op.clone(), first.clone());
+        }
+        self.solutions.push((at, proposal.clone()));
+    }
+
+    /// A change that names the first of solutions that are one.
+    pub(super) fn of_first<'c>(&self, change: &'c Change) -> Cow<'c, Change> {
+        let first = |op: &OpId| self.same.get(op).cloned();
+        let changed = match change {
+            Change::Bind(Some(op)) => first(op).map(|op| Change::Bind(Some(op))),
+            Change::Fail(op) => first(op).map(Change::Fail),
+            Change::Score { solution, scores } => first(solution).map(|solution| Change::Score {
+                solution,
+                scores: *scores,
+            }),
+            Change::Reject { solution, rejected } => first(solution).map(|solution| {
+                let rejected = *rejected;
+                Change::Reject { solution, rejected }
+            }),
+            Change::Solution(proposal) => proposal.mends.as_ref().and_then(first).map(|op| {
+                Change::Solution(Box::new(Proposal {
+                    mends: Some(op),
+                    ..(**proposal).clone()
+                }))
+            }),
+            _ => None,
+        };
+        changed.map_or(Cow::Borrowed(change), Cow::Owned)
+    }
+
     /// Work failed: it is in nobody's hands any more.
     pub(super) fn failed(&mut self, at: usize, solution: &OpId) {
         let op = self.ops[at];
@@ -24,13 +67,15 @@ impl Folding<'_> {
     /// The solutions in the order in which they came. One that somebody rejects and somebody else accepts apart is
     /// rejected.
     pub(super) fn solutions(&self) -> Vec<Solution> {
-        let all = self.solutions.iter().enumerate();
-        all.map(|(place, (at, proposal))| {
+        let mut names = HashSet::new();
+        let is_first = |(at, _): &&(usize, Proposal)| !self.same.contains_key(&self.ops[*at].op);
+        let all = self.solutions.iter().filter(is_first);
+        all.map(|(at, proposal)| {
             let op = self.ops[*at];
+            let is_new = names.insert(&proposal.name);
             let mut proposal = proposal.clone();
             // Two that came apart by one name are told from each other.
-            let before = &self.solutions[..place];
-            if before.iter().any(|(_, one)| one.name == proposal.name) {
+            if !is_new {
                 proposal.name = format!("{}-{}", proposal.name, op.op.short());
             }
             Solution {

@@ -1,13 +1,17 @@
 //! The backlog of Claude-Code-Workflow: `issues.jsonl`, beside it `issue-history.jsonl`, `solutions/<id>.jsonl` and the
-//! queues. A solution and a place in a queue are kept with the issue as data.
+//! queues. Solutions come as solutions of their issue; what else is said of them, and the place of an issue in a queue, is
+//! kept with it as data.
 
 use super::json::{self, Fields, inner};
-use super::{File, Format, Gather};
+use super::{File, Format, Gather, ways};
 use crate::issue::plain::{Plain, PlainLink};
 use crate::issue::{Made, Said, Status};
 use crate::roadmap::{WAVE, label};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// So many issues of a queue are named.
+const SHOWN: usize = 10;
 
 /// What lies beside the issues, by the id of the issue.
 #[derive(Default)]
@@ -47,14 +51,33 @@ pub(super) fn read(files: &[File], g: &mut Gather<'_>) {
 /// The items of a queue, each with the issue that it is of.
 fn queue(file: &File, beside: &mut Beside, g: &mut Gather<'_>) {
     for fields in json::objects(file, g) {
+        let mut order: Vec<String> = Vec::new();
         for list in ["solutions", "tasks", "queue", "items"] {
             let items = fields.map.get(list).and_then(Value::as_array);
             for item in items.into_iter().flatten() {
                 if let Some(id) = inner(item, "issue_id") {
                     let queue = beside.queue.entry(id.to_owned()).or_default();
                     queue.push(item.clone());
+                    order.push(id.to_owned());
                 }
             }
+        }
+        order.dedup();
+        if !order.is_empty() {
+            let shown = order
+                .iter()
+                .take(SHOWN)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
+            let more = match order.len().saturating_sub(SHOWN) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            g.remark(
+                &fields.at,
+                format!("the order of the queue there is kept as data, and computed anew here: {shown}{more}"),
+            );
         }
     }
 }
@@ -116,7 +139,7 @@ fn one(mut fields: Fields, beside: &mut Beside, g: &mut Gather<'_>) {
     }
     depends(&mut plain, &fields);
     if let Some(solutions) = beside.solutions.remove(&id) {
-        g.keep(&mut plain, "solutions".to_owned(), Value::Array(solutions));
+        ways::of_ccw(&mut plain, &mut fields, solutions, g);
     }
     if let Some(items) = beside.queue.remove(&id) {
         g.keep(&mut plain, "queue".to_owned(), Value::Array(items));

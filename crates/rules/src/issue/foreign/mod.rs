@@ -20,6 +20,7 @@ mod task_master;
 mod taskwarrior;
 mod text;
 pub mod todos;
+mod ways;
 mod words;
 
 use super::Source;

@@ -1,7 +1,7 @@
 //! Our own JSON lines, as `issue export` writes them.
 
 use super::json::{self, Fields};
-use super::{File, Gather};
+use super::{File, Gather, ways};
 use crate::issue::IssueId;
 use crate::issue::filter::minutes;
 use crate::issue::plain::{Estimate, Plain};
@@ -77,5 +77,6 @@ fn one(mut fields: Fields, g: &mut Gather<'_>) {
     let Some(key) = g.key(&at, key) else { return };
     plain.key = Some(key);
     plain.kept = kept.into_iter().collect();
+    ways::exported(&at, &mut plain, g);
     g.end(plain, fields);
 }
