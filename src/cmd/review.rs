@@ -69,7 +69,9 @@ pub(crate) fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         ctx.only_reads();
         let shown = review_show::show(ctx)?;
         super::review_show::print(&shown, ui);
-        ui.hint(&shown.next_action);
+        if !shown.next_action.is_empty() {
+            ui.hint(&shown.next_action);
+        }
         ui.json("review", &super::review_show::document(&shown));
         return Ok(Exit::Done);
     }

@@ -251,8 +251,13 @@ fn verdict(shown: &ReviewShown, ui: &mut Ui) {
         ),
         Some(roles) => {
             let roles: Vec<&str> = roles.iter().map(|one| one.role.as_str()).collect();
+            let then = if shown.asks_independence {
+                "policy asks for the verdict of somebody who took no part"
+            } else {
+                "your verdict is recorded as not independent"
+            };
             let said = format!(
-                "you are {} of the reviewed code: your verdict is recorded as not independent",
+                "you are {} of the reviewed code: {then}",
                 roles.join(" and ")
             );
             ui.fold_out(ui.paint(style::WARN, &said), 0);

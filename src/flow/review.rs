@@ -141,6 +141,29 @@ pub(super) fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
     })
 }
 
+/// The commits that the last verdict of a session that has ended is about; nothing where they are not here.
+pub(super) fn judged(ctx: &Context, state: &State) -> Result<Option<Range>> {
+    let verdict = state.verdict.as_ref().filter(|_| state.ending.is_some());
+    let Some(verdict) = verdict.map(|verdict| &verdict.value) else {
+        return Ok(None);
+    };
+    let Some(head) = verdict.head.clone() else {
+        return Ok(None);
+    };
+    if !ctx.repo.contains(&head)? || !ctx.repo.contains(&verdict.tree)? {
+        return Ok(None);
+    }
+    let bounds: Vec<Oid> = verdict.base.iter().cloned().collect();
+    let commits = ctx.repo.range(&head, &bounds, usize::MAX)?;
+    let commits = commits.iter().map(|id| ctx.repo.commit_info(id));
+    Ok(Some(Range {
+        base: verdict.base.clone(),
+        head: Some(head),
+        commits: commits.collect::<Result<_>>()?,
+        onto: None,
+    }))
+}
+
 /// From where to where a review goes, and over how many commits.
 pub(super) fn span(ctx: &Context, facts: &Facts<'_>) -> Result<(Option<Oid>, Option<Oid>, usize)> {
     let range = range(ctx, facts)?;

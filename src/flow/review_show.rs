@@ -76,6 +76,8 @@ pub(crate) struct ReviewShown {
     pub specs_failed: Option<String>,
     /// What makes the person who looks dependent on the range; nothing where nobody says who looks.
     pub dependence: Option<Vec<Dependence>>,
+    /// Policy takes the verdict of nobody who took part.
+    pub asks_independence: bool,
     pub verdict: Option<Stamped<Verdict>>,
     pub judgement: Option<Judgement>,
     pub next_action: Hint,
@@ -103,7 +105,7 @@ pub(crate) fn is_open(ctx: &Context) -> Result<bool> {
 pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
-    let session = ctx.session(&snapshot)?;
+    let (session, _) = ctx.asked(&snapshot)?;
     let identity = ctx.repo.identity().ok();
     let mut facts = gather(
         ctx,
@@ -115,8 +117,18 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
     )?;
     facts.texts = texts_here(ctx, &facts.state, &facts.policy)?;
     facts.read = ReadSections::default();
-    let range = review::range(ctx, &facts)?;
-    let tree = facts.code.as_ref().map(|code| code.tree.clone());
+    // Of a session that has ended what was judged is shown, not what came behind it.
+    let judged = review::judged(ctx, &facts.state)?;
+    let has_ended = judged.is_some();
+    let reviewed = facts.state.verdict.as_ref().filter(|_| has_ended);
+    let tree = match reviewed {
+        Some(verdict) => Some(verdict.value.tree.clone()),
+        None => facts.code.as_ref().map(|code| code.tree.clone()),
+    };
+    let range = match judged {
+        Some(range) => range,
+        None => review::range(ctx, &facts)?,
+    };
     let view = facts.view();
     let findings = gate::findings(view)
         .into_iter()
@@ -129,8 +141,8 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
         Err(failure) => (Vec::new(), Some(failure.message)),
     };
     let dependence = match facts.identity {
-        Some(_) => Some(review::dependence(&ctx.repo, &facts, &range.commits)?),
-        None => None,
+        Some(_) if !has_ended => Some(review::dependence(&ctx.repo, &facts, &range.commits)?),
+        _ => None,
     };
     Ok(ReviewShown {
         session: facts.state.id.clone(),
@@ -160,6 +172,7 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
         findings,
         specs,
         specs_failed,
+        asks_independence: facts.policy.review.independence.is_required(),
         dependence,
     })
 }

@@ -168,3 +168,45 @@ fn u13_the_next_review_begins_with_what_was_found_and_what_changed_since() {
         .ok();
     assert_eq!(d.stage(), "build");
 }
+
+#[test]
+fn a_review_of_a_session_that_has_ended_shows_what_was_judged() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "code\n", "code").ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "Other code"]).ok();
+    s.commit_file("code.txt", "other\n", "Change it").ok();
+    let head = s.git(&["rev-parse", "--short=10", "HEAD"]).line();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    let shown = s.loopx(&["review", "--show"]);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    let said = format!("{}{}", shown.stdout, shown.stderr);
+    assert!(said.contains(&format!("{head} Change it")), "{said}");
+    assert!(said.contains("1 commit by"), "{said}");
+    for unsaid in ["Archive other-code", "your verdict", "now: \n"] {
+        assert!(!said.contains(unsaid), "`{unsaid}`\n{said}");
+    }
+}
+
+#[test]
+fn whoever_took_part_is_told_that_policy_takes_no_verdict_of_theirs() {
+    let s = Sandbox::new();
+    s.commit_file(
+        "loopx.toml",
+        "[review]\nindependence = \"require\"\n",
+        "policy",
+    )
+    .ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "Other code"]).ok();
+    s.commit_file("code.txt", "other\n", "Change it").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    let shown = s
+        .loopx(&["review"])
+        .says("policy asks for the verdict of somebody who took no part");
+    assert!(!shown.stdout.contains("is recorded as"), "{shown}");
+}
