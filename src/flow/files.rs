@@ -3,7 +3,7 @@
 
 use loopx_base::failpoint::fail;
 use loopx_base::failure::{Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::path_from;
 use loopx_git::{PARTIAL, Repo, TEMPORARY};
 use std::collections::BTreeSet;
@@ -47,6 +47,18 @@ pub(crate) fn inside(top: &Path, relative: &str) -> Result<PathBuf> {
         }
     }
     Ok(path)
+}
+
+/// A place of another tool below the top. Refused where a link leads to it: a repository that somebody else made could
+/// lead out of itself. `named`: the command for whoever trusts what the link leads to.
+pub(crate) fn without_link(top: &Path, relative: &str, named: Hint) -> Result<PathBuf> {
+    inside(top, relative).map_err(|failure| {
+        Failure::refused(
+            failure.code,
+            format!("{relative} is, or stands below, a symbolic link, which is not followed"),
+        )
+        .help(named.note("(PATH: what the link leads to, if you trust it)"))
+    })
 }
 
 /// The current folder below the top of a worktree; none outside of it.

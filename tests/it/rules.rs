@@ -741,3 +741,17 @@ fn a_rule_that_was_added_is_committed_by_what_is_said_from_whatever_folder() {
     typed(&s, "db", &out).ok();
     assert_eq!(s.git(&["status", "--porcelain"]).line(), "");
 }
+
+#[test]
+fn a_link_in_place_of_a_folder_of_another_tool_leads_no_import_out() {
+    let s = Sandbox::new();
+    s.write("../elsewhere/project-tech.json", "{\"secret\": \"SECRET\"}");
+    let link = s.path().join(".workflow");
+    std::os::unix::fs::symlink(s.root().join("elsewhere"), link).expect("a link");
+    for args in [&["rule", "import"][..], &["import", "ccw"]] {
+        let error = s.error(1, args);
+        assert_eq!(error["code"], "symlink_refused", "{error:#}");
+        assert!(error["help"].to_string().contains("import"), "{error:#}");
+    }
+    assert_eq!(s.git(&["status", "--porcelain", "docs"]).ok(), "");
+}

@@ -193,7 +193,15 @@ pub(super) fn legal(card: &Card, steps: &[Step]) -> Value {
             let lead = card.lead.as_ref().and_then(Hint::lead);
             lead.unwrap_or_else(|| command!("task show {task}"))
         }
-        Step::Open => command!("task open {task} --reason WHY"),
+        Step::Open => {
+            let lead = card.lead.as_ref().and_then(Hint::lead);
+            let is_open = |lead: &Hint| {
+                let lead = lead.command();
+                lead.is_some_and(|lead| lead.args().starts_with("open "))
+            };
+            lead.filter(is_open)
+                .unwrap_or_else(|| command!("task open {task} --reason WHY"))
+        }
     };
     let all: Vec<_> = steps.map(|step| words(*step)).collect();
     json!(all)

@@ -4,6 +4,7 @@
 //! A session remembers its folder in that tool's tree: a second run finds it by that, and adds what is new.
 
 use super::super::context::Context;
+use super::super::files::without_link;
 use super::super::old_root;
 use super::super::write_scope::Opening;
 use super::origin::Origin;
@@ -168,7 +169,15 @@ fn locate(ctx: &Context, tool: Tool, request: &Request) -> Result<(PathBuf, Stri
                 .collect(),
         };
         return match there.as_slice() {
-            [root] => Ok((top.join(root), (*root).to_owned(), String::new())),
+            [root] => {
+                let named = match tool {
+                    Tool::Loopx => command!("import loopx PATH"),
+                    Tool::Maestro => command!("import maestro PATH"),
+                    Tool::Ccw => command!("import ccw PATH"),
+                };
+                let place = without_link(top, root, named)?;
+                Ok((place, (*root).to_owned(), String::new()))
+            }
             [] => Err(missing(tool, &tool.roots().join(", "))),
             many => Err(mixed(many)),
         };
@@ -254,7 +263,10 @@ fn files(tool: Tool, root: &Path, below: &str) -> Result<(Files, Vec<String>)> {
             Ok(meta) if meta.is_file() => {
                 files.insert(start, super::super::spec::read(&at)?);
             }
-            Ok(_) => walk(&at, &format!("{start}/"), &mut files, &mut links)?,
+            Ok(meta) if meta.is_dir() => {
+                walk(&at, &format!("{start}/"), &mut files, &mut links)?;
+            }
+            Ok(_) => links.push(start),
             Err(_) => {}
         }
     }

@@ -120,12 +120,13 @@ fn sources(top: &Path, from: Option<&Path>) -> Result<Sources> {
     let place: PathBuf = match from {
         Some(path) => path.to_path_buf(),
         None => {
-            let usual = inside(top, FOLDER)?;
+            let inside = |path| files::without_link(top, path, command!("rule import PATH"));
+            let usual = inside(FOLDER)?;
             if usual.is_dir() {
                 usual
             } else {
                 // A link in its place is named below.
-                inside(top, WORKFLOW)?.join(GUIDELINES)
+                inside(WORKFLOW)?.join(GUIDELINES)
             }
         }
     };
@@ -174,17 +175,6 @@ fn sources(top: &Path, from: Option<&Path>) -> Result<Sources> {
         found.push((name, text));
     }
     Ok((found, links.collect()))
-}
-
-/// The usual place of the other tool, where no link leads out of the repository to it.
-fn inside(top: &Path, path: &str) -> Result<PathBuf> {
-    files::inside(top, path).map_err(|failure| {
-        Failure::refused(
-            failure.code,
-            format!("{path} is, or stands below, a symbolic link, which is not followed"),
-        )
-        .help(command!("rule import PATH").note("(PATH: what the link leads to, if you trust it)"))
-    })
 }
 
 /// A path from the top where it is below it.

@@ -8,6 +8,7 @@ use crate::flow::transaction::{Act, Done, Facts, Needs, act_beside, load_active}
 use crate::flow::workcopy::{FileStatus, WorkCopy};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
+use loopx_base::shell_word;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::lead_of;
 use loopx_rules::session::State;
@@ -239,7 +240,7 @@ fn require_gate<'p>(plan: &'p Plan<'_>, node: &'p Node) -> Result<&'p Gate> {
         Some(Standing::Escalated(_)) => {
             return Err(
                 Failure::waiting(Code::CheckpointOpen, format!("{id} waits for a person"))
-                    .help(command!("task open {id} --reason WHY")),
+                    .help(lead_of(node, Status::Pending, plan.state)),
             );
         }
         Some(Standing::Proceeds(_) | Standing::Opened) => {
@@ -452,7 +453,13 @@ pub(crate) fn open(
             Code::ReasonRequired,
             "`task open` needs a reason: say what you looked at",
         )
-        .help(command!("task open {task} --reason WHY"))
+        .help(match &outcome {
+            Some(way) => command!(
+                "task open {task} --outcome {} --reason WHY",
+                shell_word(way)
+            ),
+            None => command!("task open {task} --reason WHY"),
+        })
     })?;
     act_beside(ctx, Needs::Stage, |facts| {
         facts.require_person("the word that something may pass")?;

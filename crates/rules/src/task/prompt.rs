@@ -97,12 +97,12 @@ fn tail(card: &Card, commands: &[String]) -> String {
     out
 }
 
-/// A text between two fences that are longer than any row of the same characters in it. Control characters are left
-/// out.
+/// A text between two fences that are longer than any row of the same characters in it. Control characters but
+/// tabs are left out.
 fn fenced(text: &str) -> String {
     let text: String = text
         .chars()
-        .filter(|c| !c.is_control() || *c == '\n')
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect();
     let rows = text.split(|c| c != '~').map(str::len);
     let fence = "~".repeat(rows.max().unwrap_or(0).max(2) + 1);
