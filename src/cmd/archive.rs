@@ -61,7 +61,7 @@ pub struct ArchiveArgs {
 }
 
 impl ArchiveArgs {
-    /// Whether nothing is recorded that others would hear of.
+    /// Test for an archive that records nothing that others would hear of.
     pub(crate) fn writes_nothing(&self) -> bool {
         self.dry_run || self.abort
     }

@@ -256,7 +256,7 @@ fn once_more(approved: &Approved) -> String {
     })
 }
 
-/// What nobody answered before the word was given.
+/// Questions that nobody answered before the word was given.
 fn tell_questions(done: &Done<Approved>, ui: &mut Ui) {
     if ui.is_json() {
         return;

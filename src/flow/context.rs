@@ -173,7 +173,7 @@ impl Context {
         self
     }
 
-    /// What follows a change that stands. Where it fails the command has not failed: the answer says what is left.
+    /// Step behind a change that stands. Where it fails the command has not failed: the answer says what is left.
     pub fn follow<T>(
         &self,
         (done, left): (impl Into<String>, &str),

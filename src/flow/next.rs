@@ -259,7 +259,7 @@ fn unserved(facts: &Facts<'_>) -> Vec<String> {
     })
 }
 
-/// What is not saved of the list of tasks, and of files that tasks left.
+/// Edits of the list of tasks, and of files that tasks left, that are not saved.
 fn unsaved(facts: &Facts<'_>) -> Option<String> {
     if facts.saved.contains(&Artifact::TaskList) {
         return Some(format!(

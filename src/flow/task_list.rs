@@ -244,7 +244,7 @@ pub(crate) fn look(
     Ok(found)
 }
 
-/// Whether the session that is meant has a plan.
+/// Test for a session that has a plan.
 fn takes_plan(ctx: &Context) -> Result<bool> {
     let snapshot = ctx.store()?.snapshot()?;
     let state = ctx.session(&snapshot)?.state;

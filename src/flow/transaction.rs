@@ -337,7 +337,7 @@ pub(super) fn lead(ctx: &Context, facts: &Facts<'_>, hint: Hint) -> Hint {
     }
 }
 
-/// What is next for whoever asks, here; else the hint.
+/// Step that is next for whoever asks, here; else the hint.
 fn asked(ctx: &Context, facts: &Facts<'_>, hint: Hint) -> Hint {
     let asked = next::of_session(ctx, &facts.state.id).map(Advised::into_hint);
     match asked {

@@ -11,7 +11,7 @@ fn import(s: &Sandbox, args: &[&str]) -> Value {
         .json()
 }
 
-/// What comes of a file whose format nobody says, and nothing of it a second time.
+/// Result of an import of a file whose format nobody says; a second import brings nothing.
 fn taken(s: &Sandbox, name: &str, text: &str, (format, issues): (&str, usize)) -> Value {
     s.write(name, text);
     let report = import(s, &[name]);

@@ -614,7 +614,7 @@ fn s06_documents_and_guidelines_of_another_tool_are_taken_over_once() {
     );
 }
 
-/// What a repository brings can lead anywhere: to a key of whoever imports.
+/// Links that a repository brings can lead anywhere: to a key of whoever imports.
 #[test]
 fn an_import_follows_no_link_out_of_the_repository() {
     let s = Sandbox::new();

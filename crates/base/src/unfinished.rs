@@ -17,7 +17,7 @@ pub struct Unfinished {
     pub why: String,
     /// The command that finishes it, or leads on from it.
     pub help: Hint,
-    /// Whether the next command that writes finishes it without being told.
+    /// True where the next command that writes finishes it without being told.
     pub is_resumed: bool,
 }
 

@@ -49,7 +49,7 @@ use loopx_base::id::Oid;
 
 /// How the names of temporary files begin.
 pub const TEMPORARY: &str = ".loopx-";
-/// How the names of those begin that stand in a folder of the worktree until they are whole: nobody types that.
+/// Beginning of the names of files that stand in a folder of the worktree until they are whole: nobody types it.
 pub const PARTIAL: &str = ".loopx-writing-";
 
 /// A libgit2 error, with what was being done.

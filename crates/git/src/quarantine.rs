@@ -117,14 +117,14 @@ fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Whether a path ends as tempfile names what is not whole yet: six letters or digits behind the prefix.
+/// Test for a path that ends as tempfile names what is not whole yet: six letters or digits behind the prefix.
 fn is_partial(path: &[u8]) -> bool {
     let name = path.rsplit(|byte| *byte == b'/').next();
     let end = name.and_then(|name| name.strip_prefix(super::PARTIAL.as_bytes()));
     end.is_some_and(|end| end.len() == 6 && end.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Whether a file, or a folder by itself, is older than that. What cannot be looked at is young.
+/// Test for a file, or a folder by itself, that is older than that. What cannot be looked at is young.
 fn is_old(meta: &Metadata, than: Duration) -> bool {
     let age = meta.modified().map(|at| at.elapsed().unwrap_or_default());
     age.is_ok_and(|age| age > than)

@@ -153,7 +153,7 @@ pub fn proposed<'o>(records: &'o [Operation], argv: &[String]) -> Option<&'o Ope
     })
 }
 
-/// True of a record whose solutions an import brought.
+/// Test for a record whose solutions an import brought.
 pub fn is_brought(op: &Operation) -> bool {
     proposals(op).any(|proposal| proposal.from.is_some())
 }

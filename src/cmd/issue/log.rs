@@ -74,7 +74,7 @@ fn tell(end: &SessionEnd, ui: &mut Ui) {
     ui.out(format!("    {}", line(&end.words)));
 }
 
-/// Whether a moment is before another one; of one second what stands with the issue comes first.
+/// Order of two moments: true where the first is before the second; of one second what stands with the issue comes first.
 fn is_before(one: &str, other: &str) -> bool {
     match (seconds_of(one), seconds_of(other)) {
         (Some(one), Some(other)) => one < other,

@@ -285,7 +285,7 @@ fn approval(status: &Status) -> Option<Row> {
     }
 }
 
-/// What somebody asked about the plan, and waits for.
+/// Questions about the plan that somebody waits for.
 fn asked(status: &Status) -> Vec<Row> {
     let row = |(at, question): (usize, &Question)| {
         let label = if at == 0 { "asked" } else { "" };

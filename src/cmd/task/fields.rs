@@ -168,7 +168,7 @@ impl FieldArgs {
 }
 
 impl FieldArgs {
-    /// What it waits for in the list; nothing where no task is given.
+    /// Edges of a task in the list; nothing where no task is given.
     fn edges(&self) -> Option<Value> {
         let optional = |id: &String| json!({ "id": id, "optional": true });
         let all = self.depends_on.iter().map(|id| json!(id));

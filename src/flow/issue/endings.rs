@@ -19,7 +19,7 @@ pub(crate) struct SessionEnd {
     pub at: String,
     pub by: Person,
     pub event: &'static str,
-    /// What became of the work, in words.
+    /// Fate of the work, in words.
     pub words: String,
     /// It was taken back.
     pub undone: bool,

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The largest file of code in which comments are looked for.
 const LARGEST_CODE: u64 = 1 << 20;
-/// So many solutions come with an issue.
+/// Number of solutions that come with an issue.
 const MOST_WAYS: usize = 100;
 /// So many faults are told.
 const MOST_FAULTS: usize = 50;
@@ -76,7 +76,7 @@ pub(crate) struct Report {
     pub updated: bool,
     /// Those whose beginning was taken back here: they stay away.
     pub taken_back: Vec<IssueId>,
-    /// Those that stood in a queue there: they come as planned, and `issue queue form` orders them here.
+    /// Issues that stood in a queue there: they come as planned, and `issue queue form` orders them here.
     pub queued: Vec<IssueId>,
     /// Open issues whose comment is no longer in the code.
     pub gone: Vec<IssueId>,

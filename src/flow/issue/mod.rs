@@ -79,10 +79,10 @@ pub(super) struct Step {
     pub reason: Option<String>,
 }
 
-/// What a record says.
+/// Content of a record.
 pub(super) enum Content {
     Known(Body),
-    /// It names records that the same command writes of the issue before it.
+    /// Content that names records which the same command writes of the issue before it.
     Behind(Box<dyn Fn(&[Operation]) -> Body>),
 }
 

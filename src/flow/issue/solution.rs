@@ -383,7 +383,7 @@ fn invalid(message: String) -> Failure {
     Failure::usage(Code::IssueFieldInvalid, message)
 }
 
-/// True of a text that can name a solution; an empty one stands for a number.
+/// Test for a text that can name a solution; an empty one stands for a number.
 pub(super) fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     name.len() <= 40 && name.chars().all(plain)

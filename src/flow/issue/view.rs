@@ -50,7 +50,7 @@ pub(crate) struct Row<'i> {
 /// The numbers of the parts of an issue.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Parts {
-    /// Those that have ended.
+    /// Number of parts that have ended.
     pub done: usize,
     pub all: usize,
 }

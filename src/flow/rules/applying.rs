@@ -61,7 +61,7 @@ impl<'c> Applying<'c> {
         loaded.map(|loaded| loaded.documents).unwrap_or_default()
     }
 
-    /// What the card of a task with these files names, each with its text.
+    /// Rules that the card of a task with these files names, each with its text.
     pub(in crate::flow) fn reads(&self, paths: &[String]) -> Vec<(Read, String)> {
         let documents = self.documents(Stage::Build, paths).into_iter();
         documents

@@ -124,7 +124,7 @@ struct Plan<'f> {
     watched: &'f Watched,
     /// Records whose steps were taken before they could be.
     early: &'f [Early],
-    /// Whoever asks is an agent whose word is no person's.
+    /// True where whoever asks is an agent whose word is no person's.
     is_agents: bool,
     /// The lines of the audit that say anything of a check, by its name.
     known: HashMap<String, AuditItem>,
@@ -303,7 +303,7 @@ impl<'f> Plan<'f> {
         Err(Failure::refused(Code::TaskStepInvalid, why).help(self.next_step(at, status)))
     }
 
-    /// What leads on from a status: to the node itself where it waits.
+    /// Command that leads on from a status: to the node itself where it waits.
     fn next_step(&self, at: usize, status: Status) -> Hint {
         let id = &self.nodes[at].id;
         if status == Status::Pending && self.waits(id) {
@@ -312,7 +312,7 @@ impl<'f> Plan<'f> {
         next_step(id, status)
     }
 
-    /// Whether something has to come before a node can be taken.
+    /// Test for a node before which something else has to come.
     fn waits(&self, id: &TaskId) -> bool {
         let graph = Graph::of(&self.nodes);
         let at = graph.find(id);
@@ -451,7 +451,7 @@ fn text_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What is to be read in the session, and was checked out in no file here.
+/// Files to be read in the session that were checked out nowhere here.
 fn absent(repo: &Repo, state: &State, reads: &[Read]) -> Vec<String> {
     let paths = reads.iter().map(|read| &read.path);
     let own = paths.filter(|path| own_blob(state, path).is_some());

@@ -329,7 +329,7 @@ pub(crate) fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
     })
 }
 
-/// Whether a task is done on the code that is looked at: its check, where it has one, says so there.
+/// Test for a task that is done on the code that is looked at: its check, where it has one, says so there.
 fn holds(plan: &Plan<'_>, at: usize) -> bool {
     match plan.statuses[at] {
         Status::Completed => plan.proof(at).is_none() || plan.is_proven(at),

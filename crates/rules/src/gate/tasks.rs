@@ -245,7 +245,7 @@ fn done_elsewhere(view: View<'_>, node: &Node) -> Blocker {
     Blocker::new(Code::TasksOpen, message, help)
 }
 
-/// Whether work of the review was done on other code than this.
+/// Test for work of the review that was done on other code than this.
 pub fn is_review_stale(view: View<'_>) -> bool {
     let Ok(nodes) = plan::now(view.texts, view.state) else {
         return false;

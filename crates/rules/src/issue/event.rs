@@ -42,7 +42,7 @@ pub enum Change {
     Milestone(Option<String>),
     Due(Option<String>),
     Defer(Option<String>),
-    /// It waits for something outside of the backlog, or no more.
+    /// Condition outside of the backlog that it waits for, or waits for no more.
     Until(Condition),
     NotUntil(Condition),
     Estimate(Option<u32>),

@@ -49,7 +49,7 @@ fn holder(issue: &Issue, now: i64) -> Option<&Person> {
     claimed.or(issue.running_by.as_deref())
 }
 
-/// True while somebody is at an issue. A claim whose lease has ended is nobody's.
+/// Test for an issue that somebody is at. A claim whose lease has ended is nobody's.
 fn is_in_hand(issue: &Issue, now: i64) -> bool {
     let is_said = issue.status == Status::InProgress && issue.claim.is_none();
     !issue.status.is_final() && (is_said || issue.running.is_some() || holder(issue, now).is_some())

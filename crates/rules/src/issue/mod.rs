@@ -292,7 +292,7 @@ pub struct Issue {
     /// The conditions outside of the backlog before which nobody is to begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub until: Vec<Condition>,
-    /// Those of them that do not hold; none where nobody looked.
+    /// Conditions of them that do not hold; none where nobody looked.
     #[serde(skip)]
     pub held: Vec<until::Open>,
     /// In minutes.

@@ -36,7 +36,7 @@ vocabulary!(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
     Need(TakeNeed),
-    /// It has to get this status first.
+    /// Status that it has to get first.
     Step(Status),
     /// As many with this label are in hand as policy lets it have.
     Room(String),

@@ -57,7 +57,7 @@ pub struct Proposal {
     /// The rejected one that it mends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mends: Option<OpId>,
-    /// Where an import brought it from. Of clones that brought the same apart each has it, and it is one.
+    /// Origin of a solution that an import brought. Of clones that brought the same apart each has it, and it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Source>,
 }

@@ -201,7 +201,7 @@ impl Template {
     }
 }
 
-/// True where a title has a place for what somebody types.
+/// Test for a title that has a place for what somebody types.
 fn asks_title(title: &str) -> bool {
     title.contains(&format!("{{{TITLE}}}"))
 }

@@ -1,5 +1,5 @@
 //! Conditions outside of the backlog that an issue waits for: that a branch has a commit or a path, or how far a session is.
-//! They are those of tasks, judged by the same rules. A day is `defer`.
+//! Tasks have the same ones, judged by the same rules. A day is `defer`.
 
 use crate::task::world::{Condition, Reached, World};
 use loopx_base::id::SessionId;
@@ -56,7 +56,7 @@ pub fn text(condition: &Condition) -> String {
     }
 }
 
-/// True of the conditions that an issue can have.
+/// Test for the conditions that an issue can have.
 pub(super) fn can_be(condition: &Condition) -> bool {
     read(&text(condition)).as_ref() == Ok(condition)
 }

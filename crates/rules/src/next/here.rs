@@ -78,7 +78,7 @@ pub struct Here<'a> {
     pub code: Option<CodeFacts>,
     /// Scenarios of the delta that no task of an open plan names: the archive asks what proves them.
     pub unserved: Vec<String>,
-    /// What this worktree has otherwise than the session, where what happens to tasks goes by that, in words.
+    /// Files of tasks that this worktree has otherwise than the session, in words.
     pub unsaved: Option<String>,
     /// Tasks that nobody can take here, and why.
     pub unfit: Vec<(TaskId, Unfit)>,

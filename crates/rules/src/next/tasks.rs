@@ -208,7 +208,7 @@ pub(super) fn has_task(view: View<'_>, here: &Here<'_>) -> bool {
     token.is_some_and(|token| holders.any(|claim| claim.value.owner == token))
 }
 
-/// Whether this worktree, on a detached HEAD, has a task while another one has the branch of the session: it is worked on
+/// Test for a worktree that, on a detached HEAD, has a task while another one has the branch of the session: it is worked on
 /// and ended here.
 pub(super) fn is_beside(view: View<'_>, here: &Here<'_>) -> bool {
     let is_detached = here.worktree.as_ref().is_some_and(|tree| {

@@ -85,7 +85,7 @@ pub struct Card {
     /// The current folder of who reads it, below the top of the worktree.
     #[serde(skip)]
     pub below: String,
-    /// Whoever reads it is an agent whose word is no person's.
+    /// True where its reader is an agent whose word is no person's.
     #[serde(skip)]
     pub is_agents: bool,
     /// Required reading of the session that has no file in this worktree.
@@ -111,7 +111,7 @@ pub struct Read {
 pub struct Content {
     pub path: String,
     pub text: String,
-    /// So many bytes of it are left out.
+    /// Number of its bytes that are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<usize>,
     /// The command that prints all of it.
@@ -259,7 +259,7 @@ impl Card {
         !matches!(self.verification, Some(Check::Cmd(_)))
     }
 
-    /// Whether whoever reads it does the work, and somebody else says that it is done.
+    /// Test for a card whose reader does the work while somebody else says that it is done.
     pub fn is_for_a_person(&self) -> bool {
         self.is_agents && self.is_manual() && self.lead.is_none()
     }

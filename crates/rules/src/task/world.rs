@@ -248,7 +248,7 @@ impl World {
         (!is_said).then(|| (String::new(), None, false))
     }
 
-    /// What keeps a condition that is no word of a person from holding; nothing where it holds.
+    /// Reason why a condition that is no word of a person does not hold; nothing where it holds.
     pub(crate) fn lack_of(&self, condition: &Condition) -> Option<Lack> {
         let not = |why: &str, since: Option<&String>| Some((why.to_owned(), since.cloned(), false));
         if let Condition::Time { time } = condition {

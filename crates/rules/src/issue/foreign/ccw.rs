@@ -10,7 +10,7 @@ use crate::roadmap::{WAVE, label};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// So many issues of a queue are named.
+/// Number of issues of a queue that are named.
 const SHOWN: usize = 10;
 
 /// What lies beside the issues, by the id of the issue.

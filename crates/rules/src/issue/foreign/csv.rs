@@ -96,7 +96,7 @@ const NOT_DONE: [&str; 9] = [
 /// The seconds of an estimate in a column that Jira writes.
 const IN_SECONDS: &str = "original estimate";
 
-/// What a column says by its name.
+/// Field of an issue that a column has, by its name.
 fn known(name: &str) -> Option<&'static str> {
     if name.len() > 40 {
         return None;
@@ -106,7 +106,7 @@ fn known(name: &str) -> Option<&'static str> {
     all.find_map(|(what, names)| names.contains(&name.as_str()).then_some(*what))
 }
 
-/// True of a text whose first row names the columns of issues.
+/// Test for a text whose first row names the columns of issues.
 pub(super) fn is_one(text: &str) -> bool {
     let Some(Ok(header)) = Rows::detected(text).next() else {
         return false;
@@ -322,7 +322,7 @@ fn status(plain: &mut Plain, row: &mut Cells, g: &mut Gather<'_>) {
     }
 }
 
-/// Who made it and when, by when it is due, and how long it takes. What is no time that is known stays as data.
+/// Maker, times and estimate of an issue. A time in no form that is known stays as data.
 fn made(plain: &mut Plain, row: &mut Cells, g: &mut Gather<'_>) {
     let created = row.one("created");
     let at = created.as_ref().and_then(|text| moment(text));

@@ -41,7 +41,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// True of a text with check boxes that is no document of another kind: front matter and the headings of a roadmap say
+/// Test for a text with check boxes that is no document of another kind: front matter and the headings of a roadmap say
 /// more than boxes do.
 pub(super) fn is_one(text: &str) -> bool {
     let is_roadmap = |title: &str| {

@@ -189,7 +189,7 @@ pub fn detect(text: &str) -> Option<Format> {
     None
 }
 
-/// Whose backlog a text is that is no JSON.
+/// Format of a text that is no JSON.
 fn detect_text(text: &str) -> Option<Format> {
     if csv::is_one(text) {
         Some(Format::Csv)
