@@ -53,7 +53,7 @@ pub(super) fn seen(
         let seen = match &condition {
             Condition::Time { .. } | Condition::Person { .. } => continue,
             Condition::Commit { .. } | Condition::Path { .. } | Condition::Session { .. } => {
-                match look(snapshot, &condition)? {
+                match look(snapshot, &condition) {
                     Some(seen) => seen,
                     None => continue,
                 }
@@ -84,11 +84,14 @@ pub(super) fn seen(
 }
 
 /// Looks at a condition about a branch or a session; nothing of any other.
-pub(super) fn look(snapshot: &Snapshot<'_>, condition: &Condition) -> Result<Option<Seen>> {
+pub(super) fn look(snapshot: &Snapshot<'_>, condition: &Condition) -> Option<Seen> {
     let repo = snapshot.repo();
-    Ok(Some(match condition {
-        Condition::Commit { branch, contains } => commit(repo, branch, contains)?,
-        Condition::Path { branch, path } => self::path(repo, branch, path)?,
+    Some(match condition {
+        // What cannot be looked at does not hold, and hides nothing else.
+        Condition::Commit { branch, contains } => {
+            commit(repo, branch, contains).unwrap_or(Seen::Damaged)
+        }
+        Condition::Path { branch, path } => self::path(repo, branch, path).unwrap_or(Seen::Damaged),
         Condition::Session { session, .. } => match snapshot.find(session) {
             Ok(Some(mut other)) => {
                 let ending = other.state.ending.take();
@@ -99,9 +102,9 @@ pub(super) fn look(snapshot: &Snapshot<'_>, condition: &Condition) -> Result<Opt
             Err(_) => Seen::Damaged,
         },
         Condition::Time { .. } | Condition::Person { .. } | Condition::Evidence { .. } => {
-            return Ok(None);
+            return None;
         }
-    }))
+    })
 }
 
 /// Takes the words that nodes may begin into the world, those that stand.
@@ -154,7 +157,9 @@ fn path(repo: &Repo, branch: &str, path: &str) -> Result<Seen> {
     };
     let info = repo.commit_info(&tip)?;
     Ok(Seen::Branch {
-        has: repo.entry_at(&info.tree, path)?.is_some(),
+        has: repo
+            .entry_at(&info.tree, path.trim_end_matches('/'))?
+            .is_some(),
         at: info.at,
     })
 }

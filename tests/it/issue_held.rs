@@ -238,3 +238,73 @@ fn the_hint_of_the_coverage_names_what_is_open_and_a_number_that_is_not_there() 
     s.loopx(&["spec", "coverage", "--intent"]).ok();
     assert_eq!(coverage(&s)["next_action"], Value::Null);
 }
+
+#[test]
+fn no_issue_waits_for_what_git_cannot_have() {
+    let s = backlog();
+    let id = create(&s, &["One"]);
+    let long = format!("path={}@main", "p".repeat(5000));
+    let wrong = [
+        "merged=main@a..b",
+        "merged=main@main/",
+        "merged=main@.x",
+        "merged=main@a/.x",
+        "merged=main@a~b",
+        "merged=main@no such branch",
+        "merged=main@x.lock",
+        "merged=main@a/x.lock/b",
+        "merged=:/base@main",
+        "merged=x^{/re}@main",
+        "path=../x@main",
+        "path=a//b@main",
+        "path=./a@main",
+        &long,
+    ];
+    for word in wrong {
+        let error = s
+            .loopx(&["issue", "edit", &id, "--until", word])
+            .fails_with(2);
+        assert!(error.stderr.contains("expected"), "{word}: {error}");
+    }
+    assert_eq!(show(&s, &id)["until"], Value::Null);
+}
+
+#[test]
+fn a_branch_that_cannot_be_read_holds_one_issue_and_not_the_backlog() {
+    let s = backlog();
+    let id = create(&s, &["One", "--until", "path=code.txt@broken"]);
+    let other = create(&s, &["Two", "--until", "path=code.txt@main"]);
+    s.write(".git/refs/heads/broken", "no commit\n");
+    let out = s.loopx(&["issue", "list"]).ok();
+    assert!(out.contains("it cannot be read"), "{out}");
+    refused(&s, 1, "issue_blocked", &["issue", "take", &id]);
+    s.loopx(&["issue", "take", &other]).ok();
+    let gone = "path=code.txt@broken";
+    s.loopx(&["issue", "edit", &id, "--no-until", gone]).ok();
+}
+
+#[test]
+fn a_folder_is_there_by_its_name_with_a_slash_as_well() {
+    let s = backlog();
+    s.commit_file("src/a.txt", "a\n", "a").ok();
+    let id = create(&s, &["One", "--until", "path=src/@main"]);
+    s.loopx(&["issue", "take", &id]).ok();
+}
+
+#[test]
+fn what_an_issue_waits_for_is_not_known_of_the_past_and_no_hint_takes_it_away() {
+    let s = backlog();
+    let id = create(&s, &["One", "--until", "path=docs@main"]);
+    for args in [
+        ["--json", "issue", "list", "--at", "now"].as_slice(),
+        &["--json", "issue", "show", &id, "--at", "now"],
+    ] {
+        let found = s.loopx(args).json();
+        let one = found["issues"].get(0).unwrap_or(&found);
+        assert_eq!(one["ready"], false, "{found}");
+        assert!(found.to_string().contains("nobody looked"), "{found}");
+    }
+    let said = refused(&s, 1, "issue_blocked", &["issue", "take", &id]);
+    assert!(!said["help"].to_string().contains("--no-until"), "{said}");
+    assert!(said["help"].to_string().contains("issue show"), "{said}");
+}

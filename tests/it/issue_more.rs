@@ -169,11 +169,7 @@ fn an_issue_waits_for_what_is_outside_of_the_backlog() {
     let stage = create(&s, &["Three", "--until", "session=none@review"]);
     let out = s.loopx(&["issue", "list"]).ok();
     assert!(out.contains("there is no such session here"), "{out}");
-    let error = s.loopx(&["issue", "take", &path]).fails_with(1);
-    assert!(
-        error.stderr.contains("--no-until path=docs/x.md@main"),
-        "{error}"
-    );
+    s.loopx(&["issue", "take", &path]).fails_with(1);
     let gone = ["issue", "edit", &path, "--no-until", "path=docs/x.md@main"];
     s.loopx(&gone).ok();
     s.loopx(&["issue", "take", &path]).ok();

@@ -12,12 +12,10 @@ use crate::flow::{publish, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person, SessionId};
-use loopx_base::shell_word;
 use loopx_git::Identity;
 use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::issue::hands::{Hand, Of, hands};
 use loopx_rules::issue::needs::{Rules, require_takeable};
-use loopx_rules::issue::until;
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Status, Wait};
 use loopx_rules::lease;
 use loopx_rules::lease::{Claim, Over, Owner, Standing, Worktrees, clock, recorded_name, until};
@@ -465,12 +463,9 @@ pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
             Wait::Issue { issue, .. } | Wait::Missing { issue } | Wait::NotNeeded { issue } => {
                 command!("issue show {issue}")
             }
-            Wait::Settling { .. } => command!("issue show {id}"),
+            // It comes without anybody's word: no command takes the condition away.
+            Wait::Settling { .. } | Wait::World(_) => command!("issue show {id}"),
             Wait::Circle { issues } => super::apart::original(&issues[0]),
-            Wait::World(open) => {
-                let word = shell_word(&until::text(&open.condition));
-                command!("issue edit {id} --no-until {word}")
-            }
             Wait::Day { .. } => command!("issue edit {id} --no-defer"),
             Wait::Newer { .. } => command!("issue log {id}"),
         };

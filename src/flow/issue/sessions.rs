@@ -29,11 +29,12 @@ use std::collections::{HashMap, HashSet};
 /// The issues with what became of the sessions that were started for them.
 pub(super) fn settle(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()> {
     settle_at(snapshot, issues, None)?;
-    look(snapshot, issues)
+    look(snapshot, issues);
+    Ok(())
 }
 
 /// Looks at what issues wait for outside of the backlog. Nothing is looked at that no open issue waits for.
-fn look(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()> {
+fn look(snapshot: &Snapshot<'_>, issues: &mut [Issue]) {
     let mut world = World::default();
     for issue in issues.iter_mut() {
         if issue.until.is_empty() || issue.status.is_final() {
@@ -41,14 +42,13 @@ fn look(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()> {
         }
         for condition in &issue.until {
             if !world.seen.contains_key(condition)
-                && let Some(seen) = crate::flow::world::look(snapshot, condition)?
+                && let Some(seen) = crate::flow::world::look(snapshot, condition)
             {
                 world.seen.insert(condition.clone(), seen);
             }
         }
         issue.held = until::Open::of(&world, &issue.until);
     }
-    Ok(())
 }
 
 /// The issues as they were at a second, with what had become by then of the sessions that were started for them.
@@ -57,6 +57,12 @@ pub(super) fn settle_at(
     issues: &mut [Issue],
     second: Option<i64>,
 ) -> Result<()> {
+    if second.is_some() {
+        // Nobody knows what a branch was at a moment that is over.
+        for issue in issues.iter_mut().filter(|one| !one.status.is_final()) {
+            issue.held = until::Open::of(&World::default(), &issue.until);
+        }
+    }
     let asks = |issue: &Issue| !issue.sessions.is_empty() && !issue.status.is_final();
     if !issues.iter().any(asks) {
         return Ok(());

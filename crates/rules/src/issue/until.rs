@@ -1,7 +1,8 @@
 //! Conditions outside of the backlog that an issue waits for: that a branch has a commit or a path, or how far a session is.
 //! Tasks have the same ones, judged by the same rules. A day is `defer`.
 
-use crate::task::world::{Condition, Reached, World};
+use super::limits::{LONGEST_LINE, is_line, is_path};
+use crate::task::world::{Condition, Reached, World, is_name};
 use loopx_base::id::SessionId;
 use serde::Serialize;
 
@@ -16,20 +17,39 @@ pub fn read(text: &str) -> Result<Condition, String> {
         Some((what, place)) => (what.trim(), Some(place.trim())),
         None => (rest.trim(), None),
     };
-    let is_word =
-        |text: &str| !text.is_empty() && !text.starts_with('-') && !text.contains(char::is_control);
-    if !is_word(what) || !place.is_none_or(is_word) {
+    if what.is_empty() || what.starts_with('-') || place == Some("") {
         return Err(wrong());
     }
-    let branch = || place.map(str::to_owned).ok_or_else(wrong);
+    if !is_line(text) {
+        return Err(format!(
+            "expected a condition of one line of at most {LONGEST_LINE} characters"
+        ));
+    }
+    let branch = || match place {
+        None => Err(wrong()),
+        Some(branch) if is_name(branch) => Ok(branch.to_owned()),
+        Some(other) => Err(format!(
+            "expected the name of a branch behind `@`, found `{other}`"
+        )),
+    };
     match form.trim() {
         "merged" => Ok(Condition::Commit {
             branch: branch()?,
-            contains: what.to_owned(),
+            contains: Some(what)
+                .filter(|what| is_name(what))
+                .map(str::to_owned)
+                .ok_or_else(|| {
+                    format!("expected a commit or the name of a ref before `@`, found `{what}`")
+                })?,
         }),
         "path" => Ok(Condition::Path {
             branch: branch()?,
-            path: what.to_owned(),
+            path: Some(what)
+                .filter(|what| is_path(what))
+                .map(str::to_owned)
+                .ok_or_else(|| {
+                    format!("expected a path inside the repository before `@`, found `{what}`")
+                })?,
         }),
         "session" => Ok(Condition::Session {
             session: SessionId::parse(what).map_err(|failure| failure.message)?,

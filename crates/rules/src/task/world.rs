@@ -60,6 +60,19 @@ pub enum Condition {
 /// The word for a person who is not named.
 pub const ANYBODY: &str = "any";
 
+/// A name that git takes for a ref, or the id of a commit; nothing that git would compute.
+pub fn is_name(text: &str) -> bool {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
+    let is_part =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    !text.starts_with('-')
+        && !text.ends_with('.')
+        && !text.contains("..")
+        && !text.contains("@{")
+        && !text.contains(is_odd)
+        && text.split('/').all(is_part)
+}
+
 impl Condition {
     /// Whether it is a person's word.
     pub fn is_word(&self) -> bool {

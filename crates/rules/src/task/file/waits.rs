@@ -8,7 +8,7 @@ use super::row::{Fields, Row};
 use crate::lease::seconds_of;
 use crate::policy::is_inside;
 use crate::task::node::{Node, TaskId};
-use crate::task::world::{Condition, Reached};
+use crate::task::world::{Condition, Reached, is_name};
 use loopx_base::id::SessionId;
 use loopx_spec::Finding;
 use serde_json::{Map, Value};
@@ -161,17 +161,6 @@ fn branch(said: &Map<String, Value>, row: &mut Row<'_>) -> Option<Condition> {
         ),
     }
     None
-}
-
-/// A name that git takes for a ref, or the id of a commit; nothing that git would compute.
-fn is_name(text: &str) -> bool {
-    let is_odd = |c: char| c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c);
-    !text.starts_with(['-', '/', '.'])
-        && !text.ends_with(['/', '.'])
-        && !text.contains("..")
-        && !text.contains("@{")
-        && !text.contains("//")
-        && !text.contains(is_odd)
 }
 
 fn session(said: &Map<String, Value>, row: &mut Row<'_>) -> Option<Condition> {
