@@ -498,3 +498,70 @@ fn sessions_that_clones_began_for_one_issue_are_shown_by_their_names() {
         );
     }
 }
+
+#[test]
+fn an_edit_on_one_of_two_merged_descriptions_keeps_the_other() {
+    let all = clones(3);
+    let text = |lines: &[&str]| lines.join("\n") + "\n";
+    let base = text(&["one", "two", "three", "four", "five", "six", "seven"]);
+    let id = create(&all, 0, &["Long", "-d", &base]);
+    everybody(&all, 3);
+    let edit = |at: usize, lines: &[&str]| {
+        let args = ["issue", "edit", &id, "-d", &text(lines)];
+        all.loopx(at, &args).ok();
+    };
+    edit(0, &["one", "two", "three", "four", "five", "SIX", "seven"]);
+    edit(1, &["one", "TWO", "three", "four", "five", "six", "seven"]);
+    all.sync(1).ok();
+    all.sync(2).ok();
+    edit(2, &["one", "TWO", "three", "FOUR", "five", "six", "seven"]);
+    all.sync(2).ok();
+    all.sync(0).ok();
+    let found = show(&all, 0, &id);
+    let whole = text(&["one", "TWO", "three", "FOUR", "five", "SIX", "seven"]);
+    assert_eq!(found["description"], whole, "{found}");
+    everybody(&all, 3);
+    assert_eq!(show(&all, 1, &id)["description"], whole);
+}
+
+#[test]
+fn a_description_that_was_written_apart_goes_to_its_own_issue_alone() {
+    let all = clones(2);
+    let id = create(&all, 0, &["One", "-d", "first"]);
+    let other = create(&all, 0, &["Two", "-d", "its own"]);
+    everybody(&all, 2);
+    for (at, text) in [(0, "second"), (1, "third")] {
+        all.loopx(at, &["issue", "edit", &id, "-d", text]).ok();
+    }
+    for at in [0, 1, 0] {
+        all.sync(at).ok();
+    }
+    let apart = show(&all, 0, &id)["apart"][0]["values"][0]["op"].clone();
+    let op = apart.as_str().expect("an id")[..10].to_owned();
+    let both = ["issue", "edit", &id, &other, "--description-of", &op];
+    let error = all.loopx(0, &both).fails_with(2);
+    assert!(error.stderr.contains("one issue"), "{error}");
+    assert_eq!(show(&all, 0, &other)["description"], "its own");
+    all.loopx(0, &["issue", "edit", &id, "--description-of", &op])
+        .ok();
+}
+
+#[test]
+fn two_claims_of_one_worktree_are_not_apart() {
+    let all = clones(2);
+    let id = create(&all, 0, &["One"]);
+    everybody(&all, 2);
+    // It arrives, and nobody hears that it did.
+    all.hang_up();
+    let unheard = all.loopx(0, &["issue", "take", "--remote", &id]);
+    assert_ne!(unheard.code, Some(0), "{unheard}");
+    all.loopx(0, &["issue", "take", &id]).ok();
+    std::fs::remove_file(all.remote().join("hooks/post-receive")).expect("a hook");
+    for at in [0, 1] {
+        let told = all.sync(at);
+        assert!(!told.stderr.contains("does not count"), "{told}");
+        assert_eq!(show(&all, at, &id)["apart"], Value::Null);
+    }
+    all.loopx(0, &["issue", "release", &id]).ok();
+    assert_eq!(show(&all, 0, &id)["claim"], Value::Null);
+}

@@ -299,6 +299,14 @@ pub(super) fn to_itself(name: &str, kind: LinkKind) -> Failure {
 
 /// One of the descriptions of an issue that people wrote apart.
 pub(crate) fn description_of(ctx: &Context, typed: &[String], op: &str) -> Result<String> {
+    let id = typed.first().map_or("", String::as_str);
+    if typed.len() > 1 {
+        return Err(invalid(format!(
+            "expected one issue beside --description-of, found {}",
+            typed.join(" ")
+        ))
+        .help(command!("issue show {id}")));
+    }
     let snapshot = ctx.store()?.snapshot()?;
     for typed in typed {
         let issue = super::require(&snapshot, typed)?.issue;
@@ -309,10 +317,8 @@ pub(crate) fn description_of(ctx: &Context, typed: &[String], op: &str) -> Resul
             return Ok(found.value.clone());
         }
     }
-    let id = typed.first().map_or("", String::as_str);
     Err(invalid(format!(
-        "expected a description of {} that was written apart, found `{op}`",
-        typed.join(" ")
+        "expected a description of {id} that was written apart, found `{op}`"
     ))
     .help(command!("issue show {id}")))
 }

@@ -179,6 +179,12 @@ impl Clones {
             .ok();
     }
 
+    /// A hook of the remote that ends the connection once a push has arrived.
+    pub(crate) fn hang_up(&self) {
+        let hook = self.remote().join("hooks/post-receive");
+        self.s.script(hook, "#!/bin/sh\nkill -9 $PPID\n");
+    }
+
     /// A hook of the remote that refuses pushes of the sessions' branch with these words.
     pub(crate) fn refuse(&self, said: &str) {
         let hook = self.remote().join("hooks/pre-receive");

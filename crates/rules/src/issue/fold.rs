@@ -366,33 +366,48 @@ impl<'o> Folding<'o> {
         heads.retain(|(head, _)| *head != at && !cause.saw(at, *head));
         let dated = |at: usize| dated(self.ops[at]);
         let place = |heads: &Heads| heads.partition_point(|(head, _)| dated(*head) < dated(at));
-        let Change::Description(text) = &change else {
-            heads.insert(place(heads), (at, change));
+        if let Change::Description(text) = &change {
+            self.descriptions.push((at, text.clone()));
+        }
+        heads.insert(place(heads), (at, change));
+    }
+
+    /// Merges the descriptions that were written apart, once all records are folded: until then each stands for what its own
+    /// writer wrote, so that whoever writes over one of them takes nothing of the others away.
+    fn merge_descriptions(&mut self) {
+        let Some(mut heads) = self.fields.remove(&Field::Description) else {
             return;
         };
-        self.descriptions.push((at, text.clone()));
-        let mut merged = text.clone();
-        let mut rest = Vec::new();
-        for (head, other) in std::mem::take(heads) {
-            let Change::Description(other_text) = &other else {
+        heads.sort_by_key(|(at, _)| *at);
+        let (cause, mut merged) = (&self.cause, Heads::new());
+        for (at, change) in heads {
+            let Change::Description(mut text) = change else {
                 continue;
             };
-            let base = self.descriptions.iter().rev();
-            let base = base.filter(|(one, _)| *one != at && *one != head);
-            let mut base = base.filter(|(one, _)| cause.saw(at, *one) && cause.saw(head, *one));
-            let base = base.next().map_or("", |(_, text)| text.as_str());
-            match text::merge(base, other_text, &merged) {
-                Some(text) => merged = text,
-                // Each has all that the other one wrote elsewhere: whoever takes one of them loses nothing of that.
-                None => {
-                    let whole = text::merge_over(base, other_text, &merged);
-                    merged = text::merge_over(base, &merged, other_text);
-                    rest.push((head, Change::Description(whole)));
+            let mut rest = Heads::new();
+            for (head, other) in merged {
+                let Change::Description(other) = other else {
+                    continue;
+                };
+                let base = self.descriptions.iter().rev();
+                let base = base.filter(|(one, _)| *one != at && *one != head);
+                let mut base = base.filter(|(one, _)| cause.saw(at, *one) && cause.saw(head, *one));
+                let base = base.next().map_or("", |(_, text)| text.as_str());
+                match text::merge(base, &other, &text) {
+                    Some(both) => text = both,
+                    // Each has all that the other one wrote elsewhere: whoever takes one of them loses nothing of that.
+                    None => {
+                        let whole = text::merge_over(base, &other, &text);
+                        text = text::merge_over(base, &text, &other);
+                        rest.push((head, Change::Description(whole)));
+                    }
                 }
             }
+            rest.push((at, Change::Description(text)));
+            merged = rest;
         }
-        rest.insert(place(&rest), (at, Change::Description(merged)));
-        *heads = rest;
+        merged.sort_by_key(|(at, _)| dated(self.ops[*at]));
+        self.fields.insert(Field::Description, merged);
     }
 
     /// The value of a field: of several the one with the later date.
@@ -402,6 +417,7 @@ impl<'o> Folding<'o> {
 
     fn finish(mut self, id: &IssueId, created: Signed) -> Read {
         self.said();
+        self.merge_descriptions();
         let solutions = self.solutions();
         let title = match self.value(&Field::Title) {
             Some(Change::Title(title)) => title.clone(),
@@ -590,18 +606,23 @@ impl<'o> Folding<'o> {
             });
         }
         found.extend(self.parents_apart());
-        if let (Some((held, _)), false) = (&self.claim, self.beside.is_empty()) {
-            let all = [*held]
-                .into_iter()
-                .chain(self.beside.iter().map(|(at, _)| *at));
-            found.push(Apart {
-                field: "claim".to_owned(),
-                values: all
-                    .map(|at| self.version(at, self.ops[at].by.name.clone()))
-                    .collect(),
-            });
-        }
+        found.extend(self.claims_apart());
         found
+    }
+
+    /// The claims of several worktrees that knew nothing of each other. Of two of one worktree, whose first one got no
+    /// answer, nobody loses anything.
+    fn claims_apart(&self) -> Option<Apart> {
+        let (held, claim) = self.claim.as_ref()?;
+        let is_others = |one: &&(usize, Stamped<Claim>)| one.1.value.owner != claim.value.owner;
+        let others = self.beside.iter().filter(is_others).map(|(at, _)| *at);
+        let all = [*held].into_iter().chain(others);
+        let values = all.map(|at| self.version(at, self.ops[at].by.name.clone()));
+        let values: Vec<Version> = values.collect();
+        (values.len() > 1).then(|| Apart {
+            field: "claim".to_owned(),
+            values,
+        })
     }
 
     /// The issues of which clones made it a part, each without knowing of the other: it is a part of one.
