@@ -272,24 +272,30 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
         )));
     }
     for one in &report.lost_claims {
-        ui.warn(line(&format!(
-            "the claim of {} by {} does not count: {} was first",
-            one.short, one.of, one.to
-        )));
+        ui.warn(line(&if one.taken_over {
+            format!(
+                "{} is no longer in hand here: {} took it over",
+                one.short, one.to
+            )
+        } else {
+            format!(
+                "the claim of {} by {} does not count: {} was first",
+                one.short, one.of, one.to
+            )
+        }));
     }
     for one in &report.over_limit {
-        let first = one.issues.first().map_or("", String::as_str);
-        let release = ui.command(&command!("issue release {first}"));
+        let way = one.way.as_ref().map_or_else(String::new, |way| {
+            format!(" (one of them goes back: {})", ui.command(way))
+        });
         let held = counted(one.issues.len(), "issue");
-        let (who, key) = match (&one.who, &one.label) {
-            (None, Some(label)) => (format!("{held} labelled {label} are in hand"), "limits"),
-            (who, _) => {
-                let who = who.as_deref().unwrap_or_default();
-                (format!("{who} has {held} in hand"), "wip")
-            }
+        let who = match (&one.who, &one.label) {
+            (None, Some(label)) => format!("{held} labelled {label} are in hand"),
+            (who, _) => format!("{} has {held} in hand", who.as_deref().unwrap_or_default()),
         };
         ui.warn(line(&format!(
-            "{who}, and [backlog] {key} of loopx.toml is {}: {} (one of them goes back: {release})",
+            "{who}, and [backlog] {} of loopx.toml is {}: {}{way}",
+            one.key,
             one.wip,
             one.issues.join(", ")
         )));

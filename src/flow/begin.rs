@@ -3,6 +3,7 @@
 
 use super::context::Context;
 use super::files;
+use super::issue::view::InHand;
 use super::verify::policy_at;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::Hint;
@@ -42,7 +43,11 @@ pub(crate) fn lead(ctx: &Context) -> Result<Advised> {
     }
     // What cannot be read of the backlog is for `fsck`.
     match super::issue::view::in_hand(ctx).ok().flatten() {
-        Some(id) => begin_with(ctx, Wanted::Issue(&id)),
+        Some(InHand {
+            held: Some((why, way)),
+            ..
+        }) => Ok(Advised::from(way).advice(why)),
+        Some(one) => begin_with(ctx, Wanted::Issue(&one.short)),
         None => begin(ctx),
     }
 }

@@ -508,6 +508,8 @@ fn a_list_is_narrowed_by_conditions_that_compose_and_can_have_a_name() {
     s.git(&["config", "loopx.list.both", "@slow -k bug"]).ok();
     let error = refused(&s, 2, "list_unknown", &["issue", "list", "@both"]);
     assert!(error["message"].to_string().contains("@slow"), "{error}");
+    let help = error["help"].to_string();
+    assert!(!help.contains("@both"), "{error}");
 }
 
 #[test]

@@ -565,3 +565,31 @@ fn two_claims_of_one_worktree_are_not_apart() {
     all.loopx(0, &["issue", "release", &id]).ok();
     assert_eq!(show(&all, 0, &id)["claim"], Value::Null);
 }
+
+#[test]
+fn a_sync_names_whoever_did_what_came_and_whoever_took_an_issue_over() {
+    let all = clones(2);
+    let one = create(&all, 0, &["One"]);
+    let two = create(&all, 0, &["Two"]);
+    everybody(&all, 2);
+    let bob = |args: &[&str]| all.loopx(1, args);
+    bob(&["issue", "take", &two]).ok();
+    bob(&["sync"]).ok();
+    all.sync(0).ok();
+    let over = ["issue", "take", &two, "--take-over", "--reason", "x"];
+    all.loopx(0, &over).ok();
+    all.loopx(0, &["issue", "close", &one, "--reason", "no"])
+        .ok();
+    all.sync(0).ok();
+    bob(&["issue", "edit", &one, "-p", "0"]).ok();
+    let said = bob(&["--json", "sync"]).json();
+    let news = said["backlog"].as_array().expect("news");
+    assert_eq!(news.len(), 1, "{said}");
+    assert_eq!(news[0]["by"], "Person 0", "{said}");
+    let lost = &said["lost_claims"][0];
+    assert_eq!(
+        (&lost["issue"], &lost["taken_over"]),
+        (&json!(two), &json!(true)),
+        "{said}"
+    );
+}

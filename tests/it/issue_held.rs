@@ -308,3 +308,154 @@ fn what_an_issue_waits_for_is_not_known_of_the_past_and_no_hint_takes_it_away() 
     assert!(!said["help"].to_string().contains("--no-until"), "{said}");
     assert!(said["help"].to_string().contains("issue show"), "{said}");
 }
+
+fn policy(s: &Sandbox, backlog: &str) {
+    let text = format!("[backlog]\n{backlog}\n");
+    s.commit_file("loopx.toml", &text, "policy").ok();
+}
+
+/// The next step that a command names.
+fn leads(s: &Sandbox, args: &[&str]) -> String {
+    let found = s.loopx(&[&["--json"], args].concat()).json();
+    found["next_action"].to_string()
+}
+
+#[test]
+fn where_nobody_may_take_more_all_leads_to_what_is_in_hand() {
+    let s = backlog();
+    policy(&s, "wip = 1");
+    let one = create(&s, &["One"]);
+    let two = create(&s, &["Two"]);
+    s.loopx(&["issue", "take", &one]).ok();
+    let other = show(&s, &two);
+    assert_eq!(other["lacks"], json!(["room in hand"]), "{other}");
+    assert_eq!(list(&s, &["--ready"]).len(), 0);
+    for args in [
+        ["issue", "list"].as_slice(),
+        &["issue", "board"],
+        &["issue", "show", &two],
+    ] {
+        let next = leads(&s, args);
+        assert!(next.contains(&format!("issue show {one}")), "{next}");
+    }
+    // A session that goes on is not given back by a word about its issue.
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "--issue", &one]).ok();
+    let said = refused(&s, 1, "issue_wip_reached", &["issue", "take", &two]);
+    let help = said["help"].to_string();
+    assert!(help.contains("-s one") && help.contains("status"), "{said}");
+}
+
+#[test]
+fn the_limit_of_one_person_is_called_by_its_key() {
+    let s = backlog();
+    policy(&s, "wip = 5\nlimits = { \"@ada@example.org\" = 1 }");
+    let one = create(&s, &["One"]);
+    let two = create(&s, &["Two"]);
+    s.loopx(&["issue", "take", &one]).ok();
+    let said = refused(&s, 1, "issue_wip_reached", &["issue", "take", &two]);
+    assert!(said.to_string().contains("[backlog] limits"), "{said}");
+}
+
+#[test]
+fn the_way_to_a_status_goes_on_from_what_is_there() {
+    let s = backlog();
+    policy(&s, "follows = { in_progress = [\"planned\"] }");
+    let id = create(&s, &["One"]);
+    assert!(next_of(&s, &id).contains("solution add"));
+    s.loopx(&["issue", "solution", "add", &id, "So"]).ok();
+    let next = next_of(&s, &id);
+    assert!(
+        next.contains(&format!("solution bind {}", short(&s, &id))),
+        "{next}"
+    );
+    s.loopx(&["issue", "solution", "bind", &id, "s1"]).ok();
+    s.loopx(&["issue", "edit", &id, "--status", "open"]).ok();
+    let next = next_of(&s, &id);
+    assert!(next.contains("--status planned"), "{next}");
+    s.loopx(&["issue", "edit", &id, "--status", "planned"]).ok();
+    s.loopx(&["issue", "take", &id]).ok();
+}
+
+fn short(s: &Sandbox, id: &str) -> String {
+    let shown = show(s, id);
+    shown["short"].as_str().expect("a name").to_owned()
+}
+
+#[test]
+fn where_policy_knows_no_way_nothing_leads_in_a_circle() {
+    let s = backlog();
+    policy(
+        &s,
+        "follows = { in_progress = [], open = [\"in_progress\"] }",
+    );
+    let id = create(&s, &["One"]);
+    assert_eq!(show(&s, &id)["next_action"], Value::Null);
+    assert_eq!(leads(&s, &["issue", "list"]), "null");
+    s.loopx(&["issue", "close", &id, "--reason", "no"]).ok();
+    let again = ["issue", "reopen", &id, "--reason", "x"];
+    let said = refused(&s, 1, "issue_not_next", &again);
+    assert!(said.to_string().contains("no way leads there"), "{said}");
+    assert!(!said["help"].to_string().contains("reopen"), "{said}");
+}
+
+/// The step that `next` leads to where no session is active.
+fn step(s: &Sandbox) -> String {
+    let out = s.loopx(&["next"]);
+    format!("{}{}", out.stdout, out.stderr)
+}
+
+#[test]
+fn an_issue_in_hand_leads_to_what_keeps_its_session() {
+    let s = backlog();
+    let one = create(&s, &["One"]);
+    let two = create(&s, &["Two"]);
+    s.loopx(&["issue", "take", &one]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    assert!(step(&s).contains("start --issue"));
+    s.loopx(&["issue", "link", &one, "blocked-by", &two]).ok();
+    let next = step(&s);
+    assert!(next.contains("issue show"), "{next}");
+    s.loopx(&["issue", "unlink", &one, "blocked-by", &two]).ok();
+    policy(&s, "take = [\"estimate\"]");
+    let next = step(&s);
+    assert!(next.contains("--estimate"), "{next}");
+    // Of several the one that can begin.
+    let three = create(&s, &["Three", "--estimate", "2h"]);
+    s.loopx(&["issue", "take", &three]).ok();
+    let next = step(&s);
+    let way = format!("start --issue {}", short(&s, &three));
+    assert!(next.contains(&way), "{next}");
+}
+
+#[test]
+fn a_template_names_all_values_that_it_lacks_and_keeps_the_rest() {
+    let s = backlog();
+    let text = "---\nvariables: [version, who, where=here]\n---\n{version} {who}\n";
+    s.commit_file("loopx/templates/issue/rel.md", text, "template")
+        .ok();
+    let args = ["issue", "create", "It comes", "--template", "rel"];
+    let said = refused(&s, 2, "issue_variable_missing", &args);
+    let help = said["help"].to_string();
+    assert!(help.contains("'It comes' --template rel"), "{help}");
+    assert!(help.contains("--set version=TEXT --set who=TEXT"), "{help}");
+    let args = [&args[..], &["--set", "version=a b"]].concat();
+    let said = refused(&s, 2, "issue_variable_missing", &args);
+    let help = said["help"].to_string();
+    assert!(help.contains("'version=a b' --set who=TEXT"), "{help}");
+}
+
+#[test]
+fn a_part_waits_for_what_the_whole_waits_for() {
+    let s = backlog();
+    let whole = create(&s, &["Whole", "--until", "path=docs@main"]);
+    let middle = create(&s, &["Middle", "--parent", &whole]);
+    let part = create(&s, &["Part", "--parent", &middle]);
+    for id in [&middle, &part] {
+        refused(&s, 1, "issue_blocked", &["issue", "take", id]);
+        assert_eq!(show(&s, id)["ready"], false);
+    }
+    refused(&s, 5, "issue_none_ready", &["issue", "take"]);
+    s.commit_file("docs/a.md", "a\n", "docs").ok();
+    s.loopx(&["issue", "take", &part]).ok();
+}

@@ -67,7 +67,7 @@ fn asked(args: &CreateArgs, ctx: &Context) -> Result<Vec<New>> {
         None if args.debt => debt::proposed(ctx, &args.fields.changes()?)?,
         None => {
             let template = match &args.template {
-                Some(name) => template::find(ctx, name, &args.set)?,
+                Some(name) => template::find(ctx, (name, &args.title.join(" ")), &args.set)?,
                 None => Template::default(),
             };
             vec![one(args, template)?]

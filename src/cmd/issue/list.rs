@@ -9,6 +9,7 @@ use crate::ui::{Ui, clean};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::nearest;
+use loopx_base::shell_word;
 use loopx_rules::issue::Status;
 use loopx_rules::issue::event::Change;
 use loopx_rules::issue::filter::Filter;
@@ -225,7 +226,7 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
         None if is_narrow && shown == 0 => Some(command!("issue list")),
         None => rows.iter().find_map(|row| {
             let lack = row.lacks.first()?;
-            Some(lack.way(&row.short))
+            lack.way(&row.issue, &row.short)
         }),
     };
     if let Some(next) = &next {
@@ -283,9 +284,10 @@ fn named(args: ListArgs, ctx: &Context) -> Result<ListArgs> {
         .help(command!("help issue list"))
     })?;
     if let Some(other) = saved.named.first() {
-        let (names, all) = (args.named.join(" "), saved.named.join(" "));
-        let message = format!("{names} names another list: {other}");
-        let help = command!("issue list {names} {all}").note("(names them together)");
+        let names = args.named.join(" ");
+        let message = format!("{names} names another list: {other}, and a saved list names none");
+        let help = command!("issue list {}", shell_word(other))
+            .note("(or take it out of: git config --get-regexp loopx.list)");
         return Err(Failure::usage(Code::ListUnknown, message).help(help));
     }
     Ok(args.over(saved))

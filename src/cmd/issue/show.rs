@@ -55,7 +55,7 @@ fn next(shown: &Shown) -> Option<Hint> {
         _ if shown.go_on.is_some() => shown.go_on.clone(),
         _ if !shown.row.lacks.is_empty() => {
             let lack = shown.row.lacks.first();
-            lack.map(|lack| lack.way(short))
+            lack.and_then(|lack| lack.way(&shown.row.issue, short))
         }
         Status::InProgress if shown.row.waits.iter().any(|wait| wait.issue().is_some()) => {
             let other = shown.row.waits.iter().find_map(|wait| wait.issue());

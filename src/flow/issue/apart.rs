@@ -5,7 +5,7 @@ use super::{Names, sessions};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
-use loopx_base::id::{Oid, OpId, SessionId};
+use loopx_base::id::{Oid, OpId, Person, SessionId};
 use loopx_base::shell_word;
 use loopx_rules::issue::compare::{What, happened};
 use loopx_rules::issue::hands::{Of, hands};
@@ -14,7 +14,7 @@ use loopx_rules::issue::{
 };
 use loopx_store::Snapshot;
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// An issue that clones wrote apart, or began apart.
 #[derive(Clone, Debug, Serialize)]
@@ -239,6 +239,9 @@ pub(crate) struct LostClaim {
     pub short: String,
     pub of: String,
     pub to: String,
+    /// It counted until somebody took the issue over.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub taken_over: bool,
     #[serde(skip)]
     op: OpId,
 }
@@ -275,36 +278,90 @@ fn looked(ctx: &Context, before: Option<&Oid>, now: &Snapshot<'_>) -> Result<Sin
     let names = Names::of_issues(&all);
     let backlog = Backlog::of(all.issues);
     let mut lost = lost_claims(&backlog.issues, &names);
-    let then = before.map(|before| Snapshot::at(&ctx.repo, before.clone(), "the branch"));
-    let mut then = then.map(|then| super::all(&then?)).transpose()?;
+    let was = before.map(|before| Snapshot::at(&ctx.repo, before.clone(), "the branch"));
+    let was = was.transpose()?;
+    let then = was.as_ref().map(super::all);
+    let mut then = then.transpose()?;
     if let Some(then) = &mut then {
         let known = lost_claims(&then.issues, &names);
         lost.retain(|one| known.iter().all(|known| known.op != one.op));
         then.issues.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        let here = crate::flow::lease::worktrees(&ctx.repo).here;
+        if let Some(here) = here {
+            let states = (then.issues.as_slice(), backlog.issues.as_slice());
+            lost.extend(taken_over(states, &here, &names));
+        }
     }
     Ok(Since {
         // To a clone that had none all of it is new.
-        news: then.map_or_else(Vec::new, |then| news(&then.issues, &backlog.issues, &names)),
+        news: match (then, &was) {
+            (Some(then), Some(was)) => {
+                let issues = (then.issues.as_slice(), backlog.issues.as_slice());
+                news(issues, (was, now), &names)
+            }
+            _ => Vec::new(),
+        },
         apart: found_in(now, &backlog, &names)?,
         lost,
         over_limit: over(ctx, &backlog.issues, &names),
     })
 }
 
-/// The news between two states of the backlog, the first of them sorted by id.
-fn news(then: &[Issue], now: &[Issue], names: &Names) -> Vec<News> {
-    let mut found: BTreeMap<&str, News> = BTreeMap::new();
+/// An issue of a state that is sorted by id.
+fn known<'i>(then: &'i [Issue], id: &IssueId) -> Option<&'i Issue> {
+    let at = then.binary_search_by(|one| one.id.cmp(id)).ok()?;
+    then.get(at)
+}
+
+/// The claims of a worktree that ended because somebody took the issue over.
+fn taken_over((then, now): (&[Issue], &[Issue]), here: &str, names: &Names) -> Vec<LostClaim> {
+    let found = now.iter().filter_map(|issue| {
+        let was = known(then, &issue.id)?.claim.as_deref()?;
+        let claim = issue.claim.as_deref()?;
+        let over = claim.value.over.as_ref()?;
+        (was.value.owner == here && over.owner == here && claim.value.owner != here).then(|| {
+            LostClaim {
+                issue: issue.id.clone(),
+                short: names.short(&issue.id).to_owned(),
+                of: was.signed.by.name.clone(),
+                to: claim.signed.by.name.clone(),
+                taken_over: true,
+                op: claim.op.clone(),
+            }
+        })
+    });
+    found.collect()
+}
+
+/// The person who wrote the last record of an issue that the state before has not.
+fn last_of((was, now): (&Snapshot<'_>, &Snapshot<'_>), id: &IssueId) -> Result<Option<Person>> {
+    let had = was.issue_records(id)?.unwrap_or_default();
+    let had: HashSet<&OpId> = had.iter().map(|op| &op.op).collect();
+    let has = now.issue_records(id)?.unwrap_or_default();
+    let fresh = has.into_iter().filter(|op| !had.contains(&op.op));
+    Ok(fresh.max_by_key(|op| op.seq).map(|op| op.by))
+}
+
+/// The news between two states of the backlog, the issues of the first of them sorted by id.
+fn news(
+    (then, now): (&[Issue], &[Issue]),
+    states: (&Snapshot<'_>, &Snapshot<'_>),
+    names: &Names,
+) -> Vec<News> {
+    let mut found: BTreeMap<String, News> = BTreeMap::new();
     for issue in now {
-        let before = then.binary_search_by(|one| one.id.cmp(&issue.id));
-        let before = before.ok().map(|at| &then[at]);
-        let Some(what) = happened(before, issue) else {
+        let Some(what) = happened(known(then, &issue.id), issue) else {
             continue;
         };
         let by = match what {
-            What::Created => &issue.created.by,
-            _ => &issue.changed.by,
+            What::Created => issue.created.by.clone(),
+            // Of what was written apart only the other side's is news.
+            _ => {
+                let last = last_of(states, &issue.id).ok().flatten();
+                last.unwrap_or_else(|| issue.changed.by.clone())
+            }
         };
-        let news = found.entry(&by.email).or_insert_with(|| News {
+        let news = found.entry(by.email.clone()).or_insert_with(|| News {
             by: by.name.clone(),
             kinds: BTreeMap::new(),
             issues: Vec::new(),
@@ -328,6 +385,7 @@ fn lost_claims(issues: &[Issue], names: &Names) -> Vec<LostClaim> {
             short: names.short(&issue.id).to_owned(),
             of: one.by.name.clone(),
             to: first.by.name.clone(),
+            taken_over: false,
             op: one.op.clone(),
         }));
     }
@@ -354,13 +412,24 @@ pub(crate) struct OverLimit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     pub wip: u32,
+    /// The key of policy that says so.
+    #[serde(skip)]
+    pub key: &'static str,
     /// The issues as people are shown them.
     pub issues: Vec<String>,
+    /// The command by which whoever reads gives one of them back, where they have one.
+    #[serde(skip)]
+    pub way: Option<Hint>,
 }
 
 /// The people and labels that have too many issues in hand.
 fn over(ctx: &Context, issues: &[Issue], names: &Names) -> Vec<OverLimit> {
     let policy = super::view::policy(ctx);
+    let here = crate::flow::lease::worktrees(&ctx.repo).here;
+    let is_own = |issue: &Issue| {
+        let claim = issue.claim.as_deref();
+        claim.is_some_and(|claim| Some(&claim.value.owner) == here.as_ref())
+    };
     let over = hands(issues, &policy, None, ctx.now()).into_iter();
     let over = over.filter(|hand| hand.is_over(0)).map(|hand| {
         let (who, label) = match hand.of {
@@ -368,10 +437,15 @@ fn over(ctx: &Context, issues: &[Issue], names: &Names) -> Vec<OverLimit> {
             Of::Label(label) => (None, Some(label)),
         };
         let held = hand.held.iter().map(|issue| names.short(&issue.id));
+        let mut own = hand.held.iter().filter(|issue| issue.running.is_none());
+        let own = own.find(|issue| is_own(issue));
+        let way = own.map(|issue| command!("issue release {}", names.short(&issue.id)));
         OverLimit {
             who,
             label,
             wip: hand.most,
+            key: hand.key,
+            way,
             issues: held.map(str::to_owned).collect(),
         }
     });

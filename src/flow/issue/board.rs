@@ -32,14 +32,16 @@ pub(crate) fn next(ctx: &Context, scoped: &Scoped, lanes: &[Lane]) -> Option<Hin
         return None;
     }
     let policy = super::view::policy(ctx);
-    let rules = Rules::of(&policy, &scoped.backlog.issues, scoped.now);
+    let me = ctx.reader().map(|reader| &reader.author);
+    let rules = Rules::of(&policy, &scoped.backlog.issues, (me, scoped.now));
     let ready = lanes.iter().flat_map(|lane| &lane.columns[1]);
     let ready = ready.map(|at| &scoped.backlog.issues[*at]);
-    let mut ready = ready.map(|issue| (scoped.short(&issue.id), rules.lacking(issue)));
+    let mut ready = ready.map(|issue| (issue, rules.lacking(issue)));
     let first = ready.clone().find(|(_, lacks)| lacks.is_empty());
-    let (short, lacks) = first.or_else(|| ready.next())?;
-    Some(match lacks.first() {
-        None => command!("issue take {short}"),
-        Some(lack) => lack.way(&short),
-    })
+    let (issue, lacks) = first.or_else(|| ready.next())?;
+    let short = scoped.short(&issue.id);
+    match lacks.first() {
+        None => Some(command!("issue take {short}")),
+        Some(lack) => lack.way(issue, &short),
+    }
 }

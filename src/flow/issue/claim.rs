@@ -10,7 +10,7 @@ use super::{
 use crate::flow::context::Context;
 use crate::flow::{publish, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::{command, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{OpId, Person, SessionId};
 use loopx_git::Identity;
 use loopx_rules::issue::event::IssueEvent;
@@ -202,13 +202,23 @@ pub(super) fn require_room(
     Ok(())
 }
 
+/// The command by which one of the issues in hand goes back: one for which no session goes on, else the session of the first.
+fn given_back(hand: &Hand<'_>) -> Option<Hint> {
+    let free = hand.held.iter().find(|issue| issue.running.is_none());
+    free.map(|issue| command!("issue release {}", issue.id))
+        .or_else(|| {
+            let session = hand.held.first()?.running.as_ref()?;
+            Some(command!("status").session(session))
+        })
+}
+
 fn no_room(hand: &Hand<'_>, fresh: usize) -> Failure {
     let names: Vec<&str> = hand.held.iter().map(|issue| issue.id.as_str()).collect();
-    let (most, held, all) = (hand.most, names.len(), names.join(", "));
+    let (most, held, all, key) = (hand.most, names.len(), names.join(", "), hand.key);
     let (message, help) = match (&hand.of, names.first()) {
         (Of::Person(_), Some(first)) => (
-            format!("you have {held} in hand, and [backlog] wip of loopx.toml is {most}: {all}"),
-            command!("issue release {first}"),
+            format!("you have {held} in hand, and [backlog] {key} of loopx.toml is {most}: {all}"),
+            given_back(hand).unwrap_or_else(|| command!("issue show {first}")),
         ),
         (Of::Label(label), Some(first)) => (
             format!(
@@ -217,7 +227,7 @@ fn no_room(hand: &Hand<'_>, fresh: usize) -> Failure {
             command!("issue show {first}"),
         ),
         (Of::Person(_), None) => (
-            format!("{fresh} are asked for at once, and [backlog] wip of loopx.toml is {most}"),
+            format!("{fresh} are asked for at once, and [backlog] {key} of loopx.toml is {most}"),
             command!("issue ready"),
         ),
         (Of::Label(label), None) => (
@@ -340,7 +350,7 @@ fn choose(
             request.labels.iter().all(|label| labels.contains(label))
         };
         let ready: Vec<usize> = ready.filter(has_labels).collect();
-        let rules = Rules::of(policy, &backlog.issues, now);
+        let rules = Rules::of(policy, &backlog.issues, (None, now));
         let lacks = |at: &&usize| !rules.lacking(&backlog.issues[**at]).is_empty();
         // Where each lacks something whoever asks hears of the first.
         let found = ready.iter().find(|at| !lacks(at)).or(ready.first());

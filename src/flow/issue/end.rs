@@ -13,7 +13,7 @@ use super::{
 use crate::flow::context::Context;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
-use loopx_base::id::SessionId;
+use loopx_base::id::{Person, SessionId};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::needs::{Rules, require_resolvable};
 use loopx_rules::issue::{Backlog, Issue, IssueId, Link, LinkKind, Status, Wait};
@@ -158,7 +158,7 @@ pub(crate) fn end(
                 freed(&before, &after, &day, |_| true)
             }
         };
-        let rules = rules(snapshot, &policy, &ended, now)?;
+        let rules = rules(snapshot, &policy, &ended, (&identity.author, now))?;
         freed.retain(|issue| rules.lacking(issue).is_empty());
         let running = ended.iter().flat_map(Issue::all_running).cloned();
         let running: BTreeSet<SessionId> = running.collect();
@@ -189,14 +189,14 @@ fn rules(
     snapshot: &Snapshot<'_>,
     policy: &BacklogPolicy,
     ended: &[Issue],
-    now: i64,
+    (me, now): (&Person, i64),
 ) -> Result<Rules> {
     let issues = if policy.has_limits() {
         super::backlog_with(snapshot, ended.to_vec())?.issues
     } else {
         Vec::new()
     };
-    Ok(Rules::of(policy, &issues, now))
+    Ok(Rules::of(policy, &issues, (Some(me), now)))
 }
 
 /// The issues that come after those that end. A duplicate is none of them: its original comes again.

@@ -3,13 +3,14 @@
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::shell_word;
 use loopx_git::EntryKind;
 use loopx_rules::issue::template::{Given, Template};
 
 const ENDING: &str = ".md";
 
-/// The template of a name, with the values of its variables.
-pub(crate) fn find(ctx: &Context, name: &str, given: &Given) -> Result<Template> {
+/// The template of a name, with the values of its variables, for an issue of this title.
+pub(crate) fn find(ctx: &Context, (name, title): (&str, &str), given: &Given) -> Result<Template> {
     let policy = crate::flow::specs::policy(ctx)?;
     let folder = format!("{}/issue", policy.paths.templates);
     let tree = match ctx.repo.head()?.commit {
@@ -49,7 +50,12 @@ pub(crate) fn find(ctx: &Context, name: &str, given: &Given) -> Result<Template>
         Failure::refused(Code::InputNotUtf8, format!("{path}: expected UTF-8"))
             .help("mend the file, and commit it")
     })?;
-    Template::read(&text, (&path, name), given)
+    let title = match title {
+        "" => String::new(),
+        title => format!("{} ", shell_word(title)),
+    };
+    let typed = format!("{title}--template {}", shell_word(name));
+    Template::read(&text, (&path, &typed), given)
 }
 
 fn is_text(kind: EntryKind) -> bool {

@@ -80,6 +80,7 @@ pub(crate) struct Holder {
 #[derive(Debug)]
 struct Asker {
     worktrees: Worktrees,
+    me: Option<Person>,
     now: i64,
     policy: BacklogPolicy,
     rules: Rules,
@@ -96,6 +97,7 @@ impl Asker {
     fn of(ctx: &Context) -> Self {
         Asker {
             worktrees: crate::flow::lease::worktrees(&ctx.repo),
+            me: ctx.reader().map(|reader| reader.author.clone()),
             now: ctx.now(),
             policy: policy(ctx),
             rules: Rules::default(),
@@ -115,7 +117,7 @@ impl Asker {
     /// The asker of what can be begun beside these issues, which are all that there are.
     fn beside(self, issues: &[Issue]) -> Self {
         Asker {
-            rules: Rules::of(&self.policy, issues, self.now),
+            rules: Rules::of(&self.policy, issues, (self.me.as_ref(), self.now)),
             ..self
         }
     }
@@ -213,10 +215,40 @@ pub(crate) struct Asked {
     pub at: Option<String>,
 }
 
-/// The first issue that this worktree has taken, and for which no session goes on, as people are shown it.
-pub(crate) fn in_hand(ctx: &Context) -> Result<Option<String>> {
-    let first = taken_here(ctx)?;
-    Ok(first.and_then(|rows| Some(rows.iter().next()?.short)))
+/// An issue that this worktree has taken, and for which no session goes on.
+#[derive(Debug)]
+pub(crate) struct InHand {
+    /// The issue as people are shown it.
+    pub short: String,
+    /// The thing that keeps a session from being started for it, in words, with the command that leads on.
+    pub held: Option<(String, Hint)>,
+}
+
+/// The first issue that this worktree has in hand: one for which a session can be started, where there is one.
+pub(crate) fn in_hand(ctx: &Context) -> Result<Option<InHand>> {
+    let Some(rows) = taken_here(ctx)? else {
+        return Ok(None);
+    };
+    let mut all = rows.iter().map(|row| {
+        let lacks = rows.asker.rules.lacking(&row.issue).into_iter().next();
+        let short = row.short.clone();
+        let held = match (row.waits.first(), lacks) {
+            (None, None) => None,
+            (None, Some(lack)) => {
+                let way = lack.way(&row.issue, &short);
+                let way = way.unwrap_or_else(|| command!("issue show {short}"));
+                Some((format!("{short} lacks {}", lack.words()), way))
+            }
+            (Some(wait), _) => {
+                let words = wait.words(|id| rows.names.short(id).to_owned());
+                let way = command!("issue show {short}");
+                Some((format!("{short} waits for {words}"), way))
+            }
+        };
+        InHand { short, held }
+    });
+    let first = all.clone().find(|one| one.held.is_none());
+    Ok(first.or_else(|| all.next()))
 }
 
 /// The issues that this worktree has taken, and for which no session goes on; nothing where it never took one.

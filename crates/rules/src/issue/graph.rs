@@ -213,7 +213,23 @@ impl Backlog {
         if let Some(day) = issue.defer.as_ref().filter(|day| day.as_str() > today) {
             waits.push(Wait::Day { day: day.clone() });
         }
-        waits.extend(issue.held.iter().cloned().map(Wait::World));
+        // A part waits for what the whole waits for.
+        let wholes = |id: &IssueId| -> Vec<&IssueId> {
+            let one = self.find(id).into_iter();
+            one.flat_map(|one| one.linked(LinkKind::Parent)).collect()
+        };
+        let wholes = reached(&issue.id, wholes).into_iter().skip(1);
+        let wholes = wholes.filter_map(|id| self.find(id));
+        for open in issue
+            .held
+            .iter()
+            .chain(wholes.flat_map(|whole| &whole.held))
+        {
+            let wait = Wait::World(open.clone());
+            if !waits.contains(&wait) {
+                waits.push(wait);
+            }
+        }
         // Of two claims the earlier record counts: nobody has to settle them.
         for field in ["status", "solution"] {
             if issue.apart_in(field).is_some() {

@@ -23,6 +23,8 @@ pub struct Hand<'b> {
     pub of: Of,
     /// The most that policy lets it have.
     pub most: u32,
+    /// The key of policy that says so.
+    pub key: &'static str,
     pub held: Vec<&'b Issue>,
 }
 
@@ -79,7 +81,8 @@ pub fn hands<'b>(
     }
     let people = people.into_values().map(|(person, held)| Hand {
         of: Of::Person(person.clone()),
-        most: policy.limit_of(person),
+        most: policy.limit_of(person).0,
+        key: policy.limit_of(person).1,
         held,
     });
     let labels = policy
@@ -89,6 +92,7 @@ pub fn hands<'b>(
     let labels = labels.map(|(label, most)| Hand {
         of: Of::Label(label.clone()),
         most: *most,
+        key: "limits",
         held: (all.iter().copied())
             .filter(|issue| issue.labels.contains(label))
             .collect(),
@@ -108,13 +112,13 @@ impl BacklogPolicy {
         self.has_limits() || !self.take.is_empty() || !self.follows.is_empty()
     }
 
-    /// The most issues that a person may have in hand; 0 is no limit.
-    fn limit_of(&self, person: &Person) -> u32 {
+    /// The most issues that a person may have in hand, and the key that says so; 0 is no limit.
+    fn limit_of(&self, person: &Person) -> (u32, &'static str) {
         let own = |of: &str| {
             let address = of.strip_prefix(PERSON);
             address.is_some_and(|address| address.eq_ignore_ascii_case(&person.email))
         };
         let own = self.limits.iter().find(|(of, _)| own(of));
-        own.map_or(self.wip, |(_, most)| *most)
+        own.map_or((self.wip, "wip"), |(_, most)| (*most, "limits"))
     }
 }

@@ -6,6 +6,7 @@ use super::{Issue, IssueId, Status};
 use crate::policy::BacklogPolicy;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
+use loopx_base::id::Person;
 use loopx_base::vocabulary::vocabulary;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -38,8 +39,10 @@ pub enum Lack {
     Need(TakeNeed),
     /// Status that it has to get first.
     Step(Status),
-    /// As many with this label are in hand as policy lets it have.
-    Room(String),
+    /// As many with this label are in hand as policy lets it have, this one among them.
+    Room(String, IssueId),
+    /// Whoever asks has as many in hand as policy lets them have, this one among them.
+    Hand(IssueId),
 }
 
 impl Serialize for Lack {
@@ -47,7 +50,7 @@ impl Serialize for Lack {
         match self {
             Lack::Need(need) => need.serialize(serializer),
             Lack::Step(status) => status.serialize(serializer),
-            Lack::Room(_) => self.words().serialize(serializer),
+            Lack::Room(..) | Lack::Hand(_) => self.words().serialize(serializer),
         }
     }
 }
@@ -62,30 +65,33 @@ impl Lack {
             Lack::Need(TakeNeed::Milestone) => "a milestone".into(),
             Lack::Need(TakeNeed::Solution) => "a bound solution".into(),
             Lack::Step(status) => format!("status {status}").into(),
-            Lack::Room(label) => format!("room for {label}").into(),
+            Lack::Room(label, _) => format!("room for {label}").into(),
+            Lack::Hand(_) => "room in hand".into(),
         }
     }
 
-    /// The command that mends it.
-    pub fn way(&self, id: &str) -> Hint {
-        match self {
+    /// The command that mends it, for an issue that whoever asks knows as `id`; nothing where policy knows no way to it.
+    pub fn way(&self, issue: &Issue, id: &str) -> Option<Hint> {
+        Some(match self {
             Lack::Need(TakeNeed::Criteria) => command!("issue edit {id} --criterion TEXT"),
             Lack::Need(TakeNeed::Estimate) => command!("issue edit {id} --estimate 4h"),
             Lack::Need(TakeNeed::Assignee) => command!("issue edit {id} --assignee @me"),
             Lack::Need(TakeNeed::Milestone) => command!("issue edit {id} --milestone NAME"),
-            Lack::Need(TakeNeed::Solution) => command!("issue solution add {id} HOW"),
-            // Policy knows no way to it.
-            Lack::Step(Status::InProgress) => command!("issue show {id}"),
-            Lack::Step(status) => to_status(id, *status),
-            Lack::Room(label) => command!("issue list -l {label}"),
-        }
+            Lack::Need(TakeNeed::Solution) => to_status(issue, id, Status::Planned),
+            Lack::Step(Status::InProgress) => return None,
+            Lack::Step(status) => to_status(issue, id, *status),
+            // What is in hand leads on to its end.
+            Lack::Room(_, held) | Lack::Hand(held) => command!("issue show {held}"),
+        })
     }
 }
 
 /// The command by which an issue gets a status.
-fn to_status(id: &str, status: Status) -> Hint {
+fn to_status(issue: &Issue, id: &str, status: Status) -> Hint {
     match status {
         Status::Open => command!("issue edit {id} --status open"),
+        Status::Planned if issue.bound.is_some() => command!("issue edit {id} --status planned"),
+        Status::Planned if issue.solutions > 0 => command!("issue solution bind {id} s1"),
         Status::Planned => command!("issue solution add {id} HOW"),
         Status::Queued => command!("issue queue form {id}"),
         Status::InProgress => command!("issue take {id}"),
@@ -99,22 +105,34 @@ fn to_status(id: &str, status: Status) -> Hint {
 pub struct Rules {
     needs: Vec<TakeNeed>,
     follows: Follows,
-    /// The labels of which no more may be in hand.
-    full: Vec<String>,
+    /// The labels of which no more may be in hand, each with those that are.
+    full: Vec<(String, Vec<IssueId>)>,
+    /// The issues that whoever asks has in hand, where they may have no more.
+    in_hand: Vec<IssueId>,
 }
 
 impl Rules {
-    pub fn of(policy: &BacklogPolicy, issues: &[Issue], now: i64) -> Self {
-        let full = hands(issues, policy, None, now).into_iter();
-        let full = full.filter(|hand| hand.is_over(1));
-        let full = full.filter_map(|hand| match hand.of {
-            Of::Label(label) => Some(label),
-            Of::Person(_) => None,
-        });
+    /// The rules for somebody who may begin something, where that is known.
+    pub fn of(policy: &BacklogPolicy, issues: &[Issue], (me, now): (Option<&Person>, i64)) -> Self {
+        let (mut full, mut in_hand) = (Vec::new(), Vec::new());
+        for hand in hands(issues, policy, me, now) {
+            if !hand.is_over(1) {
+                continue;
+            }
+            let held = hand.held.iter().map(|issue| issue.id.clone()).collect();
+            match hand.of {
+                Of::Label(label) => full.push((label, held)),
+                Of::Person(person) if me.is_some_and(|me| me.email == person.email) => {
+                    in_hand = held;
+                }
+                Of::Person(_) => {}
+            }
+        }
         Rules {
             needs: policy.take.clone(),
             follows: policy.follows.clone(),
-            full: full.collect(),
+            full,
+            in_hand,
         }
     }
 
@@ -128,11 +146,17 @@ impl Rules {
             let first = first_step(&self.follows, issue.status, to);
             lacks.push(Lack::Step(first.unwrap_or(to)));
         }
-        let full = self
-            .full
-            .iter()
-            .filter(|label| issue.labels.contains(label));
-        lacks.extend(full.cloned().map(Lack::Room));
+        let full = self.full.iter();
+        let full =
+            full.filter(|(label, held)| issue.labels.contains(label) && !held.contains(&issue.id));
+        lacks.extend(
+            full.filter_map(|(label, held)| Some(Lack::Room(label.clone(), held.first()?.clone()))),
+        );
+        if let Some(first) = self.in_hand.first()
+            && !self.in_hand.contains(&issue.id)
+        {
+            lacks.push(Lack::Hand(first.clone()));
+        }
         lacks
     }
 }
@@ -189,10 +213,17 @@ pub fn require_step(issue: &Issue, to: Status, follows: &Follows) -> Result<()> 
     let message =
         format!("{id} is {from}, and [backlog] follows of loopx.toml lets {to} come after {after}");
     let way = match first_step(follows, from, to) {
-        Some(first) if from.is_final() && !first.is_final() => command!("issue reopen {id}"),
-        Some(first) => to_status(id.as_str(), first),
-        None => command!("issue show {id}"),
+        // An issue that has ended is opened, and becomes nothing else.
+        Some(_) if from.is_final() && !may_follow(follows, from, issue.unbegun()) => None,
+        Some(first) if from.is_final() && !first.is_final() => Some(command!("issue reopen {id}")),
+        Some(first) => Some(to_status(issue, id.as_str(), first)),
+        None => None,
     };
+    let message = match way {
+        Some(_) => message,
+        None => format!("{message}; no way leads there"),
+    };
+    let way = way.unwrap_or_else(|| command!("issue show {id}"));
     Err(Failure::refused(Code::IssueNotNext, message).help(way))
 }
 
@@ -225,7 +256,9 @@ pub fn require_takeable(issue: &Issue, needs: &[TakeNeed]) -> Result<()> {
     let id = &issue.id;
     let lacks = lacking(issue, needs).into_iter().map(|need| {
         let lack = Lack::Need(need);
-        (lack.words(), need.as_str(), lack.way(id.as_str()))
+        let way = lack.way(issue, id.as_str());
+        let way = way.unwrap_or_else(|| command!("issue show {id}"));
+        (lack.words(), need.as_str(), way)
     });
     refuse(id, "take", lacks.collect())
 }

@@ -6,6 +6,7 @@ use super::event::Change;
 use super::filter::minutes;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_base::shell_word;
 use loopx_spec::front::{Fault, FrontMatter};
 use std::collections::BTreeMap;
 
@@ -74,7 +75,7 @@ fn variable(line: usize, text: &str) -> Result<(String, Option<String>), Fault> 
 
 /// The value of each variable. Refused where one that has to be given is not, and where there is no such variable.
 fn values(
-    (path, name): (&str, &str),
+    (path, typed): (&str, &str),
     variables: &[(String, Option<String>)],
     given: &Given,
 ) -> Result<BTreeMap<String, String>> {
@@ -100,9 +101,16 @@ fn values(
             None => missing.push(name.as_str()),
         }
     }
-    let Some(first) = missing.first() else {
+    if missing.is_empty() {
         return Ok(values);
-    };
+    }
+    let given = given.iter().map(|(name, value)| {
+        let pair = format!("{name}={value}");
+        format!("--set {}", shell_word(&pair))
+    });
+    let wanted = missing.iter().map(|name| format!("--set {name}=TEXT"));
+    let set: Vec<String> = given.chain(wanted).collect();
+    let set = set.join(" ");
     Err(Failure::usage(
         Code::IssueVariableMissing,
         format!(
@@ -110,9 +118,7 @@ fn values(
             missing.join(" and ")
         ),
     )
-    .help(command!(
-        "issue create --template {name} --set {first}=TEXT"
-    )))
+    .help(command!("issue create {typed} {set}")))
 }
 
 /// A template, read.
@@ -125,8 +131,9 @@ pub struct Template {
 }
 
 impl Template {
-    /// Reads the template of a name with the values of its variables; what is wrong is told with its line.
-    pub fn read(text: &str, (path, name): (&str, &str), given: &Given) -> Result<Self> {
+    /// Reads a template with the values of its variables; what is wrong is told with its line. `typed`: the words by which
+    /// somebody asked for it.
+    pub fn read(text: &str, (path, typed): (&str, &str), given: &Given) -> Result<Self> {
         let invalid = |fault: Fault| {
             Failure::refused(
                 Code::IssueTemplateInvalid,
@@ -142,7 +149,7 @@ impl Template {
         let variables = front.list("variables").map_err(invalid)?;
         let variables = variables.iter().map(|text| variable(line, text));
         let variables = variables.collect::<Result<Vec<_>, _>>().map_err(invalid)?;
-        let values = values((path, name), &variables, given)?;
+        let values = values((path, typed), &variables, given)?;
         let fill = |text: &str| filled(text, &values);
         let value = |key: &'static str| {
             let text = front.text(key).map_err(invalid)?;
