@@ -65,6 +65,7 @@ use loopx_base::id::SessionId;
 use loopx_rules::gate::{AuditItem, FindingView, Proof};
 use loopx_rules::next::Advised;
 use loopx_rules::task::debt::Debt;
+use loopx_rules::task::outputs::task_of;
 use loopx_spec::Finding;
 use serde_json::{Value, json};
 
@@ -119,9 +120,12 @@ fn report<T>(ctx: &Context, ui: &mut Ui, command: &str, done: &Done<T>, said: &s
 
 /// Says what a command did, and what it saved along with that.
 fn tell_done<T>(done: &Done<T>, said: &str, ui: &mut Ui) {
-    let saved: Vec<String> = done.saved.iter().map(ToString::to_string).collect();
-    if !saved.is_empty() {
-        ui.status(format!("saved {}", saved.join(", ")));
+    let is_gone = |path: &String| task_of(path).is_some() && done.state.output(path).is_none();
+    let (gone, saved): (Vec<String>, _) = done.saved.iter().cloned().partition(is_gone);
+    for (what, paths) in [("saved", saved), ("saved as removed:", gone)] {
+        if !paths.is_empty() {
+            ui.status(format!("{what} {}", paths.join(", ")));
+        }
     }
     ui.status(format!(
         "{}: {said}",

@@ -20,8 +20,10 @@ use super::{
 use first::first;
 use landing::{leftover, trusted, unlanded};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::{Hint, command};
+use loopx_base::hint::{Command, Hint, Verb, command, hint};
 use loopx_base::id::{Person, SessionId};
+use loopx_base::shell_word;
+use loopx_rules::agent_identity::require_person;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::CodeFacts;
 use loopx_rules::lease::Worktrees;
@@ -89,6 +91,37 @@ pub(crate) fn anywhere() -> Option<Advised> {
         }
         Err(_) => None,
     }
+}
+
+/// A hint, which where it leads to a word that others have to give becomes what is next for whoever asks.
+pub(crate) fn spoken(ctx: &Context, hint: Hint) -> Hint {
+    let word = hint.commands().next();
+    let named = word.and_then(Command::session_named);
+    // A task that waits for a person does not say that it waits for another one.
+    let is_of_gate = word.is_some_and(|word| word.verb() != Verb::Task);
+    let asked = match named.and_then(|id| SessionId::parse(id).ok()) {
+        Some(id) => of_session(ctx, &id),
+        None => of(ctx).map(|asked| asked.advised),
+    };
+    match asked {
+        Ok(asked) if is_of_gate && matches!(asked.next, Next::Waits(_)) || asks_a_person(ctx) => {
+            let next = asked.into_hint();
+            if next.is_empty() { hint } else { next }
+        }
+        _ => hint,
+    }
+}
+
+/// True for an agent from which policy takes no word.
+fn asks_a_person(ctx: &Context) -> bool {
+    let agent = loopx_rules::agent_identity::host(loopx_base::env::var);
+    let may_not = || -> Result<bool> {
+        let store = ctx.store()?;
+        let (session, _) = ctx.asked(&store.snapshot()?)?;
+        let (policy, _) = ctx.policy_if_there(&session.state)?;
+        Ok(require_person(&policy, agent.as_deref(), "this").is_err())
+    };
+    agent.is_some() && may_not().unwrap_or_default()
 }
 
 /// Whether whoever asks is in a session; refused where none is meant.
@@ -260,15 +293,17 @@ fn unserved(facts: &Facts<'_>) -> Vec<String> {
 }
 
 /// Edits of the list of tasks, and of files that tasks left, that are not saved.
-fn unsaved(facts: &Facts<'_>) -> Option<String> {
+fn unsaved(facts: &Facts<'_>) -> Option<Hint> {
     if facts.saved.contains(&Artifact::TaskList) {
-        return Some(format!(
-            "{} has edits that are not saved",
-            Artifact::TaskList
-        ));
+        return Some(format!("{} has edits that are not saved", Artifact::TaskList).into());
     }
     let path = facts.outputs.removed().next()?;
-    Some(format!("{path} was removed here, and the session has it"))
+    Some(hint![
+        format!(
+            "{path} was removed here, and the session has it; a save takes it away for all, and what brings it back is: "
+        ),
+        command!("checkout {}", shell_word(path))
+    ])
 }
 
 /// The code here, where the stage does not look at it and a task was checked on some.

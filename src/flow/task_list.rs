@@ -176,7 +176,8 @@ pub(crate) fn set(
 ) -> Result<Changed<TaskId>> {
     rewrite_in(ctx, reason, Stood::MendableGraph, |_, text, file| {
         let node = find(file, id)?;
-        let made = edit::set(text, node, changes).map_err(odd)?;
+        let changes = edit::with_edges(text, node, changes);
+        let made = edit::set(text, node, &changes).map_err(odd)?;
         let moves = changes.iter().any(|change| change.field == "domain");
         match require_list(made.clone(), file, moves.then_some(&node.id)) {
             Ok(made) => Ok((made, node.id.clone())),

@@ -879,6 +879,33 @@ fn n14_an_optional_edge_a_gate_and_limits_are_written_by_options() {
     assert!(!s.read(".loopx/demo/tasks.jsonl").contains("judges"));
 }
 
+/// R44-19: an edge of one kind says nothing of those of the other kind.
+#[test]
+fn r19_an_edge_of_one_kind_leaves_the_edges_of_the_other() {
+    let s = planning(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+        task("C", &[], Some(&["true"])),
+    ]);
+    let edit = |args: &[&str]| s.loopx(&[&["task", "edit", "B"], args].concat()).ok();
+    let edges = || {
+        let view = s.loopx(&["task", "graph", "--json"]).json();
+        let node = &view["nodes"][1];
+        (node["depends_on"].clone(), node["optional"].clone())
+    };
+    edit(&["--optional", "C"]);
+    assert_eq!(edges(), (json!(["A", "C"]), json!(["C"])));
+    edit(&["--depends-on", "C"]);
+    assert_eq!(edges(), (json!(["C"]), Value::Null), "C has one edge");
+    edit(&["--optional", "a"]);
+    assert_eq!(edges(), (json!(["C", "a"]), json!(["a"])));
+    edit(&["--unset", "depends_on"]);
+    assert_eq!(edges(), (json!([]), Value::Null));
+    let both = ["task", "add", "D", "--optional", "A", "--depends-on", "a"];
+    let refused = s.loopx(&both).fails_with(2);
+    assert!(refused.stderr.contains("found both"), "{refused}");
+}
+
 /// A7: a check that failed on the code as it is says the same again, in every stage.
 #[test]
 fn a7_a_task_of_the_plan_that_failed_on_this_code_is_mended_before_it_is_tried_again() {
@@ -975,11 +1002,120 @@ fn a9_results_that_were_removed_here_are_saved_before_anybody_is_asked_again() {
     s.loopx(&["task", "open", "C", "--reason", "seen"]).ok();
     std::fs::remove_dir_all(s.path().join(".loopx/demo/tasks/R")).expect("removed");
     assert_eq!(next(&s), "git loopx save");
-    types(&s, &next(&s)).ok();
+    // R44-14: what was removed by accident comes back by what is named beside it.
+    let back = "git loopx checkout tasks/R/report.md";
+    s.loopx(&["status"]).says(back).ok();
+    let refused = refuses(&s, 1, "task_step_invalid", &["task", "done", "R"]);
+    assert!(text(&refused["help"]).contains(back), "{refused}");
+    types(&s, back).ok();
+    assert_eq!(s.read(".loopx/demo/tasks/R/report.md"), "There.\n");
+    std::fs::remove_dir_all(s.path().join(".loopx/demo/tasks/R")).expect("removed");
+    s.loopx(&["save"])
+        .says("saved as removed: tasks/R/report.md")
+        .ok();
     let said = next(&s);
     assert!(said.contains("task open C"), "{said}");
     s.loopx(&["task", "open", "C", "--reason", "seen without"])
         .ok();
+}
+
+/// R44-14: the run of a check saves what is here, and whoever completes the task is told of it.
+#[test]
+fn r14_a_task_that_is_done_says_what_it_saved_beside_it() {
+    let mut report = task("R", &[], Some(&["true"]));
+    report["outputs"] = json!(["tasks/R/report.md"]);
+    let s = building(&[report, task("S", &[], Some(&["true"]))]);
+    s.loopx(&["take", "R"]).ok();
+    s.write(".loopx/demo/tasks/R/report.md", "There.\n");
+    s.loopx(&["task", "done", "R"]).ok();
+    s.loopx(&["take", "S"]).ok();
+    std::fs::remove_file(s.path().join(".loopx/demo/tasks/R/report.md")).expect("removed");
+    s.loopx(&["task", "done", "S"])
+        .says("saved as removed: tasks/R/report.md")
+        .ok();
+}
+
+/// R44-15: a task that no command checks is ended by a word with a reason.
+#[test]
+fn r15_whoever_has_the_last_task_is_led_to_what_ends_it() {
+    let s = building(&[task("B", &[], None)]);
+    s.loopx(&["take", "B"]).ok();
+    let refused = refuses(&s, 6, "task_held", &["take"]);
+    let help = text(&refused["help"]);
+    let done = "git loopx task done B --manual --reason 'it was looked at by hand'";
+    assert!(help.starts_with(done), "{help}");
+    types(&s, done).ok();
+}
+
+/// R44-21: no hint leads to a word that somebody else has to give.
+#[test]
+fn r21_refusals_lead_nobody_to_a_word_that_others_have_to_give() {
+    let agent = |s: &Sandbox, args: &[&str]| {
+        let call = s.call(LOOPX).args(&["--json"]).args(args);
+        let out = call.env("CLAUDECODE", "1").run();
+        text(&out.error_json()["error"]["help"])
+    };
+    let s = building(&[reads_two("A"), task("B", &[], None)]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    for args in [&["review"][..], &["archive"], &["approve", "--to", "build"]] {
+        let help = agent(&s, args);
+        assert!(
+            !help.contains("--waive") && !help.contains("approve"),
+            "{args:?}: {help}"
+        );
+    }
+    s.loopx(&["take", "B"]).ok();
+    s.loopx(&["task", "done", "B", "--manual", "--reason", "seen"])
+        .ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    s.loopx(&["review"]).ok();
+    for args in [
+        &["archive"][..],
+        &["approve", "--to", "build"],
+        &["approve", "--to", "done"],
+    ] {
+        let help = agent(&s, args);
+        assert!(help.starts_with("wait for a person"), "{args:?}: {help}");
+    }
+    let refused = s.loopx(&["--json", "archive"]).error_json();
+    assert_eq!(
+        refused["error"]["help"],
+        "git loopx review --verdict approve"
+    );
+}
+
+#[test]
+fn r21_an_author_who_may_not_judge_is_told_who_is_waited_for() {
+    let s = Sandbox::new();
+    s.commit_file("code.txt", "one\n", "First").ok();
+    s.commit_file(
+        "loopx.toml",
+        "[review]\nindependence = \"require\"\n",
+        "Policy",
+    )
+    .ok();
+    s.loopx(&["init"]).ok();
+    s.git(&["switch", "--quiet", "-c", "work"]).ok();
+    s.loopx(&["start", "--quick", "Fix it"]).ok();
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve"]).ok();
+    s.loopx(&["review"]).ok();
+    for args in [
+        &["archive"][..],
+        &["approve", "--to", "build"],
+        &["approve", "--to", "done"],
+    ] {
+        let refused = s
+            .call(LOOPX)
+            .args(&["--json"])
+            .args(args)
+            .run()
+            .error_json();
+        let help = text(&refused["error"]["help"]);
+        assert!(help.starts_with("wait for a reviewer"), "{args:?}: {help}");
+    }
 }
 
 #[test]

@@ -214,8 +214,29 @@ impl Command {
             .trim_start()
     }
 
+    /// The session that the command names.
+    pub fn session_named(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    /// True where it gives a person's word on what somebody looked at.
+    pub fn is_persons_word(&self) -> bool {
+        match self.verb {
+            Verb::Approve => !self.has("--show"),
+            Verb::Build => self.has("--waive"),
+            Verb::Finish => true,
+            Verb::Review => self.has("--verdict"),
+            Verb::Task => self.args().starts_with("open ") || self.has("--manual"),
+            _ => false,
+        }
+    }
+
+    fn has(&self, option: &str) -> bool {
+        self.words.split(' ').any(|word| word == option)
+    }
+
     fn is_unsigned_amendment(&self) -> bool {
-        let has = |option: &str| self.words.split(' ').any(|word| word == option);
+        let has = |option| self.has(option);
         self.verb == Verb::Amend && has("--reason") && !has("--sign")
     }
 
@@ -401,6 +422,11 @@ impl Hint {
             Part::Command(command) => Some(command),
             _ => None,
         })
+    }
+
+    /// True where the first command in it gives a person's word.
+    pub fn is_persons_word(&self) -> bool {
+        self.commands().next().is_some_and(Command::is_persons_word)
     }
 
     /// Whether a command in it amends, and does not sign that.

@@ -32,7 +32,7 @@ pub(crate) fn run(args: AddArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     } = args;
     let id = id.as_deref().map(task_id).transpose()?;
     let place = place.place()?.unwrap_or(Place::End);
-    let changes = fields.changes();
+    let changes = fields.changes()?;
     let done = task_list::add(ctx, id, &title, &changes, &place, fields.reason)?;
     let said = format!("{} added", done.value);
     report(

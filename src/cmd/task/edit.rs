@@ -62,7 +62,7 @@ pub(crate) fn run(args: EditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         fields,
     } = args;
     let id = task_id(&task)?;
-    let mut changes = fields.changes();
+    let mut changes = fields.changes()?;
     changes.extend(title.map(|title| Change {
         field: "title",
         value: Some(json!(title)),

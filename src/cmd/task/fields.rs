@@ -7,7 +7,7 @@ use loopx_rules::task::file::{EFFORTS, STAGES, TYPES, priorities};
 use loopx_rules::task::node::{NodeKind, Risk, TaskId};
 use serde_json::{Value, json};
 
-/// The fields of a task. An option that can be given several times replaces the whole list.
+/// The fields of a task. An option that can be given several times replaces all that was said by it.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct FieldArgs {
     /// What has to be done, in more words than the title
@@ -119,7 +119,7 @@ pub(crate) struct FieldArgs {
 
 impl FieldArgs {
     /// The fields that are given, in the order in which a new line has them.
-    pub(crate) fn changes(&self) -> Vec<Change> {
+    pub(crate) fn changes(&self) -> Result<Vec<Change>> {
         let text = |text: &Option<String>| text.as_ref().map(|text| json!(text));
         let list = |list: &[String]| (!list.is_empty()).then(|| json!(list));
         let files: Vec<String> = self.file.iter().map(|path| from_top(path)).collect();
@@ -143,7 +143,7 @@ impl FieldArgs {
             ("args", text(&self.args)),
             ("stage", text(&self.stage)),
             ("parent", text(&self.parent)),
-            ("depends_on", self.edges()),
+            ("depends_on", self.edges()?),
             ("waits", self.waits()),
             ("files", list(&files)),
             ("exclusive", list(&self.exclusive)),
@@ -161,19 +161,29 @@ impl FieldArgs {
             ("done_when", text(&self.done_when)),
         ];
         let given = given.into_iter().filter(|(_, value)| value.is_some());
-        given
+        Ok(given
             .map(|(field, value)| Change { field, value })
-            .collect()
+            .collect())
     }
 }
 
 impl FieldArgs {
     /// Edges of a task in the list; nothing where no task is given.
-    fn edges(&self) -> Option<Value> {
+    fn edges(&self) -> Result<Option<Value>> {
+        let is_given = |id: &&String| {
+            let mut others = self.depends_on.iter();
+            others.any(|other| other.eq_ignore_ascii_case(id))
+        };
+        if let Some(id) = self.optional.iter().find(is_given) {
+            let message = format!(
+                "expected {id} with --depends-on or with --optional, which also lets a skip pass; found both"
+            );
+            return Err(Failure::usage(Code::TaskListInvalid, message));
+        }
         let optional = |id: &String| json!({ "id": id, "optional": true });
         let all = self.depends_on.iter().map(|id| json!(id));
         let all: Vec<Value> = all.chain(self.optional.iter().map(optional)).collect();
-        (!all.is_empty()).then(|| json!(all))
+        Ok((!all.is_empty()).then(|| json!(all)))
     }
 
     /// What it waits for outside of the list; nothing where no condition is given.

@@ -112,6 +112,19 @@ pub(crate) struct UnreadableList {
 }
 
 impl Report {
+    /// Says what came since the backlog and the sessions stood as before.
+    fn take_news(&mut self, ctx: &Context, store: &Store<'_>, before: Option<&Oid>) -> Result<()> {
+        if let Some(before) = before {
+            self.moved = store.moved(before, &self.tip)?;
+        }
+        let since = issue::apart::since(ctx, before, &self.tip);
+        self.backlog = since.news;
+        self.apart = since.apart;
+        self.lost_claims = since.lost;
+        self.over_limit = since.over_limit;
+        Ok(())
+    }
+
     /// Nothing has come or gone yet.
     fn begin(store: &Store<'_>, request: &Request, remote: &str) -> Result<Self> {
         Ok(Report {
@@ -184,15 +197,8 @@ pub(crate) fn sync(
             report.set_back = set_back(ctx, had, report.remote_tip.as_ref())?;
         }
         meet(ctx, &store, request, &mut report)?;
-        if let Some(before) = before.as_ref().filter(|_| report.received > 0) {
-            report.moved = store.moved(before, &report.tip)?;
-        }
         if report.received > 0 {
-            let since = issue::apart::since(ctx, before.as_ref(), &report.tip);
-            report.backlog = since.news;
-            report.apart = since.apart;
-            report.lost_claims = since.lost;
-            report.over_limit = since.over_limit;
+            report.take_news(ctx, &store, before.as_ref())?;
         }
         report.unreadable = unreadable(ctx, &store, &report.merged)?;
         let there = report.remote_tip.clone();

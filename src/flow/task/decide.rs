@@ -478,23 +478,7 @@ pub(crate) fn open(
         let (own, others) = take_persons(ctx, facts, &mut waits)?;
         let begins = !is_asked || !others.is_empty();
         if begins && (own.is_empty() || status != Status::Pending) {
-            return Err(match others.first() {
-                Some(open) if status == Status::Pending => Failure::waiting(
-                    Code::CheckpointOpen,
-                    format!(
-                        "{} waits for {}, and you are {}",
-                        node.id,
-                        open.words(),
-                        facts.actor()?
-                    ),
-                )
-                .help(command!("task show {}", node.id)),
-                _ => Failure::refused(
-                    Code::TaskStepInvalid,
-                    format!("{} is {status}, and does not wait for a person", node.id),
-                )
-                .help(lead_of(node, status, plan.state)),
-            });
+            return Err(not_asked(facts, (node, status), &others)?);
         }
         require_free(ctx, facts, &plan, at)?;
         require_way(node, outcome.as_deref(), !begins)?;
@@ -529,6 +513,30 @@ pub(crate) fn open(
             begins,
         };
         Ok(Act::new(event, what, opened).reason(Some(reason.clone())))
+    })
+}
+
+/// The refusal of a word that a task does not wait for, or that others have to give.
+fn not_asked(
+    facts: &Facts<'_>,
+    (node, status): (&Node, Status),
+    others: &[Open],
+) -> Result<Failure> {
+    let id = &node.id;
+    Ok(match others.first() {
+        Some(open) if status == Status::Pending => {
+            let (what, who) = (open.words(), facts.actor()?);
+            let message = format!("{id} waits for {what}, and you are {who}");
+            Failure::waiting(Code::CheckpointOpen, message).help(command!("task show {id}"))
+        }
+        _ => {
+            let message = format!("{id} is {status}, and does not wait for a person");
+            Failure::refused(Code::TaskStepInvalid, message).help(lead_of(
+                node,
+                status,
+                &facts.state,
+            ))
+        }
     })
 }
 

@@ -93,9 +93,11 @@ pub(crate) fn done(
         Some(ResultText::Unreadable) => return Err(unreadable(&node)),
         Some(ResultText::Bare) | None => {}
     }
-    if !has_proof {
-        prove(ctx, &node, request, live)?;
-    }
+    let saved = if has_proof {
+        Vec::new()
+    } else {
+        prove(ctx, &node, request, live)?
+    };
     let committed = if request.commit {
         require_outputs(ctx, &node)?;
         commit(ctx, &node)?
@@ -149,14 +151,22 @@ pub(crate) fn done(
         Ok(act.outputs(left))
     });
     match (done, committed) {
-        (Ok(done), _) => Ok(done.0),
+        (Ok((mut done, _)), _) => {
+            done.saved = [saved, done.saved].concat();
+            Ok(done)
+        }
         (Err(failure), Some(commit)) => Err(beside_commit(failure, &commit)),
         (Err(failure), None) => Err(failure),
     }
 }
 
-/// Runs the check of a task, and refuses to go on where it did not pass.
-fn prove(ctx: &Context, node: &Node, request: &DoneRequest, live: impl Write + Send) -> Result<()> {
+/// Runs the check of a task, and refuses to go on where it did not pass. Comes back with what its record saved.
+fn prove(
+    ctx: &Context,
+    node: &Node,
+    request: &DoneRequest,
+    live: impl Write + Send,
+) -> Result<Vec<String>> {
     let task = &node.id;
     let run = RunRequest {
         task: Some(task.to_string()),
@@ -170,7 +180,8 @@ fn prove(ctx: &Context, node: &Node, request: &DoneRequest, live: impl Write + S
         _ => failure,
     })?;
     require_in_time(ctx, task, &ran)?;
-    require_passed(ctx, task, &ran).map_err(|failure| with_missing(ctx, node, failure))
+    require_passed(ctx, task, &ran).map_err(|failure| with_missing(ctx, node, failure))?;
+    Ok(ran.saved)
 }
 
 /// What was typed, with what the text of a result says where nothing was typed.

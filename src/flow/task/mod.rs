@@ -92,22 +92,31 @@ fn save_first(ctx: &Context, failure: Failure) -> Failure {
             | Code::TaskListEmpty
             | Code::TaskStepInvalid
     );
-    if !is_of_list || !has_unsaved(ctx).unwrap_or_default() {
+    if !is_of_list {
         return failure;
     }
-    failure.help(command!("save").note("(what is here of the tasks is not saved)"))
+    match unsaved(ctx) {
+        Ok(Some(lead)) => failure.help(lead),
+        _ => failure,
+    }
 }
 
-fn has_unsaved(ctx: &Context) -> Result<bool> {
+/// The command that saves the list of this worktree, or what tasks left, where that is another than the session's.
+fn unsaved(ctx: &Context) -> Result<Option<Hint>> {
     let snapshot = ctx.store()?.snapshot()?;
     let state = ctx.session_to_change(&snapshot)?.state;
     let (policy, _) = ctx.policy_if_there(&state)?;
     let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
-        return Ok(false);
+        return Ok(None);
     };
     let edits = copy.peek(&state, policy.artifacts.max_bytes)?.edits;
-    let is_removed = edits.outputs.removed().next().is_some();
-    Ok(is_removed || edits.writes.contains_key(&Artifact::TaskList))
+    let save = command!("save").note("(what is here of the tasks is not saved)");
+    if let Some(path) = edits.outputs.removed().next() {
+        let back = command!("checkout {}", shell_word(path));
+        return Ok(Some(hint![save, format!("; to bring {path} back: "), back]));
+    }
+    let is_list = edits.writes.contains_key(&Artifact::TaskList);
+    Ok(is_list.then_some(save))
 }
 
 /// The plan of a session beside what happened, as one decision sees it.

@@ -522,18 +522,21 @@ fn own_first(plan: &Plan<'_>, owner: &Owner, failure: Failure, role: Option<&str
     };
     let node = &plan.nodes[at];
     let id = &node.id;
-    let is_command = matches!(node.verification, Some(Verification::Cmd(_)));
     let whose = role.map_or(String::new(), |role| format!(" for {role}"));
     let message = format!("{id} is taken here already, and no other task is free{whose}");
     let release = command!("task release {id}");
-    Failure::waiting(Code::TaskHeld, message).help(if is_command || !plan.is_agents {
-        hint![command!("task done {id}"), "  or: ", release]
+    let is_command = matches!(node.verification, Some(Verification::Cmd(_)));
+    let ends = if node.gate.is_some() {
+        gate::lead_of(node, Status::Claimed, plan.state)
+    } else if is_command {
+        command!("task done {id}")
+    } else if plan.is_agents {
+        let told = "a person looks, and completes it; to give it back: ";
+        return Failure::waiting(Code::TaskHeld, message).help(hint![told, release]);
     } else {
-        hint![
-            "a person looks, and completes it; to give it back: ",
-            release
-        ]
-    })
+        command!("task done {id} --manual --reason WHY")
+    };
+    Failure::waiting(Code::TaskHeld, message).help(hint![ends, "  or: ", release])
 }
 
 /// The next task that is ready; else one whose lease has ended.

@@ -79,7 +79,7 @@ pub struct Here<'a> {
     /// Scenarios of the delta that no task of an open plan names: the archive asks what proves them.
     pub unserved: Vec<String>,
     /// Files of tasks that this worktree has otherwise than the session, in words.
-    pub unsaved: Option<String>,
+    pub unsaved: Option<Hint>,
     /// Tasks that nobody can take here, and why.
     pub unfit: Vec<(TaskId, Unfit)>,
     /// The policy of the target, where it is another than the session's, and what takes it.

@@ -101,6 +101,39 @@ pub fn set_line(text: &str, line: usize, changes: &[Change]) -> Result<String, S
     Ok(rows.concat())
 }
 
+/// The changes of a task, with the edges that stay beside those that it gets.
+pub fn with_edges(text: &str, node: &Node, changes: &[Change]) -> Vec<Change> {
+    let row = rows(text).into_iter().nth(node.line.saturating_sub(1));
+    let row = row.unwrap_or_default();
+    let line: Value = serde_json::from_str(row.trim_start_matches('\u{feff}')).unwrap_or_default();
+    let mut changes = changes.to_vec();
+    for change in &mut changes {
+        if let ("depends_on", Some(given)) = (change.field, &change.value) {
+            change.value = Some(edges_beside(&line["depends_on"], given));
+        }
+    }
+    changes
+}
+
+/// The edges of a line that gets others: those of a kind of which none is given stay, but none that is given as the other kind.
+fn edges_beside(stood: &Value, given: &Value) -> Value {
+    let all = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let is_optional = |edge: &Value| edge["optional"] == true;
+    let on = |edge: &Value| {
+        let id = edge.as_str().or_else(|| edge["id"].as_str());
+        id.map(str::to_ascii_lowercase)
+    };
+    let given = all(given);
+    let is_given = |edge: &Value| {
+        let is_same = |one: &Value| is_optional(one) == is_optional(edge) || on(one) == on(edge);
+        given.iter().any(is_same)
+    };
+    let mut edges = all(stood);
+    edges.retain(|edge| !is_given(edge));
+    edges.extend(given.iter().cloned());
+    Value::from(edges)
+}
+
 /// One line with other values in its fields.
 pub fn with(line: &str, changes: &[Change]) -> Result<String, String> {
     let mut content = line.to_owned();
