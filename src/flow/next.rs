@@ -302,7 +302,7 @@ fn unsaved(facts: &Facts<'_>) -> Option<Hint> {
         format!(
             "{path} was removed here, and the session has it; a save takes it away for all, and what brings it back is: "
         ),
-        command!("checkout {}", shell_word(path))
+        command!("checkout --force {}", shell_word(path))
     ])
 }
 

@@ -1003,9 +1003,9 @@ fn a9_results_that_were_removed_here_are_saved_before_anybody_is_asked_again() {
     std::fs::remove_dir_all(s.path().join(".loopx/demo/tasks/R")).expect("removed");
     assert_eq!(next(&s), "git loopx save");
     // R44-14: what was removed by accident comes back by what is named beside it.
-    let back = "git loopx checkout tasks/R/report.md";
+    let back = "git loopx checkout --force tasks/R/report.md";
     s.loopx(&["status"]).says(back).ok();
-    let refused = refuses(&s, 1, "task_step_invalid", &["task", "done", "R"]);
+    let refused = refuses(&s, 1, "task_step_invalid", &["take", "R"]);
     assert!(text(&refused["help"]).contains(back), "{refused}");
     types(&s, back).ok();
     assert_eq!(s.read(".loopx/demo/tasks/R/report.md"), "There.\n");

@@ -79,28 +79,31 @@ pub(super) struct Step {
     pub reason: Option<String>,
 }
 
+/// Maker of a content from the records that the same command has written of its issue.
+type FromRecords = dyn Fn(&[Operation]) -> Body;
+
 /// Content of a record.
 pub(super) enum Content {
-    Known(Body),
+    Known(Box<Body>),
     /// Content that names records which the same command writes of the issue before it.
-    Behind(Box<dyn Fn(&[Operation]) -> Body>),
+    Behind(Box<FromRecords>),
 }
 
 impl From<IssueEvent> for Content {
     fn from(event: IssueEvent) -> Self {
-        Content::Known(event.into())
+        Content::Known(Box::new(event.into()))
     }
 }
 
 impl From<Word> for Content {
     fn from(word: Word) -> Self {
-        Content::Known(word.into())
+        Content::Known(Box::new(word.into()))
     }
 }
 
 impl From<Note> for Content {
     fn from(note: Note) -> Self {
-        Content::Known(note.into())
+        Content::Known(Box::new(note.into()))
     }
 }
 
@@ -282,7 +285,10 @@ fn said_status(content: &Content) -> Option<Status> {
             _ => None,
         })
     };
-    let Content::Known(Body::Issue(event)) = content else {
+    let Content::Known(body) = content else {
+        return None;
+    };
+    let Body::Issue(event) = body.as_ref() else {
         return None;
     };
     let has = |is_it: fn(&Change) -> bool| event.changes().iter().any(is_it);
@@ -312,7 +318,7 @@ fn record(
         (None, None) => (0, Vec::new()),
     };
     let body = match &step.body {
-        Content::Known(body) => body.clone(),
+        Content::Known(body) => body.as_ref().clone(),
         Content::Behind(body) => body(before),
     };
     let draft = Draft {

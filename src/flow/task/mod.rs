@@ -112,7 +112,7 @@ fn unsaved(ctx: &Context) -> Result<Option<Hint>> {
     let edits = copy.peek(&state, policy.artifacts.max_bytes)?.edits;
     let save = command!("save").note("(what is here of the tasks is not saved)");
     if let Some(path) = edits.outputs.removed().next() {
-        let back = command!("checkout {}", shell_word(path));
+        let back = command!("checkout --force {}", shell_word(path));
         return Ok(Some(hint![save, format!("; to bring {path} back: "), back]));
     }
     let is_list = edits.writes.contains_key(&Artifact::TaskList);
