@@ -99,12 +99,16 @@ pub(crate) fn spoken(ctx: &Context, hint: Hint) -> Hint {
     let named = word.and_then(Command::session_named);
     // A task that waits for a person does not say that it waits for another one.
     let is_of_gate = word.is_some_and(|word| word.verb() != Verb::Task);
+    // Words before the command may name whoever gives that word.
+    let is_typed_here = is_of_gate && hint.lead().is_some();
     let asked = match named.and_then(|id| SessionId::parse(id).ok()) {
         Some(id) => of_session(ctx, &id),
         None => of(ctx).map(|asked| asked.advised),
     };
     match asked {
-        Ok(asked) if is_of_gate && matches!(asked.next, Next::Waits(_)) || asks_a_person(ctx) => {
+        Ok(asked)
+            if is_typed_here && matches!(asked.next, Next::Waits(_)) || asks_a_person(ctx) =>
+        {
             let next = asked.into_hint();
             if next.is_empty() { hint } else { next }
         }

@@ -337,8 +337,11 @@ pub(super) fn lead(ctx: &Context, facts: &Facts<'_>, hint: Hint) -> Hint {
     }
 }
 
-/// Step that is next for whoever asks, here; else the hint.
+/// Step that is next for whoever asks, here; else the hint. Words of a hint that name somebody else stay.
 fn asked(ctx: &Context, facts: &Facts<'_>, hint: Hint) -> Hint {
+    if hint.lead().is_none() {
+        return hint;
+    }
     let asked = next::of_session(ctx, &facts.state.id).map(Advised::into_hint);
     match asked {
         Ok(asked) if !asked.is_empty() => asked,
