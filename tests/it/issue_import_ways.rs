@@ -145,6 +145,13 @@ fn solutions_of_ccw_are_bound_where_they_were_and_the_queue_is_formed_here() {
         (names(&second), &second["bound"]),
         (vec!["SOL-2-1"], &json!("SOL-2-1"))
     );
+    // Our own solutions of an export take no place from what is kept of ccw's.
+    let lines = s.loopx(&["issue", "export"]).ok();
+    let line = lines.lines().find(|line| line.contains("SOL-2-2"));
+    let line: Value = serde_json::from_str(line.expect("a line")).expect("JSON");
+    let names = |name: &str| line["kept"][name].to_string();
+    assert!(names("solutions").contains("SOL-2-1"), "{line}");
+    assert!(names("solutions_before").contains("SOL-2-3"), "{line}");
     let kept = show(&s, "ISS-2")["kept"]["solutions"].take();
     assert_eq!(
         (&kept[0]["id"], &kept[1]["name"]),

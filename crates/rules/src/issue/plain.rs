@@ -238,25 +238,25 @@ impl Plain {
         });
         let mut kept = texts.kept.clone();
         if !issue.sessions.is_empty() {
-            kept.insert(SESSIONS.to_owned(), sessions(&issue.sessions));
+            put(&mut kept, SESSIONS, sessions(&issue.sessions));
         }
         if !texts.solutions.is_empty()
             && let Ok(solutions) = serde_json::to_value(&texts.solutions)
         {
-            kept.insert(SOLUTIONS.to_owned(), solutions);
+            put(&mut kept, SOLUTIONS, solutions);
         }
         if !texts.failures.is_empty()
             && let Ok(failures) = serde_json::to_value(&texts.failures)
         {
-            kept.insert("failures".to_owned(), failures);
+            put(&mut kept, "failures", failures);
         }
         if let Some(bound) = &issue.bound {
-            kept.insert(BOUND.to_owned(), bound.solution.as_str().into());
+            put(&mut kept, BOUND, bound.solution.as_str().into());
         }
         if !issue.apart.is_empty()
             && let Ok(apart) = serde_json::to_value(&issue.apart)
         {
-            kept.insert("apart".to_owned(), apart);
+            put(&mut kept, "apart", apart);
         }
         let criteria = issue.criteria.iter().map(|one| PlainCriterion::Ticked {
             text: one.text.clone(),
@@ -294,6 +294,19 @@ impl Plain {
             ways: Vec::new(),
         }
     }
+}
+
+/// Puts what the issue has now under a name. Data of another tool that were kept under that name go on under a longer
+/// one.
+fn put(kept: &mut BTreeMap<String, Value>, name: &str, value: Value) {
+    let Some(before) = kept.insert(name.to_owned(), value) else {
+        return;
+    };
+    let mut longer = format!("{name}_before");
+    while kept.contains_key(&longer) {
+        longer.push_str("_before");
+    }
+    kept.insert(longer, before);
 }
 
 /// The name under which a line has the solutions of its issue. Where they are taken over what cannot come stays there.
