@@ -8,11 +8,7 @@ use crate::issue::{Made, Said, Status};
 use serde_json::Value;
 
 pub(super) fn read(files: &[File], g: &mut Gather<'_>) {
-    for file in files {
-        for fields in json::objects(file, g) {
-            one(fields, g);
-        }
-    }
+    json::each(files, g, one);
 }
 
 /// The id of an issue: its repository and number, where a URL says the first.

@@ -7,11 +7,7 @@ use crate::issue::plain::{Estimate, Plain};
 use crate::issue::{Made, Status};
 
 pub(super) fn read(files: &[File], g: &mut Gather<'_>) {
-    for file in files {
-        for fields in json::objects(file, g) {
-            one(fields, g);
-        }
-    }
+    json::each(files, g, one);
 }
 
 /// The id of an issue: its project and number, where a reference or an address says the first.

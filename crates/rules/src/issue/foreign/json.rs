@@ -4,6 +4,15 @@ use super::{File, Gather};
 use crate::strict_json::strict;
 use serde_json::{Map, Value};
 
+/// Reads each object of these files.
+pub(super) fn each(files: &[File], g: &mut Gather<'_>, one: fn(Fields, &mut Gather<'_>)) {
+    for file in files {
+        for fields in objects(file, g) {
+            one(fields, g);
+        }
+    }
+}
+
 /// The objects of a file: of an array, of JSON lines, or one alone; each with its place.
 pub(super) fn objects(file: &File, g: &mut Gather<'_>) -> Vec<Fields> {
     let text = file.text.trim_start_matches('\u{feff}');

@@ -11,11 +11,7 @@ use serde_json::Value;
 const COMPUTED: [&str; 4] = ["id", "urgency", "mask", "imask"];
 
 pub(super) fn read(files: &[File], g: &mut Gather<'_>) {
-    for file in files {
-        for fields in json::objects(file, g) {
-            one(fields, g);
-        }
-    }
+    json::each(files, g, one);
 }
 
 fn one(mut fields: Fields, g: &mut Gather<'_>) {
