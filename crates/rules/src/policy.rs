@@ -63,7 +63,7 @@ pub struct BacklogPolicy {
     pub prefix: String,
     /// Kinds beside those that every backlog has.
     pub kinds: Vec<String>,
-    /// The most issues that one person may have taken; 0 is no limit.
+    /// The most issues that one person may have in hand; 0 is no limit.
     pub wip: u32,
     /// The most issues in hand at once, by label, or by person as `@address`; 0 is no limit.
     pub limits: BTreeMap<String, u32>,

@@ -185,7 +185,7 @@ pub struct EditArgs {
     title: Option<String>,
     #[command(flatten)]
     fields: FieldArgs,
-    /// One of the descriptions that people wrote apart, by the id that `issue show` gives it
+    /// Take the description that one of them wrote where people wrote it apart, by the id that `issue show` gives it
     #[arg(long, value_name = "ID", conflicts_with_all = ["description", "file"])]
     description_of: Option<String>,
     /// A label that goes; repeat it

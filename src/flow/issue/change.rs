@@ -297,7 +297,7 @@ pub(super) fn to_itself(name: &str, kind: LinkKind) -> Failure {
     )
 }
 
-/// One of the descriptions of an issue that people wrote apart.
+/// Description of an issue that one of those wrote who wrote it apart.
 pub(crate) fn description_of(ctx: &Context, typed: &[String], op: &str) -> Result<String> {
     let id = typed.first().map_or("", String::as_str);
     if typed.len() > 1 {

@@ -39,9 +39,9 @@ pub enum Lack {
     Need(TakeNeed),
     /// Status that it has to get first.
     Step(Status),
-    /// As many with this label are in hand as policy lets it have, this one among them.
+    /// Limit of a label: as many with it are in hand as policy lets it have, this one among them.
     Room(String, IssueId),
-    /// Whoever asks has as many in hand as policy lets them have, this one among them.
+    /// Limit of whoever asks: they have as many in hand as policy lets them have, this one among them.
     Hand(IssueId),
 }
 

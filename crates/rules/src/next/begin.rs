@@ -89,7 +89,7 @@ pub fn title(is_taken: impl Fn(&SessionId) -> bool) -> String {
 /// The change that somebody would begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted<'t> {
-    /// One that may be called so.
+    /// Title that it may have.
     Title(&'t str),
     /// The issue that somebody has in hand.
     Issue(&'t str),

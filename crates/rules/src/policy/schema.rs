@@ -201,7 +201,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "backlog.wip",
-        "The most issues that one person may have taken; 0 is no limit",
+        "The most issues that one person may have in hand; 0 is no limit",
     ),
     (
         "backlog.limits",
