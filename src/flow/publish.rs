@@ -114,7 +114,11 @@ pub(crate) fn push_alone<V>(
                 pushing.heard();
                 return Ok((made, remote));
             }
-            Answer::TimedOut => return Err(cut_off(&doing, line.limit, &remote)),
+            Answer::TimedOut => {
+                let seconds = line.limit.map_or(0, |limit| limit.as_secs());
+                let what = format!("no answer within {seconds}s");
+                return Err(cut_off((&doing, &what), Code::RemoteTimeout, &remote));
+            }
             Answer::No(said) => {
                 let refusal = Refusal::read(&said);
                 if refusal.is_an_answer() {
@@ -122,6 +126,11 @@ pub(crate) fn push_alone<V>(
                 }
                 match refusal {
                     Refusal::Moved => {}
+                    // It was reached a moment ago.
+                    Refusal::Network => {
+                        let what = "the connection broke";
+                        return Err(cut_off((&doing, what), Code::RemoteUnreachable, &remote));
+                    }
                     other => return Err(other.failure(&doing, &remote, store.branch(), &said)),
                 }
             }
@@ -248,13 +257,12 @@ fn busy(store: &Store<'_>, remote: &str, lost: u32) -> Failure {
 }
 
 /// The remote did not answer a push. It may have the record all the same, or have it later.
-fn cut_off(doing: &str, limit: Option<Duration>, remote: &str) -> Failure {
-    let seconds = limit.map_or(0, |limit| limit.as_secs());
+fn cut_off((doing, what): (&str, &str), code: Code, remote: &str) -> Failure {
     Failure::new(
         Kind::Waiting,
-        Code::RemoteTimeout,
+        code,
         format!(
-            "{doing}: no answer within {seconds}s; nothing is recorded here, and what was pushed may still arrive there"
+            "{doing}: {what}; nothing is recorded here, and what was pushed may still arrive there"
         ),
     )
     .help(hint![

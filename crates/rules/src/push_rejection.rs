@@ -171,6 +171,8 @@ const WORDS: [(Refusal, &[&str]); 14] = [
             "no route to host",
             "remote end hung up",
             "early eof",
+            "sideband demultiplexer",
+            "unexpected disconnect",
             "service unavailable",
             "error: 503",
             "error: 502",
