@@ -14,7 +14,6 @@ use loopx_base::failpoint::reach;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, OpId, SessionId};
-use loopx_base::unfinished::Unfinished;
 use loopx_git::remote::{Answer, Line};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Body;
@@ -288,15 +287,13 @@ pub(crate) fn catch_up(ctx: &Context) -> Result<()> {
 
 /// Takes in what the remote has now. Where that cannot be, the record stands there all the same.
 fn take_in(ctx: &Context, remote: &str, commit: &Oid) {
-    if let Err(failure) = met(ctx, remote, commit) {
-        ctx.unfinished.add(Unfinished {
-            done: format!("{remote} has it at {}", commit.short()),
-            left: "taking that in here".to_owned(),
-            why: failure.message,
-            help: command!("sync {remote}"),
-            is_resumed: true,
-        });
-    }
+    let done = format!("{remote} has it at {}", commit.short());
+    let help = command!("sync {remote}");
+    ctx.follow(
+        (done, "taking that in here"),
+        help,
+        met(ctx, remote, commit),
+    );
 }
 
 fn met(ctx: &Context, remote: &str, commit: &Oid) -> Result<()> {

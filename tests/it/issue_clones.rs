@@ -596,3 +596,28 @@ fn a_sync_names_whoever_did_what_came_and_whoever_took_an_issue_over() {
         "{said}"
     );
 }
+
+#[test]
+fn a_claim_at_the_remote_that_cannot_be_taken_in_here_leads_to_the_sync_that_does() {
+    let all = clones(1);
+    let id = create(&all, 0, &["One"]);
+    everybody(&all, 1);
+    // Somebody else's git has the ref once the remote has the claim.
+    let lock = all.dir(0).join(".git/refs/heads/loopx.lock");
+    let hook = all.remote().join("hooks/post-receive");
+    all.s.script(
+        &hook,
+        &format!("#!/bin/sh\necho held > '{}'\n", lock.display()),
+    );
+    let out = all.loopx(0, &["issue", "take", "--remote", &id]);
+    let out = out
+        .says("left: taking that in here")
+        .says("what leads on: git loopx sync origin");
+    assert!(!out.stderr.contains("that writes finishes it"), "{out}");
+    out.ok();
+    std::fs::remove_file(&hook).expect("a hook");
+    std::fs::remove_file(&lock).expect("a lock");
+    assert_eq!(show(&all, 0, &id)["holder"], Value::Null);
+    all.loopx(0, &["sync", "origin"]).ok();
+    assert_eq!(show(&all, 0, &id)["holder"]["here"], json!(true));
+}
