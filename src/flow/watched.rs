@@ -1,4 +1,4 @@
-//! Leases of tasks as this clone watched them. A claim carries the clock of whoever made it, which may be hours off; so
+//! Leases of tasks and issues as this clone watched them. A claim carries the clock of whoever made it, which may be hours off; so
 //! a claim that was not made by this worktree ends once this clone has seen it unrenewed for its whole length by its
 //! own clock (design 5, "Claim"). When it was seen first stands in the git directory, for every worktree; where that
 //! is lost, it is watched anew.
@@ -6,23 +6,24 @@
 use super::lease;
 use loopx_base::id::OpId;
 use loopx_git::Repo;
-use loopx_rules::lease::{MAX_LEASE, Worktrees, ends, seconds_of};
+use loopx_rules::issue::Issue;
+use loopx_rules::issue::event::IssueEvent;
+use loopx_rules::lease::{Lease, Leases, MAX_LEASE, Worktrees, seconds_of};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::session::{Stamped, State};
-use loopx_rules::task::event::{Claim, TaskEvent};
+use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::status::TaskFacts;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// A file of more bytes is written anew, with the claims that still stand.
 const LARGE: u64 = 64 << 10;
 
-/// When this clone saw the claims of a session first.
+/// The claims of a session or of the backlog as this clone watched them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
-    first: HashMap<OpId, i64>,
-    /// The worktrees of this clone: this one's own claims go by its own clock.
+    pub leases: Leases,
     worktrees: Worktrees,
 }
 
@@ -31,21 +32,49 @@ fn file(repo: &Repo) -> PathBuf {
 }
 
 impl Watched {
+    /// Claims by the clocks of those who made them, as of another moment than this one.
+    pub(crate) fn then(repo: &Repo, now: i64) -> Self {
+        let worktrees = lease::worktrees(repo);
+        let here = worktrees.here.clone();
+        Watched {
+            leases: Leases {
+                here,
+                ..Leases::at(now)
+            },
+            worktrees,
+        }
+    }
+
     /// Looks at the claims that stand in a session, and notes those that this clone has not seen before.
     pub(crate) fn of(repo: &Repo, state: &State, now: i64) -> Self {
-        let claims: Vec<&Stamped<Claim>> =
-            state.tasks.values().filter_map(TaskFacts::holder).collect();
+        let claims = state.tasks.values().filter_map(TaskFacts::holder);
+        Self::among(repo, &claims.collect::<Vec<_>>(), now)
+    }
+
+    /// Looks at the claims of issues in the same way.
+    pub(crate) fn of_issues<'i>(
+        repo: &Repo,
+        issues: impl IntoIterator<Item = &'i Issue>,
+        now: i64,
+    ) -> Self {
+        let claims = issues.into_iter().filter_map(|one| one.claim.as_deref());
+        Self::among(repo, &claims.collect::<Vec<_>>(), now)
+    }
+
+    fn among<L: Lease>(repo: &Repo, claims: &[&Stamped<L>], now: i64) -> Self {
         if claims.is_empty() {
-            return Watched::default();
+            return Watched {
+                leases: Leases::at(now),
+                worktrees: Worktrees::default(),
+            };
         }
         let worktrees = lease::worktrees(repo);
-        let own = worktrees.here.as_ref();
         let text = std::fs::read_to_string(file(repo)).unwrap_or_default();
         let mut first = read(&text);
-        first.retain(|op, _| claims.iter().any(|claim| claim.op == *op));
         // A clock that was ahead when it saw a claim says nothing once it is set right.
-        let is_new = |claim: &&&Stamped<Claim>| {
-            own != Some(&claim.value.owner) && first.get(&claim.op).is_none_or(|at| *at > now)
+        let is_new = |claim: &&&Stamped<L>| {
+            worktrees.here.as_deref() != Some(claim.value.owner())
+                && first.get(&claim.op).is_none_or(|at| *at > now)
         };
         let new: Vec<OpId> = claims
             .iter()
@@ -53,44 +82,51 @@ impl Watched {
             .map(|claim| claim.op.clone())
             .collect();
         first.extend(new.iter().map(|op| (op.clone(), now)));
+        let stand: HashSet<&OpId> = claims.iter().map(|claim| &claim.op).collect();
         if !new.is_empty() {
+            // Those of other sessions stand, too, while their leases may run.
+            let mut kept = first.clone();
+            let oldest = now.saturating_sub(i64::from(MAX_LEASE));
+            kept.retain(|op, at| stand.contains(op) || *at > oldest);
             let new = new.into_iter().map(|op| (op, now));
             note(
                 repo,
                 &new.collect(),
-                (text.len() as u64 > LARGE).then_some(&first),
+                (text.len() as u64 > LARGE).then_some(&kept),
             );
         }
-        Watched { first, worktrees }
+        first.retain(|op, _| stand.contains(op));
+        let here = worktrees.here.clone();
+        Watched {
+            leases: Leases { first, here, now },
+            worktrees,
+        }
     }
 
-    /// Whether this worktree made a claim.
-    pub(crate) fn is_here(&self, claim: &Stamped<Claim>) -> bool {
-        self.worktrees.here.as_ref() == Some(&claim.value.owner)
+    /// True of a claim that this worktree made.
+    pub(crate) fn is_here<L: Lease>(&self, claim: &Stamped<L>) -> bool {
+        self.leases.is_here(claim)
     }
 
-    /// Whose a claim is, for people.
-    pub(crate) fn whose(&self, claim: &Stamped<Claim>) -> String {
-        let agent = claim.value.agent.as_deref();
-        (self.worktrees).whose(&claim.value.owner, agent, &claim.signed.by)
+    /// The owner of a claim, for people.
+    pub(crate) fn whose<L: Lease>(&self, claim: &Stamped<L>) -> String {
+        let value = &claim.value;
+        (self.worktrees).whose(value.owner(), value.agent(), &claim.signed.by)
     }
 
     /// The second at which a claim ends; one whose time cannot be read has ended.
-    pub(crate) fn until(&self, claim: &Stamped<Claim>) -> i64 {
-        match self.first.get(&claim.op) {
-            Some(first) if !self.is_here(claim) => {
-                first.saturating_add(i64::from(claim.value.seconds.min(MAX_LEASE)))
-            }
-            _ => ends(claim, claim.value.seconds),
-        }
+    pub(crate) fn until<L: Lease>(&self, claim: &Stamped<L>) -> i64 {
+        self.leases.until(claim)
     }
 }
 
 /// Notes a claim that is made here: its clock is this clone's.
 pub(super) fn made(repo: &Repo, op: &Operation) {
-    if let Body::Task(TaskEvent::Claimed { .. }) = &op.body
-        && let Some(at) = seconds_of(&op.at)
-    {
+    let is_claim = matches!(
+        &op.body,
+        Body::Task(TaskEvent::Claimed { .. }) | Body::Issue(IssueEvent::Claimed { .. })
+    );
+    if is_claim && let Some(at) = seconds_of(&op.at) {
         note(repo, &HashMap::from([(op.op.clone(), at)]), None);
     }
 }

@@ -198,6 +198,7 @@ fn nobody_takes_more_issues_than_policy_lets_them() {
     // What somebody has they may take again, and another person has hands of their own.
     s.loopx(&["issue", "take", &one]).ok();
     s.call(LOOPX)
+        .env("GIT_AUTHOR_NAME", "Bob")
         .env("GIT_AUTHOR_EMAIL", "bob@example.org")
         .env("GIT_COMMITTER_EMAIL", "bob@example.org")
         .args(&["issue", "take", &two])
@@ -228,6 +229,7 @@ fn no_label_and_no_person_has_more_in_hand_than_policy_lets_it_have() {
     // Whoever has it: a label has no hands of its own.
     let bob = s
         .call(LOOPX)
+        .env("GIT_AUTHOR_NAME", "Bob")
         .env("GIT_AUTHOR_EMAIL", "bob@example.org")
         .env("GIT_COMMITTER_EMAIL", "bob@example.org");
     bob.args(&["issue", "take", &two]).run().fails_with(1);
@@ -446,5 +448,31 @@ fn a_sync_says_who_took_too_many_apart_and_loses_none() {
     for id in &ids {
         let shown = all.loopx(1, &["--json", "issue", "show", id]).json();
         assert_eq!(shown["status"], "in_progress", "{shown}");
+    }
+}
+
+#[test]
+fn f35_a_person_of_two_addresses_has_one_limit() {
+    for (name, email) in [
+        ("Somebody", "ADA@Example.org"),
+        ("Ada Example", "ada@home.example"),
+    ] {
+        let s = backlog();
+        let policy = "[backlog]\nlimits = { \"@ada@example.org\" = 1 }\n";
+        s.commit_file("loopx.toml", policy, "policy").ok();
+        let [one, two] = ["One", "Two"].map(|title| create(&s, &[title]));
+        let as_ada = |name: &str, email: &str, args: &[&str]| {
+            let call = s.call(LOOPX).env("GIT_AUTHOR_NAME", name);
+            call.env("GIT_AUTHOR_EMAIL", email).args(args).run()
+        };
+        let first = ["issue", "take", &one];
+        as_ada("Ada Example", "ada@example.org", &first).ok();
+        let second = ["--json", "issue", "take", &two];
+        let held = as_ada(name, email, &second).fails_with(1);
+        let said = held.error_json();
+        assert_eq!(
+            said["error"]["code"], "issue_wip_reached",
+            "{email}: {said}"
+        );
     }
 }

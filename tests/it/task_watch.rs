@@ -1,8 +1,9 @@
 //! Leases as a clone watches them: by its own clock, from when it saw a claim first. The clock of whoever claims may be
-//! hours off, and neither gives a task away early nor keeps it for longer.
+//! hours off, and neither gives a task or an issue away early nor keeps it for longer.
 
 use crate::support::Output;
 use crate::support::clones::Clones;
+use crate::support::issues::id_of;
 use crate::support::tasks::{DEMO, clones_building, task};
 
 /// 2026-01-01, 12:00 UTC.
@@ -73,4 +74,37 @@ fn a_claim_that_this_clone_has_not_seen_yet_is_watched_from_when_it_asks() {
     let held = at(&all, 1, NOON + 6 * HOUR, &["--json", "take"]);
     assert_eq!(held.code, Some(6), "{}", held.stderr);
     at(&all, 1, NOON + 7 * HOUR, &["take"]).ok();
+}
+
+/// The first clone claims an issue by a clock that is so many hours off, and the second one hears of it at noon.
+fn issue_heard_at_noon(off: i64) -> (Clones, String) {
+    let all = Clones::sharing(2);
+    let id = id_of(&at(&all, 0, NOON, &["--json", "issue", "create", "One"]).json());
+    at(&all, 0, NOON + off * HOUR, &["issue", "take", &id]).ok();
+    at(&all, 0, NOON + off * HOUR, &["sync"]).ok();
+    at(&all, 1, NOON, &["sync"]).ok();
+    (all, id)
+}
+
+#[test]
+fn a_claim_of_an_issue_is_over_once_a_clone_watched_it_for_its_whole_length_whatever_its_clock_says()
+ {
+    for off in [-3, 24 * 365] {
+        let (all, id) = issue_heard_at_noon(off);
+        let ours = |hours: i64, args: &[&str]| at(&all, 1, NOON + hours * HOUR, args);
+        for args in [
+            &["issue", "take", &id][..],
+            &["issue", "release", &id],
+            &["issue", "close", &id, "--reason", "no"],
+            &["start", "--quick", "--issue", &id],
+        ] {
+            let held = ours(1, &[&["--json"], args].concat()).fails_with(6);
+            assert_eq!(held.error_json()["error"]["code"], "issue_held", "{off}");
+        }
+        let shown = ours(1, &["--json", "issue", "show", &id]).json();
+        let claim = &shown["holder"];
+        assert_eq!(claim["alive"], true, "{off}: {shown:#}");
+        assert_eq!(claim["until"], "2026-01-01T14:00:00Z");
+        ours(2, &["issue", "take", &id]).ok();
+    }
 }

@@ -9,10 +9,10 @@ use super::session::{Signed, Stamped};
 use loopx_base::age::relative;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{command, hint};
-use loopx_base::id::Person;
+use loopx_base::id::{OpId, Person};
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::rc::Rc;
 
@@ -144,9 +144,89 @@ pub enum Standing<'a> {
     Held(&'a Stamped<Claim>),
 }
 
-/// The second at which a claim ends; one whose time cannot be read has ended.
+/// The second at which a claim ends by the clock of whoever made it; one whose time cannot be read has ended.
 pub fn until(claim: &Stamped<Claim>) -> i64 {
     ends(claim, claim.value.seconds)
+}
+
+/// A record by which a worktree has something for a time.
+pub trait Lease {
+    /// The worktree's token.
+    fn owner(&self) -> &str;
+    fn agent(&self) -> Option<&str>;
+    fn seconds(&self) -> u32;
+}
+
+impl Lease for Claim {
+    fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    fn agent(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
+
+    fn seconds(&self) -> u32 {
+        self.seconds
+    }
+}
+
+/// Leases as a clone sees them at a moment. A claim carries the clock of whoever made it, which may be hours off: one that
+/// this worktree did not make ends once the clone has seen it unrenewed for its whole length.
+#[derive(Clone, Debug, Default)]
+pub struct Leases {
+    /// When the clone saw a claim first.
+    pub first: HashMap<OpId, i64>,
+    /// The token of this worktree, whose own claims go by its own clock.
+    pub here: Option<String>,
+    pub now: i64,
+}
+
+impl Leases {
+    /// Leases that nobody watched.
+    pub fn at(now: i64) -> Self {
+        Leases {
+            now,
+            ..Leases::default()
+        }
+    }
+
+    /// True of a claim that this worktree made.
+    pub fn is_here<L: Lease>(&self, claim: &Stamped<L>) -> bool {
+        self.here.as_deref() == Some(claim.value.owner())
+    }
+
+    /// The second at which a claim ends; one whose time cannot be read has ended.
+    pub fn until<L: Lease>(&self, claim: &Stamped<L>) -> i64 {
+        let seconds = claim.value.seconds();
+        match self.first.get(&claim.op) {
+            Some(first) if !self.is_here(claim) => {
+                first.saturating_add(i64::from(seconds.min(MAX_LEASE)))
+            }
+            _ => ends(claim, seconds),
+        }
+    }
+
+    /// True while a claim holds.
+    pub fn runs<L: Lease>(&self, claim: &Stamped<L>) -> bool {
+        self.until(claim) > self.now
+    }
+
+    /// The standing of something to this worktree. Whatever agent works there: commands are the worktree's.
+    pub fn standing<'a>(&self, claim: Option<&'a Stamped<Claim>>) -> Standing<'a> {
+        match claim {
+            None => Standing::Free,
+            Some(claim) if self.is_here(claim) => {
+                // Renewed when half of it is gone, so that working costs no commits of its own.
+                let half = i64::from(claim.value.seconds.min(MAX_LEASE)) / 2;
+                Standing::Own {
+                    fresh: self.until(claim).saturating_sub(half) > self.now,
+                }
+            }
+            Some(claim) if self.runs(claim) => Standing::Held(claim),
+            Some(claim) => Standing::Dead(claim),
+        }
+    }
 }
 
 /// The second at which a lease of so many seconds ends that began with a record.
@@ -171,24 +251,17 @@ pub fn clock(seconds: i64) -> String {
         .unwrap_or_else(|| "an unknown time".to_owned())
 }
 
-/// How a build stands to a worktree. Whatever agent works there: commands are the worktree's.
+/// The standing of a build to a worktree, by the clock of whoever claimed it.
 pub fn standing<'a>(
     claim: Option<&'a Stamped<Claim>>,
     token: Option<&str>,
     now: i64,
 ) -> Standing<'a> {
-    match claim {
-        None => Standing::Free,
-        Some(claim) if Some(claim.value.owner.as_str()) == token => {
-            // Renewed when half of it is gone, so that working costs no commits of its own.
-            let half = i64::from(claim.value.seconds.min(MAX_LEASE)) / 2;
-            Standing::Own {
-                fresh: until(claim).saturating_sub(half) > now,
-            }
-        }
-        Some(claim) if until(claim) <= now => Standing::Dead(claim),
-        Some(claim) => Standing::Held(claim),
-    }
+    let leases = Leases {
+        here: token.map(str::to_owned),
+        ..Leases::at(now)
+    };
+    leases.standing(claim)
 }
 
 /// The claim that an operation of the build carries: none when there is nothing new to say, and a
@@ -318,12 +391,13 @@ pub fn agent_name(raw: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Claim, Owner, Standing, Worktrees, agent_name, hold, recorded_name, standing, until,
+        Claim, Leases, Owner, Standing, Worktrees, agent_name, hold, recorded_name, standing, until,
     };
     use crate::session::{Signed, Stamped};
     use loopx_base::failure::Kind;
     use loopx_base::id::{OpId, Person};
     use std::cell::Cell;
+    use std::collections::HashMap;
     use std::rc::Rc;
 
     fn claim(owner: &str, at: &str) -> Stamped<Claim> {
@@ -458,6 +532,27 @@ mod tests {
         assert_eq!(looks.get(), 1, "the others are looked for once");
         // What is recorded names no folder either.
         assert_eq!(recorded_name(None, &by), "Ada <ada@example.org>");
+    }
+
+    #[test]
+    fn a_claim_of_somebody_else_ends_once_it_was_watched_for_its_length() {
+        let held = claim("a", AT);
+        let leases = |here: &str, first, now| Leases {
+            first: HashMap::from([(held.op.clone(), first)]),
+            here: Some(here.to_owned()),
+            now,
+        };
+        for (here, first, now, wanted) in [
+            ("b", 50_000, 50_099, Standing::Held(&held)),
+            ("b", 50_000, 50_100, Standing::Dead(&held)),
+            ("b", 10, 109, Standing::Held(&held)),
+            ("b", 10, 110, Standing::Dead(&held)),
+            ("a", 50_000, 1049, Standing::Own { fresh: true }),
+            ("a", 50_000, 1050, Standing::Own { fresh: false }),
+        ] {
+            let standing = leases(here, first, now).standing(Some(&held));
+            assert_eq!(standing, wanted, "{here} {first} {now}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::view::Row;
 use super::{Names, sessions};
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, OpId, Person, SessionId};
@@ -425,12 +426,13 @@ pub(crate) struct OverLimit {
 /// The people and labels that have too many issues in hand.
 fn over(ctx: &Context, issues: &[Issue], names: &Names) -> Vec<OverLimit> {
     let policy = super::view::policy(ctx);
-    let here = crate::flow::lease::worktrees(&ctx.repo).here;
+    // What came is watched from now on, limits or not.
+    let watched = Watched::of_issues(&ctx.repo, issues, ctx.now());
     let is_own = |issue: &Issue| {
         let claim = issue.claim.as_deref();
-        claim.is_some_and(|claim| Some(&claim.value.owner) == here.as_ref())
+        claim.is_some_and(|claim| watched.is_here(claim))
     };
-    let over = hands(issues, &policy, None, ctx.now()).into_iter();
+    let over = hands(issues, &policy, None, &watched.leases).into_iter();
     let over = over.filter(|hand| hand.is_over(0)).map(|hand| {
         let (who, label) = match hand.of {
             Of::Person(person) => (Some(person.name), None),

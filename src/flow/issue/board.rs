@@ -3,6 +3,7 @@
 use super::scope;
 use super::scope::{Scope, Scoped};
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command};
 use loopx_rules::issue::board::{Lane, LaneBy, lanes};
@@ -33,7 +34,9 @@ pub(crate) fn next(ctx: &Context, scoped: &Scoped, lanes: &[Lane]) -> Option<Hin
     }
     let policy = super::view::policy(ctx);
     let me = ctx.reader().map(|reader| &reader.author);
-    let rules = Rules::of(&policy, &scoped.backlog.issues, (me, scoped.now));
+    let issues = &scoped.backlog.issues;
+    let watched = Watched::of_issues(&ctx.repo, issues, scoped.now);
+    let rules = Rules::of(&policy, issues, (me, &watched.leases));
     let ready = lanes.iter().flat_map(|lane| &lane.columns[1]);
     let ready = ready.map(|at| &scoped.backlog.issues[*at]);
     let mut ready = ready.map(|issue| (issue, rules.lacking(issue)));

@@ -8,6 +8,7 @@ use super::{
     write, write_there,
 };
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use crate::flow::{publish, pushing};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -17,8 +18,7 @@ use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::issue::hands::{Hand, Of, hands};
 use loopx_rules::issue::needs::{Rules, require_takeable};
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Status, Wait};
-use loopx_rules::lease;
-use loopx_rules::lease::{Claim, Over, Owner, Standing, Worktrees, clock, recorded_name, until};
+use loopx_rules::lease::{Claim, Leases, Over, Owner, Standing, clock, recorded_name};
 use loopx_rules::policy::BacklogPolicy;
 use loopx_rules::session::Stamped;
 use loopx_store::Snapshot;
@@ -72,16 +72,19 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
     let plan = |snapshot: &Snapshot<'_>, identity: &Identity| {
         let now = identity.judges_at();
         let request = arrived(snapshot, request, &unheard, &owner)?;
-        let (backlog, at) = sure(ctx, snapshot, &request, (&owner, now), &policy)?;
+        let (backlog, at) = sure(ctx, snapshot, &request, now, &policy)?;
         let issue = backlog.issues[at].clone();
-        let me = (&identity.author, now);
+        let watched = Watched::of_issues(&ctx.repo, &backlog.issues, now);
+        let me = (&identity.author, &watched.leases);
         require_room(&backlog, std::slice::from_ref(&issue.id), &policy, me)?;
         require_takeable(&issue, &policy.take)?;
         let over = issue
             .claim
             .clone()
             .filter(|claim| claim.value.owner != owner.token);
-        let alive = over.as_ref().is_some_and(|claim| until(claim) > now);
+        let alive = over
+            .as_ref()
+            .is_some_and(|claim| watched.leases.runs(claim));
         if alive {
             super::require_person(ctx, "taking an issue over while its lease runs")?;
         }
@@ -98,7 +101,7 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
             }),
         };
         let resumed = issue.claim.is_some();
-        let from = over.as_deref().map(|claim| holder(claim, &owner.worktrees));
+        let from = over.as_deref().map(|claim| watched.whose(claim));
         let what = match &over {
             Some(over) => {
                 let from = recorded_name(over.value.agent.as_deref(), &over.signed.by);
@@ -187,10 +190,10 @@ pub(super) fn require_room(
     backlog: &Backlog,
     wanted: &[IssueId],
     policy: &BacklogPolicy,
-    (me, now): (&Person, i64),
+    (me, leases): (&Person, &Leases),
 ) -> Result<()> {
     let wanted: Vec<&Issue> = wanted.iter().filter_map(|id| backlog.find(id)).collect();
-    for hand in hands(&backlog.issues, policy, Some(me), now) {
+    for hand in hands(&backlog.issues, policy, Some(me), leases) {
         let fresh = wanted
             .iter()
             .filter(|issue| hand.would_get(issue, me))
@@ -240,34 +243,28 @@ fn no_room(hand: &Hand<'_>, fresh: usize) -> Failure {
     Failure::refused(Code::IssueWipReached, message).help(help)
 }
 
-/// Whoever has an issue, for people.
-pub(super) fn holder(claim: &Stamped<Claim>, worktrees: &Worktrees) -> String {
-    let agent = claim.value.agent.as_deref();
-    worktrees.whose(&claim.value.owner, agent, &claim.signed.by)
-}
-
 /// The issue that is taken with what decides about it, and its place: it is chosen by its records and by those of what it
 /// waits for. All issues are looked through where something about all of them is asked.
 fn sure(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     request: &TakeRequest,
-    when: (&Owner, i64),
+    now: i64,
     policy: &BacklogPolicy,
 ) -> Result<(Backlog, usize)> {
     if policy.asks_of_begun() || request.queue || !request.labels.is_empty() {
-        return sure_of_all(ctx, snapshot, request, when, policy);
+        return sure_of_all(ctx, snapshot, request, now, policy);
     }
     let beside = Beside::of(snapshot)?;
     if let Some(typed) = &request.issue {
         let id = names::resolve(snapshot, typed)?;
         let backlog = Backlog::of(beside.around(&[id])?);
-        let at = choose(ctx, snapshot, &backlog, request, when, policy)?;
+        let at = choose(ctx, snapshot, &backlog, request, now, policy)?;
         return Ok((backlog, at));
     }
-    match beside.next(&today(when.1), 1)?.pop() {
+    match beside.next(&today(now), 1)?.pop() {
         Some(found) => Ok(found),
-        None => sure_of_all(ctx, snapshot, request, when, policy),
+        None => sure_of_all(ctx, snapshot, request, now, policy),
     }
 }
 
@@ -276,7 +273,7 @@ fn sure_of_all(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
     request: &TakeRequest,
-    when: (&Owner, i64),
+    now: i64,
     policy: &BacklogPolicy,
 ) -> Result<(Backlog, usize)> {
     let mut backlog = backlog_with(snapshot, Vec::new())?;
@@ -284,7 +281,7 @@ fn sure_of_all(
         (backlog, _) = from_records(snapshot, backlog, names::resolve(snapshot, typed)?)?;
     }
     loop {
-        let at = choose(ctx, snapshot, &backlog, request, when, policy)?;
+        let at = choose(ctx, snapshot, &backlog, request, now, policy)?;
         let id = backlog.issues[at].id.clone();
         match from_records(snapshot, backlog, id)? {
             (same, false) => return Ok((same, at)),
@@ -336,7 +333,7 @@ fn choose(
     snapshot: &Snapshot<'_>,
     backlog: &Backlog,
     request: &TakeRequest,
-    (owner, now): (&Owner, i64),
+    now: i64,
     policy: &BacklogPolicy,
 ) -> Result<usize> {
     let day = today(now);
@@ -350,7 +347,8 @@ fn choose(
             request.labels.iter().all(|label| labels.contains(label))
         };
         let ready: Vec<usize> = ready.filter(has_labels).collect();
-        let rules = Rules::of(policy, &backlog.issues, (None, now));
+        let watched = Watched::of_issues(&ctx.repo, &backlog.issues, now);
+        let rules = Rules::of(policy, &backlog.issues, (None, &watched.leases));
         let lacks = |at: &&usize| !rules.lacking(&backlog.issues[**at]).is_empty();
         // Where each lacks something whoever asks hears of the first.
         let found = ready.iter().find(|at| !lacks(at)).or(ready.first());
@@ -365,10 +363,13 @@ fn choose(
     if issue.status.is_final() {
         return Err(ended(snapshot, issue));
     }
-    let standing = lease::standing(issue.claim.as_deref(), Some(&owner.token), now);
-    match (standing, &issue.running) {
+    let watched = Watched::of_issues(&ctx.repo, [issue], now);
+    match (
+        watched.leases.standing(issue.claim.as_deref()),
+        &issue.running,
+    ) {
         (Standing::Held(claim), _) if !request.take_over => {
-            return Err(held(issue, claim, &owner.worktrees));
+            return Err(held(issue, claim, &watched));
         }
         (Standing::Free | Standing::Dead(_), Some(session)) if !request.take_over => {
             return Err(running(ctx, snapshot, issue, session));
@@ -417,14 +418,14 @@ pub(super) fn ended(snapshot: &Snapshot<'_>, issue: &Issue) -> Failure {
 }
 
 /// Somebody else has it.
-pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>, worktrees: &Worktrees) -> Failure {
+pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>, watched: &Watched) -> Failure {
     let id = &issue.id;
     Failure::waiting(
         Code::IssueHeld,
         format!(
             "{id} is taken by {}, until {}",
-            holder(claim, worktrees),
-            clock(until(claim))
+            watched.whose(claim),
+            clock(watched.until(claim))
         ),
     )
     .help(hint![
@@ -498,12 +499,12 @@ pub(crate) fn release(
     typed: &[String],
     reason: Option<&String>,
 ) -> Result<Written<()>> {
-    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     write(ctx, |snapshot, identity| {
         let mut steps = Vec::new();
         for typed in typed {
             let issue = require_understood(snapshot, typed)?;
             let id = &issue.id;
+            require_own(ctx, &issue, identity.judges_at())?;
             match &issue.claim {
                 None if issue.status == Status::InProgress => {}
                 None => {
@@ -517,7 +518,7 @@ pub(crate) fn release(
                         command!("issue take {id}")
                     }));
                 }
-                Some(claim) => require_own(&issue, claim, &worktrees, identity.judges_at())?,
+                Some(_) => {}
             }
             steps.push(Step {
                 id: issue.id.clone(),
@@ -539,14 +540,10 @@ pub(crate) fn release(
 }
 
 /// Refuses what somebody does to an issue that another worktree has in hand.
-pub(super) fn require_own(
-    issue: &Issue,
-    claim: &Stamped<Claim>,
-    worktrees: &Worktrees,
-    now: i64,
-) -> Result<()> {
-    match lease::standing(Some(claim), worktrees.here.as_deref(), now) {
-        Standing::Held(claim) => Err(held(issue, claim, worktrees)),
+pub(super) fn require_own(ctx: &Context, issue: &Issue, now: i64) -> Result<()> {
+    let watched = Watched::of_issues(&ctx.repo, [issue], now);
+    match watched.leases.standing(issue.claim.as_deref()) {
+        Standing::Held(claim) => Err(held(issue, claim, &watched)),
         _ => Ok(()),
     }
 }

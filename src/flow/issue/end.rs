@@ -11,6 +11,7 @@ use super::{
     Plan, Step, Written, all, backlogs_around, require_reason, require_understood, today, write,
 };
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Person, SessionId};
@@ -90,7 +91,6 @@ pub(crate) fn end(
         super::require_person(ctx, "that an issue is resolved")?;
     }
     let policy = crate::flow::specs::policy(ctx)?.backlog;
-    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     let mut written = write(ctx, |snapshot, identity| {
         let now = identity.judges_at();
         let day = today(now);
@@ -110,9 +110,7 @@ pub(crate) fn end(
                 super::sessions::require_no_archive(snapshot, &issue)?;
                 super::require_person(ctx, "that what was resolved will not be done")?;
             }
-            if let Some(claim) = &issue.claim {
-                require_own(&issue, claim, &worktrees, now)?;
-            }
+            require_own(ctx, &issue, now)?;
             if *end == End::Resolve {
                 require_resolvable(&issue, &policy.resolve)?;
             }
@@ -158,7 +156,7 @@ pub(crate) fn end(
                 freed(&before, &after, &day, |_| true)
             }
         };
-        let rules = rules(snapshot, &policy, &ended, (&identity.author, now))?;
+        let rules = rules(ctx, snapshot, &policy, &ended, (&identity.author, now))?;
         freed.retain(|issue| rules.lacking(issue).is_empty());
         let running = ended.iter().flat_map(Issue::all_running).cloned();
         let running: BTreeSet<SessionId> = running.collect();
@@ -186,6 +184,7 @@ pub(crate) fn end(
 
 /// The rules of policy about what is begun once some issues have ended.
 fn rules(
+    ctx: &Context,
     snapshot: &Snapshot<'_>,
     policy: &BacklogPolicy,
     ended: &[Issue],
@@ -196,7 +195,8 @@ fn rules(
     } else {
         Vec::new()
     };
-    Ok(Rules::of(policy, &issues, (Some(me), now)))
+    let watched = Watched::of_issues(&ctx.repo, &issues, now);
+    Ok(Rules::of(policy, &issues, (Some(me), &watched.leases)))
 }
 
 /// The issues that come after those that end. A duplicate is none of them: its original comes again.

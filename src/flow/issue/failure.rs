@@ -20,7 +20,6 @@ pub(crate) fn fail(
     let ids = typed.join(" ");
     let again = command!("issue queue fail {ids} --reason WHY");
     let reason = require_reason(reason, "a failure", again)?;
-    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     write(ctx, |snapshot, identity| {
         let mut steps = Vec::new();
         let mut moved = Vec::new();
@@ -29,10 +28,7 @@ pub(crate) fn fail(
             if issue.status.is_final() {
                 return Err(super::claim::ended(snapshot, &issue));
             }
-            if let Some(claim) = &issue.claim {
-                let now = identity.judges_at();
-                super::claim::require_own(&issue, claim, &worktrees, now)?;
-            }
+            super::claim::require_own(ctx, &issue, identity.judges_at())?;
             let Some(bound) = &issue.bound else {
                 return Err(solution::unbound(&[&issue.id]));
             };

@@ -43,7 +43,7 @@ pub(crate) use names::Names;
 
 use super::context::Context;
 use super::write_scope::{Opening, first, new_uid, seal};
-use super::{publish, trust};
+use super::{publish, trust, watched};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{Oid, OpId};
@@ -330,6 +330,7 @@ fn record(
     };
     let op = seal(&ctx.repo, &draft)?;
     trust::keep_own(&ctx.repo, &op);
+    watched::made(&ctx.repo, &op);
     Ok(op)
 }
 

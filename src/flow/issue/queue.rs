@@ -8,6 +8,7 @@ use super::{
     write,
 };
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_git::Remerge;
@@ -16,7 +17,7 @@ use loopx_rules::issue::queue as rules;
 use loopx_rules::issue::queue::{BATCH, Item, Mode, Queue, Trial};
 use loopx_rules::issue::solution::{Action, Touched, Verdict};
 use loopx_rules::issue::{Backlog, Issue, IssueId, Status, Wait};
-use loopx_rules::lease::until;
+use loopx_rules::lease::Leases;
 use loopx_store::Snapshot;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -269,11 +270,11 @@ impl Line {
 
     /// The place of the next issue: the first that waits for nothing, has not failed, and touches nothing that somebody is
     /// at. One whose lease has ended comes again.
-    fn next(&self, backlog: &Backlog, labels: &[String], now: i64) -> Option<usize> {
+    fn next(&self, backlog: &Backlog, labels: &[String], leases: &Leases) -> Option<usize> {
         let Line { queue, waits } = self;
         let is_over = |issue: &Issue| {
             let claim = issue.claim.as_ref();
-            !issue.in_session && claim.is_some_and(|claim| until(claim) <= now)
+            !issue.in_session && claim.is_some_and(|claim| !leases.runs(claim))
         };
         let runs = |issue: &&Issue| issue.status == Status::InProgress && !is_over(issue);
         let running: Vec<&Issue> = backlog.issues.iter().filter(runs).collect();
@@ -400,7 +401,8 @@ pub(crate) fn show(ctx: &Context) -> Result<QueueView> {
     let snapshot = ctx.store()?.snapshot()?;
     let backlog = backlog_with(&snapshot, Vec::new())?;
     let line = Line::of(ctx, &snapshot, &backlog, &today(ctx.now()))?;
-    let can_go_on = line.next(&backlog, &[], ctx.now()).is_some();
+    let watched = Watched::of_issues(&ctx.repo, &backlog.issues, ctx.now());
+    let can_go_on = line.next(&backlog, &[], &watched.leases).is_some();
     let Line { queue, mut waits } = line;
     let names = Names::of(&snapshot)?;
     let mut issues = BTreeMap::new();
@@ -431,7 +433,8 @@ pub(super) fn next(
     now: i64,
 ) -> Result<usize> {
     let line = Line::of(ctx, snapshot, backlog, &today(now))?;
-    line.next(backlog, labels, now)
+    let watched = Watched::of_issues(&ctx.repo, &backlog.issues, now);
+    line.next(backlog, labels, &watched.leases)
         .ok_or_else(|| none_ready(backlog))
 }
 

@@ -6,6 +6,7 @@ use super::claim::{from_records, held, not_ready};
 use super::{backlog_with, names, today};
 use crate::flow::archive::confirmed;
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use crate::flow::write_scope::{first, seal};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
@@ -15,8 +16,7 @@ use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::needs::{require_step, require_takeable};
 use loopx_rules::issue::until;
 use loopx_rules::issue::{Backlog, ForIt, Issue, IssueId, Read, Status};
-use loopx_rules::lease;
-use loopx_rules::lease::Standing;
+use loopx_rules::lease::{Standing, seconds_of};
 use loopx_rules::note::{Note, NoteKind, Said};
 use loopx_rules::op::{Event, Operation};
 use loopx_rules::record::Draft;
@@ -114,7 +114,7 @@ pub(super) fn ended_at(snapshot: &Snapshot<'_>, session: &SessionId) -> Result<O
     };
     let operations = snapshot.operations(&found)?;
     let last = operations.iter().rev().find(ends);
-    Ok(last.and_then(|op| lease::seconds_of(&op.at)))
+    Ok(last.and_then(|op| seconds_of(&op.at)))
 }
 
 /// Refuses to open or close an issue that an archive resolves: it would stay resolved.
@@ -388,7 +388,6 @@ pub(crate) fn begin(
     if ids.is_empty() {
         return Ok(trailers);
     }
-    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     let now = identity.judges_at();
     let policy = crate::flow::specs::policy(ctx)?.backlog;
     let backlog = if policy.has_limits() {
@@ -401,7 +400,9 @@ pub(crate) fn begin(
         Backlog::of(Beside::of(snapshot)?.around(ids)?)
     };
     let mut waits = backlog.waits(&today(now));
-    super::claim::require_room(&backlog, ids, &policy, (&identity.author, now))?;
+    let watched = Watched::of_issues(&ctx.repo, &backlog.issues, now);
+    let me = (&identity.author, &watched.leases);
+    super::claim::require_room(&backlog, ids, &policy, me)?;
     for id in ids {
         let at = backlog.issues.iter().position(|issue| issue.id == *id);
         let at = at.ok_or_else(|| names::unknown(id.as_str()))?;
@@ -414,9 +415,8 @@ pub(crate) fn begin(
         }
         require_takeable(issue, &policy.take)?;
         require_step(issue, Status::InProgress, &policy.follows)?;
-        let token = worktrees.here.as_deref();
-        if let Standing::Held(claim) = lease::standing(issue.claim.as_deref(), token, now) {
-            return Err(held(issue, claim, &worktrees));
+        if let Standing::Held(claim) = watched.leases.standing(issue.claim.as_deref()) {
+            return Err(held(issue, claim, &watched));
         }
         // Whoever starts the work at once with what it waits for has it all in hand.
         let others = std::mem::take(&mut waits[at]).into_iter();

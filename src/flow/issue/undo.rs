@@ -2,17 +2,17 @@
 //! that they do not count.
 
 use super::change::shortened;
-use super::claim::holder;
 use super::sound::{Around, require_sound};
 use super::{Plan, Step, Written, names, require_person, today, write};
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{OpId, Person};
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::needs::{require_resolvable, require_step};
 use loopx_rules::issue::{Issue, IssueId, Status, fold, fold_with, persons_word};
-use loopx_rules::lease::{Standing, Worktrees, standing};
+use loopx_rules::lease::Standing;
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::words::Word;
 use loopx_store::Snapshot;
@@ -68,7 +68,6 @@ pub(crate) fn undo(
     all: bool,
 ) -> Result<Written<Moved>> {
     let me = ctx.repo.identity()?.author;
-    let worktrees = crate::flow::lease::worktrees(&ctx.repo);
     let now = ctx.now();
     let request = (reason, "undo", all);
     around(
@@ -98,7 +97,7 @@ pub(crate) fn undo(
             }
             require_own(id, last, &me, (reason.is_some(), all))?;
             let undone: Vec<&Operation> = ops.iter().rev().filter(is_of_batch).collect();
-            require_unused(snapshot, (id, batch), (&worktrees, now), ops, &undone)?;
+            require_unused(snapshot, (id, batch), (ctx, now), ops, &undone)?;
             let word = Word::Undone {
                 undone: undone.iter().map(|op| op.op.clone()).collect(),
             };
@@ -361,7 +360,7 @@ fn nothing(id: &IssueId, what: &str) -> Failure {
 fn require_unused(
     snapshot: &Snapshot<'_>,
     (id, batch): (&IssueId, &Batch<'_>),
-    (worktrees, now): (&Worktrees, i64),
+    (ctx, now): (&Context, i64),
     ops: &[Operation],
     undone: &[&Operation],
 ) -> Result<()> {
@@ -392,10 +391,12 @@ fn require_unused(
     if let Some(comment) = ops.iter().find(is_comment) {
         return Err(refused(format!("{} said something of it", comment.by)).help(close));
     }
-    let claim = fold(id, ops).and_then(|read| read.issue.claim);
-    let what = match standing(claim.as_deref(), worktrees.here.as_deref(), now) {
+    let issue = fold(id, ops).map(|read| read.issue);
+    let watched = Watched::of_issues(&ctx.repo, &issue, now);
+    let claim = issue.as_ref().and_then(|issue| issue.claim.as_deref());
+    let what = match watched.leases.standing(claim) {
         Standing::Own { .. } => Some("you have it in hand".to_owned()),
-        Standing::Held(claim) => Some(format!("{} has it in hand", holder(claim, worktrees))),
+        Standing::Held(claim) => Some(format!("{} has it in hand", watched.whose(claim))),
         Standing::Free | Standing::Dead(_) => None,
     };
     if let Some(what) = what {

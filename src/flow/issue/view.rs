@@ -1,12 +1,12 @@
 //! Reading the backlog: the list, one issue, its log, and the graph. Nothing here writes.
 
 use super::beside::Beside;
-use super::claim::holder;
 use super::endings;
 use super::endings::SessionEnd;
 use super::then::Then;
 use super::{Damaged, Names, names, then, today};
 use crate::flow::context::Context;
+use crate::flow::watched::Watched;
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command};
 use loopx_base::id::{OpId, Person};
@@ -14,7 +14,7 @@ use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::filter::Filter;
 use loopx_rules::issue::needs::{Lack, Rules};
 use loopx_rules::issue::{Backlog, Issue, IssueId, LinkKind, Read, Texts, Wait, fold};
-use loopx_rules::lease::{Worktrees, clock, seconds_of, until};
+use loopx_rules::lease::{Worktrees, clock, seconds_of};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::policy::BacklogPolicy;
 use loopx_rules::when::Side;
@@ -79,7 +79,7 @@ pub(crate) struct Holder {
 /// Whoever asks, and when.
 #[derive(Debug)]
 struct Asker {
-    worktrees: Worktrees,
+    watched: Watched,
     me: Option<Person>,
     now: i64,
     policy: BacklogPolicy,
@@ -96,7 +96,7 @@ pub(super) fn policy(ctx: &Context) -> BacklogPolicy {
 impl Asker {
     fn of(ctx: &Context) -> Self {
         Asker {
-            worktrees: crate::flow::lease::worktrees(&ctx.repo),
+            watched: Watched::default(),
             me: ctx.reader().map(|reader| reader.author.clone()),
             now: ctx.now(),
             policy: policy(ctx),
@@ -108,16 +108,24 @@ impl Asker {
     /// True where whoever asks has taken an issue, and no session goes on for it.
     fn has_in_hand(&self, issue: &Issue) -> bool {
         let claim = issue.claim.as_deref();
-        let is_own = claim.is_some_and(|claim| {
-            Some(&claim.value.owner) == self.worktrees.here.as_ref() && until(claim) > self.now
-        });
+        let leases = &self.watched.leases;
+        let is_own = claim.is_some_and(|claim| leases.is_here(claim) && leases.runs(claim));
         is_own && issue.running.is_none() && !issue.status.is_final()
+    }
+
+    /// The asker of issues as this clone watched their claims.
+    fn watching(self, ctx: &Context, issues: &[Issue]) -> Self {
+        Asker {
+            watched: Watched::of_issues(&ctx.repo, issues, self.now),
+            ..self
+        }
     }
 
     /// The asker of what can be begun beside these issues, which are all that there are.
     fn beside(self, issues: &[Issue]) -> Self {
+        let me = (self.me.as_ref(), &self.watched.leases);
         Asker {
-            rules: Rules::of(&self.policy, issues, (self.me.as_ref(), self.now)),
+            rules: Rules::of(&self.policy, issues, me),
             ..self
         }
     }
@@ -131,16 +139,17 @@ impl Asker {
     }
 
     /// Somebody who looks at another moment than this one.
-    fn then(ctx: &Context, then: Option<&Then>) -> Self {
+    fn then(ctx: &Context, then: Option<&Then>, issues: &[Issue]) -> Self {
         let asker = Asker::of(ctx);
         match then {
             // Nobody begins something then, whatever policy asks for now.
             Some(then) => Asker {
+                watched: Watched::then(&ctx.repo, then.second),
                 now: then.second,
                 policy: BacklogPolicy::default(),
                 ..asker
             },
-            None => asker,
+            None => asker.watching(ctx, issues),
         }
     }
 }
@@ -294,8 +303,8 @@ fn first(
     Ok(Some(Rows {
         waits: vec![Vec::new(); issues.len()],
         order: (0..issues.len()).collect(),
+        asker: asker.watching(ctx, &issues),
         issues,
-        asker,
         all,
         open,
         damaged: Vec::new(),
@@ -315,7 +324,7 @@ pub(crate) fn list(ctx: &Context, asked: &Asked) -> Result<Rows> {
     let (then, found, texts) = issues(ctx, &snapshot, asked)?;
     let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
-    let asker = Asker::then(ctx, then.as_ref());
+    let asker = Asker::then(ctx, then.as_ref(), &backlog.issues);
     let asker = asker.beside(&backlog.issues).with_parts(&backlog);
     let whole = asked.whole.as_ref();
     let whole = whole.map(|typed| super::scope::parts_of(&snapshot, &backlog, typed));
@@ -395,15 +404,16 @@ fn damaged(found: Vec<(IssueId, loopx_base::failure::Failure)>) -> Vec<Damaged> 
 
 fn row<'i>(names: &Names, issue: Cow<'i, Issue>, waits: Cow<'i, [Wait]>, asker: &Asker) -> Row<'i> {
     let holder = issue.claim.as_ref().map(|claim| {
-        let here = asker.worktrees.here.as_ref() == Some(&claim.value.owner);
+        let (watched, leases) = (&asker.watched, &asker.watched.leases);
+        let here = leases.is_here(claim);
         Holder {
             who: if here {
                 format!("{}, here", claim.signed.by.name)
             } else {
-                holder(claim, &asker.worktrees)
+                watched.whose(claim)
             },
-            until: clock(until(claim)),
-            alive: until(claim) > asker.now,
+            until: clock(leases.until(claim)),
+            alive: leases.runs(claim),
             here,
         }
     });
@@ -428,8 +438,9 @@ fn row<'i>(names: &Names, issue: Cow<'i, Issue>, waits: Cow<'i, [Wait]>, asker: 
 
 /// An issue of the queue, as lists show it.
 pub(super) fn row_of(ctx: &Context, names: &Names, issue: Issue, waits: Vec<Wait>) -> Row<'static> {
+    let asker = Asker::of(ctx).watching(ctx, std::slice::from_ref(&issue));
     let (issue, waits) = (Cow::Owned(issue), Cow::Owned(waits));
-    row(names, issue, waits, &Asker::of(ctx))
+    row(names, issue, waits, &asker)
 }
 
 fn order(backlog: &Backlog, waits: &[Vec<Wait>], by: Order) -> Vec<usize> {
@@ -535,10 +546,11 @@ pub(crate) fn show(ctx: &Context, typed: &str, at: Option<&str>) -> Result<Shown
         let read = then.require(&snapshot, (&id, &ops))?;
         let found = then::all(&snapshot, &then)?.0;
         let names = Names::of_issues(&found);
-        let asker = Asker::then(ctx, Some(&then));
+        let backlog = Backlog::of(found.issues);
+        let asker = Asker::then(ctx, Some(&then), &backlog.issues);
         return Ok(Shown {
             at: Some(then.at()),
-            ..shown(asker, &Backlog::of(found.issues), names, read)
+            ..shown(asker, &backlog, names, read)
         });
     }
     let read = super::require(&snapshot, typed)?;
@@ -554,9 +566,10 @@ pub(crate) fn show(ctx: &Context, typed: &str, at: Option<&str>) -> Result<Shown
     let asker = Asker::of(ctx);
     // What is in hand beside it is counted over all.
     let asker = if asker.policy.has_limits() {
-        asker.beside(&super::all(&snapshot)?.issues)
+        let all = super::all(&snapshot)?.issues;
+        asker.watching(ctx, &all).beside(&all)
     } else {
-        asker.beside(&[])
+        asker.watching(ctx, &backlog.issues).beside(&[])
     };
     Ok(Shown {
         go_on,
@@ -708,7 +721,7 @@ fn words(op: &Operation, all: &[Operation], worktrees: &Worktrees) -> Vec<String
     };
     match &op.body {
         Body::Issue(event) => match event {
-            IssueEvent::Claimed { claim } => {
+            IssueEvent::Claimed { claim, .. } => {
                 vec![worktrees.whose(&claim.owner, claim.agent.as_deref(), &op.by)]
             }
             event => event.changes().iter().map(Change::words).collect(),
@@ -767,7 +780,8 @@ pub(crate) fn graph(ctx: &Context) -> Result<GraphView> {
     let found = super::all(&snapshot)?;
     let names = Names::of_issues(&found);
     let backlog = Backlog::of(found.issues);
-    let asker = Asker::of(ctx).beside(&backlog.issues);
+    let asker = Asker::of(ctx).watching(ctx, &backlog.issues);
+    let asker = asker.beside(&backlog.issues);
     let asker = asker.with_parts(&backlog);
     let mut waits = backlog.waits(&today(asker.now));
     let waves = backlog.waves().into_iter().map(|wave| {

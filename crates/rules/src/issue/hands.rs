@@ -1,11 +1,9 @@
-//! Issues in hand, and the limits that policy sets to how many of them a person or a label has at once. They are counted
-//! from the issues alone, so that every clone counts the same.
+//! Issues in hand, and the limits that policy sets to how many of them a person or a label has at once.
 
 use super::{Issue, Status};
-use crate::lease::until;
+use crate::lease::Leases;
 use crate::policy::BacklogPolicy;
 use loopx_base::id::Person;
-use std::collections::BTreeMap;
 
 /// The sign before the address of a person in the limits of policy; no label has it.
 pub const PERSON: char = '@';
@@ -32,7 +30,7 @@ impl Hand<'_> {
     /// True where an issue that this person begins counts against the limit, and does not yet.
     pub fn would_get(&self, issue: &Issue, me: &Person) -> bool {
         let is_its = match &self.of {
-            Of::Person(person) => person.email == me.email,
+            Of::Person(person) => person.is_same(me),
             Of::Label(label) => issue.labels.contains(label),
         };
         is_its && self.held.iter().all(|held| held.id != issue.id)
@@ -45,16 +43,17 @@ impl Hand<'_> {
 }
 
 /// The person who has an issue in hand: by a claim whose lease is running, else by a session that goes on.
-fn holder(issue: &Issue, now: i64) -> Option<&Person> {
-    let claim = issue.claim.as_deref().filter(|claim| until(claim) > now);
+fn holder<'i>(issue: &'i Issue, leases: &Leases) -> Option<&'i Person> {
+    let claim = issue.claim.as_deref().filter(|claim| leases.runs(claim));
     let claimed = claim.map(|claim| &claim.signed.by);
     claimed.or(issue.running_by.as_deref())
 }
 
 /// Test for an issue that somebody is at. A claim whose lease has ended is nobody's.
-fn is_in_hand(issue: &Issue, now: i64) -> bool {
+fn is_in_hand(issue: &Issue, leases: &Leases) -> bool {
     let is_said = issue.status == Status::InProgress && issue.claim.is_none();
-    !issue.status.is_final() && (is_said || issue.running.is_some() || holder(issue, now).is_some())
+    !issue.status.is_final()
+        && (is_said || issue.running.is_some() || holder(issue, leases).is_some())
 }
 
 /// The limits that policy sets, each with what is in hand against it: that of each label, and of each person who has
@@ -63,26 +62,38 @@ pub fn hands<'b>(
     issues: &'b [Issue],
     policy: &BacklogPolicy,
     me: Option<&Person>,
-    now: i64,
+    leases: &Leases,
 ) -> Vec<Hand<'b>> {
     if !policy.has_limits() {
         return Vec::new();
     }
-    let all: Vec<&Issue> = issues.iter().filter(|one| is_in_hand(one, now)).collect();
-    let mut people: BTreeMap<&str, (&Person, Vec<&Issue>)> = BTreeMap::new();
-    if let Some(me) = me {
-        people.insert(&me.email, (me, Vec::new()));
-    }
+    let all: Vec<&Issue> = issues
+        .iter()
+        .filter(|one| is_in_hand(one, leases))
+        .collect();
+    let mut people: Vec<(Vec<&Person>, Vec<&Issue>)> = Vec::new();
+    people.extend(me.map(|me| (vec![me], Vec::new())));
     for issue in &all {
-        if let Some(person) = holder(issue, now) {
-            let held = people.entry(&person.email).or_insert((person, Vec::new()));
-            held.1.push(issue);
+        let Some(person) = holder(issue, leases) else {
+            continue;
+        };
+        let is_his = |known: &&Person| known.is_same(person);
+        match people
+            .iter_mut()
+            .find(|(names, _)| names.iter().any(is_his))
+        {
+            Some((names, held)) => {
+                names.push(person);
+                held.push(issue);
+            }
+            None => people.push((vec![person], vec![issue])),
         }
     }
-    let people = people.into_values().map(|(person, held)| Hand {
-        of: Of::Person(person.clone()),
-        most: policy.limit_of(person).0,
-        key: policy.limit_of(person).1,
+    people.sort_by(|(a, _), (b, _)| a[0].email.cmp(&b[0].email));
+    let people = people.into_iter().map(|(names, held)| Hand {
+        of: Of::Person(names[0].clone()),
+        most: policy.limit_of(&names).0,
+        key: policy.limit_of(&names).1,
         held,
     });
     let labels = policy
@@ -113,10 +124,14 @@ impl BacklogPolicy {
     }
 
     /// The most issues that a person may have in hand, and the key that says so; 0 is no limit.
-    fn limit_of(&self, person: &Person) -> (u32, &'static str) {
+    /// They may go by several addresses.
+    fn limit_of(&self, names: &[&Person]) -> (u32, &'static str) {
         let own = |of: &str| {
             let address = of.strip_prefix(PERSON);
-            address.is_some_and(|address| address.eq_ignore_ascii_case(&person.email))
+            let is_it = |address: &str| {
+                (names.iter()).any(|person| address.eq_ignore_ascii_case(&person.email))
+            };
+            address.is_some_and(is_it)
         };
         let own = self.limits.iter().find(|(of, _)| own(of));
         own.map_or((self.wip, "wip"), |(_, most)| (*most, "limits"))

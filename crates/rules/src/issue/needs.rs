@@ -3,6 +3,7 @@
 
 use super::hands::{Of, hands};
 use super::{Issue, IssueId, Status};
+use crate::lease::Leases;
 use crate::policy::BacklogPolicy;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
@@ -113,16 +114,20 @@ pub struct Rules {
 
 impl Rules {
     /// The rules for somebody who may begin something, where that is known.
-    pub fn of(policy: &BacklogPolicy, issues: &[Issue], (me, now): (Option<&Person>, i64)) -> Self {
+    pub fn of(
+        policy: &BacklogPolicy,
+        issues: &[Issue],
+        (me, leases): (Option<&Person>, &Leases),
+    ) -> Self {
         let (mut full, mut in_hand) = (Vec::new(), Vec::new());
-        for hand in hands(issues, policy, me, now) {
+        for hand in hands(issues, policy, me, leases) {
             if !hand.is_over(1) {
                 continue;
             }
             let held = hand.held.iter().map(|issue| issue.id.clone()).collect();
             match hand.of {
                 Of::Label(label) => full.push((label, held)),
-                Of::Person(person) if me.is_some_and(|me| me.email == person.email) => {
+                Of::Person(person) if me.is_some_and(|me| me.is_same(&person)) => {
                     in_hand = held;
                 }
                 Of::Person(_) => {}

@@ -4,6 +4,7 @@
 use super::decide::Decision;
 use super::node::TaskId;
 use super::status::Step;
+use crate::lease::Lease;
 use crate::op::Operation;
 use crate::session::{Beside, State, Way};
 use crate::topic::{Topic, Version, Weight};
@@ -87,6 +88,20 @@ pub struct Claim {
     /// What had to be read first, with its content then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reads: BTreeMap<String, String>,
+}
+
+impl Lease for Claim {
+    fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    fn agent(&self) -> Option<&str> {
+        self.agent.as_deref()
+    }
+
+    fn seconds(&self) -> u32 {
+        self.seconds
+    }
 }
 
 /// The result of a node.
