@@ -621,3 +621,24 @@ fn a_claim_at_the_remote_that_cannot_be_taken_in_here_leads_to_the_sync_that_doe
     all.loopx(0, &["sync", "origin"]).ok();
     assert_eq!(show(&all, 0, &id)["holder"]["here"], json!(true));
 }
+
+#[test]
+fn f28_a_claim_that_the_remote_took_is_not_lost_to_an_older_one_that_nobody_pushed() {
+    let all = clones(2);
+    let id = create(&all, 0, &["One"]);
+    everybody(&all, 2);
+    // Nobody else hears of the older claim before the remote gives the issue away.
+    all.loopx(1, &["issue", "take", &id]).ok();
+    let taken = all.loopx(0, &["issue", "take", "--remote", &id]);
+    taken.ok();
+    all.sync(1)
+        .says("the claim of")
+        .says("by Person 1 does not count")
+        .ok();
+    everybody(&all, 2);
+    for at in [0, 1] {
+        let holder = show(&all, at, &id)["holder"].clone();
+        assert_eq!(holder["here"], json!(at == 0), "{holder}");
+    }
+    assert_eq!(all.tree(0), all.tree(1));
+}

@@ -54,7 +54,7 @@ pub(crate) fn settle_row(row: &Row<'_>, names: &Names) -> Option<Hint> {
     circle.or_else(|| settle(&row.issue, &row.short))
 }
 
-/// The fields of an issue that somebody has to settle: of two claims the earlier one counts.
+/// The fields of an issue that somebody has to settle: of two claims made apart one counts.
 fn fields(issue: &Issue) -> impl Iterator<Item = &Apart> {
     issue.apart.iter().filter(|apart| apart.field != "claim")
 }

@@ -116,7 +116,11 @@ pub(crate) fn take(ctx: &Context, request: &TakeRequest) -> Result<Written<Taken
             steps: vec![Step {
                 id: issue.id.clone(),
                 before: Some(issue.clone()),
-                body: IssueEvent::Claimed { claim }.into(),
+                body: IssueEvent::Claimed {
+                    claim,
+                    there: at_remote,
+                }
+                .into(),
                 reason: None,
             }],
             value: (read(snapshot, &issue.id)?, backlog, until, (from, resumed)),

@@ -22,7 +22,12 @@ pub enum IssueEvent {
     /// Somebody said something of the ways to do it. A kind of its own, which a program that knows no solutions holds.
     Solution { changes: Vec<Change> },
     /// Somebody has it in hand now.
-    Claimed { claim: Claim },
+    Claimed {
+        claim: Claim,
+        /// It was pushed alone: nobody has the record but by a remote that took it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        there: bool,
+    },
     /// The claim is given back. Older records name none.
     Released {
         #[serde(default, skip_serializing_if = "Option::is_none")]

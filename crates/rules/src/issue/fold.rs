@@ -314,7 +314,7 @@ impl<'o> Folding<'o> {
             }
         }
         match event {
-            IssueEvent::Claimed { claim } => self.claimed(at, claim),
+            IssueEvent::Claimed { claim, .. } => self.claimed(at, claim),
             IssueEvent::Released { claim } if self.gives_back(at, claim.as_ref()) => {
                 self.release(at);
                 self.write(at, Field::Status, Change::Status(self.given_back()));
@@ -334,12 +334,26 @@ impl<'o> Folding<'o> {
             return;
         }
         self.beside.retain(|(other, _)| !self.cause.saw(at, *other));
-        match &self.claim {
-            // Of two that knew nothing of each other the earlier one has it.
-            Some((held, _)) if !self.cause.saw(at, *held) => self.beside.push((at, claim)),
+        match self.claim.take() {
+            // Of two that knew nothing of each other the one that a remote took has it, else the earlier one.
+            Some(held) if !self.cause.saw(at, held.0) => {
+                let (first, other) = if self.is_there(at) && !self.is_there(held.0) {
+                    ((at, claim), held)
+                } else {
+                    (held, (at, claim))
+                };
+                self.claim = Some(first);
+                self.beside.push(other);
+            }
             _ => self.claim = Some((at, claim)),
         }
         self.write(at, Field::Status, Change::Status(Status::InProgress));
+    }
+
+    /// True of a claim that went to a remote before it stood anywhere else.
+    fn is_there(&self, at: usize) -> bool {
+        let body = &self.ops[at].body;
+        matches!(body, Body::Issue(IssueEvent::Claimed { there: true, .. }))
     }
 
     fn release(&mut self, at: usize) {

@@ -181,6 +181,35 @@ fn play(steps: &[Step]) -> Vec<Knows> {
 
 proptest! {
     #[test]
+    fn a_claim_that_a_remote_took_holds_beside_whatever_was_claimed_apart(
+        steps in prop::collection::vec(any_step(), 0..12),
+        before in prop::collection::vec((1..PEOPLE, any::<bool>()), 0..4),
+        seconds in prop::collection::vec(0_u32..60, 4),
+    ) {
+        let people = play(&steps);
+        let mut there = people[0].clone();
+        let known = there.issue();
+        // Whoever holds or ended it is no matter of two claims made apart.
+        if !known.status.is_final() && known.claim.is_none() {
+            there.write_at(0, "2026-01-01T00:00:30Z", None, claim_there("w0"));
+            let mut all = there.clone();
+            for ((who, twice), second) in before.into_iter().zip(seconds) {
+                let mut apart = people[0].clone();
+                let at = format!("2026-01-01T00:00:{second:02}Z");
+                apart.write_at(who, &at, None, claim(&format!("w{who}"), None));
+                if twice {
+                    apart.write_at(who, &at, None, claim(&format!("w{who}"), None));
+                }
+                all.hear(&apart);
+            }
+            let issue = all.issue();
+            prop_assert_eq!(holder(&issue), Some("w0"));
+            all.ops.reverse();
+            prop_assert_eq!(all.issue(), issue);
+        }
+    }
+
+    #[test]
     fn whoever_hears_of_whom_in_whatever_order_ends_with_one_issue(
         steps in prop::collection::vec(any_step(), 0..24),
         order in Just((0..PEOPLE).collect::<Vec<_>>()).prop_shuffle(),
@@ -653,6 +682,14 @@ fn what_no_command_could_have_written_changes_nothing() {
     assert_eq!(read.texts.solutions[0].scored, None);
 }
 
+/// The claim of somebody who asked the remote first.
+fn claim_there(who: &str) -> IssueEvent {
+    match claim(who, None) {
+        IssueEvent::Claimed { claim, .. } => IssueEvent::Claimed { claim, there: true },
+        other => other,
+    }
+}
+
 fn claim(who: &str, over: Option<&str>) -> IssueEvent {
     use crate::lease::{Claim, Over};
     let by = Person::parse("P <p@x>");
@@ -671,6 +708,7 @@ fn claim(who: &str, over: Option<&str>) -> IssueEvent {
                 alive: false,
             }),
         },
+        there: false,
     }
 }
 
