@@ -300,6 +300,16 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
             one.issues.join(", ")
         )));
     }
+    for one in &report.open_parts {
+        let parts = counted(one.parts.len(), "open part");
+        ui.warn(line(&format!(
+            "{} is {} and has {parts} since the merge: {} (it goes on: {})",
+            one.short,
+            one.status,
+            one.parts.join(", "),
+            ui.command(&one.way)
+        )));
+    }
     if let Some(listed) = apart::listed(&report.apart) {
         ui.status(format!("  issues written apart: {}", line(&listed)));
     }

@@ -642,3 +642,35 @@ fn f28_a_claim_that_the_remote_took_is_not_lost_to_an_older_one_that_nobody_push
     }
     assert_eq!(all.tree(0), all.tree(1));
 }
+
+#[test]
+fn f3_a_sync_names_an_issue_that_ended_apart_from_a_new_part() {
+    let all = clones(2);
+    let epic = create(&all, 0, &["Epic", "--kind", "epic"]);
+    everybody(&all, 2);
+    all.loopx(0, &["issue", "close", &epic, "--reason", "done"])
+        .ok();
+    let part = create(&all, 1, &["Part", "--parent", &epic]);
+    all.sync(0).ok();
+    let report = all.loopx(1, &["--json", "sync"]).json();
+    let told = &report["open_parts"][0];
+    assert_eq!(told["issue"], json!(epic), "{report}");
+    assert_eq!(told["parts"].as_array().map(Vec::len), Some(1), "{report}");
+    let said = all.sync(0);
+    let line = said.stderr.lines().find(|line| line.contains("open part"));
+    let line = line.unwrap_or_else(|| panic!("{said}"));
+    assert!(
+        line.contains("is closed and has 1 open part since the merge"),
+        "{said}"
+    );
+    let (_, way) = line.split_once("git loopx ").expect("a command");
+    let way: Vec<&str> = way.trim_end_matches(')').split(' ').collect();
+    all.loopx(0, &way).ok();
+    // It is told once.
+    create(&all, 1, &["Other"]);
+    everybody(&all, 2);
+    let told = all.sync(0);
+    assert!(!told.stderr.contains("open part"), "{told}");
+    assert_eq!(show(&all, 0, &epic)["status"], "open");
+    assert_eq!(show(&all, 0, &part)["status"], "open");
+}

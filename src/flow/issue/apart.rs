@@ -11,7 +11,8 @@ use loopx_base::shell_word;
 use loopx_rules::issue::compare::{What, happened};
 use loopx_rules::issue::hands::{Of, hands};
 use loopx_rules::issue::{
-    Apart, Backlog, Criterion, Issue, IssueId, TICKED, Version, Wait, circles, criterion_field,
+    Apart, Backlog, Criterion, Issue, IssueId, Status, TICKED, Version, Wait, circles,
+    criterion_field,
 };
 use loopx_store::Snapshot;
 use serde::Serialize;
@@ -263,6 +264,7 @@ pub(in crate::flow) struct Since {
     pub apart: Vec<ApartIssue>,
     pub lost: Vec<LostClaim>,
     pub over_limit: Vec<OverLimit>,
+    pub open_parts: Vec<OpenParts>,
 }
 
 /// The things that came to a state, or that clones made apart; none where the backlog is what it was. What cannot be read is for `fsck`.
@@ -293,6 +295,8 @@ fn looked(ctx: &Context, before: Option<&Oid>, now: &Snapshot<'_>) -> Result<Sin
             lost.extend(taken_over(states, &here, &names));
         }
     }
+    let known = |id: &IssueId| then.as_ref().and_then(|then| known(&then.issues, id));
+    let open_parts = open_parts(now, &backlog, &names, known);
     Ok(Since {
         // To a clone that had none all of it is new.
         news: match (then, &was) {
@@ -305,6 +309,7 @@ fn looked(ctx: &Context, before: Option<&Oid>, now: &Snapshot<'_>) -> Result<Sin
         apart: found_in(now, &backlog, &names)?,
         lost,
         over_limit: over(ctx, &backlog.issues, &names),
+        open_parts,
     })
 }
 
@@ -329,6 +334,56 @@ fn taken_over((then, now): (&[Issue], &[Issue]), here: &str, names: &Names) -> V
                 taken_over: true,
                 op: claim.op.clone(),
             }
+        })
+    });
+    found.collect()
+}
+
+/// An issue that ended, and has open parts since clones came together: one ended it, the other one went on below it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct OpenParts {
+    pub issue: IssueId,
+    pub short: String,
+    pub status: Status,
+    /// The parts as people are shown them.
+    pub parts: Vec<String>,
+    /// The command by which the whole goes on with them.
+    #[serde(skip)]
+    pub way: Hint,
+}
+
+/// The issues that ended over open parts, and did not in the state before.
+fn open_parts<'i>(
+    snapshot: &Snapshot<'_>,
+    backlog: &Backlog,
+    names: &Names,
+    known: impl Fn(&IssueId) -> Option<&'i Issue>,
+) -> Vec<OpenParts> {
+    let found = backlog.ended_over_parts().into_iter();
+    let found = found.filter_map(|(issue, parts)| {
+        // What came as it is, from another tracker, is nobody's merge.
+        let was_over = known(&issue.id).is_none_or(|was| was.status.is_final());
+        let was_under = |part: &Issue| {
+            let was = known(&part.id);
+            was.is_some_and(|was| {
+                !was.status.is_final() && was.parent(|id| *id == issue.id).is_some()
+            })
+        };
+        if known(&issue.id).is_none() || was_over && parts.iter().all(|part| was_under(part)) {
+            return None;
+        }
+        let short = names.short(&issue.id).to_owned();
+        let archived = sessions::require_no_archive(snapshot, issue).err();
+        let way = archived.and_then(|failure| failure.help);
+        Some(OpenParts {
+            issue: issue.id.clone(),
+            status: issue.status,
+            parts: parts
+                .iter()
+                .map(|part| names.short(&part.id).to_owned())
+                .collect(),
+            way: way.unwrap_or_else(|| command!("issue reopen {short}")),
+            short,
         })
     });
     found.collect()

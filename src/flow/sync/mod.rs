@@ -10,7 +10,7 @@ pub(super) use follow::{follow, move_renamed};
 
 use super::context::Context;
 use super::issue;
-use super::issue::apart::{ApartIssue, LostClaim, News, OverLimit};
+use super::issue::apart::{ApartIssue, LostClaim, News, OpenParts, OverLimit};
 use super::transaction::read_texts;
 use super::watched::Watched;
 use super::write_scope::Opening;
@@ -99,6 +99,9 @@ pub(crate) struct Report {
     /// People who have more issues in hand than policy lets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub over_limit: Vec<OverLimit>,
+    /// Issues that ended over parts that are open since the merge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open_parts: Vec<OpenParts>,
     /// Lists of tasks that are none any more since both sides changed them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableList>,
@@ -122,6 +125,7 @@ impl Report {
         self.apart = since.apart;
         self.lost_claims = since.lost;
         self.over_limit = since.over_limit;
+        self.open_parts = since.open_parts;
         Ok(())
     }
 
@@ -155,6 +159,7 @@ impl Report {
             backlog: Vec::new(),
             lost_claims: Vec::new(),
             over_limit: Vec::new(),
+            open_parts: Vec::new(),
             unreadable: Vec::new(),
         })
     }

@@ -325,6 +325,18 @@ impl Backlog {
 }
 
 /// The parts of each issue.
+    /// The issues that ended though parts of them are open, each with these: no command leads there, and a merge may.
+    pub fn ended_over_parts(&self) -> Vec<(&Issue, Vec<&Issue>)> {
+        let parts = self.parts();
+        let ended = self.issues.iter().filter(|issue| issue.status.is_final());
+        let with_open = ended.filter_map(|issue| {
+            let open = parts.get(&issue.id)?.iter().copied();
+            let open: Vec<&Issue> = open.filter(|part| !part.status.is_final()).collect();
+            (!open.is_empty()).then_some((issue, open))
+        });
+        with_open.collect()
+    }
+
 fn parts(issues: &[Issue], places: &HashMap<IssueId, usize>) -> HashMap<IssueId, Vec<IssueId>> {
     let mut parts: HashMap<IssueId, Vec<IssueId>> = HashMap::new();
     for issue in issues {
