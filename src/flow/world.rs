@@ -7,7 +7,7 @@ use super::context::Context;
 use super::sign;
 use super::transaction::Facts;
 use loopx_base::failure::Result;
-use loopx_base::id::{Oid, Person};
+use loopx_base::id::{Oid, Person, SessionId};
 use loopx_git::{Identity, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::checks::{Check, checks_now};
@@ -21,7 +21,7 @@ use loopx_rules::task::plan;
 use loopx_rules::task::world::{Condition, Run, Seen, World};
 use loopx_store::{Session, Snapshot};
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Looks at everything that a task of the session waits for.
@@ -48,27 +48,17 @@ pub(super) fn seen(
         is_asked: true,
         ..World::default()
     };
+    world.seen = look(snapshot, &asked);
     let here = Here::default();
     for condition in asked {
-        let seen = match &condition {
-            Condition::Time { .. } | Condition::Person { .. } => continue,
-            Condition::Commit { .. } | Condition::Path { .. } | Condition::Session { .. } => {
-                match look(snapshot, &condition) {
-                    Some(seen) => seen,
-                    None => continue,
-                }
+        if let Condition::Evidence { evidence, role } = &condition {
+            let asked = (evidence.as_str(), role.as_deref());
+            let (seen, first) = run(ctx, (snapshot, session), (facts, &here), asked)?;
+            if let Some(first) = first {
+                world.passed.insert(condition.clone(), first);
             }
-            Condition::Evidence { evidence, role } => {
-                let role = role.as_deref();
-                let (seen, first) =
-                    run(ctx, (snapshot, session), (facts, &here), (evidence, role))?;
-                if let Some(first) = first {
-                    world.passed.insert(condition.clone(), first);
-                }
-                seen
-            }
-        };
-        world.seen.insert(condition, seen);
+            world.seen.insert(condition, seen);
+        }
     }
     for task in facts.state.tasks.values() {
         let words = task.allowed.iter().chain(&task.opened);
@@ -83,28 +73,105 @@ pub(super) fn seen(
     Ok(world)
 }
 
-/// Looks at a condition about a branch or a session; nothing of any other.
-pub(super) fn look(snapshot: &Snapshot<'_>, condition: &Condition) -> Option<Seen> {
+/// Looks at conditions about branches and sessions, each branch and each session once; at no other ones.
+pub(super) fn look<'c>(
+    snapshot: &Snapshot<'_>,
+    all: impl IntoIterator<Item = &'c Condition>,
+) -> BTreeMap<Condition, Seen> {
     let repo = snapshot.repo();
-    Some(match condition {
-        // What cannot be looked at does not hold, and hides nothing else.
-        Condition::Commit { branch, contains } => {
-            commit(repo, branch, contains).unwrap_or(Seen::Damaged)
-        }
-        Condition::Path { branch, path } => self::path(repo, branch, path).unwrap_or(Seen::Damaged),
-        Condition::Session { session, .. } => match snapshot.find(session) {
-            Ok(Some(mut other)) => {
-                let ending = other.state.ending.take();
-                other.state.ending = ending.map(|ending| confirmed(repo, ending));
-                Seen::session(&other.state)
+    let all: BTreeSet<&Condition> = all.into_iter().collect();
+    let mut branches: BTreeMap<&str, Branch<'_>> = BTreeMap::new();
+    let mut sessions: HashMap<&SessionId, Seen> = HashMap::new();
+    let mut seen = BTreeMap::new();
+    for condition in all {
+        let now = match condition {
+            Condition::Commit { branch, contains } => {
+                let of = branches.entry(branch).or_default();
+                of.commits.push((condition, contains));
+                continue;
             }
-            Ok(None) => Seen::NoSession,
-            Err(_) => Seen::Damaged,
-        },
-        Condition::Time { .. } | Condition::Person { .. } | Condition::Evidence { .. } => {
-            return None;
+            Condition::Path { branch, path } => {
+                let of = branches.entry(branch).or_default();
+                of.paths.push((condition, path));
+                continue;
+            }
+            Condition::Session { session, .. } => sessions
+                .entry(session)
+                .or_insert_with(|| self::session(snapshot, session))
+                .clone(),
+            Condition::Time { .. } | Condition::Person { .. } | Condition::Evidence { .. } => {
+                continue;
+            }
+        };
+        seen.insert(condition.clone(), now);
+    }
+    for (name, branch) in branches {
+        // What cannot be looked at does not hold, and hides nothing else.
+        let found = branch.seen(repo, name).unwrap_or_else(|_| {
+            let all = branch.all();
+            all.map(|one| (one, Seen::Damaged)).collect()
+        });
+        seen.extend(found.into_iter().map(|(one, seen)| (one.clone(), seen)));
+    }
+    seen
+}
+
+fn session(snapshot: &Snapshot<'_>, id: &SessionId) -> Seen {
+    match snapshot.find(id) {
+        Ok(Some(mut other)) => {
+            let ending = other.state.ending.take();
+            let repo = snapshot.repo();
+            other.state.ending = ending.map(|ending| confirmed(repo, ending));
+            Seen::session(&other.state)
         }
-    })
+        Ok(None) => Seen::NoSession,
+        Err(_) => Seen::Damaged,
+    }
+}
+
+/// The conditions about a branch.
+#[derive(Default)]
+struct Branch<'c> {
+    /// Each with the commit that the branch is to contain, and with the path.
+    commits: Vec<(&'c Condition, &'c String)>,
+    paths: Vec<(&'c Condition, &'c String)>,
+}
+
+impl<'c> Branch<'c> {
+    fn all(&self) -> impl Iterator<Item = &'c Condition> {
+        self.commits.iter().chain(&self.paths).map(|(one, _)| *one)
+    }
+
+    fn seen(&self, repo: &Repo, name: &str) -> Result<Vec<(&'c Condition, Seen)>> {
+        let Some(tip) = tip(repo, name)? else {
+            return Ok(self.all().map(|one| (one, Seen::NoBranch)).collect());
+        };
+        let info = repo.commit_info(&tip)?;
+        let at = |has: bool| Seen::Branch {
+            has,
+            at: info.at.clone(),
+        };
+        let mut seen = Vec::new();
+        let commits = self.commits.iter();
+        let commits = commits.map(|(one, text)| (*one, repo.resolve_commit(text).ok()));
+        let commits: Vec<(&Condition, Option<Oid>)> = commits.collect();
+        let wanted: BTreeSet<Oid> = commits.iter().filter_map(|(_, id)| id.clone()).collect();
+        let reached = repo.reached(&tip, &wanted);
+        for (one, id) in commits {
+            let now = match (id, &reached) {
+                (None, _) => Seen::NoCommit,
+                (Some(id), Ok(reached)) => at(reached.contains(&id)),
+                (Some(_), Err(_)) => Seen::Damaged,
+            };
+            seen.push((one, now));
+        }
+        for (one, path) in &self.paths {
+            let found = repo.entry_at(&info.tree, path.trim_end_matches('/'));
+            let now = found.map_or(Seen::Damaged, |entry| at(entry.is_some()));
+            seen.push((*one, now));
+        }
+        Ok(seen)
+    }
 }
 
 /// Takes the words that nodes may begin into the world, those that stand.
@@ -136,32 +203,6 @@ fn tip(repo: &Repo, branch: &str) -> Result<Option<Oid>> {
         }
     }
     Ok(None)
-}
-
-fn commit(repo: &Repo, branch: &str, contains: &str) -> Result<Seen> {
-    let Some(tip) = tip(repo, branch)? else {
-        return Ok(Seen::NoBranch);
-    };
-    let Ok(wanted) = repo.resolve_commit(contains) else {
-        return Ok(Seen::NoCommit);
-    };
-    Ok(Seen::Branch {
-        has: repo.is_ancestor(&wanted, &tip)?,
-        at: repo.commit_info(&tip)?.at,
-    })
-}
-
-fn path(repo: &Repo, branch: &str, path: &str) -> Result<Seen> {
-    let Some(tip) = tip(repo, branch)? else {
-        return Ok(Seen::NoBranch);
-    };
-    let info = repo.commit_info(&tip)?;
-    Ok(Seen::Branch {
-        has: repo
-            .entry_at(&info.tree, path.trim_end_matches('/'))?
-            .is_some(),
-        at: info.at,
-    })
 }
 
 /// The checks and the code that every condition is judged on, looked at once.

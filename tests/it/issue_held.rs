@@ -283,6 +283,51 @@ fn a_branch_that_cannot_be_read_holds_one_issue_and_not_the_backlog() {
     s.loopx(&["issue", "edit", &id, "--no-until", gone]).ok();
 }
 
+/// Conditions of one branch are looked at together, and each is judged on its own.
+#[test]
+fn f33_each_of_many_conditions_holds_by_itself() {
+    let s = backlog();
+    s.git(&["tag", "first"]).ok();
+    s.commit_file("docs/a.md", "a\n", "a").ok();
+    s.git(&["tag", "second"]).ok();
+    s.git(&["switch", "--quiet", "-c", "topic"]).ok();
+    s.commit_file("b.md", "b\n", "b").ok();
+    s.git(&["tag", "third"]).ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    let holds = [
+        "merged=first@main",
+        "merged=second@main",
+        "merged=first@topic",
+        "merged=third@topic",
+        "path=docs/a.md@main",
+        "path=b.md@topic",
+    ];
+    let open = [
+        "merged=third@main",
+        "merged=nowhere@main",
+        "path=b.md@main",
+        "path=c.md@topic",
+        "merged=first@nowhere",
+        "session=nobody@review",
+    ];
+    let until = |all: &[&str]| -> String {
+        let args: Vec<&str> = all.iter().flat_map(|one| ["--until", *one]).collect();
+        create(&s, &[&["One"], args.as_slice()].concat())
+    };
+    let free = until(&holds);
+    let held = until(&[&holds[..], &open].concat());
+    let list = s.loopx(&["--json", "issue", "list"]).json();
+    let rows = list["issues"].as_array().expect("issues");
+    let waits = |id: &str| {
+        let row = rows.iter().find(|row| row["id"] == json!(id));
+        let waits = row.and_then(|row| row["waits"].as_array());
+        waits.map_or(0, Vec::len)
+    };
+    assert_eq!((waits(&free), waits(&held)), (0, open.len()), "{list:#}");
+    s.loopx(&["issue", "take", &free]).ok();
+    refused(&s, 1, "issue_blocked", &["issue", "take", &held]);
+}
+
 #[test]
 fn a_folder_is_there_by_its_name_with_a_slash_as_well() {
     let s = backlog();

@@ -9,7 +9,7 @@ use loopx_base::commit_object;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::{Oid, Person};
 use loopx_base::trailers;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a tree entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -446,6 +446,32 @@ impl Repo {
             return Ok(true);
         }
         self.inner.descends(commit, ancestor)
+    }
+
+    /// The commits among `wanted` that are `tip` or reachable from it, by one walk that ends once all are found.
+    pub fn reached(&self, tip: &Oid, wanted: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
+        let mut found = BTreeSet::new();
+        let mut left = wanted.clone();
+        if left.remove(tip) {
+            found.insert(tip.clone());
+        }
+        if let (Some(last), 1) = (left.first(), left.len()) {
+            found.extend(self.is_ancestor(last, tip)?.then(|| last.clone()));
+            return Ok(found);
+        }
+        if left.is_empty() {
+            return Ok(found);
+        }
+        for commit in self.inner.walk(tip, &[])? {
+            let commit = commit?;
+            if left.remove(&commit) {
+                found.insert(commit);
+            }
+            if left.is_empty() {
+                break;
+            }
+        }
+        Ok(found)
     }
 
     /// The commits reachable from `to` and from none of `hidden`, newest first, at most `limit`.

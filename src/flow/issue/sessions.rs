@@ -35,18 +35,17 @@ pub(super) fn settle(snapshot: &Snapshot<'_>, issues: &mut [Issue]) -> Result<()
 
 /// Looks at what issues wait for outside of the backlog. Nothing is looked at that no open issue waits for.
 fn look(snapshot: &Snapshot<'_>, issues: &mut [Issue]) {
-    let mut world = World::default();
-    for issue in issues.iter_mut() {
-        if issue.until.is_empty() || issue.status.is_final() {
-            continue;
-        }
-        for condition in &issue.until {
-            if !world.seen.contains_key(condition)
-                && let Some(seen) = crate::flow::world::look(snapshot, condition)
-            {
-                world.seen.insert(condition.clone(), seen);
-            }
-        }
+    let waits = |issue: &&mut Issue| !issue.until.is_empty() && !issue.status.is_final();
+    let mut waiting: Vec<&mut Issue> = issues.iter_mut().filter(waits).collect();
+    if waiting.is_empty() {
+        return;
+    }
+    let all = waiting.iter().flat_map(|issue| &issue.until);
+    let world = World {
+        seen: crate::flow::world::look(snapshot, all),
+        ..World::default()
+    };
+    for issue in &mut waiting {
         issue.held = until::Open::of(&world, &issue.until);
     }
 }
