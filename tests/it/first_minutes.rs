@@ -171,6 +171,38 @@ fn what_a_task_waits_for_outside_is_changed_in_place() {
         {"session": "docs", "stage": "archived"},
     ]);
     assert_eq!(waits(&s), wanted);
+    // One spelling for all of them, which issues have, too.
+    let until = |conditions: &[&str]| {
+        let all = conditions.iter().flat_map(|one| ["--until", *one]);
+        let args: Vec<&str> = ["task", "edit", "TASK-001"]
+            .into_iter()
+            .chain(all)
+            .collect();
+        s.loopx(&args)
+    };
+    until(&["person=any"]).ok();
+    assert_eq!(waits(&s), serde_json::json!([{"person": "any"}]));
+    until(&[
+        "time=2026-12-01T00:00:00Z",
+        "merged=v1@main",
+        "path=docs/x.md@main",
+        "evidence=security@ci",
+        "evidence=smoke",
+        "session=docs",
+    ])
+    .ok();
+    assert_eq!(waits(&s), wanted);
+    until(&["path=../x@main"])
+        .fails_with(2)
+        .says("inside the repository");
+    until(&["day=2026-12-01"])
+        .fails_with(2)
+        .says("merged=COMMIT@BRANCH");
+    let help = s.loopx(&["help", "task", "edit"]).ok();
+    assert!(
+        help.contains("--until") && !help.contains("--wait"),
+        "{help}"
+    );
     // What cannot be understood changes nothing.
     let before = s.read(&list);
     let edit = |option: &str, value: &str| s.loopx(&["task", "edit", "TASK-001", option, value]);

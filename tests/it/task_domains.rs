@@ -281,7 +281,7 @@ fn what_is_wrong_with_an_argument_leads_to_the_argument() {
         (
             "task add B --wait-time soon",
             1,
-            "give the --wait option what others bring about",
+            "give --until what others bring about",
         ),
         (
             "task add B --id A",

@@ -2,9 +2,11 @@
 
 use clap::builder::PossibleValuesParser;
 use loopx_base::failure::{Code, Failure, Result};
+use loopx_rules::task::condition;
 use loopx_rules::task::file::edit::{Change, Place};
 use loopx_rules::task::file::{EFFORTS, STAGES, TYPES, priorities};
 use loopx_rules::task::node::{NodeKind, Risk, TaskId};
+use loopx_rules::task::world::Condition;
 use serde_json::{Value, json};
 
 /// The fields of a task. An option that can be given several times replaces all that was said by it.
@@ -52,23 +54,27 @@ pub(crate) struct FieldArgs {
     /// A task that a decision judges
     #[arg(long, value_name = "ID")]
     judges: Vec<String>,
+    /// Something outside of the list that it waits for: merged=COMMIT@BRANCH, path=PATH@BRANCH, session=NAME@STAGE,
+    /// time=TIME, evidence=NAME (a passing run; @ROLE by whom) or person=NAME; repeat it
+    #[arg(long, value_name = "CONDITION", value_parser = condition::read)]
+    until: Vec<Condition>,
     /// A time that it waits for, like 2026-12-01T00:00:00Z
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, hide = true, value_name = "TIME")]
     wait_time: Vec<String>,
     /// A commit on a branch that it waits for
-    #[arg(long, value_name = "BRANCH:COMMIT", value_parser = pair)]
+    #[arg(long, hide = true, value_name = "BRANCH:COMMIT", value_parser = pair)]
     wait_commit: Vec<Pair>,
     /// A path on a branch that it waits for
-    #[arg(long, value_name = "BRANCH:PATH", value_parser = pair)]
+    #[arg(long, hide = true, value_name = "BRANCH:PATH", value_parser = pair)]
     wait_path: Vec<Pair>,
     /// A passing run that it waits for: of a task or of a kind, by anybody or by a role
-    #[arg(long, value_name = "NAME[:ROLE]")]
+    #[arg(long, hide = true, value_name = "NAME[:ROLE]")]
     wait_evidence: Vec<String>,
     /// Another session that it waits for, like docs:archived
-    #[arg(long, value_name = "ID:STAGE", value_parser = pair)]
+    #[arg(long, hide = true, value_name = "ID:STAGE", value_parser = pair)]
     wait_session: Vec<Pair>,
     /// A person whose word it waits for, or `any`
-    #[arg(long, value_name = "PERSON")]
+    #[arg(long, hide = true, value_name = "PERSON")]
     wait_person: Vec<String>,
     /// The skill by which it is done
     #[arg(long, value_name = "NAME")]
@@ -188,6 +194,8 @@ impl FieldArgs {
 
     /// What it waits for outside of the list; nothing where no condition is given.
     fn waits(&self) -> Option<Value> {
+        let until = self.until.iter();
+        let until = until.filter_map(|one| serde_json::to_value(one).ok());
         let pairs = |all: &[Pair], first: &str, second: &str| -> Vec<Value> {
             let condition = |pair: &Pair| json!({ first: pair.0, second: pair.1 });
             all.iter().map(condition).collect()
@@ -200,6 +208,7 @@ impl FieldArgs {
             None => json!({ "evidence": text }),
         };
         let all = [
+            until.collect(),
             single(&self.wait_time, "time"),
             pairs(&self.wait_commit, "branch", "contains"),
             pairs(&self.wait_path, "branch", "path"),

@@ -1,9 +1,10 @@
 //! Conditions outside of the backlog that an issue waits for: that a branch has a commit or a path, or how far a session is.
-//! Tasks have the same ones, judged by the same rules. A day is `defer`.
+//! Tasks have the same ones, in the same spelling and judged by the same rules. A day is `defer`.
 
 use super::limits::{LONGEST_LINE, is_line, is_path};
-use crate::task::world::{Condition, Reached, World, is_name};
-use loopx_base::id::SessionId;
+use crate::task::condition;
+pub use crate::task::condition::text;
+use crate::task::world::{Condition, World};
 use serde::Serialize;
 
 /// The forms in which somebody names a condition.
@@ -11,68 +12,21 @@ pub const FORMS: &str = "merged=COMMIT@BRANCH, path=PATH@BRANCH or session=NAME@
 
 /// Reads a condition as people write it.
 pub fn read(text: &str) -> Result<Condition, String> {
-    let wrong = || format!("expected {FORMS}, found `{text}`");
-    let (form, rest) = text.split_once('=').ok_or_else(wrong)?;
-    let (what, place) = match rest.rsplit_once('@') {
-        Some((what, place)) => (what.trim(), Some(place.trim())),
-        None => (rest.trim(), None),
-    };
-    if what.is_empty() || what.starts_with('-') || place == Some("") {
-        return Err(wrong());
+    let form = text.split_once('=').map_or("", |(form, _)| form.trim());
+    if !["merged", "path", "session"].contains(&form) {
+        return Err(format!("expected {FORMS}, found `{text}`"));
     }
+    let found = condition::read_as(text, FORMS)?;
     if !is_line(text) {
         return Err(format!(
             "expected a condition of one line of at most {LONGEST_LINE} characters"
         ));
     }
-    let branch = || match place {
-        None => Err(wrong()),
-        Some(branch) if is_name(branch) => Ok(branch.to_owned()),
-        Some(other) => Err(format!(
-            "expected the name of a branch behind `@`, found `{other}`"
+    match &found {
+        Condition::Path { path, .. } if !is_path(path) => Err(format!(
+            "expected a path inside the repository before `@`, found `{path}`"
         )),
-    };
-    match form.trim() {
-        "merged" => Ok(Condition::Commit {
-            branch: branch()?,
-            contains: Some(what)
-                .filter(|what| is_name(what))
-                .map(str::to_owned)
-                .ok_or_else(|| {
-                    format!("expected a commit or the name of a ref before `@`, found `{what}`")
-                })?,
-        }),
-        "path" => Ok(Condition::Path {
-            branch: branch()?,
-            path: Some(what)
-                .filter(|what| is_path(what))
-                .map(str::to_owned)
-                .ok_or_else(|| {
-                    format!("expected a path inside the repository before `@`, found `{what}`")
-                })?,
-        }),
-        "session" => Ok(Condition::Session {
-            session: SessionId::parse(what).map_err(|failure| failure.message)?,
-            stage: match place {
-                Some(stage) => stage
-                    .parse::<Reached>()
-                    .map_err(|failure| failure.message)?,
-                None => Reached::Archived,
-            },
-        }),
-        _ => Err(wrong()),
-    }
-}
-
-/// A condition as people write it.
-pub fn text(condition: &Condition) -> String {
-    match condition {
-        Condition::Commit { branch, contains } => format!("merged={contains}@{branch}"),
-        Condition::Path { branch, path } => format!("path={path}@{branch}"),
-        Condition::Session { session, stage } => format!("session={session}@{stage}"),
-        Condition::Time { time } => format!("time={time}"),
-        Condition::Evidence { evidence, .. } => format!("evidence={evidence}"),
-        Condition::Person { person } => format!("person={person}"),
+        _ => Ok(found),
     }
 }
 

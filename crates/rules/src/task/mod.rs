@@ -7,6 +7,7 @@ pub mod alike;
 pub mod amend;
 pub mod card;
 pub mod commit;
+pub mod condition;
 pub mod conflict;
 pub mod debt;
 pub mod decide;

@@ -268,7 +268,7 @@ pub fn argument(id: &str, has_tasks: bool) -> Hint {
             "give --file and --output paths from the top of the repository".into()
         }
         "task_wait_invalid" | "task_wait_circular" => {
-            "give the --wait option what others bring about, as the message says".into()
+            "give --until what others bring about, as the message says".into()
         }
         _ => "give the argument that the message names another value".into(),
     }

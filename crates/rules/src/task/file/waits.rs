@@ -144,7 +144,8 @@ fn branch(said: &Map<String, Value>, row: &mut Row<'_>) -> Option<Condition> {
         }
         (false, true) => {
             let path = text(said, "path", row)?;
-            if is_inside(&path) {
+            // A folder may be named with a slash behind it.
+            if is_inside(path.trim_end_matches('/')) {
                 return Some(Condition::Path { branch, path });
             }
             row.say(
