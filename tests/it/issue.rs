@@ -203,6 +203,28 @@ fn an_issue_is_put_off_until_its_day() {
 }
 
 #[test]
+fn f20_the_parts_of_a_whole_that_is_put_off_are_put_off_too() {
+    let s = backlog();
+    let epic = create(&s, &["Epic", "--kind", "epic", "--defer", "2999-01-01"]);
+    let part = create(&s, &["Part", "--parent", &epic, "--defer", "2998-01-01"]);
+    refused(&s, 5, "issue_none_ready", &["issue", "take"]);
+    let error = refused(&s, 1, "issue_blocked", &["issue", "take", &part]);
+    let said = error.to_string();
+    assert!(
+        said.contains(&format!("issue edit {epic} --no-defer")),
+        "{said}"
+    );
+    assert!(said.contains("2999-01-01, as"), "{said}");
+    let ready = s.loopx(&["--json", "issue", "ready", "-n", "5"]).json();
+    assert_eq!(ready["issues"], json!([]));
+    s.loopx(&["issue", "edit", &epic, "--no-defer"]).ok();
+    let error = refused(&s, 1, "issue_blocked", &["issue", "take", &part]);
+    assert!(error.to_string().contains("2998-01-01"), "{error}");
+    s.loopx(&["issue", "edit", &part, "--no-defer"]).ok();
+    s.loopx(&["issue", "take"]).says("Part").ok();
+}
+
+#[test]
 fn whoever_takes_an_issue_has_it_until_the_lease_ends_or_somebody_takes_it_over() {
     let s = backlog();
     let id = create(&s, &["One"]);

@@ -481,7 +481,9 @@ pub(super) fn not_ready(issue: &Issue, waits: &[Wait]) -> Failure {
             // It comes without anybody's word: no command takes the condition away.
             Wait::Settling { .. } | Wait::World(_) => command!("issue show {id}"),
             Wait::Circle { issues } => super::apart::original(&issues[0]),
-            Wait::Day { .. } => command!("issue edit {id} --no-defer"),
+            Wait::Day { of, .. } => {
+                command!("issue edit {} --no-defer", of.as_ref().unwrap_or(id))
+            }
             Wait::Newer { .. } => command!("issue log {id}"),
         };
         let words = wait.words(ToString::to_string);

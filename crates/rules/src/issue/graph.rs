@@ -24,8 +24,12 @@ pub enum Wait {
     Issue { issue: IssueId, status: Status },
     /// An issue that it names and that is not here.
     Missing { issue: IssueId },
-    /// The day before which nobody is to begin.
-    Day { day: String },
+    /// The day before which nobody is to begin, and of which whole that is said, where it is not said of the issue itself.
+    Day {
+        day: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        of: Option<IssueId>,
+    },
     /// Something outside of the backlog.
     World(Open),
     /// It was to be done only if that issue failed, and it did not.
@@ -60,7 +64,8 @@ impl Wait {
         match self {
             Wait::Issue { issue, status } => format!("{} ({status})", name(issue)),
             Wait::Missing { issue } => format!("{issue}, which is not here"),
-            Wait::Day { day } => day.clone(),
+            Wait::Day { day, of: None } => day.clone(),
+            Wait::Day { day, of: Some(of) } => format!("{day}, as {} does", name(of)),
             Wait::World(open) => open.words(),
             Wait::NotNeeded { issue } => {
                 format!(
@@ -210,20 +215,27 @@ impl Backlog {
                 issue: done.id.clone(),
             }));
         }
-        if let Some(day) = issue.defer.as_ref().filter(|day| day.as_str() > today) {
-            waits.push(Wait::Day { day: day.clone() });
-        }
         // A part waits for what the whole waits for.
         let wholes = |id: &IssueId| -> Vec<&IssueId> {
             let one = self.find(id).into_iter();
             one.flat_map(|one| one.linked(LinkKind::Parent)).collect()
         };
         let wholes = reached(&issue.id, wholes).into_iter().skip(1);
-        let wholes = wholes.filter_map(|id| self.find(id));
+        let wholes: Vec<&Issue> = wholes.filter_map(|id| self.find(id)).collect();
+        let open = wholes.iter().filter(|whole| !whole.status.is_final());
+        let deferred = std::iter::once(&issue).chain(open);
+        let deferred = deferred.filter_map(|one| Some((one.defer.as_ref()?, &one.id)));
+        let last = deferred.reduce(|one, other| if other.0 > one.0 { other } else { one });
+        if let Some((day, of)) = last.filter(|(day, _)| day.as_str() > today) {
+            waits.push(Wait::Day {
+                day: day.clone(),
+                of: (*of != issue.id).then(|| of.clone()),
+            });
+        }
         for open in issue
             .held
             .iter()
-            .chain(wholes.flat_map(|whole| &whole.held))
+            .chain(wholes.iter().flat_map(|whole| &whole.held))
         {
             let wait = Wait::World(open.clone());
             if !waits.contains(&wait) {
@@ -313,18 +325,6 @@ impl Backlog {
         found
     }
 
-    /// The issues that name this one, each with the word for what it is to them.
-    pub fn naming(&self, id: &IssueId) -> Vec<(&'static str, &Issue)> {
-        let mut found = Vec::new();
-        for issue in &self.issues {
-            let links = issue.links.iter().filter(|link| link.to == *id);
-            found.extend(links.map(|link| (link.kind.inverse(), issue)));
-        }
-        found
-    }
-}
-
-/// The parts of each issue.
     /// The issues that ended though parts of them are open, each with these: no command leads there, and a merge may.
     pub fn ended_over_parts(&self) -> Vec<(&Issue, Vec<&Issue>)> {
         let parts = self.parts();
@@ -337,6 +337,18 @@ impl Backlog {
         with_open.collect()
     }
 
+    /// The issues that name this one, each with the word for what it is to them.
+    pub fn naming(&self, id: &IssueId) -> Vec<(&'static str, &Issue)> {
+        let mut found = Vec::new();
+        for issue in &self.issues {
+            let links = issue.links.iter().filter(|link| link.to == *id);
+            found.extend(links.map(|link| (link.kind.inverse(), issue)));
+        }
+        found
+    }
+}
+
+/// The parts of each issue.
 fn parts(issues: &[Issue], places: &HashMap<IssueId, usize>) -> HashMap<IssueId, Vec<IssueId>> {
     let mut parts: HashMap<IssueId, Vec<IssueId>> = HashMap::new();
     for issue in issues {
