@@ -329,3 +329,33 @@ fn an_issue_that_an_archive_resolves_was_in_hand_before_it() {
     let events: Vec<&str> = events.filter_map(|one| one["event"].as_str()).collect();
     assert_eq!(events, ["archive", "unarchive"]);
 }
+
+#[test]
+fn f20_what_changed_since_a_commit_goes_by_its_place_and_not_by_clocks() {
+    let s = backlog();
+    let known = id_of(&on(&s, 5, &["issue", "create", "Known"]));
+    let commit = s.git(&["rev-parse", "loopx"]).line();
+    // The clock of whoever writes next is days behind.
+    let late = id_of(&on(&s, 2, &["issue", "create", "Late"]));
+    on(&s, 3, &["issue", "edit", &known, "-p", "0"]);
+    let since = |args: &[&str]| {
+        let all = [&["--json", "issue", "diff", "--since", &commit], args].concat();
+        let found = s.loopx(&all).json();
+        let rows = found["issues"].as_array().expect("issues").iter();
+        let rows = rows.map(|one| (one["what"].clone(), one["issue"].clone()));
+        rows.collect::<Vec<_>>()
+    };
+    let wanted = [
+        (json!("created"), json!(late)),
+        (json!("changed"), json!(known)),
+    ];
+    assert_eq!(since(&[]), wanted);
+    assert_eq!(since(&[&known]), wanted[1..]);
+    let then = s
+        .loopx(&["--json", "issue", "list", "--at", &commit])
+        .json();
+    assert_eq!(
+        titles(then["issues"].as_array().expect("issues")),
+        ["Known"]
+    );
+}

@@ -62,6 +62,12 @@ impl Snapshot<'_> {
         }
     }
 
+    /// The ids of all issues with the trees of their folders: one of which nothing changed has the tree that it had.
+    pub fn issue_folders(&self) -> Result<Vec<(IssueId, Oid)>> {
+        let tree = self.issues_tree()?;
+        tree.map_or_else(|| Ok(Vec::new()), |tree| self.folders_in(&tree))
+    }
+
     /// The ids of all issues with the trees of their folders, sorted.
     fn folders_in(&self, tree: &Oid) -> Result<Vec<(IssueId, Oid)>> {
         let held = fanout_folder::entries(self.repo, Fanout::Names, tree)?.into_iter();

@@ -5,7 +5,7 @@ use super::{Names, names};
 use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_base::id::OpId;
+use loopx_base::id::{Oid, OpId};
 use loopx_rules::issue::compare::{Difference, What, compare};
 use loopx_rules::issue::{Issue, IssueId, Read, fold};
 use loopx_rules::lease::seconds_of;
@@ -13,7 +13,7 @@ use loopx_rules::op::Operation;
 use loopx_rules::when::Side;
 use loopx_store::Snapshot;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The moment since which changes are told where nobody names one.
 const SINCE: &str = "1d";
@@ -78,13 +78,15 @@ pub(crate) fn diff(ctx: &Context, asked: &Asked) -> Result<Diff> {
         let help = command!("issue diff --since {} --until {}", until.at(), since.at());
         return Err(Failure::usage(Code::MomentUnknown, message).help(help));
     }
-    let logs = if asked.ids.is_empty() {
-        lately(&snapshot, since.second)?
-    } else {
-        named
+    let place = since.place(&snapshot)?;
+    let logs = match &place {
+        _ if !asked.ids.is_empty() => named,
+        Some(place) => behind(&snapshot, place)?,
+        None => lately(&snapshot, since.second)?,
     };
     let names = Names::of(&snapshot)?;
-    let mut found = changed(&snapshot, &logs, &names, (&since, until.as_ref()))?;
+    let ends = (&since, place.as_ref(), until.as_ref());
+    let mut found = changed(&snapshot, &logs, &names, ends)?;
     found.sort_by_cached_key(|one| (order(one.what), seconds_of(&one.at), one.issue.clone()));
     Ok(Diff {
         since: since.at(),
@@ -124,35 +126,52 @@ fn lately(snapshot: &Snapshot<'_>, second: i64) -> Result<Vec<Log>> {
     logs.collect()
 }
 
+/// The issues with a record that the backlog of a commit has not, and those of sessions.
+fn behind(snapshot: &Snapshot<'_>, place: &Snapshot<'_>) -> Result<Vec<Log>> {
+    let had: HashSet<(IssueId, Oid)> = place.issue_folders()?.into_iter().collect();
+    let has = snapshot.issue_folders()?.into_iter();
+    let ids = has.filter(|one| !had.contains(one)).map(|(id, _)| id);
+    let mut ids: BTreeSet<IssueId> = ids.collect();
+    let with_sessions = snapshot.issues()?.issues.into_iter();
+    let with_sessions = with_sessions.filter(|issue| !issue.sessions.is_empty());
+    ids.extend(with_sessions.map(|issue| issue.id));
+    let logs = ids.into_iter().map(|id| {
+        let ops = snapshot.issue_records(&id)?.unwrap_or_default();
+        Ok((id, ops))
+    });
+    logs.collect()
+}
+
 fn changed(
     snapshot: &Snapshot<'_>,
     logs: &[Log],
     names: &Names,
-    (since, until): (&Then, Option<&Then>),
+    (since, place, until): (&Then, Option<&Snapshot<'_>>, Option<&Then>),
 ) -> Result<Vec<Changed>> {
-    let before = logs
-        .iter()
-        .map(|(id, ops)| fold(id, &since.records(id, ops)));
-    let mut before: Vec<Option<Read>> = before.collect();
-    let now = logs.iter().map(|(id, ops)| match until {
-        Some(until) => fold(id, &until.records(id, ops)),
-        None => fold(id, ops),
+    let known = logs.iter().map(|(id, ops)| since.records(place, id, ops));
+    let known: Vec<Vec<Operation>> = known.collect::<Result<_>>()?;
+    let end = until.map(|until| until.place(snapshot)).transpose()?;
+    let end = end.flatten();
+    let later = logs.iter().map(|(id, ops)| match until {
+        Some(until) => until.records(end.as_ref(), id, ops),
+        None => Ok(ops.clone()),
     });
-    let mut now: Vec<Option<Read>> = now.collect();
+    let later: Vec<Vec<Operation>> = later.collect::<Result<_>>()?;
+    let folded = |all: &[Vec<Operation>]| -> Vec<Option<Read>> {
+        let pairs = logs.iter().zip(all);
+        pairs.map(|((id, _), ops)| fold(id, ops)).collect()
+    };
+    let (mut before, mut now) = (folded(&known), folded(&later));
     settle(snapshot, &mut before, Some(since.second))?;
     settle(snapshot, &mut now, until.map(|until| until.second))?;
     let mut found = Vec::new();
-    for (at, (id, ops)) in logs.iter().enumerate() {
+    for (at, (id, _)) in logs.iter().enumerate() {
         let Some((what, differences)) = compare(before[at].as_ref(), now[at].as_ref()) else {
             continue;
         };
-        let known = since.records(id, ops);
-        let known: HashSet<&OpId> = known.iter().map(|op| &op.op).collect();
-        let later = match until {
-            Some(until) => until.records(id, ops),
-            None => ops.clone(),
-        };
-        let later: Vec<&Operation> = later.iter().filter(|op| !known.contains(&op.op)).collect();
+        let known: HashSet<&OpId> = known[at].iter().map(|op| &op.op).collect();
+        let later = later[at].iter().filter(|op| !known.contains(&op.op));
+        let later: Vec<&Operation> = later.collect();
         let read = now[at].as_ref().or(before[at].as_ref());
         found.push(Changed {
             issue: id.clone(),

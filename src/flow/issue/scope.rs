@@ -112,11 +112,13 @@ fn parts(backlog: &Backlog, whole: IssueId) -> HashSet<IssueId> {
 pub(super) fn courses(snapshot: &Snapshot<'_>, scoped: &Scoped) -> Result<Vec<Vec<Turn>>> {
     let mut ended: HashMap<String, Option<i64>> = HashMap::new();
     let mut all = Vec::with_capacity(scoped.shown.len());
+    let place = scoped.then.as_ref().map(|then| then.place(snapshot));
+    let place = place.transpose()?.flatten();
     for at in &scoped.shown {
         let issue = &scoped.backlog.issues[*at];
         let ops = snapshot.issue_records(&issue.id)?.unwrap_or_default();
         let ops = match &scoped.then {
-            Some(then) => then.records(&issue.id, &ops),
+            Some(then) => then.records(place.as_ref(), &issue.id, &ops)?,
             None => ops,
         };
         let mut found = turns(&issue.id, &ops);

@@ -5,7 +5,7 @@ use crate::flow::context::Context;
 use crate::flow::when;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
-use loopx_base::id::OpId;
+use loopx_base::id::{Oid, OpId};
 use loopx_rules::issue::then::{until, up_to};
 use loopx_rules::issue::{IssueId, Read, Texts, fold};
 use loopx_rules::lease::{clock, seconds_of};
@@ -23,6 +23,8 @@ pub(crate) struct Then {
     pub second: i64,
     /// The record up to which its issue is read, where somebody named one.
     op: Option<(IssueId, OpId)>,
+    /// The commit of the branch that somebody named: what it has counts, whatever clocks said.
+    commit: Option<Oid>,
 }
 
 impl Then {
@@ -43,7 +45,11 @@ impl Then {
             };
         }
         if let Some(second) = when::second(ctx, typed, side)? {
-            return Ok(Then { second, op: None });
+            return Ok(Then {
+                second,
+                op: None,
+                commit: None,
+            });
         }
         let found = match issue {
             Some((id, ops)) => named(id, ops, typed),
@@ -56,7 +62,11 @@ impl Then {
             && ctx.repo.is_ancestor(&commit, snapshot.commit())?
             && let Some(second) = seconds_of(&ctx.repo.commit_info(&commit)?.at)
         {
-            return Ok(Then { second, op: None });
+            return Ok(Then {
+                second,
+                op: None,
+                commit: Some(commit),
+            });
         }
         for id in ids(snapshot)? {
             let ops = snapshot.issue_records(&id)?.unwrap_or_default();
@@ -67,11 +77,26 @@ impl Then {
         Err(when::unknown(typed).help(command!("issue list --at yesterday").note("(for one)")))
     }
 
-    /// The records of an issue up to this moment.
-    pub(super) fn records(&self, id: &IssueId, ops: &[Operation]) -> Vec<Operation> {
+    /// The backlog of the commit that was named.
+    pub(super) fn place<'r>(&self, snapshot: &Snapshot<'r>) -> Result<Option<Snapshot<'r>>> {
+        let commit = self.commit.clone();
+        let at = commit.map(|commit| Snapshot::at(snapshot.repo(), commit, "the branch"));
+        at.transpose()
+    }
+
+    /// The records of an issue up to this moment. `place` is that of [`Then::place`].
+    pub(super) fn records(
+        &self,
+        place: Option<&Snapshot<'_>>,
+        id: &IssueId,
+        ops: &[Operation],
+    ) -> Result<Vec<Operation>> {
+        if let Some(place) = place {
+            return Ok(place.issue_records(id)?.unwrap_or_default());
+        }
         let of_op = self.op.as_ref().filter(|(of, _)| of == id);
         let known = of_op.and_then(|(_, op)| up_to(ops, op));
-        known.unwrap_or_else(|| until(ops, self.second))
+        Ok(known.unwrap_or_else(|| until(ops, self.second)))
     }
 
     /// The time of it, for people.
@@ -85,7 +110,8 @@ impl Then {
         snapshot: &Snapshot<'_>,
         (id, ops): (&IssueId, &[Operation]),
     ) -> Result<Read> {
-        let Some(mut read) = fold(id, &self.records(id, ops)) else {
+        let place = self.place(snapshot)?;
+        let Some(mut read) = fold(id, &self.records(place.as_ref(), id, ops)?) else {
             return Err(Failure::not_found(
                 Code::IssueUnknown,
                 format!("{id} was not there at {}", self.at()),
@@ -138,6 +164,7 @@ fn of_op(id: &IssueId, op: &Operation) -> Then {
     Then {
         second: seconds_of(&op.at).unwrap_or(i64::MIN),
         op: Some((id.clone(), op.op.clone())),
+        commit: None,
     }
 }
 
@@ -155,9 +182,15 @@ pub(super) fn all(
 ) -> Result<(Issues, HashMap<IssueId, Texts>)> {
     let mut found = Issues::default();
     let mut texts = HashMap::new();
+    let place = then.place(snapshot)?;
     for id in ids(snapshot)? {
-        let records = match snapshot.issue_records(&id) {
-            Ok(records) => then.records(&id, &records.unwrap_or_default()),
+        let records = snapshot.issue_records(&id);
+        let records = records.and_then(|all| {
+            let all = all.unwrap_or_default();
+            then.records(place.as_ref(), &id, &all)
+        });
+        let records = match records {
+            Ok(records) => records,
             Err(failure) => {
                 found.damaged.push((id, failure));
                 continue;
