@@ -446,10 +446,20 @@ fn a_named_text_goes_where_the_program_wrote_it_in_another_form() {
         .ok();
     s.loopx(&["cat", "plan.md"]).says("hunter2\\|x").ok();
     gone(&s, "hunter2|x");
+    // As a word of its own, and as a part of one.
+    for word in ["it's$hunter2", "xit's$hunter2y", "$it's$hunter2'"] {
+        let s = crate::support::issues::backlog();
+        s.loopx(&["start", "--quick", "Big thing"]).ok();
+        s.loopx(&["run", "--", "echo", word]).ok();
+        gone(&s, "it's$hunter2");
+        let s = lite();
+        s.loopx(&["task", "add", "One", "--", "echo", word]).ok();
+        gone(&s, "it's$hunter2");
+    }
     let s = crate::support::issues::backlog();
     s.loopx(&["start", "--quick", "Big thing"]).ok();
-    s.loopx(&["run", "--", "echo", "it's$hunter2"]).ok();
-    gone(&s, "it's$hunter2");
+    s.loopx(&["run", "--", "echo", "say xhunter2y twice"]).ok();
+    gone(&s, "hunter2");
     let s = crate::support::issues::backlog();
     let text = "hunter2 <b> #x\n  second line *y*";
     s.loopx(&["issue", "create", "One", "-d", text]).ok();

@@ -141,10 +141,10 @@ impl Texts {
         let mut found = Vec::new();
         for text in texts.chain(&self.keys) {
             let mut from = 0;
-            while let Some(at) = position(&bytes[from..], text.as_bytes()) {
-                from += at;
-                found.push(1 + bytes[..from].iter().filter(|byte| **byte == b'\n').count());
-                from += text.len();
+            while let Some((at, end)) = span(&bytes[from..], text.as_bytes()) {
+                let begin = from + at;
+                found.push(1 + bytes[..begin].iter().filter(|byte| **byte == b'\n').count());
+                from += end;
             }
         }
         found.sort_unstable();
@@ -173,19 +173,79 @@ fn position(bytes: &[u8], text: &[u8]) -> Option<usize> {
     None
 }
 
+/// A character that stands within quotation marks, or begins others, where a text is a part of a word of a command.
+fn is_quoted(byte: u8) -> bool {
+    b"'\"\\`$!^|".contains(&byte)
+}
+
+/// The begin and the end of a text: as it is, or within a longer word that was written as a word of a command, whose
+/// quotation marks stand beside the characters that need some.
+fn span(bytes: &[u8], text: &[u8]) -> Option<(usize, usize)> {
+    let first = *text.first()?;
+    let mut from = 0;
+    while let Some(at) = bytes[from..].iter().position(|byte| *byte == first) {
+        from += at;
+        if let Some(length) = length_in(&bytes[from..], text) {
+            return Some((from, from + length));
+        }
+        from += 1;
+    }
+    None
+}
+
+/// The number of bytes that a text takes at the begin of others; nothing where it does not stand there.
+fn length_in(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    if bytes.starts_with(text) {
+        return Some(text.len());
+    }
+    if !text.iter().copied().any(is_quoted) {
+        return None;
+    }
+    let mut at = 0;
+    for (place, wanted) in text.iter().enumerate() {
+        let is_beside = is_quoted(*wanted) || place > 0 && is_quoted(text[place - 1]);
+        while bytes.get(at)? != wanted {
+            if place == 0 || !is_beside || !is_mark(bytes[at]) {
+                return None;
+            }
+            at += 1;
+        }
+        at += 1;
+    }
+    Some(at)
+}
+
+/// A character by which a shell is told that others are meant as they are.
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'\'' | b'"' | b'\\')
+}
+
 fn replaced(bytes: &[u8], text: &[u8], instead: &[u8]) -> Option<Vec<u8>> {
     let mut rest = bytes;
     let mut now = Vec::new();
-    while let Some(at) = position(rest, text) {
+    while let Some((at, end)) = span(rest, text) {
         now.extend_from_slice(&rest[..at]);
         now.extend_from_slice(instead);
-        rest = &rest[at + text.len()..];
+        now.extend(marks_within(&rest[at..end], text));
+        rest = &rest[end..];
     }
     if rest.len() == bytes.len() {
         return None;
     }
     now.extend_from_slice(rest);
     Some(now)
+}
+
+/// The quotation marks that stand between the characters of a text, so that what is around it is still quoted.
+fn marks_within(found: &[u8], text: &[u8]) -> Vec<u8> {
+    let mut left = text.iter().peekable();
+    let mut marks = Vec::new();
+    for byte in found {
+        if left.next_if_eq(&byte).is_none() {
+            marks.push(*byte);
+        }
+    }
+    marks
 }
 
 /// Takes keys out whole: from their first line to the end of their last one, or of all where there is none.
@@ -294,6 +354,30 @@ mod tests {
         let out = quoted.taken_out(json).expect("out");
         assert_eq!(out, br#"{"slice": "say [redacted] twice"}"#);
         assert_eq!(texts.lines(b"x\nhush\n\n a hush"), [2, 4]);
+    }
+
+    #[test]
+    fn a_text_within_a_longer_word_of_a_command_goes_and_its_quotation_marks_stay() {
+        let texts = texts(&["it's$hunter2"]);
+        for (word, expected) in [
+            (r#""xit's"'$hunter2y'"#, r#""x[redacted]"'y'"#),
+            (r#""xit's\$hunter2y""#, r#""x[redacted]\y""#),
+            (r"'xit'\''s$hunter2y'", r"'x[redacted]\''y'"),
+            (r#"\"xit's\"'$hunter2y'"#, r#"\"x[redacted]\"'y'"#),
+        ] {
+            let out = texts.taken_out_of(word);
+            assert_eq!(out.as_deref(), Some(expected), "{word}");
+            assert_eq!(texts.lines(word.as_bytes()), [1], "{word}");
+            assert_eq!(texts.taken_out_of(expected), None);
+        }
+        for other in [
+            "it's hunter2",
+            "i't's$hunter2",
+            "it's$hunter",
+            "its$hunter2",
+        ] {
+            assert_eq!(texts.taken_out_of(other), None, "{other}");
+        }
     }
 
     #[test]
