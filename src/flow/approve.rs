@@ -15,7 +15,6 @@ use loopx_rules::op::{Event, Operation};
 use loopx_rules::replay::undone;
 use loopx_rules::session::State;
 use loopx_rules::stage::{Stage, Transition};
-use loopx_rules::texts::Texts;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -60,6 +59,9 @@ pub(crate) fn approve(
             bound_here::require_no_other(ctx, &facts.state)?;
             require_code(ctx, facts, reason.as_deref())?;
         }
+        if transition == Transition::PlanToBuild && reason.is_none() {
+            require_served(facts)?;
+        }
         decide(&ctx.repo, facts, transition, reason.clone(), sign)
     })?;
     // The stage was entered before: the word may be the same once more.
@@ -92,6 +94,29 @@ fn require_code(ctx: &Context, facts: &Facts<'_>, reason: Option<&str>) -> Resul
         command!("approve --to review --reason WHY")
     };
     Err(finish::no_code(again))
+}
+
+/// Refuses a plan that serves not every scenario of the delta, where nobody says why: the archive would refuse it, when no
+/// plan can be changed any more.
+fn require_served(facts: &Facts<'_>) -> Result<()> {
+    let (view, way) = (facts.view(), Transition::PlanToBuild);
+    let Some(unserved) = gate::unserved(view).filter(|_| gate::blockers(view, way).is_empty())
+    else {
+        return Ok(());
+    };
+    let sign = if facts.policy.asks_signature(way) {
+        " --sign"
+    } else {
+        ""
+    };
+    let waived = command!("approve --to build --reason WHY{sign}");
+    let help = hint![
+        unserved.help,
+        "  (where a person will waive it at the archive: ",
+        waived.because("the scenario is looked at by hand"),
+        ")"
+    ];
+    Err(Failure::refused(unserved.code, unserved.message).help(help))
 }
 
 /// The record by which the content that is approved now was approved before the session went back to that stage. An
@@ -272,19 +297,10 @@ fn arm(
             }
             _ => Vec::new(),
         },
-        checked_by: checked_by(&facts.texts),
+        checked_by: change_pack::checked_by(&facts.texts),
         before: None,
         questions: Vec::new(),
     };
     let what = format!("approve {} -> {}", transition.from(), transition.to());
     Ok(Act::new(event, what, value))
-}
-
-/// What names scenarios in a session, and the file that it stands in.
-fn checked_by(texts: &Texts) -> (&'static str, Artifact) {
-    match change_pack::present(texts).first() {
-        Some(Artifact::TaskList) => ("task", Artifact::TaskList),
-        Some(Artifact::Brief) => ("check", Artifact::Brief),
-        _ => ("slice", Artifact::Slices),
-    }
 }

@@ -140,7 +140,7 @@ pub(crate) fn judge(
         facts: DeltaFacts {
             domains: delta.domains.len(),
             operations,
-            scenarios: coverage::scenarios(&delta).len(),
+            scenarios: coverage::scenarios(&delta),
             is_unchanged: delta.unchanged.is_some(),
             strays: match state.stage {
                 Stage::Plan if blockers.is_empty() && operations > 0 => {

@@ -205,7 +205,6 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         unheld: unheld(ctx, state, worktree.as_ref())?,
         missing: missing_outputs(ctx, &facts)?,
         code: checked_code(ctx, &facts)?,
-        unserved: unserved(&facts),
         unsaved: unsaved(&facts),
         unfit: unfit(ctx, &facts),
     };
@@ -283,17 +282,6 @@ fn missing_outputs(ctx: &Context, facts: &Facts<'_>) -> Result<Vec<(TaskId, Vec<
         }
     }
     Ok(found)
-}
-
-/// The scenarios that no task of a plan names, while it is open and `plan` proposes tasks for them.
-fn unserved(facts: &Facts<'_>) -> Vec<String> {
-    if facts.state.stage != Stage::Plan || !super::outline::is_light(facts) {
-        return Vec::new();
-    }
-    let delta = super::delta::read(&facts.texts);
-    delta.map_or_else(Vec::new, |(delta, _)| {
-        coverage::unserved(&facts.policy, &facts.texts, &delta)
-    })
 }
 
 /// Edits of the list of tasks, and of files that tasks left, that are not saved.

@@ -10,7 +10,7 @@ const APPLES: &str = "demo/Apples/Asked";
 /// A session that is done, whose slice serves no scenario of its delta.
 fn unproven(policy: Option<&str>) -> Sandbox {
     let s = unserved(policy);
-    s.finish("one");
+    s.finish_unserved("one");
     s
 }
 
@@ -96,9 +96,76 @@ fn a_scenario_that_no_slice_names_is_said_while_the_plan_can_still_be_changed() 
         s.loopx(&["plan", "--architect", "approve"]).ok();
         s.loopx(&["plan", "--critic", "approve"]).ok();
         let out = s.loopx(&["approve", "--to", "build"]);
-        assert_eq!(out.code, Some(0), "{out}");
+        assert_eq!(out.code, Some(i32::from(said)), "{out}");
         assert_eq!(out.stderr.contains(APPLES), said, "{out}");
     }
+}
+
+#[test]
+fn a_plan_that_serves_not_every_scenario_is_approved_with_a_reason_alone() {
+    let s = unserved(None);
+    s.loopx(&["plan", "--architect", "approve"]).ok();
+    s.loopx(&["plan", "--critic", "approve"]).ok();
+    let before = s.git(&["for-each-ref"]).ok();
+    let refused = s.error(1, &["approve", "--enter"]);
+    assert_eq!(refused["code"], "scenario_unserved");
+    assert_eq!(s.git(&["for-each-ref"]).ok(), before);
+    let help = refused["help"].as_str().expect("help");
+    assert_eq!(
+        help,
+        "git loopx edit change/slices.json  (where a person will waive it at the archive: git loopx approve --to build \
+         --reason 'the scenario is looked at by hand')"
+    );
+    let waived = ["approve", "--to", "build", "--reason", "seen by hand"];
+    s.loopx(&waived).ok();
+    s.loopx(&["next"]).says("git loopx build");
+}
+
+/// A12: the way out of a review for a scenario that no slice names goes through the file that names it, and back.
+#[test]
+fn a12_what_the_review_would_be_sent_back_for_leads_before_the_plan_is_reviewed() {
+    let s = unserved(None);
+    let slices = crate::support::changes::slices(&adding("Apples"));
+    let (id, mut typed) = ("one", Vec::new());
+    let next = || {
+        let out = s.loopx(&["next"]);
+        (out.stdout.trim().to_owned(), out.stderr)
+    };
+    let edit = "git loopx edit change/slices.json";
+    // Nobody reviews a plan that the archive would refuse.
+    assert_eq!(next().0, edit);
+    // A person who says why goes on, and the review sends the work back once.
+    s.loopx(&["plan", "--architect", "approve"]).ok();
+    s.loopx(&["plan", "--critic", "approve"]).ok();
+    s.loopx(&["approve", "--enter", "--reason", "later"]).ok();
+    for _ in 0..30 {
+        let (command, told) = next();
+        let told = told.as_str();
+        match command.as_str() {
+            "" if told.contains("write the code") || told.contains("fix on branch") => {
+                let text = format!("one {}\n", typed.len());
+                s.commit_file("src/demo.txt", &text, "Write it").ok();
+            }
+            "git loopx edit execution-record.md" => {
+                s.edit(id, "execution-record.md", crate::support::changes::RECORD);
+            }
+            command if command == edit => s.edit(id, "change/slices.json", &slices),
+            "git loopx archive" => break,
+            "" => panic!("{told}\n{typed:#?}"),
+            command => {
+                let out = s.call("sh").args(&["-c", command]).run();
+                assert_eq!(out.code, Some(0), "{out}\n{typed:#?}");
+            }
+        }
+        typed.push(command);
+    }
+    let count = |words: &str| typed.iter().filter(|one| one.contains(words)).count();
+    assert_eq!(count("--target plan"), 1, "{typed:#?}");
+    assert_eq!(count(edit), 1, "{typed:#?}");
+    assert_eq!(count("review --verdict approve"), 1, "{typed:#?}");
+    assert_eq!(next().0, "git loopx archive", "{typed:#?}");
+    s.loopx(&["archive"]).ok();
+    s.loopx(&["fsck"]).ok();
 }
 
 #[test]
@@ -153,7 +220,7 @@ fn a_waiver_is_signed_where_policy_asks_for_signatures_and_lands_no_other_way() 
         let slices = s.read(".loopx/one/change/slices.json");
         let unserved = slices.replace("\"demo/Apples/Asked\"", "");
         s.edit("one", "change/slices.json", &unserved);
-        s.finish("one");
+        s.finish_unserved("one");
         if sign {
             let before = s.git(&["for-each-ref"]).ok();
             let refusal = s.error(1, &waive("--no-sign"));

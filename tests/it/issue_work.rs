@@ -170,7 +170,7 @@ fn what_a_session_leaves_is_proposed_with_commands_and_never_made() {
     let slices = s.read(".loopx/one/change/slices.json");
     let unserved = slices.replace("\"demo/Apples/Asked\"", "");
     s.edit("one", "change/slices.json", &unserved);
-    s.finish("one");
+    s.finish_unserved("one");
     let scenario = "demo/Apples/Asked";
     let waive = ["archive", "--waive", scenario, "--reason", "seen by hand"];
     let done = s.document(0, &waive);

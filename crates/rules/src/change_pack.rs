@@ -45,6 +45,15 @@ pub fn slices_among(files: &[Artifact], texts: &Texts) -> Result<Vec<Slice>, Blo
     Ok(found)
 }
 
+/// Name of what serves scenarios in a session, and the file that it stands in.
+pub fn checked_by(texts: &Texts) -> (&'static str, Artifact) {
+    match present(texts).first() {
+        Some(Artifact::TaskList) => ("task", Artifact::TaskList),
+        Some(Artifact::Brief) => ("check", Artifact::Brief),
+        _ => ("slice", Artifact::Slices),
+    }
+}
+
 /// The check files of a session. Where there are several, because its profile was changed, an empty one is none.
 pub fn present(texts: &Texts) -> Vec<Artifact> {
     let mut files: Vec<Artifact> = CHECK_FILES.into_iter().collect();

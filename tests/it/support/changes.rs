@@ -74,7 +74,7 @@ One small step.
 - The file says so.
 ";
 
-const RECORD: &str = "---
+pub(crate) const RECORD: &str = "---
 planned_scope: []
 implemented_scope: []
 remaining_scope: []
@@ -192,9 +192,19 @@ impl Sandbox {
 
     /// Takes the session of the branch that is checked out from plan to done.
     pub(crate) fn finish(&self, id: &str) {
+        self.finish_because(id, &[]);
+    }
+
+    /// The same where the plan serves not every scenario, and somebody says why.
+    pub(crate) fn finish_unserved(&self, id: &str) {
+        self.finish_because(id, &["--reason", "it is looked at by hand"]);
+    }
+
+    fn finish_because(&self, id: &str, reason: &[&str]) {
         self.loopx(&["plan", "--architect", "approve"]).ok();
         self.loopx(&["plan", "--critic", "approve"]).ok();
-        self.loopx(&["approve", "--to", "build"]).ok();
+        self.loopx(&[&["approve", "--to", "build"], reason].concat())
+            .ok();
         self.loopx(&["build"]).ok();
         self.commit_file("src/demo.txt", &format!("{id}\n"), "Write it")
             .ok();

@@ -40,7 +40,7 @@ use loopx_base::hint::{command, hint};
 use loopx_base::shell_word;
 pub use loopx_base::working_tree::{CodeFacts, FileState, Uncommitted, named};
 pub use opening::{Unsigned, flaw, unsigned};
-pub use plan::{contract_asked, delta};
+pub use plan::{contract_asked, delta, unserved};
 pub use proofs::{PartKey, Proofs, Unproven};
 pub use rejudged::{asking_nothing, lacking};
 pub use review::{archive, judgement, reviewer, unproven, unproven_work, verdict_signature};
@@ -79,8 +79,8 @@ pub struct DeltaFacts {
     pub domains: usize,
     /// Operations on requirements: added, modified, removed, renamed.
     pub operations: usize,
-    /// Scenarios that it writes: slices and tasks can be made of them.
-    pub scenarios: usize,
+    /// Names of the scenarios that it writes: slices and tasks can be made of them.
+    pub scenarios: Vec<String>,
     /// Whether it says, with a reason, that no behaviour changes.
     pub is_unchanged: bool,
     /// What is wrong with it, each with a line.

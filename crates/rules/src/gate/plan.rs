@@ -4,6 +4,7 @@ use super::super::artifact::Artifact;
 use super::super::brief;
 use super::super::change_pack;
 use super::super::contract::{self, Asked, Contract};
+use super::super::coverage;
 use super::super::headings;
 use super::super::intent;
 use super::super::markdown;
@@ -312,6 +313,29 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
     }
     found.extend(view.delta.strays.iter().cloned());
     found
+}
+
+/// Scenarios of the delta that nothing in the plan serves, one blocker for all: the archive asks what proves them, and the
+/// way to change the plan ends with plan->build. No gate has it, for a person may approve with a reason and waive them later.
+pub fn unserved(view: View<'_>) -> Option<Blocker> {
+    if view.policy.archive.evidence == EvidenceRule::Off {
+        return None;
+    }
+    let slices = change_pack::slices_of(view.texts).ok()?;
+    let names = coverage::unserved(&view.delta.scenarios, &slices);
+    if names.is_empty() {
+        return None;
+    }
+    let (what, file) = change_pack::checked_by(view.texts);
+    let help = match file {
+        Artifact::TaskList => command!("plan"),
+        _ => command!("edit {file}"),
+    };
+    let message = format!(
+        "no {what} names the scenario `{}` in `scenarios` of {file}, and the archive asks what proves it",
+        names.join("`, `")
+    );
+    Some(Blocker::new(Code::ScenarioUnserved, message, help).about(file.key()))
 }
 
 /// What is wrong with the spec delta.

@@ -48,7 +48,7 @@ pub(super) fn by_blockers(view: View<'_>, blockers: &[Blocker]) -> Option<Advise
 /// True where slices that are missing can be made of the delta's scenarios: nobody writes by hand what the program can.
 fn proposes_slices(view: View<'_>, blocker: &Blocker) -> bool {
     blocker.code == Code::VerticalSlicesMissing
-        && view.delta.scenarios > 0
+        && !view.delta.scenarios.is_empty()
         && view.state.plan_review(PlanLane::Critic).is_none()
 }
 
@@ -119,7 +119,8 @@ pub(super) fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
         Code::DelegationActive
         | Code::LaneIncompleteExecution
         | Code::ArchitectPending
-        | Code::DeslopPending => Advised::from(lead).advice(blocker.message.clone()),
+        | Code::DeslopPending
+        | Code::ScenarioUnserved => Advised::from(lead).advice(blocker.message.clone()),
         Code::ArchitectReviewIncomplete | Code::CriticVerdictPending | Code::CriticVerdictNone
             if is_of(&lead, Verb::Plan) =>
         {

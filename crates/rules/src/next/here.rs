@@ -76,8 +76,6 @@ pub struct Here<'a> {
     pub missing: Vec<(TaskId, Vec<String>)>,
     /// The code, where a stage that does not look at it has a task that was checked.
     pub code: Option<CodeFacts>,
-    /// Scenarios of the delta that no task of an open plan names: the archive asks what proves them.
-    pub unserved: Vec<String>,
     /// Files of tasks that this worktree has otherwise than the session, in words.
     pub unsaved: Option<Hint>,
     /// Tasks that nobody can take here, and why.

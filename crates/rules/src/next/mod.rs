@@ -164,7 +164,10 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     if gate::consumable(view, way).is_ok() {
         return enter(view, here, way);
     }
-    let blockers = gate::blockers(view, way);
+    let mut blockers = gate::blockers(view, way);
+    if way == Transition::PlanToBuild {
+        blockers.extend(gate::unserved(view));
+    }
     let found = match state.stage {
         Stage::Build => build::next(view, here, &blockers),
         Stage::Review if !way.is_rollback() => review::next(view, here, &blockers),
@@ -289,13 +292,6 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     }
     match approver(view, here, way) {
         Some(who) => Advised::waits(who, format!("the approval of {way}")),
-        None if way == Transition::PlanToBuild && !here.unserved.is_empty() => {
-            let names = here.unserved.join("`, `");
-            let told = format!(
-                "no task names the scenario `{names}`, which the archive asks for; a task for each is proposed by:"
-            );
-            Advised::from(command!("plan")).advice(told)
-        }
         None if way == Transition::BuildToReview && here.is_empty => codeless(view, here),
         None if view.profile().is_light() && finishes_alone(view, here, way) => {
             // What the target would refuse is not taken to its end.
