@@ -582,12 +582,10 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
                 blocker.help = wanted(std::mem::take(&mut blocker.help));
             }
         }
-        if let Some(help) = failure.help.take() {
-            let word = help.is_persons_word().then(&open);
-            failure.help = Some(match word {
-                Some(Ok(ctx)) => crate::flow::next::spoken(&ctx, help),
-                _ => help,
-            });
+        if crate::flow::next::has_word(&failure)
+            && let Ok(ctx) = open()
+        {
+            failure = crate::flow::next::spoken(&ctx, failure);
         }
         // What begins is no way for somebody without a name.
         if failure.code == Code::NotInitialised

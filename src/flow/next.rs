@@ -20,7 +20,7 @@ use super::{
 use first::first;
 use landing::{leftover, trusted, unlanded};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::{Command, Hint, Verb, command, hint};
+use loopx_base::hint::{Hint, Verb, command, hint};
 use loopx_base::id::{Person, SessionId};
 use loopx_base::shell_word;
 use loopx_rules::agent_identity::require_person;
@@ -93,12 +93,34 @@ pub(crate) fn anywhere() -> Option<Advised> {
     }
 }
 
+/// True for a refusal that leads to a word of a person, or names a reason that does.
+pub(crate) fn has_word(failure: &Failure) -> bool {
+    let mut reasons = failure.blockers.iter().map(|blocker| &blocker.help);
+    reasons.any(Hint::is_persons_word) || failure.help.as_ref().is_some_and(Hint::is_persons_word)
+}
+
+/// A refusal whose hints lead nobody to a word that others have to give: such a hint becomes what is next for whoever asks.
+/// The hints of its reasons do so for an agent; a person reads in them what each reason asks for.
+pub(crate) fn spoken(ctx: &Context, mut failure: Failure) -> Failure {
+    let is_agents = asks_a_person(ctx);
+    failure.help = failure.help.map(|help| spoken_hint(ctx, help, is_agents));
+    if is_agents {
+        for blocker in &mut failure.blockers {
+            let help = std::mem::take(&mut blocker.help);
+            blocker.help = spoken_hint(ctx, help, is_agents);
+        }
+    }
+    failure
+}
+
 /// A hint, which where it leads to a word that others have to give becomes what is next for whoever asks.
-pub(crate) fn spoken(ctx: &Context, hint: Hint) -> Hint {
-    let word = hint.commands().next();
-    let named = word.and_then(Command::session_named);
+fn spoken_hint(ctx: &Context, hint: Hint, is_agents: bool) -> Hint {
+    let Some(word) = hint.commands().next().filter(|_| hint.is_persons_word()) else {
+        return hint;
+    };
+    let named = word.session_named();
     // A task that waits for a person does not say that it waits for another one.
-    let is_of_gate = word.is_some_and(|word| word.verb() != Verb::Task);
+    let is_of_gate = word.verb() != Verb::Task;
     // Words before the command may name whoever gives that word.
     let is_typed_here = is_of_gate && hint.lead().is_some();
     let asked = match named.and_then(|id| SessionId::parse(id).ok()) {
@@ -106,9 +128,7 @@ pub(crate) fn spoken(ctx: &Context, hint: Hint) -> Hint {
         None => of(ctx).map(|asked| asked.advised),
     };
     match asked {
-        Ok(asked)
-            if is_typed_here && matches!(asked.next, Next::Waits(_)) || asks_a_person(ctx) =>
-        {
+        Ok(asked) if is_typed_here && matches!(asked.next, Next::Waits(_)) || is_agents => {
             let next = asked.into_hint();
             if next.is_empty() { hint } else { next }
         }

@@ -1151,3 +1151,26 @@ fn a10_a_build_after_a_rework_is_not_finished_beside_work_of_the_review_that_saw
     }
     panic!("nobody was led to E");
 }
+
+/// A0: no reason of a refusal names a word of a person to an agent, in the document either.
+#[test]
+fn a0_the_reasons_of_a_refusal_name_no_persons_word_to_an_agent() {
+    let s = building(&[task("A", &[], None), task("B", &[], Some(&["true"]))]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    let hints = |agent: bool| {
+        let call = s.call(LOOPX).args(&["--json", "approve", "--to", "review"]);
+        let call = if agent {
+            call.env("CLAUDECODE", "1")
+        } else {
+            call
+        };
+        let error = call.run().fails_with(1).error_json()["error"].clone();
+        let blockers = error["blockers"].as_array().cloned().unwrap_or_default();
+        let helps = blockers.iter().map(|one| text(&one["help"]));
+        helps.chain([text(&error["help"])]).collect::<Vec<_>>()
+    };
+    let is_word = |hint: &String| hint.contains("--waive") || hint.contains("--manual");
+    assert!(hints(false).iter().any(is_word), "{:?}", hints(false));
+    let led = hints(true);
+    assert!(!led.iter().any(is_word), "{led:?}");
+}

@@ -223,6 +223,7 @@ impl Command {
     pub fn is_persons_word(&self) -> bool {
         match self.verb {
             Verb::Approve => !self.has("--show"),
+            Verb::Archive => self.has("--waive"),
             Verb::Build => self.has("--waive"),
             Verb::Finish => true,
             Verb::Review => self.has("--verdict"),
