@@ -7,7 +7,7 @@ use crate::flow::sessions::{Binding, StartRequest, Used};
 use crate::flow::{Context, begin, rebase};
 use crate::ui::{Ui, line};
 use loopx_base::counted;
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Result};
 use loopx_base::hint::{command, hint};
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::profile::ProfileName;
@@ -221,8 +221,13 @@ pub struct UseArgs {
 }
 
 pub(crate) fn bind(args: UseArgs, ui: &mut Ui) -> Result<Exit> {
-    let ctx = Context::open(Some(args.id))?.leaving_to(ui.unfinished());
-    let done = sessions::bind(&ctx, args.branch)?;
+    let ctx = Context::open(Some(args.id.clone()))?.leaving_to(ui.unfinished());
+    let done = sessions::bind(&ctx, args.branch).inspect_err(|failure| {
+        // What leads on from here is about the session that was named, whatever branch is checked out.
+        if failure.code != Code::SessionUnknown {
+            ui.address(args.id);
+        }
+    })?;
     let before: Vec<&str> = done.value.before.iter().map(SessionId::as_str).collect();
     let Used { branch, left, .. } = &done.value;
     let others = (!before.is_empty()).then(|| format!("which was bound to {}", before.join(", ")));

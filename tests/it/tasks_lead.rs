@@ -1174,3 +1174,39 @@ fn a0_the_reasons_of_a_refusal_name_no_persons_word_to_an_agent() {
     let led = hints(true);
     assert!(!led.iter().any(is_word), "{led:?}");
 }
+
+/// A11: whoever takes a session to another branch while its closed list was edited is led to what works, and then gets it.
+#[test]
+fn a11_use_leads_where_the_closed_list_was_edited() {
+    let s = building(&[reads_two("A")]);
+    let edit = || {
+        let path = format!(".loopx/{DEMO}/tasks.jsonl");
+        let list = s.read(&path).replace("Do A", "Do all of A");
+        s.write(&path, list);
+    };
+    let lead = |branch: &str| {
+        s.git(&["switch", "--quiet", "-c", branch]).ok();
+        let refused = s.loopx(&["--json", "use", DEMO]).fails_with(1).error_json();
+        let help = text(&refused["error"]["help"]);
+        let first = help.split("  ").next().unwrap_or_default().to_owned();
+        // What `next` says is the same.
+        assert_eq!(next(&s), first);
+        types(&s, &first).ok();
+        s.loopx(&["use", DEMO]).ok();
+        first
+    };
+    edit();
+    let amend = lead("other");
+    assert!(amend.contains("amend --reason"), "{amend}");
+    assert!(s.loopx(&["cat", "tasks.jsonl"]).ok().contains("all of A"));
+    // In a review nothing amends the list, and the text is kept aside.
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    let path = format!(".loopx/{DEMO}/tasks.jsonl");
+    let list = s.read(&path);
+    s.write(&path, list.replace("Do all", "Do most"));
+    let aside = lead("third");
+    assert!(aside.contains("checkout --force tasks.jsonl"), "{aside}");
+    assert_eq!(s.read(&path), list);
+}
