@@ -25,7 +25,11 @@ fn a_task_is_taken_once_completed_by_what_passed_and_its_word_goes_on() {
     );
     let taken = s.loopx(&["take", "--json"]).json();
     assert_eq!(taken["card"]["task"], "T-1");
-    assert_eq!(taken["next_action"], "git loopx task done T-1");
+    let advice = taken["advice"].as_str().expect("advice");
+    assert!(
+        advice.ends_with("; then: git loopx task done T-1"),
+        "{advice}"
+    );
     refuses(&s, 6, "task_held", &["take"]);
     refuses(&s, 6, "task_held", &["take", "T-1"]);
     let waits = refuses(&s, 1, "task_not_ready", &["take", "T-2"]);
@@ -404,8 +408,9 @@ fn a_persons_word_on_a_task_holds_for_the_code_that_they_looked_at() {
     s.commit_file("code.txt", "two\n", "Second").ok();
     let taken = s.loopx(&["take", "--json"]).json();
     assert_eq!(
-        taken["next_action"],
-        "git loopx task done T-1 --manual --reason 'it was looked at by hand'"
+        taken["advice"],
+        "no command checks T-1: look at the result yourself, and record what you saw: \
+         git loopx task done T-1 --manual --reason 'it was looked at by hand'"
     );
     s.loopx(&["task", "done", "--manual", "--reason", "it reads well"])
         .ok();

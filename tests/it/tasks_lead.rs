@@ -1210,3 +1210,38 @@ fn a11_use_leads_where_the_closed_list_was_edited() {
     assert!(aside.contains("checkout --force tasks.jsonl"), "{aside}");
     assert_eq!(s.read(&path), list);
 }
+
+/// A16: whoever takes a task is led as `next` leads, and not behind it.
+#[test]
+fn a16_take_ends_in_what_next_says() {
+    let s = building(&[
+        reads_two("A"),
+        reads_two("B"),
+        task("LOOK", &[], None),
+        checkpoint("C", &["A"]),
+    ]);
+    let agrees = |taken: &Value| {
+        let led = next(&s);
+        match taken["next_action"].as_str() {
+            Some(command) => assert_eq!(led, command),
+            None => assert!(led.contains(&text(&taken["advice"])), "{led}\n{taken:#}"),
+        }
+        led
+    };
+    let led = agrees(&s.loopx(&["--json", "take", "A"]).json());
+    assert!(
+        led.contains("write the code") && led.contains("then: git loopx task done A"),
+        "{led}"
+    );
+    // Of two tasks the one that was taken last is at work.
+    let led = agrees(&s.loopx(&["--json", "take", "B"]).json());
+    assert!(led.contains("task done B"), "{led}");
+    s.loopx(&["task", "release", "B"]).ok();
+    s.write("code.txt", "two\n");
+    let printed = s.loopx(&["take", "B"]);
+    printed.says("next: git loopx task done B\n      or: git loopx task fail B");
+    s.loopx(&["task", "done", "B"]).ok();
+    s.loopx(&["task", "done", "A"]).ok();
+    let led = agrees(&s.loopx(&["--json", "take", "LOOK"]).json());
+    assert!(led.contains("task done LOOK --manual"), "{led}");
+}

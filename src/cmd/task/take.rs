@@ -1,13 +1,15 @@
 //! `take`.
 
 use crate::cli::Exit;
-use crate::flow::Context;
 use crate::flow::task as flow;
 use crate::flow::task::TakeRequest;
+use crate::flow::{Context, next};
 use crate::ui::{Ui, clean, style};
 use loopx_base::failure::Result;
 use loopx_base::hint::{Hint, command, hint};
+use loopx_base::id::SessionId;
 use loopx_rules::lease::clock;
+use loopx_rules::next::{Advised, Next};
 use loopx_rules::task::card::Card;
 use loopx_rules::task::prompt;
 use loopx_rules::task::prompt::CardForm;
@@ -81,14 +83,16 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             clean(&at)
         ));
     }
-    let (before, next) = leads_on(&taken.card);
-    let advice = Some(before.trim_end_matches(": ").to_owned()).filter(|said| !said.is_empty());
+    let (next, advice) = leads_on(ctx, &done.id, &taken.card);
     if args.format == CardForm::Text {
         let fail = command!("task fail {task} --reason WHY");
         let ends = hint![fail, "  or: ", command!("task release {task}")];
+        let told = advice.clone().unwrap_or_default();
         ui.hint(match &next {
-            Some(next) => hint![before, next, "  or: ", ends],
-            None => hint![before, "; to end it: ", ends],
+            Some(next) if told.is_empty() => hint![next, "  or: ", ends],
+            Some(next) => hint![told, ": ", next, "  or: ", ends],
+            None if told.commands().next().is_some() => hint![told, "  or: ", ends],
+            None => hint![told, "; to end it: ", ends],
         });
     }
     let mut body = json!({
@@ -139,9 +143,9 @@ fn peek(
     Ok(Exit::Done)
 }
 
-/// The command that ends a task that was taken, behind the words of what comes before it; none where a person's word
-/// ends it and an agent asks.
-fn leads_on(card: &Card) -> (String, Option<Hint>) {
+/// The step that `next` names, now that a task is taken: a command, and what to know or to do before it. Where a person's
+/// word ends the task and an agent asks, no command is named.
+fn leads_on(ctx: &Context, id: &SessionId, card: &Card) -> (Option<Hint>, Option<Hint>) {
     let task = &card.task;
     if card.is_for_a_person() {
         let missing = card.missing().join(", ");
@@ -152,24 +156,16 @@ fn leads_on(card: &Card) -> (String, Option<Hint>) {
         };
         let told =
             format!("{left}no command checks {task}: do it, and a person looks and completes it");
-        return (told, None);
+        return (None, Some(told.into()));
     }
-    let next = if !card.is_manual() {
-        command!("task done {task}")
-    } else if let Some(lead) = &card.lead {
-        lead.clone()
-    } else {
-        command!("task done {task} --manual --reason WHY")
-    };
-    let missing = card.missing().join(", ");
-    let before = match (missing.is_empty(), card.is_manual()) {
-        (true, true) => format!(
-            "no command checks {task}: look at the result yourself, and record what you saw: "
-        ),
-        (true, false) => String::new(),
-        (false, _) => format!("write {missing}, which {task} leaves, then: "),
-    };
-    (before, Some(next))
+    let advised = next::after(ctx, id).unwrap_or_else(Advised::nothing);
+    let told = Some(advised.advice).filter(|told| !told.is_empty());
+    match advised.next {
+        Next::Command(command) => (Some(command), told),
+        Next::Write => (None, told),
+        // What is nobody's turn here is the task's own end all the same.
+        Next::Waits(_) | Next::Nothing => (Some(command!("task show {task}")), None),
+    }
 }
 
 /// The commands that are legal from here, for whoever asks.

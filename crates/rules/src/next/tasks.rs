@@ -123,7 +123,10 @@ fn step(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
     // What belongs to a later stage waits for that, whoever has it.
     let is_due = |node: &Node| view.state.stage.works_on(node.stage);
-    if let Some(own) = nodes.iter().find(|node| is_own(node) && is_due(node)) {
+    // Of several that this worktree has, the newest is the one at work.
+    let taken = |node: &&Node| holders(node).map(|claim| claim.seq);
+    let own = nodes.iter().filter(|node| is_own(node) && is_due(node));
+    if let Some(own) = own.max_by_key(taken) {
         return Some(if own.gate.is_some() {
             judge(view, here, own, Status::Claimed)
         } else {
@@ -327,6 +330,9 @@ fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
         ]),
         // What it leaves is there.
         None if !node.outputs.is_empty() => done.into(),
-        None => unwritten(view, here).unwrap_or_else(|| done.into()),
+        None => match unwritten(view, here) {
+            Some(write) => Advised::write(hint![&write.advice, "; then: ", done]),
+            None => done.into(),
+        },
     }
 }
