@@ -1,12 +1,12 @@
 //! The checks of a session that no pass on the present tree stands for: what `run` alone runs.
 
 use super::context::Context;
-use super::transaction::{Needs, gather_here, require_active};
+use super::transaction::{Facts, Needs, gather_here, require_active};
 use super::trust;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_rules::checks::{Check, checks_due, checks_now};
-use loopx_rules::gate;
+use loopx_rules::gate::{self, AuditItem};
 use loopx_rules::stage::Stage;
 
 /// What is to be run.
@@ -40,9 +40,7 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
         .iter()
         .filter(|item| item.is_check() && !item.is_proven())
         .collect();
-    let checks = open.iter().filter(|item| !item.is_manual());
-    let checks: Vec<String> = checks.map(|item| item.id.clone()).collect();
-    let checks = without_repeated(&checks, &all);
+    let checks = to_run(&audit, &all);
     if let (true, Some(manual)) = (checks.is_empty(), open.first()) {
         let lead = super::next::of_session(ctx, &facts.state.id)?.into_hint();
         return Err(Failure::nothing(
@@ -56,8 +54,7 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
         let lead = super::next::of_session(ctx, &facts.state.id)?.into_hint();
         return Err(fresh.help(lead));
     }
-    let is_meant = |check: &&Check| checks.contains(&check.id);
-    let meant: Vec<Check> = all.iter().filter(is_meant).cloned().collect();
+    let meant = named(&checks, &all);
     let again = command!("run --all --trust");
     trust::require(
         ctx,
@@ -70,6 +67,29 @@ pub(crate) fn open(ctx: &Context, trust: bool) -> Result<Open> {
         checks,
         all: due.len(),
     })
+}
+
+/// Checks that `run` alone runs, from facts.
+pub(super) fn due(facts: &Facts<'_>) -> Vec<Check> {
+    let mut all = checks_now(&facts.texts, &facts.state, &facts.policy_checks);
+    all.retain(|check| check.stage == Stage::Build);
+    let names = to_run(&gate::audit(facts.view()), &all);
+    named(&names, &all)
+}
+
+/// Names of the checks that have no pass, and that a command proves.
+fn to_run(audit: &[AuditItem], all: &[Check]) -> Vec<String> {
+    let open = audit
+        .iter()
+        .filter(|item| item.is_check() && !item.is_proven() && !item.is_manual());
+    let names: Vec<String> = open.map(|item| item.id.clone()).collect();
+    without_repeated(&names, all)
+}
+
+/// The checks that have these names.
+fn named(names: &[String], all: &[Check]) -> Vec<Check> {
+    let is_meant = |check: &&Check| names.contains(&check.id);
+    all.iter().filter(is_meant).cloned().collect()
 }
 
 /// Leaves out the checks of policy whose words another one runs already.

@@ -1245,3 +1245,33 @@ fn a16_take_ends_in_what_next_says() {
     let led = agrees(&s.loopx(&["--json", "take", "LOOK"]).json());
     assert!(led.contains("task done LOOK --manual"), "{led}");
 }
+
+/// N14a: checks that lack a pass are run in one go, and one by one only where one of them failed.
+#[test]
+fn n14_several_checks_without_a_pass_are_run_by_one_command() {
+    let s = building(&[
+        reads_two("A"),
+        task("B", &[], Some(&["true"])),
+        task("C", &["A"], Some(&["true"])),
+    ]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    assert_eq!(next(&s), "git loopx run");
+    types(&s, &next(&s)).ok();
+    assert_eq!(next(&s), "git loopx finish --yes");
+    s.commit_file("code.txt", "three\n", "Three").ok();
+    assert_eq!(next(&s), "git loopx run");
+    types(&s, &next(&s)).fails_with(1);
+    let led = next(&s);
+    assert!(led.contains("A failed on this code"), "{led}");
+    s.commit_file("code.txt", "two and more\n", "More").ok();
+    assert_eq!(next(&s), "git loopx run");
+    // Whoever has not read the checks is led to read all of them first.
+    let call = s.call(LOOPX).args(&["next"]);
+    let call = call.env("GIT_AUTHOR_NAME", "Grace");
+    let call = call.env("GIT_AUTHOR_EMAIL", "grace@example.org");
+    let call = call.env("GIT_COMMITTER_NAME", "Grace");
+    let led = call.env("GIT_COMMITTER_EMAIL", "grace@example.org").run();
+    led.fails_with(6)
+        .says("allowed the checks of A, B, C to run; to read them: git loopx cat tasks.jsonl")
+        .says("to allow them and run them: git loopx run --all --trust");
+}

@@ -1,14 +1,15 @@
 //! The code of an archived session on its way to the target: where it comes from, and what is left to land.
 
 use super::worktree::in_the_way;
+use crate::flow::checks;
 use crate::flow::context::Context;
 use crate::flow::landed::{self, Landed, found, landed};
 use crate::flow::transaction::Facts;
 use crate::flow::trust;
 use loopx_base::failure::{Code, Result};
-use loopx_base::hint::{Hint, Verb, command, hint};
+use loopx_base::hint::{Command, Hint, Verb, command, hint};
 use loopx_base::id::Oid;
-use loopx_rules::checks::{Source, checks_now};
+use loopx_rules::checks::{Check, Source, checks_now};
 use loopx_rules::next::{Advised, Unlanded, Worktree};
 use loopx_rules::op::{Body, Event};
 use loopx_rules::policy::FILE as POLICY;
@@ -185,37 +186,33 @@ pub(super) fn trusted(
     let Some(lead) = lead else {
         return Ok(advised);
     };
-    let mut words = lead.args().split(' ');
-    let before = match lead.verb() {
-        Verb::Run => "--task",
-        Verb::Task => "done",
+    let (asked, again) = match meant(facts, lead) {
+        Some(meant) if !meant.0.is_empty() => meant,
         _ => return Ok(advised),
     };
-    let Some(task) = words.find(|word| *word == before).and(words.next()) else {
-        return Ok(advised);
-    };
-    let checks = checks_now(&facts.texts, &facts.state, &facts.policy.all_checks());
-    let Some(check) = checks.into_iter().find(|check| check.id == task) else {
-        return Ok(advised);
-    };
-    let again = match lead.verb() {
-        Verb::Task => command!("task done {task} --trust"),
-        _ => command!("run --task {task} --trust"),
-    };
-    let asked = std::slice::from_ref(&check);
-    match trust::require(ctx, at, &facts.policy, asked, (false, again.clone())) {
+    match trust::require(ctx, at, &facts.policy, &asked, (false, again.clone())) {
         Err(failure) if failure.code == Code::CheckNotTrusted => {
-            let told = format!("nobody in this clone has allowed the check of {task} to run");
-            Ok(Advised::write(match check.source {
-                Source::Artifact(artifact) => hint![
-                    format!("{told}; to read it: "),
+            let names: Vec<&str> = asked.iter().map(|check| check.id.as_str()).collect();
+            let names = names.join(", ");
+            let (what, them) = match asked.len() {
+                1 => ("check", "it"),
+                _ => ("checks", "them"),
+            };
+            let told = format!("nobody in this clone has allowed the {what} of {names} to run");
+            let files = asked.iter().find_map(|check| match check.source {
+                Source::Artifact(artifact) => Some(artifact),
+                Source::Policy => None,
+            });
+            Ok(Advised::write(match files {
+                Some(artifact) => hint![
+                    format!("{told}; to read {them}: "),
                     command!("cat {artifact}"),
-                    "; to allow it and run it: ",
+                    format!("; to allow {them} and run {them}: "),
                     again
                 ],
-                Source::Policy => {
+                None => {
                     hint![
-                        format!("{told}, which {POLICY} has; to allow it and run it: "),
+                        format!("{told}, which {POLICY} has; to allow {them} and run {them}: "),
                         again
                     ]
                 }
@@ -223,4 +220,25 @@ pub(super) fn trusted(
         }
         _ => Ok(advised),
     }
+}
+
+/// The checks that a command would run, and the command that allows them to; nothing for a command that runs none.
+fn meant(facts: &Facts<'_>, lead: &Command) -> Option<(Vec<Check>, Hint)> {
+    let mut words = lead.args().split(' ');
+    let before = match lead.verb() {
+        Verb::Run if lead.args().is_empty() => {
+            return Some((checks::due(facts), command!("run --all --trust")));
+        }
+        Verb::Run => "--task",
+        Verb::Task => "done",
+        _ => return None,
+    };
+    let task = words.find(|word| *word == before).and(words.next())?;
+    let all = checks_now(&facts.texts, &facts.state, &facts.policy.all_checks());
+    let check = all.into_iter().find(|check| check.id == task)?;
+    let again = match lead.verb() {
+        Verb::Task => command!("task done {task} --trust"),
+        _ => command!("run --task {task} --trust"),
+    };
+    Some((vec![check], again))
 }
