@@ -8,6 +8,7 @@ use crate::flow::issue::view;
 use crate::flow::issue::view::Asked;
 use crate::flow::list;
 use crate::flow::list::{Board, Listed, Request};
+use crate::flow::outline::Question;
 use crate::ui::{Ui, layout, line, style};
 use loopx_base::age::age;
 use loopx_base::counted;
@@ -157,6 +158,15 @@ fn show(board: &Board, ctx: &Context, ui: &mut Ui) {
             command!("list --waiting")
         ));
     }
+    let asked = board.sessions.iter().map(|one| one.questions.len());
+    let asked: usize = asked.sum();
+    if asked > 0 && !ui.shows_codes() {
+        ui.status(format!(
+            "{} nobody has answered: {}",
+            counted(asked, "question"),
+            command!("list -v")
+        ));
+    }
     if board.ended > 0 && !board.sessions.is_empty() {
         ui.status(format!("those that have ended: {}", command!("list --all")));
     }
@@ -296,7 +306,7 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
     ui.out(format!("  {}", ui.paint(style::DIM, &head)));
     let mark = if layout::is_utf8() { "●" } else { "*" };
     let mut board = String::new();
-    for row in &rows {
+    for (row, one) in rows.iter().zip(sessions) {
         let mut cells = shown(&row.texts);
         // Nobody types half of a command: what has no room in its column has a line of its own.
         let next = row
@@ -325,6 +335,13 @@ fn table(sessions: &[Listed], now: i64, ui: &mut Ui) {
             .flat_map(|next| layout::wrap(next, columns - NEXT_INDENT))
         {
             board.push_str(&format!("{:NEXT_INDENT$}{text}\n", ""));
+        }
+        let questions = one.questions.iter().filter(|_| ui.shows_codes());
+        for Question { number, by, text } in questions {
+            let asked = format!("asked  @{number} {} ({})", line(text), line(by));
+            for text in layout::wrap(&asked, columns - NEXT_INDENT) {
+                board.push_str(&format!("{:NEXT_INDENT$}{text}\n", ""));
+            }
         }
     }
     // In one piece: ten thousand writes cost more than what is in them.

@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::landed::landed;
 use super::next;
+use super::outline::{self, Question};
 use super::view;
 use loopx_base::failure::{Failure, Result};
 use loopx_base::hint::Hint;
@@ -64,6 +65,9 @@ pub(crate) struct Listed {
     pub not_on: Option<String>,
     /// Its gates were looked at: who goes on, and with what, is known.
     pub judged: bool,
+    /// Questions about its plan that nobody has answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
 }
 
 /// What is on the board, and what is not.
@@ -170,6 +174,7 @@ fn listed(id: SessionId, summary: Result<Summary, Failure>, current: bool) -> Li
         to_write: false,
         not_on: None,
         judged: false,
+        questions: Vec::new(),
     };
     match summary {
         Ok(summary) => {
@@ -207,6 +212,7 @@ fn look(ctx: &Context, snapshot: &Snapshot<'_>, request: &Request, sessions: &mu
             continue;
         };
         one.judged = true;
+        one.questions = outline::open_questions_of(snapshot, &session).unwrap_or_default();
         one.missing = Some(view::held(&look).len());
         one.to_write = look.advised.next == Next::Write;
         let next = look.advised.command().cloned();

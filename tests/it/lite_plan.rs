@@ -194,12 +194,21 @@ fn a3_a_question_stands_in_status_until_it_is_answered_and_an_approval_says_that
     s.loopx(&["status"])
         .says(&format!("@{number} Which port? (Ada Author"));
     s.loopx(&["approve", "--show"]).says("Which port?");
+    // A3: whoever looks at all sessions sees it, too.
+    let listed = s.loopx(&["list", "--json"]).json();
+    assert_eq!(listed["sessions"][0]["questions"][0]["text"], "Which port?");
+    let board = s.loopx(&["list"]);
+    board.says("1 question nobody has answered: git loopx list -v");
+    s.loopx(&["list", "-v"])
+        .says(&format!("asked  @{number} Which port? (Ada Author"));
     let warned = s.loopx(&["approve", "--reason", "agreed"]);
     warned.says(&format!("nobody has answered @{number} Which port?"));
     let answer = ["note", "--answer", &number, "8080"];
     s.loopx(&answer).ok();
     let status = s.loopx(&["status", "--json"]).json();
     assert_eq!(status["questions"], Value::Null);
+    let listed = s.loopx(&["list", "--json"]).json();
+    assert_eq!(listed["sessions"][0]["questions"], Value::Null);
     let again = s.loopx(&["approve", "--enter", "--reason", "agreed"]);
     assert!(
         !again.stderr.contains("nobody has answered"),
