@@ -312,7 +312,7 @@ fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         if let Some(why) = &one.forbidden {
             line.push_str(&format!("  (not taken: {})", clean(why)));
         }
-        ui.out(line);
+        ui.fold_out(line, width + 4);
     }
     ui.json("profile", &json!({ "profiles": all }));
     Ok(Exit::Done)

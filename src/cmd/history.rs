@@ -36,30 +36,37 @@ pub(crate) fn show(ctx: &Context, run: Option<String>, ui: &mut Ui) -> Result<Ex
     print_evidence(&shown, ui);
     print_conflicts(&shown.state, ui);
     for base in &shown.state.bases {
-        ui.out(format!(
+        let said = format!(
             "base     {}: {} against {}",
             line(&base.domain),
             line(&base.requirement),
             base.blob.as_ref().map_or("nothing", |blob| blob.short())
-        ));
+        );
+        ui.fold_out(said, LABEL);
     }
     Ok(Exit::Done)
 }
 
+/// The column behind the label of a line.
+const LABEL: usize = 9;
+
 fn print_head(shown: &Shown, ui: &mut Ui) {
     let state = &shown.state;
-    ui.out(format!(
+    let named = format!(
         "session  {}  {}",
         ui.paint(style::HEAD, state.id.as_str()),
         line(&state.title)
-    ));
-    ui.out(format!("commit   {}  ({})", shown.commit, shown.path));
+    );
+    ui.fold_out(named, LABEL);
+    let stored = format!("commit   {}  ({})", shown.commit, shown.path);
+    ui.fold_out(stored, LABEL);
     for (name, stamp) in [("started", &state.started), ("touched", &state.touched)] {
-        ui.out(format!(
+        let said = format!(
             "{name}  {} by {}",
             ui.when(&stamp.at),
             line(&stamp.by.to_string())
-        ));
+        );
+        ui.fold_out(said, LABEL);
     }
     ui.out(format!("stage    {}, operation {}", state.stage, state.seq));
 }
@@ -67,12 +74,12 @@ fn print_head(shown: &Shown, ui: &mut Ui) {
 fn print_artifacts(state: &State, ui: &mut Ui) {
     ui.out("\nartifacts");
     for (artifact, blob) in &state.artifacts {
-        ui.out(format!("  {}  {artifact}", blob.short()));
+        ui.fold_out(format!("  {}  {artifact}", blob.short()), 14);
     }
     let outputs = state.files.keys().filter(|path| task_of(path).is_some());
     for path in outputs {
         if let Some(blob) = state.output(path) {
-            ui.out(format!("  {}  {}", blob.short(), line(path)));
+            ui.fold_out(format!("  {}  {}", blob.short(), line(path)), 14);
         }
     }
 }
@@ -80,15 +87,16 @@ fn print_artifacts(state: &State, ui: &mut Ui) {
 /// How far the signature of an operation was proven, where it has one.
 fn print_signature(shown: &Shown, op: &OpId, ui: &mut Ui) {
     if let Some(checked) = shown.signatures.get(op) {
-        ui.out(format!("  {}", line(&checked.words())));
+        ui.fold_out(format!("  {}", line(&checked.words())), 4);
     }
 }
 
 fn print_approvals(shown: &Shown, ui: &mut Ui) {
     for (key, approval) in &shown.state.approvals {
         for by in &approval.by {
-            ui.out(format!(
-                "\napproval {:?}: {} by {} {}{}{}",
+            ui.out("");
+            let said = format!(
+                "approval {:?}: {} by {} {}{}{}",
                 key,
                 approval.transition,
                 line(&shown.basis(&by.op).named(&by.signed.by.to_string())),
@@ -97,7 +105,8 @@ fn print_approvals(shown: &Shown, ui: &mut Ui) {
                 by.reason
                     .as_deref()
                     .map_or(String::new(), |r| format!(": {}", clean(r)))
-            ));
+            );
+            ui.fold_out(said, LABEL);
             print_signature(shown, &by.op, ui);
         }
     }
@@ -108,12 +117,14 @@ fn print_verdict(shown: &Shown, ui: &mut Ui) {
         return;
     };
     let by = verdict.signed.by.to_string();
-    ui.out(format!(
-        "\nverdict  {} by {} {}",
+    ui.out("");
+    let said = format!(
+        "verdict  {} by {} {}",
         verdict.value.verdict,
         line(&shown.basis(&verdict.op).named(&by)),
         ui.when(&verdict.signed.at)
-    ));
+    );
+    ui.fold_out(said, LABEL);
     print_signature(shown, &verdict.op, ui);
 }
 
@@ -124,7 +135,7 @@ fn print_evidence(shown: &Shown, ui: &mut Ui) {
     ui.out("\nevidence");
     for evidence in &shown.state.evidence {
         let value = &evidence.value;
-        ui.out(format!(
+        let said = format!(
             "  {}  {}  exit {}  on {}  {}  {}  {}",
             evidence.op,
             value.what,
@@ -133,7 +144,8 @@ fn print_evidence(shown: &Shown, ui: &mut Ui) {
             value.task.as_deref().unwrap_or("-"),
             line(&value.argv.join(" ")),
             shown.basis(&evidence.op).word()
-        ));
+        );
+        ui.fold_out(said, 4);
     }
     ui.out(format!(
         "  ({} prints what one of them said)",
@@ -156,10 +168,12 @@ fn print_conflicts(state: &State, ui: &mut Ui) {
         n => vec![format!("{n} operations that do not count")],
     };
     let all = [operations, contested].concat().join(", ");
-    ui.out(format!(
-        "\nconflict {all}  ({})",
+    ui.out("");
+    let said = format!(
+        "conflict {all}  ({})",
         command!("resolve").session(&state.id)
-    ));
+    );
+    ui.fold_out(said, LABEL);
 }
 
 /// Show what happened to the session, newest first
@@ -401,6 +415,14 @@ pub(crate) fn diff(words: &[String], ctx: &Context, ui: &mut Ui) -> Result<Exit>
             "artifact": path,
             "diff": text_diff::unified(path, &difference.old, &difference.new, false),
         }));
+    }
+    if differences.has_ended && differences.from.is_none() && documents.is_empty() {
+        let all = command!("diff @1").session(&differences.session);
+        ui.status(format!(
+            "{} has ended, and nothing differs from its working copy; all that was written in it: {}",
+            differences.session,
+            ui.command(&all)
+        ));
     }
     ui.json(
         "diff",

@@ -12,11 +12,14 @@ use loopx_rules::outline::{Chosen, Complexity, QUESTIONS};
 use loopx_rules::task::node::TaskId;
 use serde_json::json;
 
+/// The column behind the label of a line.
+const LABEL: usize = 12;
+
 /// `plan --show`.
 pub(crate) fn show(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let view = flow::show(ctx)?;
     for said in lines(&view, true) {
-        ui.out(said);
+        ui.fold_out(said, LABEL);
     }
     match (view.outline.explore, view.missing.first()) {
         (Some(_), Some(angle)) => ui.hint(hint![

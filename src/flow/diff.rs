@@ -26,6 +26,8 @@ pub(crate) struct Difference {
 #[derive(Debug)]
 pub(crate) struct Differences {
     pub session: SessionId,
+    /// The session has ended: no working copy of it can differ.
+    pub has_ended: bool,
     pub from: Option<String>,
     pub to: Option<String>,
     pub found: Vec<Difference>,
@@ -105,6 +107,7 @@ pub(crate) fn diff(ctx: &Context, words: &[String]) -> Result<Differences> {
         }
     }
     Ok(Differences {
+        has_ended: !session.state.is_active(),
         session: session.state.id,
         from: from.cloned(),
         to: to.cloned(),
@@ -134,7 +137,8 @@ fn meant<'w>(
     snapshot: &Snapshot<'_>,
     words: &'w [String],
 ) -> Result<(Session, &'w [String])> {
-    let here = || ctx.session(snapshot);
+    // Behind its end a session is looked at as `log` and `show` do.
+    let here = || ctx.asked(snapshot).map(|(session, _)| session);
     let [first, rest @ ..] = words else {
         return Ok((here()?, words));
     };

@@ -101,12 +101,17 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A text with colours in lines of at most so many columns, broken at spaces alone.
-pub(crate) fn wrap_painted(text: &str, columns: usize) -> Vec<String> {
+/// A text with colours in lines of at most so many columns, broken at spaces alone; the first one may have more of them.
+pub(crate) fn wrap_painted(text: &str, first: usize, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut taken) = (String::new(), 0);
     for word in text.split_inclusive(' ') {
         let wide = width(&unpainted(word.trim_end()));
+        let columns = if lines.is_empty() { first } else { columns };
+        // No line begins with what parted two words.
+        if taken == 0 && wide == 0 && !lines.is_empty() {
+            continue;
+        }
         if taken > 0 && taken + wide > columns {
             lines.push(std::mem::take(&mut line).trim_end().to_owned());
             taken = 0;
@@ -202,10 +207,12 @@ mod tests {
     fn colours_take_no_column() {
         let painted = "\u{1b}[32mone\u{1b}[0m two three";
         assert_eq!(
-            wrap_painted(painted, 7),
+            wrap_painted(painted, 7, 7),
             ["\u{1b}[32mone\u{1b}[0m two", "three"]
         );
-        assert_eq!(wrap_painted("unbreakable", 4), ["unbreakable"]);
+        assert_eq!(wrap_painted("unbreakable", 4, 4), ["unbreakable"]);
+        // The first line has no indent, and no line begins with blanks.
+        assert_eq!(wrap_painted("one two  three", 7, 5), ["one two", "three"]);
     }
 
     #[test]

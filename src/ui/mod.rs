@@ -295,7 +295,9 @@ impl Ui {
         // What begins a line stays there.
         let body = text.trim_start_matches(' ');
         let begin = &text[..text.len() - body.len()];
-        let mut lines = layout::wrap_painted(body, columns.saturating_sub(indent)).into_iter();
+        let first = columns.saturating_sub(begin.len());
+        let lines = layout::wrap_painted(body, first, columns.saturating_sub(indent));
+        let mut lines = lines.into_iter();
         let mut out = format!("{begin}{}", lines.next().unwrap_or_default());
         for line in lines {
             out.push_str(&format!("\n{}{line}", " ".repeat(indent)));

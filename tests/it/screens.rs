@@ -3,6 +3,7 @@
 
 use crate::support::clones::Clones;
 use crate::support::drive::{Drive, RITA};
+use crate::support::tasks::{planning, task};
 use crate::support::{LOOPX, Sandbox, session};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,9 +17,10 @@ fn steady(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
         let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-        let is_id = bare.len() == 10 && bare.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_hex = bare.bytes().all(|b| b.is_ascii_hexdigit());
+        let is_id = matches!(bare.len(), 10 | 40) && is_hex;
         out.push_str(&if is_id {
-            "0".repeat(10)
+            "0".repeat(bare.len())
         } else {
             bare.to_owned()
         });
@@ -246,6 +248,44 @@ fn the_board_and_the_log_have_their_pictures() {
     .ok();
     terminal("log.txt", &d, "git loopx -s demo log");
     terminal("help.txt", &d, "git loopx help");
+}
+
+/// N14: what shows a session, its plan, its notes and the profiles fits a narrow screen.
+#[test]
+fn n14_what_is_shown_at_length_is_folded_and_has_its_picture() {
+    let d = Drive::done();
+    d.does(&[
+        "note",
+        "the clock is wrong by an hour in winter, and nobody knows why that is so",
+    ]);
+    d.does(&[
+        "note",
+        "--to",
+        "builder",
+        "--from",
+        "reviewer",
+        "read the log of the server first",
+    ]);
+    let shown = [
+        ("show", "show"),
+        ("profile", "profile"),
+        ("notes", "note list"),
+    ];
+    for (name, words) in shown {
+        let line = format!("git loopx {words}");
+        terminal(&format!("{name}.txt"), &d, &line);
+    }
+    let s = planning(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+    ]);
+    s.loopx(&[
+        "note",
+        "--ask",
+        "Which port does the server of the tests listen at?",
+    ])
+    .ok();
+    terminal("plan-show.txt", &s, "git loopx plan --show");
 }
 
 /// What a terminal shows of a command at each width; nothing where there is no script(1), which is the terminal.

@@ -1275,3 +1275,18 @@ fn n14_several_checks_without_a_pass_are_run_by_one_command() {
         .says("allowed the checks of A, B, C to run; to read them: git loopx cat tasks.jsonl")
         .says("to allow them and run them: git loopx run --all --trust");
 }
+
+/// N14: behind its end a session is looked at by `diff` as by `show` and `log`.
+#[test]
+fn n14_diff_shows_a_session_that_has_ended() {
+    let s = building(&[reads_two("A")]);
+    s.commit_file("code.txt", "two\n", "Two").ok();
+    s.loopx(&["run"]).ok();
+    s.loopx(&["finish", "--yes"]).ok();
+    let shown = s.loopx(&["diff", "@1"]).ok();
+    assert!(shown.contains("+++ b/tasks.jsonl"), "{shown}");
+    assert_eq!(s.loopx(&["-s", DEMO, "diff", "@1"]).ok(), shown);
+    let command = "git loopx -s demo diff @1";
+    s.loopx(&["diff"]).says(command).ok();
+    assert_eq!(types(&s, command).ok(), shown);
+}

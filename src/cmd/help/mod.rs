@@ -10,13 +10,14 @@ use crate::ui::{Ui, layout, style};
 use serde_json::json;
 
 /// What most people type on most days.
-const DAILY: [(&str, &[&str]); 4] = [
+const DAILY: [(&str, &[&str]); 5] = [
     ("begin", &["init", "start", "status", "next"]),
     ("write", &["edit", "diff", "save"]),
     (
         "move",
         &["approve", "run", "review", "finish", "archive", "undo"],
     ),
+    ("tasks", &["task list", "take", "task done"]),
     ("team", &["sync", "list", "verify"]),
 ];
 

@@ -158,10 +158,10 @@ pub(super) fn show(typed: &str, place: &Where, ctx: &Context, ui: &mut Ui) -> Re
 fn detail(note: &Listed, ui: &mut Ui) {
     ui.out(format!("    id: {}", note.op));
     if let Some(about) = &note.about {
-        ui.out(format!("    ref: {}", line(about)));
+        ui.fold_out(format!("    ref: {}", line(about)), 6);
     }
     if let Some(data) = &note.data {
-        ui.out(format!("    data: {}", line(&data.to_string())));
+        ui.fold_out(format!("    data: {}", line(&data.to_string())), 6);
     }
 }
 
@@ -184,7 +184,7 @@ fn print(note: &Listed, ui: &mut Ui) {
         (None, Some(key)) => format!(" {}", line(key)),
         (None, None) => String::new(),
     };
-    ui.out(format!(
+    let head = format!(
         "{} {} @{}{about}{sort}{from}{to}{task}  {}  {}{}",
         ui.paint(style::NAME, place),
         note.kind,
@@ -192,9 +192,10 @@ fn print(note: &Listed, ui: &mut Ui) {
         ui.when(&note.at),
         line(&note.by.name),
         fate(note, ui)
-    ));
+    );
+    ui.fold_out(head, 4);
     for text in note.text.trim_end().lines() {
-        ui.out(format!("    {}", clean(text)));
+        ui.fold_out(format!("    {}", clean(text)), 4);
     }
 }
 
