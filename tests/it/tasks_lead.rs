@@ -1290,3 +1290,34 @@ fn n14_diff_shows_a_session_that_has_ended() {
     s.loopx(&["diff"]).says(command).ok();
     assert_eq!(types(&s, command).ok(), shown);
 }
+
+/// N14: all that a gate may hold is written by one option, and what it may not is refused by the list.
+#[test]
+fn n14_a_whole_gate_is_written_by_an_option() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    let add = |gate: &str, id: &str| {
+        let add = ["task", "add", "Decide", "--id", id, "--kind", "decision"];
+        s.loopx(&[&add[..], &["--gate", gate]].concat())
+    };
+    let gate = json!({
+        "judges": ["A"],
+        "rubric": { "dimensions": [{ "name": "clear", "weight": 1 }], "pass": 70 },
+    });
+    add(&gate.to_string(), "D").ok();
+    let view = s.loopx(&["task", "show", "D", "--json"]).json();
+    let shown = view.to_string();
+    assert!(shown.contains("\"clear\""), "{view:#}");
+    let line = s.read(".loopx/demo/tasks.jsonl");
+    assert!(line.contains("\"pass\":70"), "{line}");
+    let before = s.git(&["for-each-ref"]).ok();
+    add("{\"judge\":[\"A\"]}", "E")
+        .fails_with(1)
+        .says("is `gate.judges` meant?");
+    add("[1]", "E")
+        .fails_with(2)
+        .says("expected a JSON object like");
+    add("{", "E")
+        .fails_with(2)
+        .says("expected a JSON object like");
+    assert_eq!(s.git(&["for-each-ref"]).ok(), before);
+}

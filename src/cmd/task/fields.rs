@@ -54,6 +54,9 @@ pub(crate) struct FieldArgs {
     /// A task that a decision judges
     #[arg(long, value_name = "ID")]
     judges: Vec<String>,
+    /// The whole gate of a decision or a goal (judges, rubric, outcomes, cap, repair, ...) as one JSON object
+    #[arg(long, value_name = "JSON", value_parser = object, conflicts_with = "judges")]
+    gate: Option<Value>,
     /// Something outside of the list that it waits for: merged=COMMIT@BRANCH, path=PATH@BRANCH, session=NAME@STAGE,
     /// time=TIME, evidence=NAME (a passing run; @ROLE by whom) or person=NAME; repeat it
     #[arg(long, value_name = "CONDITION", value_parser = condition::read)]
@@ -134,7 +137,7 @@ impl FieldArgs {
             Some(what) => Some(json!({"manual": what})),
             None => list(&self.command).map(|argv| json!({"cmd": argv})),
         };
-        let given: [(&'static str, Option<Value>); 27] = [
+        let given: [(&'static str, Option<Value>); 28] = [
             ("description", text(&self.description)),
             ("kind", text(&self.kind)),
             ("type", text(&self.work)),
@@ -156,6 +159,7 @@ impl FieldArgs {
             ("outputs", list(&self.output)),
             ("cap", self.cap.map(|cap| json!(cap))),
             ("time_limit", self.time_limit.map(|limit| json!(limit))),
+            ("gate", self.gate.clone()),
             ("gate.judges", list(&self.judges)),
             ("scenarios", list(&self.scenario)),
             ("convergence.criteria", list(&self.criterion)),
@@ -229,6 +233,19 @@ fn from_top(path: &str) -> String {
     }
     let rest = if rest.is_empty() { path } else { rest };
     rest.to_owned()
+}
+
+/// Reads a JSON object; what it may hold the list itself says.
+fn object(text: &str) -> std::result::Result<Value, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(Value::Object(object)),
+        Ok(_) => Err(format!(
+            "expected a JSON object like {{\"judges\":[\"T-1\"]}}, found `{text}`"
+        )),
+        Err(error) => Err(format!(
+            "expected a JSON object like {{\"judges\":[\"T-1\"]}}: {error}"
+        )),
+    }
 }
 
 /// Two words with a colon between them.
