@@ -116,6 +116,109 @@ fn two_people_with_one_rejected_review_type_twenty_commands_and_none_to_sync() {
     by_itself.all.assert_agreed();
 }
 
+/// The steps that `next` prints, or what it says instead of one: the commands of ours and of git in its hint.
+fn said(out: &Output) -> (Vec<String>, String) {
+    if out.code == Some(0) {
+        return (vec![out.stdout.trim().to_owned()], String::new());
+    }
+    let text = format!("{} {}", out.stdout, out.stderr);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let known = [
+        "git loopx init",
+        "git fetch origin",
+        "git fetch",
+        "git switch work",
+        "git loopx sync origin",
+    ];
+    let typed = known.iter().filter(|one| {
+        let mut ends = text
+            .match_indices(**one)
+            .map(|(at, one)| &text[at + one.len()..]);
+        ends.any(|rest| !rest.starts_with(" origin"))
+    });
+    (typed.map(|one| (*one).to_owned()).collect(), text)
+}
+
+/// N14: two people get to the archive who type only what `next` says, of a session whose review is rejected once. A waiting
+/// person hears of the other one by the `sync` that is named then.
+#[test]
+fn n14_two_people_who_type_what_next_says_need_twenty_commands_and_eight_syncs() {
+    let two = Two::new(None);
+    let git = |at: usize, args: &[&str]| drop(two.all.git(at, args).ok());
+    let policy = "[review]\nindependence = \"require\"\n";
+    two.all.s.write(two.all.dir(0).join("loopx.toml"), policy);
+    git(0, &["add", "loopx.toml"]);
+    git(0, &["commit", "--quiet", "-m", "Say the policy"]);
+    git(0, &["push", "--quiet", "origin", "HEAD"]);
+    git(0, &["switch", "--quiet", "-c", "work"]);
+    let types = |at: usize, line: &str| {
+        if let Some(words) = line.strip_prefix("git loopx ") {
+            two.typed.borrow_mut().push(words.to_owned());
+        }
+        let words = shlex::split(line).expect("words");
+        let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+        let out = match words.as_slice() {
+            ["loopx", rest @ ..] => two.all.loopx(at, rest),
+            git => two.all.git(at, git),
+        };
+        assert_eq!(out.code, Some(0), "{out}\n{:#?}", two.typed);
+    };
+    types(0, "git loopx init");
+    types(0, "git loopx start --quick 'Other code'");
+    let (mut at, mut versions, mut is_rejected) = (0, 0, false);
+    for _ in 0..60 {
+        let (steps, told) = said(&two.all.loopx(at, &["next"]));
+        if told.contains("has ended: nothing is left") {
+            break;
+        }
+        if told.contains("write the code") || told.contains("fix on branch") {
+            versions += 1;
+            two.commits(at, &format!("other {versions}"));
+            continue;
+        }
+        if told.contains("shows that the change works") {
+            types(at, "git loopx run -- grep -q other code.txt");
+            continue;
+        }
+        let waits = told.contains("waits for") && !told.contains("git fetch");
+        if waits {
+            // The other one hears of it as `next` says.
+            at = 1 - at;
+            let (steps, told) = said(&two.all.loopx(at, &["next"]));
+            let hears = |one: &&String| one.contains("init") || one.contains("sync");
+            let step = steps.iter().find(hears);
+            types(
+                at,
+                step.unwrap_or_else(|| panic!("{told}\n{:#?}", two.typed)),
+            );
+            continue;
+        }
+        assert!(!steps.is_empty(), "{told}\n{:#?}", two.typed);
+        for step in steps {
+            if step.contains("--verdict approve") && !is_rejected {
+                is_rejected = true;
+                types(
+                    at,
+                    "git loopx review --verdict changes --finding 'high: code.txt:1: say which' --reason no",
+                );
+            } else {
+                types(at, &step);
+            }
+        }
+    }
+    let (all, syncs) = two.counts();
+    assert!(is_rejected, "{:#?}", two.typed);
+    assert!(
+        two.typed
+            .borrow()
+            .iter()
+            .any(|one| one.starts_with("archive") || one.starts_with("finish")),
+        "{:#?}",
+        two.typed
+    );
+    assert!(all <= 20 && syncs <= 8, "{all} {syncs} {:#?}", two.typed);
+}
+
 #[test]
 fn the_end_of_a_session_needs_no_sync_whether_it_is_finished_or_archived() {
     let two = Two::new(Some("finish"));

@@ -210,7 +210,7 @@ fn a_policy_of_the_target_that_has_moved_is_taken_before_a_session_is_finished()
     let command = next(&s);
     assert!(command.starts_with("git loopx rebase --onto "), "{command}");
     types(&s, &command).ok();
-    assert_eq!(next(&s), "git loopx approve --to review");
+    assert_eq!(next(&s), "git loopx approve --enter");
 }
 
 #[test]

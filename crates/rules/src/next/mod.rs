@@ -62,6 +62,11 @@ pub fn next(view: View<'_>, here: &Here<'_>) -> Advised {
             let advice = format!("then it waits for {}: {}", waits.who, waits.what);
             Advised::from(command!("sync {}", remote.remote)).advice(advice)
         }
+        // Whoever waits hears of it there.
+        (Next::Waits(_), Some(remote)) if found.advice.is_empty() => {
+            let hear = command!("sync {}", remote.remote);
+            found.advice(hint!["to hear of it: ", hear])
+        }
         _ => found,
     }
 }
@@ -309,7 +314,8 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
         None if view.policy.required(way) == 1
             && (way.to() != Stage::Build || is_own(view, here))
             && (matches!(way, Transition::ClarifyToPlan | Transition::PlanToBuild)
-                || view.profile().is_light() && way.to() == Stage::Build) =>
+                || view.profile().is_light()
+                    && matches!(way.to(), Stage::Build | Stage::Review)) =>
         {
             // Without a name the word is about the way forward.
             match (way.is_forward(), view.policy.asks_signature(way)) {
