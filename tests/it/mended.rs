@@ -555,7 +555,7 @@ fn a_task_that_did_not_leave_its_file_leads_to_that_file() {
     line["outputs"] = outputs["outputs"].clone();
     let s = building(&[line]);
     s.loopx(&["run", "--task", "A"]).fails_with(1);
-    let write = "write docs/a.md, an output of A, then: git loopx";
+    let write = "write docs/a.md, which A leaves, then: git loopx";
     s.loopx(&["next"]).says(write).says("run --task A");
     s.loopx(&["take", "A"]).ok();
     s.loopx(&["next"]).says(write).says("task done A");

@@ -296,7 +296,7 @@ impl Walk {
         }
         if let Some((path, _)) = advice
             .strip_prefix("write ")
-            .and_then(|rest| rest.split_once(", an output of "))
+            .and_then(|rest| rest.split_once(", which "))
         {
             self.d.write(path, "It is told.\n");
             return;

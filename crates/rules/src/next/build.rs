@@ -201,7 +201,7 @@ pub(super) fn proof(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
         let again = view.policy.run_task(&item.id);
         if let Some(paths) = here.missing_of(&item.id) {
             let told = format!(
-                "write {}, an output of {}, then: ",
+                "write {}, which {} leaves, then: ",
                 paths.join(", "),
                 item.id
             );

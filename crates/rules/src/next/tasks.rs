@@ -299,7 +299,7 @@ fn own_task(view: View<'_>, here: &Here<'_>, node: &Node) -> Advised {
             here.map_or_else(|| path.clone(), |worktree| worktree.shown(&path))
         });
         let shown = shown.collect::<Vec<_>>().join(", ");
-        let told = format!("write {shown}, an output of {id}, then: ");
+        let told = format!("write {shown}, which {id} leaves, then: ");
         return Advised::write(hint![told, command!("task done {id}")]);
     }
     let Some(Verification::Cmd(_)) = &node.verification else {
