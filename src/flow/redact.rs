@@ -137,7 +137,7 @@ fn pushed_tips(repo: &Repo) -> Result<Vec<Oid>> {
 /// What is to be taken out.
 fn texts(ctx: &Context, request: &Request, blobs: &Blobs, old: &Blobs) -> Result<Texts> {
     let mut texts = Texts::default();
-    for found in credentials(ctx, blobs, true)? {
+    for found in credentials(ctx, blobs)? {
         texts.add_hit(&found.hit);
     }
     if let Some(bytes) = &request.text {
@@ -161,7 +161,7 @@ fn texts(ctx: &Context, request: &Request, blobs: &Blobs, old: &Blobs) -> Result
         return Ok(texts);
     }
     let mut found = Vec::new();
-    for one in credentials(ctx, old, false)? {
+    for one in credentials(ctx, old)? {
         found.push(Place {
             file: described(&one.path),
             line: one.hit.line,

@@ -2,7 +2,8 @@
 
 use crate::support::clones::Clones;
 use crate::support::store::{ID, READY};
-use crate::support::{LOOPX, Sandbox};
+use crate::support::{LOOPX, Output, Sandbox};
+use std::collections::BTreeSet;
 use std::fs;
 
 /// The numbers of clones in every order.
@@ -833,6 +834,48 @@ fn credentials_do_not_leave() {
     all.git(0, &["config", "--unset", "loopx.allowSecret"]).ok();
     all.loopx(0, &["-s", ID, "clarify"]).ok();
     all.sync(0).ok();
+}
+
+#[test]
+fn d14_d23_d24_no_credential_of_a_record_leaves_beside_what_was_let_through_or_what_json_escapes() {
+    let all = Clones::sharing(1);
+    // Put together here, so that no tool finds a credential in this file.
+    let random = "q7Zk2mX9vB4nR8tL1wC6yH3jD5gF0sPaEuKi";
+    let token = ["gh", "p_", random].concat();
+    let urls = "test db pg://u:fixture1pw@localhost/x prod db pg://root:hunter22pw@prod/x";
+    let said = [
+        urls.to_owned(),
+        format!("client_secret = \"{random}\""),
+        format!("{{\"client_secret\": \"{random}\"}}"),
+        format!("x\n{token}"),
+    ];
+    let is_known = |out: &Output| {
+        let prints = out.stderr.split("(fingerprint ").skip(1);
+        let prints = prints.map(|rest| rest.chars().take(16).collect::<String>());
+        prints.collect::<BTreeSet<String>>()
+    };
+    for (at, text) in said.iter().enumerate() {
+        all.loopx(0, &["-s", ID, "note", text]).ok();
+        let out = all.loopx(0, &["sync"]).fails_with(1);
+        let prints = is_known(&out);
+        assert_eq!(prints.len(), if at == 0 { 2 } else { 1 }, "{out}");
+        // One of two is let through, and the other one is not.
+        if let (0, Some(print)) = (at, prints.first()) {
+            let allow = format!("{print} a fixture");
+            all.git(0, &["config", "--add", "loopx.allowSecret", &allow])
+                .ok();
+            let out = all.loopx(0, &["sync"]).fails_with(1);
+            assert_eq!(is_known(&out).len(), 1, "{out}");
+            all.git(0, &["config", "--unset", "loopx.allowSecret"]).ok();
+        }
+        // What is taken out is all of it.
+        all.loopx(0, &["redact"]).ok();
+        all.loopx(0, &["sync"]).ok();
+    }
+    for secret in ["fixture1pw", "hunter22pw", random] {
+        let found = all.s.git_in(all.remote(), &["grep", "-q", secret, "loopx"]);
+        assert_eq!(found.code, Some(1), "{secret} stands on the remote");
+    }
 }
 
 #[test]

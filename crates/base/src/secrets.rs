@@ -184,17 +184,21 @@ fn windows(mut line: &[u8]) -> Vec<&[u8]> {
     found
 }
 
-/// The credentials of one line, at most one of each beginning and place.
+/// The credentials of one line, all of them: a credential that somebody let through hides no other one.
 fn scan_line(line: &str) -> Vec<(&'static str, String)> {
     let mut found: Vec<(&'static str, &str)> = Vec::new();
     for (kind, begin, set, least, most) in TOKENS {
         found.extend(tokens(line, begin, set, least, most).map(|text| (kind, text)));
     }
-    found.extend(private_key(line));
-    found.extend(jwt(line));
-    found.extend(url_password(line));
-    if found.is_empty() {
-        found.extend(assigned(line));
+    found.extend(private_keys(line));
+    found.extend(web_tokens(line));
+    found.extend(url_passwords(line));
+    // What has a shape of its own may be assigned, too.
+    let shaped = found.len();
+    for text in assigned(line) {
+        if !found[..shaped].iter().any(|(_, one)| one.contains(text)) {
+            found.push(("secret that was assigned", text));
+        }
     }
     let owned = found.into_iter();
     owned.map(|(kind, text)| (kind, text.to_owned())).collect()
@@ -208,8 +212,7 @@ fn tokens<'t>(
     most: usize,
 ) -> impl Iterator<Item = &'t str> {
     line.match_indices(begin).filter_map(move |(at, _)| {
-        let before = line[..at].bytes().next_back();
-        if before.is_some_and(|c| Set::Url.has(c)) {
+        if is_within_word(&line.as_bytes()[..at]) {
             return None;
         }
         let rest = &line.as_bytes()[at + begin.len()..];
@@ -223,6 +226,15 @@ fn tokens<'t>(
     })
 }
 
+/// Test for a place before which a word goes on. What JSON writes for a line break or a tab is no letter.
+fn is_within_word(before: &[u8]) -> bool {
+    match before {
+        [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => false,
+        [.., last] => Set::Url.has(*last),
+        [] => false,
+    }
+}
+
 fn variety(bytes: &[u8]) -> usize {
     let mut seen = [false; 256];
     bytes
@@ -231,16 +243,23 @@ fn variety(bytes: &[u8]) -> usize {
     seen.iter().filter(|seen| **seen).count()
 }
 
-fn private_key(line: &str) -> Option<(&'static str, &str)> {
-    let at = line.find("-----BEGIN ")?;
-    let name = line[at + 11..].split("-----").next()?;
-    (name.ends_with("PRIVATE KEY") || name.ends_with("PRIVATE KEY BLOCK"))
-        .then_some((PRIVATE_KEY, line))
+/// Beginnings of private keys. The first one is told as its whole line, each other one from where it begins.
+fn private_keys(line: &str) -> impl Iterator<Item = (&'static str, &str)> {
+    let begins = line.match_indices("-----BEGIN ").filter(|(at, _)| {
+        let name = line[at + 11..].split("-----").next();
+        name.is_some_and(|name| {
+            name.ends_with("PRIVATE KEY") || name.ends_with("PRIVATE KEY BLOCK")
+        })
+    });
+    begins.enumerate().map(move |(count, (at, _))| {
+        let from = if count == 0 { 0 } else { at };
+        (PRIVATE_KEY, &line[from..])
+    })
 }
 
-fn jwt(line: &str) -> Option<(&'static str, &str)> {
+fn web_tokens(line: &str) -> impl Iterator<Item = (&'static str, &str)> {
     let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-' || c == '.';
-    line.match_indices("eyJ").find_map(|(at, _)| {
+    line.match_indices("eyJ").filter_map(move |(at, _)| {
         let text = &line[at..];
         let text = &text[..text.find(|c| !part(c)).unwrap_or(text.len())];
         let mut parts = text.split('.');
@@ -250,21 +269,17 @@ fn jwt(line: &str) -> Option<(&'static str, &str)> {
     })
 }
 
-/// `scheme://user:password@host`.
-fn url_password(line: &str) -> Option<(&'static str, &str)> {
-    for (at, _) in line.match_indices("://") {
+/// Passwords in `scheme://user:password@host`.
+fn url_passwords(line: &str) -> impl Iterator<Item = (&'static str, &str)> {
+    line.match_indices("://").filter_map(|(at, _)| {
         let rest = &line[at + 3..];
         let end = rest
             .find(|c: char| c.is_whitespace() || "/?#\"'`<>)".contains(c))
             .unwrap_or(rest.len());
-        if let Some((login, _)) = rest[..end].rsplit_once('@')
-            && let Some((_, password)) = login.split_once(':')
-            && !is_placeholder(password)
-        {
-            return Some(("password in a URL", password));
-        }
-    }
-    None
+        let (login, _) = rest[..end].rsplit_once('@')?;
+        let (_, password) = login.split_once(':')?;
+        (!is_placeholder(password)).then_some(("password in a URL", password))
+    })
 }
 
 fn is_placeholder(text: &str) -> bool {
@@ -280,30 +295,27 @@ fn is_placeholder(text: &str) -> bool {
         .contains(&lower.as_str())
 }
 
-/// `secret = <something random>`.
-fn assigned(line: &str) -> Option<(&'static str, &str)> {
+/// Random values in `secret = VALUE`. JSON writes a quotation mark with a backslash before it.
+fn assigned(line: &str) -> Vec<&str> {
     let lower = line.to_ascii_lowercase();
-    for name in NAMES {
-        for (at, _) in lower.match_indices(name) {
-            let rest = &line[at + name.len()..];
-            // The name may go on: `token_v2`, `"secret"`.
-            let rest = rest
-                .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-\"'`".contains(c));
-            let rest = rest.trim_start();
-            let Some(value) = rest.strip_prefix("=").or(rest.strip_prefix(":")) else {
-                continue;
-            };
-            let value = value.trim_start_matches(['=', '>', ' ', '"', '\'', '`']);
-            let end = value
-                .find(|c: char| !(c.is_ascii_alphanumeric() || "+/=_-.~".contains(c)))
-                .unwrap_or(value.len());
-            let value = &value[..end];
-            if is_random(value) {
-                return Some(("secret that was assigned", value));
-            }
-        }
-    }
-    None
+    let names = NAMES.iter().flat_map(|name| {
+        let found = lower.match_indices(name);
+        found.map(|(at, name)| at + name.len())
+    });
+    let values = names.filter_map(|end| {
+        // The name may go on: `token_v2`, `"secret"`.
+        let rest = line[end..]
+            .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-\"'`\\".contains(c))
+            .trim_start();
+        let value = rest.strip_prefix("=").or(rest.strip_prefix(":"))?;
+        let value = value.trim_start_matches(['=', '>', ' ', '"', '\'', '`', '\\']);
+        let end = value
+            .find(|c: char| !(c.is_ascii_alphanumeric() || "+/=_-.~".contains(c)))
+            .unwrap_or(value.len());
+        let value = &value[..end];
+        is_random(value).then_some(value)
+    });
+    values.collect()
 }
 
 fn is_random(value: &str) -> bool {
@@ -448,6 +460,61 @@ mod tests {
                 "a hit shows what it found"
             );
         }
+    }
+
+    /// The texts of what is found, sorted.
+    fn texts(line: &str) -> Vec<String> {
+        let hits = scan(line.as_bytes()).into_iter();
+        let mut texts: Vec<String> = hits.map(|hit| hit.secret().to_owned()).collect();
+        texts.sort();
+        texts
+    }
+
+    #[test]
+    fn d14_each_credential_of_a_line_is_seen_beside_the_others() {
+        let (token, other) = (join(&["gh", "p_", RANDOM]), join(&[RANDOM, "x7"]));
+        let both = |line: &str, one: &str, two: &str| {
+            let mut expected = [one.to_owned(), two.to_owned()];
+            expected.sort();
+            assert_eq!(texts(line), expected, "{line}");
+        };
+        both(
+            &format!("{token} client_secret = \"{other}\""),
+            &token,
+            &other,
+        );
+        both(
+            &format!("client_secret = \"{other}\" {token}"),
+            &token,
+            &other,
+        );
+        both(&format!("secret: {RANDOM}, token: {other}"), RANDOM, &other);
+        let urls = "test db pg://u:fixture1@localhost/x prod db pg://root:hunter22@prod/x";
+        both(urls, "fixture1", "hunter22");
+        let web = |body: &str| join(&["ey", "JhbGciOiJIUzI1NiJ9.ey", body, ".", RANDOM]);
+        let (one, two) = (web("JzdWIiOiIxMjM0"), web("JzdWIiOiI5ODc2"));
+        both(&format!("{one} {two}"), &one, &two);
+        let key = |kind: &str| join(&["-----BEGIN ", kind, " PRIVATE", " KEY-----"]);
+        let keys = format!("{} x {}", key("RSA"), key("EC"));
+        both(&keys, &keys, &key("EC"));
+        assert_eq!(texts(&format!("token = {token}")), [token]);
+    }
+
+    #[test]
+    fn d23_what_json_escapes_hides_no_credential() {
+        let token = join(&["gh", "p_", RANDOM]);
+        for line in [
+            format!(r#"{{"text":"client_secret = \"{RANDOM}\""}}"#),
+            format!(r#"{{"text":"{{\"client_secret\": \"{RANDOM}\"}}"}}"#),
+            format!(r#"{{"text":"{{\\\"client_secret\\\": \\\"{RANDOM}\\\"}}"}}"#),
+            format!(r#"{{"cmd":["sh","-c","TOKEN=\"{RANDOM}\" true"]}}"#),
+        ] {
+            assert_eq!(texts(&line), [RANDOM], "{line}");
+        }
+        for before in ["x\\n", "x\\t", "x\\r"] {
+            assert_eq!(texts(&format!("\"{before}{token}\"")), [token.as_str()]);
+        }
+        assert!(texts(&format!("xn{token}")).is_empty());
     }
 
     #[test]

@@ -27,12 +27,8 @@ pub(in super::super) struct Found {
     print: String,
 }
 
-/// The credentials in some blobs. Of records also those that JSON writes otherwise than they were typed, if `typed`.
-pub(in super::super) fn credentials(
-    ctx: &Context,
-    blobs: &Blobs,
-    typed: bool,
-) -> Result<Vec<Found>> {
+/// The credentials in some blobs, as they stand there and as they were typed before JSON wrote them otherwise.
+pub(in super::super) fn credentials(ctx: &Context, blobs: &Blobs) -> Result<Vec<Found>> {
     // Asked for only where there is something to let through.
     let mut allowed = None;
     let mut found = Vec::new();
@@ -43,9 +39,13 @@ pub(in super::super) fn credentials(
         };
         let bytes = ctx.repo.read_blob(blob)?;
         let mut hits = secrets::scan(&bytes);
-        if typed && path.ends_with(".json") {
+        if path.ends_with(".json") || path.ends_with(".jsonl") {
+            let known: BTreeSet<String> = hits.iter().map(|hit| hit.secret().to_owned()).collect();
             let strings = decoded(&bytes).join("\n");
-            hits.extend(secrets::scan(strings.as_bytes()));
+            let typed = secrets::scan(strings.as_bytes()).into_iter();
+            let has_key = hits.iter().any(Hit::is_key);
+            let is_known = |hit: &Hit| known.contains(hit.secret()) || hit.is_key() && has_key;
+            hits.extend(typed.filter(|hit| !is_known(hit)));
         }
         for hit in hits {
             let print = fingerprint(&ctx.repo, hit.secret())?;
@@ -65,7 +65,7 @@ pub(in super::super) fn credentials(
 /// Refuses where a blob that `known` do not have carries a credential that nobody has let through.
 pub(in super::super) fn require_no_secrets(ctx: &Context, tip: &Oid, known: &[Oid]) -> Result<()> {
     let blobs = brought(&ctx.repo, std::slice::from_ref(tip), known)?;
-    let found = credentials(ctx, &blobs, false)?;
+    let found = credentials(ctx, &blobs)?;
     let Some(first) = found.first() else {
         return Ok(());
     };
