@@ -70,6 +70,7 @@ const AGENTS_FILES: &[&str] = &[
 const AGENTS_FOLDERS: &[&str] = &[
     ".agent",
     ".agents",
+    ".agy",
     ".aiassistant",
     ".amazonq",
     ".amp",
@@ -270,6 +271,7 @@ fn is_agents_file(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Change, Mode, PathWhy, Policy, Rules};
+    use crate::skill::Platform;
     use loopx_hosts::wiring;
 
     fn rules(text: &str) -> Rules {
@@ -443,5 +445,14 @@ mod tests {
             assert!(wiring::is_ours(file) && rules.guards(file), "{file}");
         }
         assert!(!wiring::is_ours(".claude/settings.local.json"));
+    }
+
+    #[test]
+    fn d16_folders_in_which_skills_are_looked_for_are_guarded() {
+        let rules = rules("");
+        for platform in Platform::ALL {
+            let file = format!("docs/{}/commands/x.md", platform.folder());
+            assert!(rules.guards(&file), "{file}");
+        }
     }
 }
