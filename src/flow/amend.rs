@@ -338,8 +338,9 @@ fn roles(ctx: &Context, stored: &str, text: &str) -> Vec<Finding> {
 
 /// What a list would do; refused where nobody may do that, or where it is no plan.
 fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
-    let file = read(text).map_err(|findings| invalid(&findings, "would be"))?;
-    require_good(&file, &state.id)?;
+    let file = read(text).map_err(|findings| invalid(&findings, "would be"));
+    let file = file.map_err(mended_below)?;
+    require_good(&file, &state.id).map_err(mended_below)?;
     let odd =
         |why: String| Failure::refused(Code::TaskListInvalid, why).help(command!("task check"));
     let (impact, text) = weigh(stored, text, how_far(state, stored)).map_err(odd)?;
@@ -360,6 +361,20 @@ fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
     )
     .help(first.help.clone())
     .blockers(barred))
+}
+
+/// The refusal of a list that is none, led to its file: no command edits it in the build.
+fn mended_below(mut failure: Failure) -> Failure {
+    let help = hint![
+        "mend the file below .loopx, then: ",
+        command!("amend --reason WHY"),
+        "; to take the edit back: ",
+        command!("checkout --force {}", Artifact::TaskList)
+    ];
+    for blocker in &mut failure.blockers {
+        blocker.help = help.clone();
+    }
+    failure.help(help)
 }
 
 /// How far the tasks of a list are; of a gate, how it was decided.

@@ -220,6 +220,7 @@ mod task_stuck;
 mod task_waits;
 mod task_watch;
 mod tasks_lead;
+mod tasks_words;
 mod templates;
 mod torn;
 mod torn_repair;

@@ -227,7 +227,11 @@ impl Command {
             Verb::Build => self.has("--waive"),
             Verb::Finish => true,
             Verb::Review => self.has("--verdict"),
-            Verb::Task => self.args().starts_with("open ") || self.has("--manual"),
+            Verb::Amend => !self.has("--show"),
+            Verb::Task => {
+                let is = |step: &str| self.args().starts_with(step);
+                is("open ") || is("skip ") || self.has("--manual")
+            }
             _ => false,
         }
     }

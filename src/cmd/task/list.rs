@@ -6,6 +6,7 @@ use crate::flow::Context;
 use crate::flow::task as flow;
 use crate::ui::{Ui, line, style};
 use loopx_base::failure::Result;
+use loopx_rules::next::Advised;
 use serde_json::json;
 
 /// List the tasks of the session: how far each is, who has it, and what it waits for
@@ -39,10 +40,9 @@ pub(crate) fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!("           {}{}", row.change, line(&why)));
     }
     ui.status(format!("{} of {all} done", rows.done));
-    let ready = rows.tasks.iter().find(|row| row.ready);
-    let next = ready.map(|row| row.lead.clone());
-    if let Some(next) = &next {
-        ui.hint(next);
+    let advised = rows.advised.as_ref();
+    if let Some(advised) = advised {
+        ui.next(advised);
     }
     let body = json!({
         "session": rows.session,
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "stalled": rows.stalled,
         "dropped": rows.dropped,
         "all": all,
-        "next_action": next,
+        "next_action": advised.and_then(Advised::command),
     });
     ui.json_rows("task list", body, ("tasks", rows.tasks.iter()));
     Ok(Exit::Done)

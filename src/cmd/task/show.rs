@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.out(format!("  {}", line(&said)));
         }
     }
-    let next = legal(&view.card, &view.steps);
+    let next = legal(&view.card, &view.steps, view.row.ready);
     let mut body = json!(view);
     body["next"] = next;
     ui.json("task show", &body);

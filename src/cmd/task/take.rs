@@ -107,7 +107,7 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "advice": advice,
     });
     let steps: Vec<Step> = taken.card.status.steps().collect();
-    body["next"] = legal(&taken.card, &steps);
+    body["next"] = legal(&taken.card, &steps, true);
     ui.json("take", &body);
     Ok(Exit::Done)
 }
@@ -119,12 +119,13 @@ fn peek(
     request: &TakeRequest,
     ui: &mut Ui,
 ) -> Result<Exit> {
-    let card = flow::peek(ctx, request)?;
-    let next = command!("take {}", card.task);
+    let (card, advised) = flow::peek(ctx, request)?;
     print(ui, &card, format, is_full);
     if format == CardForm::Text {
-        ui.hint(&next);
+        ui.next(&advised);
     }
+    let advice = Some(&advised.advice).filter(|advice| !advice.is_empty());
+    let next: Vec<_> = advised.command().into_iter().collect();
     ui.json(
         "take",
         &json!({
@@ -135,9 +136,9 @@ fn peek(
             "until": null,
             "from": null,
             "remote": null,
-            "next_action": next,
-            "advice": null,
-            "next": [next],
+            "next_action": advised.command(),
+            "advice": advice,
+            "next": next,
         }),
     );
     Ok(Exit::Done)
@@ -147,6 +148,13 @@ fn peek(
 /// word ends the task and an agent asks, no command is named.
 fn leads_on(ctx: &Context, id: &SessionId, card: &Card) -> (Option<Hint>, Option<Hint>) {
     let task = &card.task;
+    let is_word = card.lead.as_ref().is_some_and(Hint::is_persons_word);
+    if card.is_agents && is_word {
+        return (
+            None,
+            Some(format!("a person gives the word on {task}").into()),
+        );
+    }
     if card.is_for_a_person() {
         let missing = card.missing().join(", ");
         let left = if missing.is_empty() {
@@ -169,11 +177,12 @@ fn leads_on(ctx: &Context, id: &SessionId, card: &Card) -> (Option<Hint>, Option
 }
 
 /// The commands that are legal from here, for whoever asks.
-pub(super) fn legal(card: &Card, steps: &[Step]) -> Value {
+pub(super) fn legal(card: &Card, steps: &[Step], is_ready: bool) -> Value {
     let task = &card.task;
     let is_own = |step: &&Step| match step {
-        Step::Take => card.status != Status::Claimed,
-        Step::Done => !card.is_for_a_person(),
+        Step::Take => card.status != Status::Claimed && is_ready,
+        // A gate is decided or opened.
+        Step::Done => !card.is_for_a_person() && card.lead.is_none(),
         Step::Skip | Step::Open => !card.is_agents,
         _ => true,
     };

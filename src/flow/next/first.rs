@@ -67,6 +67,11 @@ pub(super) fn first(
         if let (true, Some(refused)) = (is_amended, amend::refusal(ctx, state)) {
             return unamendable(&refused);
         }
+        if is_amended && facts.require_person("an amendment").is_err() {
+            let back = command!("checkout --force {}", Artifact::TaskList);
+            return Advised::waits("a person", "the amendment of the list")
+                .advice(hint!["to take the edit back: ", back]);
+        }
         match (failure.code, failure.help.as_ref().and_then(Hint::lead)) {
             (Code::ArtifactLocked, Some(lead)) => Advised::from(lead).advice(format!(
                 "{}; your text is kept as a blob and named",

@@ -168,7 +168,7 @@ impl<'f> Plan<'f> {
                 status => *status,
             })
             .collect();
-        let fallen = gate::fallen(&nodes, &recorded, state);
+        let fallen = plan::fallen_by(&nodes, &recorded, state);
         Ok(Plan {
             state,
             texts: &facts.texts,
@@ -318,7 +318,20 @@ impl<'f> Plan<'f> {
         if status == Status::Pending && self.waits(id) {
             return command!("task show {id}");
         }
-        next_step(id, status)
+        self.step_from(at, status)
+    }
+
+    /// Command that leads on from a status.
+    fn step_from(&self, at: usize, status: Status) -> Hint {
+        let node = &self.nodes[at];
+        let id = &node.id;
+        match status {
+            Status::Pending => command!("take {id}"),
+            Status::Claimed => command!("task done {id}"),
+            Status::Completed => command!("task retry {id} --reason WHY"),
+            Status::Failed | Status::Skipped => again(node, self.state, self.is_agents),
+            Status::Superseded => command!("task show {id}"),
+        }
     }
 
     /// Test for a node before which something else has to come.
@@ -342,7 +355,7 @@ impl<'f> Plan<'f> {
         Failure::refused(Code::TaskStepInvalid, message).help(if is_gate {
             gate::lead_of(node, Status::Pending, self.state)
         } else {
-            command!("task retry {}", cause.id)
+            again(cause, self.state, self.is_agents)
         })
     }
 
@@ -486,16 +499,12 @@ fn content_of(
     is_meant(&entry).then(|| entry.id.to_string())
 }
 
-/// What leads on from a status.
-fn next_step(id: &TaskId, status: Status) -> Hint {
-    match status {
-        Status::Pending => command!("take {id}"),
-        Status::Claimed => command!("task done {id}"),
-        Status::Completed => command!("task retry {id} --reason WHY"),
-        Status::Failed => command!("task retry {id} --reason WHY"),
-        Status::Skipped => command!("task retry {id}"),
-        Status::Superseded => command!("task show {id}"),
+/// Way to another attempt: beyond the cap it is a person's word.
+fn again(node: &Node, state: &State, is_agents: bool) -> Hint {
+    if is_agents && plan::is_at_cap(node, state) {
+        return format!("a person decides whether {} is tried again", node.id).into();
     }
+    gate::retry(node, state)
 }
 
 /// When a decision is made, in seconds.

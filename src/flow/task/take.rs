@@ -1,7 +1,7 @@
 //! `take`: claims a task and gives its card in one step. Two callers never get one task: the store lets one of two
 //! writers through, and the other decides anew on what it finds then.
 
-use super::{Plan, claim_for, keep, now, outputs, record, save_first, touched};
+use super::{Plan, claim_for, keep, now, outputs, record, save_first, touched, view};
 use crate::flow::context::Context;
 use crate::flow::skills::Skills;
 use crate::flow::transaction::{Act, Done, Facts, Needs, gather_here, require_active};
@@ -13,12 +13,14 @@ use loopx_base::shell_word;
 use loopx_rules::checks::checks_now;
 use loopx_rules::gate;
 use loopx_rules::lease::{Owner, recorded_name};
+use loopx_rules::next::Advised;
 use loopx_rules::session::Stamped;
 use loopx_rules::task::card::Card;
 use loopx_rules::task::decide::{Standing, standing};
 use loopx_rules::task::event::{Claim, TaskEvent};
 use loopx_rules::task::graph::{Graph, Wait, chain_words};
 use loopx_rules::task::node::{Node, TaskId, Verification};
+use loopx_rules::task::plan;
 use loopx_rules::task::status::{Status, Step, TaskFacts};
 use loopx_rules::task::world::{ANYBODY, Condition, Open};
 use std::cell::{OnceCell, RefCell};
@@ -278,7 +280,7 @@ fn standing_claim(
 }
 
 /// The card of what `take` would give, with nothing claimed.
-pub(crate) fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
+pub(crate) fn peek(ctx: &Context, request: &TakeRequest) -> Result<(Card, Advised)> {
     ctx.only_reads();
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -292,7 +294,9 @@ pub(crate) fn peek(ctx: &Context, request: &TakeRequest) -> Result<Card> {
     let (at, _) = choose(&facts, &plan, &graph, asks, request)?;
     let mut card = plan.card(ctx, &graph, at);
     card.there = outputs::there(ctx, &facts, &plan.nodes[at])?;
-    Ok(card)
+    let take = command!("take {}", card.task);
+    let advised = view::advised(ctx, &facts.state, Some(take))?;
+    Ok((card, advised))
 }
 
 /// Who asks, when, and on which machine.
@@ -448,11 +452,16 @@ pub(super) fn not_ready(facts: &Facts<'_>, id: &TaskId, waits: &[Wait]) -> Failu
 /// What brings on something that a task waits for.
 pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> Hint {
     match wait {
-        Wait::Task { task, status } if *status == Status::Failed => {
-            command!("task retry {task} --reason WHY")
-        }
-        Wait::Task { task, status } if *status == Status::Skipped => {
-            command!("task retry {task}").note("(or skip what waits for it)")
+        Wait::Task { task, status } if matches!(status, Status::Failed | Status::Skipped) => {
+            let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
+            let node = nodes.iter().find(|node| node.id == *task);
+            let is_agents = facts.require_person("this").is_err();
+            let again = node.map(|node| super::again(node, &facts.state, is_agents));
+            let again = again.unwrap_or_else(|| command!("task show {task}"));
+            match status {
+                Status::Skipped => again.note("(or skip what waits for it)"),
+                _ => again,
+            }
         }
         Wait::Task { task, .. } | Wait::Resource { task, .. } | Wait::Alone { task } => {
             command!("task show {task}")
@@ -719,7 +728,6 @@ fn stalled(
     let chain = graph.chain(at, &plan.statuses);
     let end = chain[chain.len() - 1];
     let words = chain_words(chain.iter().map(|at| &plan.nodes[*at].id));
-    let last = &plan.nodes[end].id;
     let waits = match plan.statuses[end] {
         Status::Claimed => before(plan, graph, end),
         _ => graph.waits(end, plan.now()),
@@ -732,7 +740,7 @@ fn stalled(
             };
             (format!("waits for {}", wait.words()), help)
         }
-        (status, _) => (status.to_string(), super::next_step(last, status)),
+        (status, _) => (status.to_string(), plan.step_from(end, status)),
     };
     Blocker::new(Code::TasksStalled, format!("{words} ({why})"), help)
 }

@@ -6,14 +6,15 @@ use super::{Plan, named, unknown};
 use crate::flow::context::Context;
 use crate::flow::transaction::{Facts, Needs, gather_here, texts_here};
 use crate::flow::watched::Watched;
-use crate::flow::{lease, world};
+use crate::flow::{bound_here, lease, next, world};
 use loopx_base::failure::Result;
-use loopx_base::hint::Hint;
+use loopx_base::hint::{Hint, Verb};
 use loopx_base::id::{Oid, OpId, SessionId};
 use loopx_base::working_tree::ReviewedCode;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::{CodeFacts, is_earned, lead_of};
 use loopx_rules::lease::{clock, seconds_of};
+use loopx_rules::next::Advised;
 use loopx_rules::op::{Body, Event, Operation};
 use loopx_rules::session::{Ending, Stamped, State};
 use loopx_rules::stage::Stage;
@@ -163,6 +164,8 @@ pub(crate) struct Rows {
     pub done: usize,
     pub stalled: bool,
     pub tasks: Vec<Row>,
+    /// The step that leads on, where a task is ready.
+    pub advised: Option<Advised>,
     /// What amendments took out of the list.
     pub dropped: Vec<DroppedRow>,
 }
@@ -315,8 +318,12 @@ pub(super) fn read<T>(
 pub(crate) fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
     read(ctx, branch, |facts, plan, graph| {
         let rows = rows(ctx, plan, graph);
+        let ready = rows.iter().find(|row| row.ready);
         Ok(Rows {
             session: named(plan.state),
+            advised: ready
+                .map(|row| taken_by(ctx, plan.state, row))
+                .transpose()?,
             tree: facts.code.as_ref().map(|code| code.tree.clone()),
             done: match branch {
                 Some(_) => (0..plan.nodes.len()).filter(|at| holds(plan, *at)).count(),
@@ -327,6 +334,21 @@ pub(crate) fn list(ctx: &Context, branch: Option<&str>) -> Result<Rows> {
             dropped: dropped(plan, graph),
         })
     })
+}
+
+/// The step behind a task that is ready: to take it; else what is next for whoever asks, here.
+fn taken_by(ctx: &Context, state: &State, row: &Row) -> Result<Advised> {
+    let lead = row.lead.command();
+    let is_take = lead.is_some_and(|lead| lead.verb() == Verb::Take);
+    advised(ctx, state, is_take.then(|| row.lead.clone()))
+}
+
+/// A step, where this worktree may take it; else what is next for whoever asks, here.
+pub(super) fn advised(ctx: &Context, state: &State, step: Option<Hint>) -> Result<Advised> {
+    match step {
+        Some(step) if bound_here::require_no_other(ctx, state).is_ok() => Ok(step.into()),
+        _ => next::of_session(ctx, &state.id),
+    }
 }
 
 /// Test for a task that is done on the code that is looked at: its check, where it has one, says so there.

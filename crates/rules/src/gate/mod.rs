@@ -48,8 +48,8 @@ pub use standing::{Credentials, Weighed};
 pub use taken::{Taken, taken};
 pub(crate) use tasks::is_by_run;
 pub use tasks::{
-    BehindSkipped, behind_skipped, failed_since, fallen, is_apart, is_earned, is_review_stale,
-    lead_of, list_help, open as open_tasks, task_statuses,
+    BehindSkipped, behind_skipped, failed_since, is_apart, is_earned, is_review_stale, lead_of,
+    list_help, open as open_tasks, retry, task_statuses,
 };
 
 use super::artifact::Artifact;

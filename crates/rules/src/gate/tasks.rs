@@ -8,9 +8,9 @@
 
 use super::super::session::State;
 use super::super::stage::Stage;
-use super::super::task::decide::{Gate, Rubric, Standing, asked, falls, standing, statuses};
+use super::super::task::decide::{Gate, Rubric, Standing, asked, standing, statuses};
 use super::super::task::graph::Graph;
-use super::super::task::node::{Node, NodeKind, OnFailed, TaskId, Verification};
+use super::super::task::node::{Node, NodeKind, TaskId, Verification};
 use super::super::task::plan;
 use super::super::task::status::Status;
 use super::{AuditItem, Proof, View, known};
@@ -50,7 +50,7 @@ pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec
         |(node, decided): (&Node, Option<Status>)| decided.unwrap_or_else(|| by_records(node));
     let mut statuses: Vec<Status> = nodes.iter().zip(decided).map(status).collect();
     close_early(nodes, &graph, &mut statuses);
-    let fallen = fallen(nodes, &statuses, view.state);
+    let fallen = plan::fallen_by(nodes, &statuses, view.state);
     for (status, cause) in statuses.iter_mut().zip(fallen) {
         if cause.is_some() {
             *status = Status::Skipped;
@@ -89,33 +89,6 @@ pub(crate) fn is_by_run(node: &Node) -> bool {
         && node.waits.is_empty()
         && node.outputs.is_empty()
         && node.part.is_none()
-}
-
-/// For each node the one because of which it is skipped with no record of its own: it waits for one that failed as often
-/// as it may, or that is skipped, and whose plan says that this takes along what waits for it; or a gate went on by an
-/// outcome that lets it fall.
-pub fn fallen(nodes: &[Node], statuses: &[Status], state: &State) -> Vec<Option<usize>> {
-    let takes_along = |node: &Node| node.on_failed == OnFailed::Skip;
-    let by_outcome = falls(nodes, state);
-    if !nodes.iter().any(takes_along) {
-        let has_fallen = by_outcome.iter().any(Option::is_some);
-        return if has_fallen { by_outcome } else { Vec::new() };
-    }
-    let is_over = |at: usize| {
-        let node = &nodes[at];
-        let failures = state.task(&node.id).map_or(0, |facts| facts.failures);
-        takes_along(node)
-            && match state.task_status(&node.id) {
-                Status::Failed => failures >= node.cap,
-                Status::Skipped => true,
-                _ => false,
-            }
-    };
-    let found = Graph::of(nodes).fallen(statuses, is_over).into_iter();
-    found
-        .zip(by_outcome)
-        .map(|(one, other)| one.or(other))
-        .collect()
 }
 
 /// Whether work that a record completed was completed as `task done` does: nobody opens it, and no word stands for a
@@ -212,7 +185,7 @@ pub fn open(view: View<'_>, stage: Stage) -> Vec<Blocker> {
         None => {
             let graph = Graph::of(&nodes);
             let behind = behind_skipped(&graph, &statuses, |at| graph.nodes[at].id == first.id);
-            let lead = behind.map(|behind| behind.lead());
+            let lead = behind.map(|behind| behind.lead(view.state));
             let lead = lead.unwrap_or_else(|| lead_of(first, *status, view.state));
             Blocker::new(Code::TasksOpen, words, lead)
         }
@@ -273,13 +246,13 @@ pub fn failed_since(view: View<'_>) -> Option<TaskId> {
 pub struct BehindSkipped<'n> {
     /// Tasks that wait for the skipped one.
     pub waits: &'n TaskId,
-    pub skipped: &'n TaskId,
+    pub skipped: &'n Node,
 }
 
 impl BehindSkipped<'_> {
     /// The skipped one is done after all.
-    pub fn retry(&self) -> Hint {
-        command!("task retry {}", self.skipped)
+    pub fn retry(&self, state: &State) -> Hint {
+        retry(self.skipped, state)
     }
 
     /// Tasks that wait for it fall, too.
@@ -287,8 +260,23 @@ impl BehindSkipped<'_> {
         command!("task skip {} --reason WHY", self.waits).because("a person decides")
     }
 
-    fn lead(&self) -> Hint {
-        hint![self.retry(), "  or: ", self.skip()]
+    fn lead(&self, state: &State) -> Hint {
+        let (retry, skip) = (self.retry(state), self.skip());
+        if plan::is_at_cap(self.skipped, state) {
+            hint![skip, "  or: ", retry]
+        } else {
+            hint![retry, "  or: ", skip]
+        }
+    }
+}
+
+/// Command by which a task is tried again: beyond its cap it takes a reason.
+pub fn retry(node: &Node, state: &State) -> Hint {
+    let id = &node.id;
+    if plan::is_at_cap(node, state) {
+        command!("task retry {id} --reason WHY")
+    } else {
+        command!("task retry {id}")
     }
 }
 
@@ -306,7 +294,7 @@ pub fn behind_skipped<'n>(
     })?;
     Some(BehindSkipped {
         waits: &graph.nodes[waits].id,
-        skipped: &graph.nodes[end].id,
+        skipped: &graph.nodes[end],
     })
 }
 
@@ -338,7 +326,7 @@ pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
         }
         (NodeKind::Checkpoint, Status::Pending) => command!("task open {id} --reason WHY"),
         (_, Status::Pending) => command!("take {id}"),
-        (_, Status::Failed) => command!("task retry {id}"),
+        (_, Status::Failed) => retry(node, state),
         (_, Status::Claimed) => command!("task done {id}"),
         (_, Status::Completed | Status::Skipped | Status::Superseded) => {
             command!("task show {id}")

@@ -193,7 +193,11 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
 fn of_the_build(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
     let asks = found.command().and_then(Hint::command);
     let is_step = asks.is_some_and(|asks| matches!(asks.verb(), Verb::Run | Verb::Build));
-    if view.state.stage != Stage::Build || !is_step && found.next != Next::Write {
+    // A word on a task is whose it is, whoever builds.
+    let words = found.advice.commands().next();
+    let is_word = words.is_some_and(|word| word.verb() == Verb::Task);
+    let is_write = found.next == Next::Write && !is_word;
+    if view.state.stage != Stage::Build || !is_step && !is_write {
         return found;
     }
     let claim = view.state.build.claim.as_ref();

@@ -6,16 +6,18 @@ use super::{Advised, Here, Next, person, review, take_back};
 use crate::artifact::Artifact;
 use crate::gate;
 use crate::gate::View;
-use crate::session::State;
+use crate::session::{Stamped, State};
 use crate::stage::Stage;
 use crate::task::decide::{Standing, standing};
+use crate::task::event::Claim;
 use crate::task::graph::{Graph, Now, Wait};
 use crate::task::node::{Node, NodeKind, Verification};
 use crate::task::outputs;
 use crate::task::plan;
 use crate::task::status::{Status, TaskFacts};
-use crate::task::world::{ANYBODY, Condition, UNSEEN};
+use crate::task::world::{ANYBODY, Condition, Open, UNSEEN};
 use loopx_base::hint::{Command, Verb, command, hint};
+use std::cmp::Reverse;
 
 /// True where the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
 /// nothing may be left to write; and a pipeline says what is written when.
@@ -70,11 +72,17 @@ fn behind_skipped(
     let behind = gate::behind_skipped(graph, statuses, |at| is_due(&graph.nodes[at]))?;
     let told = format!(
         "{} waits for {}, which was skipped",
-        behind.waits, behind.skipped
+        behind.waits, behind.skipped.id
     );
     Some(by_person(view, here, told.clone(), || {
+        let retry = behind.retry(view.state);
+        // Who let it go beyond its cap lets go of what waits for it.
+        if plan::is_at_cap(behind.skipped, view.state) {
+            let again = hint![format!("{told}; to try that once more: "), retry];
+            return Advised::from(behind.skip()).advice(again);
+        }
         let fall = hint![format!("{told}; to let it fall, too: "), behind.skip()];
-        Advised::from(behind.retry()).advice(fall)
+        Advised::from(retry).advice(fall)
     }))
 }
 
@@ -117,91 +125,178 @@ fn step(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let statuses = gate::task_statuses(view, &nodes, &gate::known(view));
     let graph = Graph::of(&nodes);
     let now = now(view, &statuses, here);
-    let holders = |node: &Node| view.state.task(&node.id).and_then(TaskFacts::holder);
-    let token = here.worktrees.here.as_deref();
-    let is_own =
-        |node: &&Node| holders(node).is_some_and(|claim| Some(claim.value.owner.as_str()) == token);
-    // What belongs to a later stage waits for that, whoever has it.
-    let is_due = |node: &Node| view.state.stage.works_on(node.stage);
-    // Of several that this worktree has, the newest is the one at work.
-    let taken = |node: &&Node| holders(node).map(|claim| claim.seq);
-    let own = nodes.iter().filter(|node| is_own(node) && is_due(node));
-    if let Some(own) = own.max_by_key(taken) {
-        return Some(if own.gate.is_some() {
-            judge(view, here, own, Status::Claimed)
-        } else {
-            own_task(view, here, own)
-        });
+    let tasks = Tasks {
+        view,
+        here,
+        graph: &graph,
+        now,
+        ready: graph.ready(now),
+    };
+    // What only others can do is waited for where nothing else is open.
+    let ladder = [
+        Tasks::own,
+        Tasks::free,
+        Tasks::gate,
+        Tasks::checkpoint,
+        Tasks::failed,
+        Tasks::skipped,
+        Tasks::unfit,
+        Tasks::held,
+        Tasks::outside,
+    ];
+    first_open(ladder.iter().filter_map(|step| step(&tasks)))
+}
+
+/// The first step that whoever asks may take; else the first that others are waited for with.
+fn first_open(steps: impl Iterator<Item = Advised>) -> Option<Advised> {
+    let mut wait = None;
+    for step in steps {
+        if step.waiting().is_none() {
+            return Some(step);
+        }
+        wait.get_or_insert(step);
     }
-    let ready = graph.ready(now);
-    let mut work = ready.into_iter().filter(|at| !graph.is_persons(*at));
-    if let Some(at) = work
-        .clone()
-        .find(|at| here.unfit_of(&nodes[*at].id).is_none())
-    {
-        let id = &nodes[at].id;
-        return Some(Advised::from(command!("take")).advice(format!("{id} is ready")));
+    wait
+}
+
+/// The tasks of a session, as somebody who asks for the next step sees them.
+struct Tasks<'q> {
+    view: View<'q>,
+    here: &'q Here<'q>,
+    graph: &'q Graph<'q>,
+    now: Now<'q>,
+    ready: Vec<usize>,
+}
+
+impl<'q> Tasks<'q> {
+    /// Test for a task of a stage that is reached: what belongs to a later stage waits for that, whoever has it.
+    fn is_due(&self, node: &Node) -> bool {
+        self.view.state.stage.works_on(node.stage)
     }
-    let unfit = work.find_map(|at| here.unfit_of(&nodes[at].id));
-    if let Some(at) = graph
-        .ready(now)
-        .into_iter()
-        .find(|at| nodes[*at].gate.is_some())
-    {
-        return Some(judge(view, here, &nodes[at], statuses[at]));
+
+    fn holder(&self, node: &Node) -> Option<&'q Stamped<Claim>> {
+        let facts = self.view.state.task(&node.id);
+        facts.and_then(TaskFacts::holder)
     }
-    if let Some(at) = graph
-        .ready(now)
-        .into_iter()
-        .find(|at| nodes[*at].kind == NodeKind::Checkpoint)
-    {
-        let node = &nodes[at];
+
+    fn statuses(&self) -> &'q [Status] {
+        self.now.statuses
+    }
+
+    fn ready(&self) -> impl Iterator<Item = (usize, &'q Node)> {
+        let nodes = self.graph.nodes;
+        self.ready.iter().map(|at| (*at, &nodes[*at]))
+    }
+
+    /// The tasks that are taken here.
+    fn own(&self) -> Option<Advised> {
+        let token = self.here.worktrees.here.as_deref();
+        let is_own = |node: &&Node| {
+            let holder = self.holder(node);
+            holder.is_some_and(|claim| Some(claim.value.owner.as_str()) == token)
+        };
+        let own = self.graph.nodes.iter().filter(is_own);
+        let mut own: Vec<&Node> = own.filter(|node| self.is_due(node)).collect();
+        // Of several that this worktree has, the newest is the one at work.
+        own.sort_by_key(|node| Reverse(self.holder(node).map(|claim| claim.seq)));
+        first_open(own.into_iter().map(|node| {
+            if node.gate.is_some() {
+                judge(self.view, self.here, node, Status::Claimed)
+            } else {
+                own_task(self.view, self.here, node)
+            }
+        }))
+    }
+
+    /// Work that is ready, and that somebody can do here.
+    fn free(&self) -> Option<Advised> {
+        let mut work = self.ready().filter(|(at, _)| !self.graph.is_persons(*at));
+        let (_, node) = work.find(|(_, node)| self.here.unfit_of(&node.id).is_none())?;
+        Some(Advised::from(command!("take")).advice(format!("{} is ready", node.id)))
+    }
+
+    fn gate(&self) -> Option<Advised> {
+        let gates = self.ready().filter(|(_, node)| node.gate.is_some());
+        first_open(gates.map(|(at, node)| judge(self.view, self.here, node, self.statuses()[at])))
+    }
+
+    fn checkpoint(&self) -> Option<Advised> {
+        let mut ready = self.ready();
+        let (at, node) = ready.find(|(_, node)| node.kind == NodeKind::Checkpoint)?;
         let what = format!("the word that {} may pass", node.id);
-        return Some(by_person(view, here, what, || {
+        Some(by_person(self.view, self.here, what, || {
             Advised::write(hint![
                 format!("look at what {} is about ({}): ", node.id, node.title),
-                gate::lead_of(node, statuses[at], view.state)
+                gate::lead_of(node, self.statuses()[at], self.view.state)
             ])
-        }));
+        }))
     }
-    let mut all = (0..nodes.len()).filter(|at| is_due(&nodes[*at]));
-    if let Some(at) = all.find(|at| statuses[*at] == Status::Failed) {
-        let id = &nodes[at].id;
-        let facts = view.state.task(id)?;
-        let why = facts.last.reason.as_deref().unwrap_or_default();
+
+    fn failed(&self) -> Option<Advised> {
+        let all = self.graph.nodes.iter().zip(self.statuses());
+        let failed = all.filter(|(node, status)| **status == Status::Failed && self.is_due(node));
+        first_open(failed.filter_map(|(node, _)| self.again(node)))
+    }
+
+    /// The step behind a task that failed.
+    fn again(&self, node: &Node) -> Option<Advised> {
+        let (id, cap, state) = (&node.id, node.cap, self.view.state);
+        let why = state.task(id)?.last.reason.as_deref().unwrap_or_default();
         let told = format!("{id} failed: {why}");
-        if facts.failures < nodes[at].cap {
-            return Some(Advised::from(command!("task retry {id}")).advice(told));
+        let retry = gate::retry(node, state);
+        if !plan::is_at_cap(node, state) {
+            return Some(Advised::from(retry).advice(told));
         }
         let what = format!("the word that {id} is tried once more than its cap");
-        let cap = nodes[at].cap;
-        return Some(by_person(view, here, what, || {
+        Some(by_person(self.view, self.here, what, || {
             Advised::write(hint![
                 format!("{told}; all of its {cap} attempts are used. To try it once more: "),
-                command!("task retry {id} --reason WHY"),
+                retry,
                 "; to leave it: ",
                 command!("task skip {id} --reason WHY")
             ])
-        }));
+        }))
     }
-    if let Some(skipped) = behind_skipped(view, here, (&graph, &statuses), is_due) {
-        return Some(skipped);
+
+    fn skipped(&self) -> Option<Advised> {
+        let graph = (self.graph, self.statuses());
+        behind_skipped(self.view, self.here, graph, |node| self.is_due(node))
     }
-    if let Some(unfit) = unfit {
-        return Some(Advised::write(hint![
+
+    /// Work that is ready, and whose skill nobody has here.
+    fn unfit(&self) -> Option<Advised> {
+        let mut work = self.ready().filter(|(at, _)| !self.graph.is_persons(*at));
+        let unfit = work.find_map(|(_, node)| self.here.unfit_of(&node.id))?;
+        Some(Advised::write(hint![
             format!("{}: ", unfit.why),
             &unfit.help
-        ]));
+        ]))
     }
-    let mut due = nodes.iter().filter(|node| is_due(node));
-    let Some(held) = due.find_map(|node| Some((node, holders(node)?))) else {
-        return outside(&graph, now);
-    };
-    let (claim, id) = (held.1, &held.0.id);
-    let agent = claim.value.agent.as_deref();
-    let whose = (here.worktrees).whose(&claim.value.owner, agent, &claim.signed.by);
-    let over = command!("take {id} --take-over --reason WHY");
-    Some(Advised::waits(whose, format!("the task {id}")).advice(hint!["to take it over: ", over]))
+
+    /// A task that somebody else has.
+    fn held(&self) -> Option<Advised> {
+        let token = self.here.worktrees.here.as_deref();
+        let mut due = self.graph.nodes.iter().filter(|node| self.is_due(node));
+        let (node, claim) = due.find_map(|node| {
+            let claim = self.holder(node)?;
+            (Some(claim.value.owner.as_str()) != token).then_some((node, claim))
+        })?;
+        let (id, agent) = (&node.id, claim.value.agent.as_deref());
+        let worktrees = &self.here.worktrees;
+        let whose = worktrees.whose(&claim.value.owner, agent, &claim.signed.by);
+        let over = command!("take {id} --take-over --reason WHY");
+        let wait = Advised::waits(whose, format!("the task {id}"));
+        Some(wait.advice(hint!["to take it over: ", over]))
+    }
+
+    /// What the first task waits for that could go on otherwise.
+    fn outside(&self) -> Option<Advised> {
+        // A task in hand is ended before anything in the world is waited for.
+        if (self.graph.nodes.iter()).any(|node| self.is_due(node) && self.holder(node).is_some()) {
+            return None;
+        }
+        outside(self.view, self.here, self.graph, self.now)
+    }
 }
 
 /// Whether this worktree has taken a task.
@@ -257,28 +352,38 @@ fn judge(view: View<'_>, here: &Here<'_>, node: &Node, status: Status) -> Advise
 }
 
 /// The wait of the first task that could go on otherwise.
-fn outside(graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
+fn outside(view: View<'_>, here: &Here<'_>, graph: &Graph<'_>, now: Now<'_>) -> Option<Advised> {
     let pending = (0..graph.nodes.len()).filter(|at| now.statuses[*at] == Status::Pending);
-    let mut waits = pending.map(|at| graph.waits(at, now));
-    let found = waits.find(|waits| waits.iter().all(|one| matches!(one, Wait::World(_))))?;
-    let Some(Wait::World(open)) = found.into_iter().next() else {
-        return None;
-    };
+    let waits = pending.map(|at| graph.waits(at, now));
+    let is_outside = |waits: &Vec<Wait>| waits.iter().all(|one| matches!(one, Wait::World(_)));
+    first_open(waits.filter(is_outside).filter_map(|waits| {
+        let Some(Wait::World(open)) = waits.into_iter().next() else {
+            return None;
+        };
+        Some(of_the_world(view, here, &open))
+    }))
+}
+
+/// The step of a task that waits for nothing but the world.
+fn of_the_world(view: View<'_>, here: &Here<'_>, open: &Open) -> Advised {
     let task = &open.task;
     let told = format!("{task} waits for {}", open.words());
-    Some(match &open.condition {
-        Condition::Person { person } => {
-            let word = command!("task open {task} --reason WHY");
-            let who = if person == ANYBODY {
-                "a person"
-            } else {
-                person
-            };
-            Advised::waits(who, format!("the word that {task} may begin"))
-                .advice(hint![format!("{told}: "), word])
-        }
-        _ => Advised::waits("an event outside the session", told),
-    })
+    let Condition::Person { person } = &open.condition else {
+        return Advised::waits("an event outside the session", told);
+    };
+    let word = command!("task open {task} --reason WHY");
+    let what = format!("the word that {task} may begin");
+    let names = here.who.map(|who| view.credentials.names(who));
+    if open.condition.is_persons(&names.unwrap_or_default()) {
+        let told = format!("{told}; to say that it may begin: ");
+        return by_person(view, here, what, || Advised::write(hint![told, word]));
+    }
+    let who = if person == ANYBODY {
+        "a person"
+    } else {
+        person
+    };
+    Advised::waits(who, what).advice(hint![format!("{told}: "), word])
 }
 
 /// A file that a task leaves, from the top of the worktree.

@@ -1,8 +1,9 @@
 //! The nodes of a session, from the artifacts that plan them: `tasks.jsonl`, and slices of sessions that have those.
 
 use super::decide::{expand, falls};
+use super::graph::Graph;
 use super::node::{Details, Edge, Node, NodeFile, NodeKind, OnFailed, TaskId, Verification};
-use super::status::TaskFacts;
+use super::status::{Status, TaskFacts};
 use crate::artifact::Artifact;
 use crate::change_pack;
 use crate::change_pack::Slice;
@@ -60,21 +61,56 @@ pub fn ids(texts: &Texts, state: &State) -> BTreeSet<String> {
     ids.collect()
 }
 
-/// The keys of the tasks that are not done by the outcome of a decision; none where the list cannot be read.
+/// The keys of the tasks that are not done because of another one ([`fallen_by`]); none where the list cannot be read.
 pub fn fallen(texts: &Texts, state: &State) -> BTreeSet<String> {
-    let has_way = |facts: &TaskFacts| {
+    let takes_along = |facts: &TaskFacts| {
         let mut decisions = facts.decisions.iter();
         let opened = facts.opened.as_ref();
-        decisions.any(|one| one.value.outcome.is_some())
+        matches!(facts.status, Status::Failed | Status::Skipped)
+            || decisions.any(|one| one.value.outcome.is_some())
             || opened.is_some_and(|one| one.value.outcome.is_some())
     };
-    if !state.tasks.values().any(has_way) {
+    if !state.tasks.values().any(takes_along) {
         return BTreeSet::new();
     }
     let nodes = now(texts, state).unwrap_or_default();
-    let falls = falls(&nodes, state).into_iter();
-    let fallen = nodes.iter().zip(falls).filter(|(_, by)| by.is_some());
+    let recorded = nodes.iter().map(|node| state.task_status(&node.id));
+    let recorded: Vec<Status> = recorded.collect();
+    let causes = fallen_by(&nodes, &recorded, state).into_iter();
+    let fallen = nodes.iter().zip(causes).filter(|(_, by)| by.is_some());
     fallen.map(|(node, _)| node.id.key()).collect()
+}
+
+/// Test for a node that failed as often as it may.
+pub fn is_at_cap(node: &Node, state: &State) -> bool {
+    let facts = state.task(&node.id);
+    facts.is_some_and(|facts| facts.failures >= node.cap)
+}
+
+/// For each node the one because of which it is skipped with no record of its own: it waits for one that failed as often
+/// as it may, or that is skipped, and whose plan says that this takes along what waits for it; or a gate went on by an
+/// outcome that lets it fall. Empty where none is.
+pub fn fallen_by(nodes: &[Node], statuses: &[Status], state: &State) -> Vec<Option<usize>> {
+    let takes_along = |node: &Node| node.on_failed == OnFailed::Skip;
+    let by_outcome = falls(nodes, state);
+    if !nodes.iter().any(takes_along) {
+        let has_fallen = by_outcome.iter().any(Option::is_some);
+        return if has_fallen { by_outcome } else { Vec::new() };
+    }
+    let is_over = |at: usize| {
+        let node = &nodes[at];
+        takes_along(node)
+            && match state.task_status(&node.id) {
+                Status::Failed => is_at_cap(node, state),
+                Status::Skipped => true,
+                _ => false,
+            }
+    };
+    let found = Graph::of(nodes).fallen(statuses, is_over).into_iter();
+    found
+        .zip(by_outcome)
+        .map(|(one, other)| one.or(other))
+        .collect()
 }
 
 /// The nodes that decisions inserted.

@@ -1,0 +1,189 @@
+//! The step among several tasks: what whoever asks may do comes before what only others can, and no answer names a command
+//! that is refused. The numbers are those of the second acceptance of the task graph.
+
+use crate::support::tasks::{building, checkpoint, take, task, text, with};
+use crate::support::{LOOPX, Sandbox};
+use serde_json::{Value, json};
+
+const LIST: &str = ".loopx/demo/tasks.jsonl";
+const AGENT: (&str, &str) = ("CLAUDECODE", "1");
+
+/// The step that `next` names: the command, else its words.
+fn next(s: &Sandbox, agent: bool) -> String {
+    let call = s.call(LOOPX).args(&["next", "--json"]);
+    let call = if agent {
+        call.env(AGENT.0, AGENT.1)
+    } else {
+        call
+    };
+    let out = call.run();
+    if out.code == Some(0) {
+        return text(&out.json()["next_action"]);
+    }
+    let error = out.error_json()["error"].clone();
+    format!("{}; {}", text(&error["message"]), error["help"])
+}
+
+/// The whole output of a command that an agent typed.
+fn agents(s: &Sandbox, args: &[&str]) -> String {
+    let out = s.call(LOOPX).args(args).env(AGENT.0, AGENT.1).run();
+    format!("{}{}", out.stdout, out.stderr)
+}
+
+fn looked_at(id: &str) -> Value {
+    with(
+        id,
+        &[],
+        json!({"convergence": {"criteria": ["C"], "verification": {"manual": "read it"}}}),
+    )
+}
+
+fn fails(id: &str, after: &[&str], more: Value) -> Value {
+    let mut task = task(id, after, Some(&["grep", "-q", "never", "code.txt"]));
+    for (key, value) in more.as_object().into_iter().flatten() {
+        task[key] = value.clone();
+    }
+    task
+}
+
+#[test]
+fn k1_an_agent_goes_on_with_what_it_may_do_beside_what_waits_for_a_person() {
+    let s = building(&[looked_at("O"), task("C", &[], Some(&["true"]))]);
+    agents(&s, &["take"]);
+    assert_eq!(next(&s, true), "git loopx take");
+    agents(&s, &["take"]);
+    let led = next(&s, true);
+    assert!(!led.contains("waits for a person"), "{led}");
+    agents(&s, &["task", "done", "C"]);
+    let led = next(&s, true);
+    assert!(led.contains("waits for a person (a look at O)"), "{led}");
+}
+
+#[test]
+fn k2_whoever_may_say_that_a_task_may_begin_is_told_to_and_an_agent_waits() {
+    let s = building(&[with(
+        "W",
+        &[],
+        json!({
+            "waits": [{"person": "any"}],
+            "convergence": {"criteria": ["C"], "verification": {"cmd": ["true"]}},
+        }),
+    )]);
+    let led = next(&s, false);
+    assert!(
+        led.contains("you have to do the next step yourself") && led.contains("task open W"),
+        "{led}"
+    );
+    let led = next(&s, true);
+    assert!(
+        led.contains("waits for a person (the word that W may begin)"),
+        "{led}"
+    );
+}
+
+#[test]
+fn k3_a_list_of_tasks_ends_with_what_next_says() {
+    let s = building(&[checkpoint("CP", &[]), task("A", &["CP"], Some(&["true"]))]);
+    let out = s.loopx(&["task", "list"]);
+    let told = format!("{}{}", out.stdout, out.stderr);
+    assert!(told.contains("task open CP"), "{told}");
+    let told = agents(&s, &["task", "list"]);
+    assert!(
+        told.contains("waits for: a person") && !told.contains("task open"),
+        "{told}"
+    );
+    let out = s
+        .call(LOOPX)
+        .args(&["task", "list", "--json"])
+        .env(AGENT.0, AGENT.1)
+        .run();
+    assert_eq!(out.json()["next_action"], Value::Null);
+}
+
+#[test]
+fn k5_a_refusal_leads_no_agent_to_a_try_beyond_the_cap() {
+    let s = building(&[fails("A", &[], json!({"cap": 1}))]);
+    take(&s);
+    s.loopx(&["task", "fail", "A", "--reason", "no"]).ok();
+    for args in [&["take", "A"][..], &["take"]] {
+        let told = agents(&s, args);
+        assert!(
+            !told.contains("task retry") && told.contains("a person"),
+            "{args:?}: {told}"
+        );
+    }
+    let out = s.call(LOOPX).args(&["take", "A"]).run();
+    assert!(
+        out.stderr.contains("task retry A --reason"),
+        "{}",
+        out.stderr
+    );
+}
+
+#[test]
+fn k6_behind_a_task_that_was_left_at_its_cap_what_waits_for_it_falls_or_it_is_tried_with_a_reason()
+{
+    let s = building(&[
+        fails("B", &[], json!({"cap": 1})),
+        task("B2", &["B"], Some(&["true"])),
+    ]);
+    take(&s);
+    s.loopx(&["task", "fail", "B", "--reason", "no"]).ok();
+    s.loopx(&["task", "skip", "B", "--reason", "no need"]).ok();
+    let led = next(&s, false);
+    assert!(led.starts_with("git loopx task skip B2 --reason"), "{led}");
+    let typed = s.call("sh").args(&["-c", &led]).run();
+    assert_eq!(typed.code, Some(0), "{}", typed.stderr);
+}
+
+#[test]
+fn k7_the_check_of_a_task_that_fell_with_another_one_is_asked_for_by_no_gate() {
+    let s = building(&[
+        fails("A", &[], json!({"cap": 1, "on_failed": "skip"})),
+        fails("A2", &["A"], json!({})),
+    ]);
+    take(&s);
+    s.loopx(&["task", "fail", "A", "--reason", "no"]).ok();
+    let held = s.call(LOOPX).args(&["approve", "--to", "review"]).run();
+    assert_ne!(held.code, Some(0), "a task that failed holds the gate");
+    s.loopx(&["task", "skip", "A", "--reason", "not needed"])
+        .ok();
+    let json = s.loopx(&["status", "--json"]).json();
+    let blockers = json["blockers"].to_string();
+    assert!(!blockers.contains("A2"), "{blockers}");
+}
+
+#[test]
+fn k12_an_agent_is_told_that_a_person_amends_the_list() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &[], Some(&["true"])),
+    ]);
+    let list = s.read(LIST);
+    s.write(LIST, list.lines().next().expect("a task").to_owned() + "\n");
+    let led = next(&s, true);
+    assert!(
+        led.contains("waits for a person (the amendment of the list)"),
+        "{led}"
+    );
+    let led = next(&s, false);
+    assert!(led.starts_with("git loopx amend"), "{led}");
+}
+
+#[test]
+fn k13_an_amendment_that_is_no_list_leads_to_the_file_and_to_what_takes_the_edit_back() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+    ]);
+    let list = s.read(LIST);
+    s.write(LIST, list.lines().last().expect("a task").to_owned() + "\n");
+    let out = s.call(LOOPX).args(&["amend", "--reason", "drop A"]).run();
+    assert_eq!(out.code, Some(1));
+    assert!(
+        !out.stderr.contains("loopx edit") && out.stderr.contains("checkout --force tasks.jsonl"),
+        "{}",
+        out.stderr
+    );
+    s.loopx(&["checkout", "--force", "tasks.jsonl"]).ok();
+}
