@@ -1,9 +1,9 @@
 //! `issue import` of what other trackers export: Task Master, Taskwarrior, GitLab, tables of Jira and Linear, boxes in
 //! Markdown. Each is known by its content, and a second time adds nothing.
 
-use crate::support::Sandbox;
 use crate::support::clones::Clones;
 use crate::support::issues::{backlog, list, show};
+use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
 fn import(s: &Sandbox, args: &[&str]) -> Value {
@@ -359,7 +359,7 @@ fn what_no_reader_can_take_is_told_with_its_place_and_nothing_comes() {
             "csv",
             &format!("Key,Summary\nA,{long}\n"),
             "f:2",
-            "at most 300 characters",
+            "at most 65536 bytes",
         ),
         ("task-master", &deep, "f:1:", "recursion limit"),
         (
@@ -452,4 +452,56 @@ fn two_clones_that_take_over_the_same_table_and_list_apart_have_them_once() {
     assert_eq!(lines.lines().count(), 5, "{lines}");
     assert!(!lines.contains("\"apart\""), "{lines}");
     all.loopx(0, &["fsck"]).ok();
+}
+
+/// Taskwarrior writes a day as its first moment, in UTC: east of Greenwich that is the evening before.
+#[test]
+fn a_day_of_taskwarrior_is_that_of_whoever_imports() {
+    let text = r#"[
+        {"uuid":"a","status":"pending","entry":"20260101T090000Z","description":"Winter","due":"20261126T230000Z"},
+        {"uuid":"b","status":"pending","entry":"20260101T090000Z","description":"Summer","due":"20260630T220000Z"},
+        {"uuid":"c","status":"pending","entry":"20260101T090000Z","description":"Evening","due":"20261126T220000Z"}
+    ]"#;
+    for (zone, days) in [
+        ("UTC", ["2026-11-26", "2026-06-30", "2026-11-26"]),
+        (
+            "CET-1CEST,M3.5.0,M10.5.0/3",
+            ["2026-11-27", "2026-07-01", "2026-11-26"],
+        ),
+        ("EST5", ["2026-11-26", "2026-06-30", "2026-11-26"]),
+    ] {
+        let s = backlog();
+        s.write("tasks.json", text);
+        let call = s.call(LOOPX).args(&["issue", "import", "tasks.json"]);
+        call.env("TZ", zone).run().ok();
+        let due = ["Winter", "Summer", "Evening"].map(|title| shown(&s, title)["due"].clone());
+        assert_eq!(due, days.map(|day| json!(day)), "{zone}");
+    }
+}
+
+#[test]
+fn what_is_no_time_and_a_title_that_is_too_long_are_told_with_their_place() {
+    let s = backlog();
+    let line = r#"{"uuid":"a","status":"pending","entry":"zzz","description":"One"}"#;
+    s.write("tasks.json", format!("[\n{line}\n]\n"));
+    let out = s.loopx(&["issue", "import", "tasks.json"]).fails_with(1);
+    let out = out.says("in `entry`, found `zzz`");
+    assert!(out.stderr.contains("tasks.json"), "{out}");
+    let title = "long ".repeat(100);
+    s.write(
+        "table.csv",
+        format!("Issue key,Summary,Status,Description\nX-1,{title},open,More of it\n"),
+    );
+    let report = import(&s, &["table.csv"]);
+    assert!(
+        remarks(&report).contains("its title is too long"),
+        "{report}"
+    );
+    let id = report["new"][0]["issue"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let shown = s.loopx(&["--json", "issue", "show", &id]).json();
+    let said = shown["description"].as_str().expect("a description");
+    assert_eq!(said, format!("{}\n\nMore of it", title.trim()));
 }

@@ -135,6 +135,7 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
     let wishes = Wishes {
         map: request.map.clone(),
         kinds,
+        ..Wishes::default()
     };
     let (format, mut taken) = read(ctx, request, &wishes)?;
     if let Some(name) = &request.source {
@@ -269,7 +270,15 @@ fn read(ctx: &Context, request: &Request, wishes: &Wishes) -> Result<(String, Ta
         From::Path(path) => tree::read(path, request.format)?,
     };
     let format = found.format;
-    let mut taken = foreign::read(format, &found.files, wishes);
+    let evenings = match format {
+        Format::Taskwarrior => foreign::evenings(&found.files),
+        _ => BTreeMap::new(),
+    };
+    let wishes = Wishes {
+        midnights: crate::flow::when::midnights(&evenings)?,
+        ..wishes.clone()
+    };
+    let mut taken = foreign::read(format, &found.files, &wishes);
     let links = found.links.into_iter();
     taken.remarks.extend(links.map(|at| Finding {
         at,

@@ -3,7 +3,7 @@
 
 use super::json::Fields;
 use super::rows::{Row, Rows};
-use super::text::moment;
+use super::text::{moment, short, titled};
 use super::{File, Format, Gather};
 use crate::issue::filter::{is_day, minutes};
 use crate::issue::plain::{Estimate, Plain, PlainLink};
@@ -266,7 +266,14 @@ fn one(mut row: Cells, keys: &HashMap<String, String>, g: &mut Gather<'_>) {
     let Some(title) = row.one("title") else {
         return g.fault(&at, "expected a title, found none");
     };
-    let key = row.one("key").unwrap_or_else(|| title.clone());
+    let key = row.one("key").unwrap_or_else(|| short(&title));
+    let (title, whole) = titled(&title);
+    if !whole.is_empty() {
+        g.remark(
+            &at,
+            "its title is too long for one: the whole is in the description",
+        );
+    }
     let map = [("title".to_owned(), Value::String(title))].into_iter();
     let mut fields = Fields {
         at: at.clone(),
@@ -275,7 +282,9 @@ fn one(mut row: Cells, keys: &HashMap<String, String>, g: &mut Gather<'_>) {
     let Some(mut plain) = g.begin(Format::Csv, key, &mut fields) else {
         return;
     };
-    plain.description = row.one("description").unwrap_or_default();
+    let texts = [Some(whole), row.one("description")].into_iter().flatten();
+    let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
+    plain.description = texts.join("\n\n");
     if let Some(word) = row.one("kind") {
         g.kind(&at, &mut plain, &word);
     }

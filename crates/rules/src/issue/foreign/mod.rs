@@ -30,7 +30,9 @@ use json::Fields;
 use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub use taskwarrior::evenings;
 
 vocabulary!(
     /// Whose backlog a file is.
@@ -104,6 +106,8 @@ pub struct Wishes {
     pub map: Vec<Wish>,
     /// The kinds of this backlog.
     pub kinds: Vec<String>,
+    /// The seconds at which a day begins where somebody imports, of those that [`evenings`] gives.
+    pub midnights: BTreeSet<i64>,
 }
 
 /// Everything that was read.

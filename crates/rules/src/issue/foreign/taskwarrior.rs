@@ -5,7 +5,9 @@ use super::text::{moment, titled};
 use super::{File, Format, Gather};
 use crate::issue::plain::{Plain, PlainLink};
 use crate::issue::{Made, Said, Status};
+use crate::lease::{clock, seconds_of};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Fields that follow from the others and from the day on which somebody asks: they would be news each time.
 const COMPUTED: [&str; 4] = ["id", "urgency", "mask", "imask"];
@@ -57,9 +59,10 @@ fn one(mut fields: Fields, g: &mut Gather<'_>) {
     labels.extend(project.map(|name| format!("project:{name}")));
     g.labels(&mut plain, labels);
     days(&mut plain, &mut fields, g);
-    plain.created = fields.text("entry", g).map(|at| Made {
+    let entry = fields.text("entry", g);
+    plain.created = entry.map(|text| Made {
         by: "unknown".to_owned(),
-        at: Some(moment(&at).unwrap_or(at)),
+        at: time(&at, "entry", &text, g),
     });
     for said in fields.list("annotations", g) {
         let Some(text) = inner(&said, "description") else {
@@ -68,7 +71,7 @@ fn one(mut fields: Fields, g: &mut Gather<'_>) {
         };
         let when = inner(&said, "entry");
         plain.comments.push(Said {
-            at: when.map(|at| moment(at).unwrap_or_else(|| at.to_owned())),
+            at: when.and_then(|text| time(&at, "entry", text, g)),
             by: "unknown".to_owned(),
             kind: crate::issue::taken::message(),
             text: text.to_owned(),
@@ -86,13 +89,47 @@ fn one(mut fields: Fields, g: &mut Gather<'_>) {
     g.end(plain, fields);
 }
 
+/// A time as RFC 3339; what is none is a fault.
+fn time(at: &str, name: &str, text: &str, g: &mut Gather<'_>) -> Option<String> {
+    let found = moment(text);
+    if found.is_none() {
+        let message = format!("expected a time like 20260102T090507Z in `{name}`, found `{text}`");
+        g.fault(at, message);
+    }
+    found
+}
+
+/// Seconds of a quarter of an hour: no place is off Greenwich by a part of it.
+const QUARTER: i64 = 15 * 60;
+const DAY: i64 = 24 * 60 * 60;
+
+/// The moments in files at which a day may begin east of Greenwich, each with that day. A day is written there as its first
+/// moment, in UTC.
+pub fn evenings(files: &[File]) -> BTreeMap<i64, String> {
+    let words = files.iter().flat_map(|file| file.text.split('"'));
+    let moments = words.filter(|word| word.len() == 16 && word.ends_with('Z'));
+    let seconds = moments.filter_map(|word| seconds_of(&moment(word)?));
+    // No place is ahead of Greenwich by more than fourteen hours.
+    let is_late =
+        |second: &i64| second.rem_euclid(DAY) >= 10 * 60 * 60 && second.rem_euclid(QUARTER) == 0;
+    let late = seconds.filter(is_late);
+    late.map(|second| (second, day_behind(second))).collect()
+}
+
+/// The day that follows on the one of a moment, in UTC.
+fn day_behind(second: i64) -> String {
+    clock(second.saturating_add(DAY)).chars().take(10).collect()
+}
+
 /// The day by which it is due, and the later of those before which nobody begins.
 fn days(plain: &mut Plain, fields: &mut Fields, g: &mut Gather<'_>) {
     let at = fields.at.clone();
     let mut day = |name: &'static str, g: &mut Gather<'_>| {
         let text = fields.text(name, g)?;
         let text = moment(&text).unwrap_or(text);
-        g.day(&at, name, Some(text))
+        let second = seconds_of(&text);
+        let begins = second.filter(|second| g.wishes.midnights.contains(second));
+        g.day(&at, name, Some(begins.map_or(text, day_behind)))
     };
     plain.due = day("due", g);
     let wait = day("wait", g);

@@ -5,6 +5,7 @@ fn wishes() -> Wishes {
     Wishes {
         map: Vec::new(),
         kinds: KINDS.iter().map(|kind| (*kind).to_owned()).collect(),
+        ..Wishes::default()
     }
 }
 
