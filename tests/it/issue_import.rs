@@ -314,9 +314,15 @@ fn ccw_comes_with_its_order_and_what_is_no_solution_as_data() {
     assert_eq!(report["format"], "ccw");
     assert_eq!(titles(&list(&s, &["--all"])).len(), 3);
     let login = shown(&s, "Login");
+    // What is no solution here binds none.
     assert_eq!(
         (&login["status"], &login["priority"]),
-        (&json!("planned"), &json!(0))
+        (&json!("open"), &json!(0))
+    );
+    let remarks = report["remarks"].to_string();
+    assert!(
+        remarks.contains("it was planned, and comes as open"),
+        "{remarks}"
     );
     assert_eq!(login["kept"]["solutions"].as_array().map(Vec::len), Some(2));
     assert_eq!(login["kept"]["queue"][0]["item_id"], "S-1");

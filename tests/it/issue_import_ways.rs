@@ -371,3 +371,55 @@ fn a_check_that_an_import_brought_runs_once_somebody_said_so() {
         s.loopx(&["run", "--trust"]).says("T1  passed");
     }
 }
+
+#[test]
+fn solutions_that_came_since_are_brought_by_an_update() {
+    let s = backlog();
+    let issue = |bound: Value| {
+        let one = json!({"id": "ISS-1", "title": "One", "status": "planned", "priority": 3,
+            "context": "x", "bound_solution_id": bound});
+        s.write(".workflow/issues/issues.jsonl", format!("{one}\n"));
+    };
+    let solutions = |names: &[&str], bound: Option<&str>| {
+        let line = |name: &&str| {
+            let one = json!({"id": name, "approach": format!("by {name}"), "is_bound": bound == Some(*name),
+                "tasks": [{"id": "T1", "title": "Do it", "files": ["code.txt"]}]});
+            format!("{one}\n")
+        };
+        let lines: String = names.iter().map(line).collect();
+        s.write(".workflow/issues/solutions/ISS-1.jsonl", lines);
+    };
+    issue(Value::Null);
+    solutions(&["SOL-1"], None);
+    let first = s.loopx(&["--json", "issue", "import", "."]).json();
+    let id = first["new"][0]["issue"].as_str().expect("an id").to_owned();
+    assert!(
+        first["remarks"].to_string().contains("comes as open"),
+        "{first}"
+    );
+    let names = || -> Vec<String> {
+        let found = ways(&s, &id);
+        let all = found["solutions"].as_array().expect("solutions").iter();
+        all.map(|one| one["name"].as_str().expect("a name").to_owned())
+            .collect()
+    };
+    assert_eq!(names(), ["SOL-1"]);
+    issue(json!("SOL-2"));
+    solutions(&["SOL-1", "SOL-2"], Some("SOL-2"));
+    let told = s.loopx(&["--json", "issue", "import", "."]).json();
+    let changes = &told["changed"][0]["changes"];
+    assert!(changes.to_string().contains("solution +SOL-2"), "{told}");
+    assert_eq!(names(), ["SOL-1"]);
+    s.loopx(&["issue", "import", ".", "--update"]).ok();
+    assert_eq!(names(), ["SOL-1", "SOL-2"]);
+    let shown = s.loopx(&["--json", "issue", "show", &id]).json();
+    assert_eq!(shown["status"], "planned", "{shown:#}");
+    assert_eq!(ways(&s, &id)["bound"], "SOL-2");
+    // Twice gives nothing new.
+    let again = s
+        .loopx(&["--json", "issue", "import", ".", "--update"])
+        .json();
+    assert_eq!(again["changed"], json!([]), "{again}");
+    assert_eq!(again["commit"], Value::Null, "{again}");
+    s.loopx(&["fsck"]).ok();
+}

@@ -267,7 +267,7 @@ fn steps(
             body: IssueEvent::Created { changes }.into(),
             reason: new.reason.clone(),
         }];
-        steps.extend(ways::steps(&issue.id, &new.ways));
+        steps.extend(ways::steps(&issue.id, &new.ways, 1));
         steps
     });
     let changed = old.into_iter().map(|(issue, changes)| Step {

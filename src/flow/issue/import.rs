@@ -14,7 +14,7 @@ use loopx_base::shell_word;
 use loopx_rules::issue::foreign;
 use loopx_rules::issue::foreign::{File, Finding, Format, Item, Mapped, Taken, Wishes, todos};
 use loopx_rules::issue::plain::{BOUND, SOLUTIONS};
-use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Place, Source};
+use loopx_rules::issue::{Issue, IssueId, KINDS, LinkKind, Place, Source, Status};
 use loopx_rules::roadmap::WAVE;
 use loopx_store::Snapshot;
 use serde::Serialize;
@@ -152,9 +152,13 @@ pub(crate) fn import(ctx: &Context, request: &Request) -> Result<Report> {
     let is_same = request.update || format == Format::Roadmap.to_string();
     let mut sorting = Sorting::of(&snapshot, &policy.backlog.prefix, (taken, is_same))?;
     sorting.ways();
-    if format == Format::Loopx.to_string() {
-        sorting.is_own = true;
-        sorting.settle();
+    sorting.is_own = format == Format::Loopx.to_string();
+    let is_ccw = [Format::Ccw, Format::Roadmap].map(|one| one.to_string());
+    if sorting.is_own {
+        sorting.settle(|_| true);
+    } else if is_ccw.contains(&format) {
+        // There, too, these follow from a solution; who has one in hand nobody says.
+        sorting.settle(|status| matches!(status, Status::Planned | Status::Queued));
     }
     sorting.links();
     if format == Format::Roadmap.to_string() {
@@ -484,15 +488,17 @@ impl Sorting {
     }
 
     /// Gives what comes a status that it can have here, and says where that is another one.
-    fn settle(&mut self) {
+    fn settle(&mut self, asks: impl Fn(Status) -> bool) {
         for (at, item) in self.taken.items.iter_mut().enumerate() {
-            if self.comes[at] {
-                let said = item.plain.settle().into_iter();
-                self.taken.remarks.extend(said.map(|message| Finding {
-                    at: item.at.clone(),
-                    message,
-                }));
+            if !item.plain.status.is_some_and(&asks) {
+                continue;
             }
+            // Of what is here already the same is no news.
+            let said = item.plain.settle().filter(|_| self.comes[at]);
+            self.taken.remarks.extend(said.map(|message| Finding {
+                at: item.at.clone(),
+                message,
+            }));
         }
     }
 

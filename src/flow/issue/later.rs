@@ -2,12 +2,13 @@
 
 use super::change::{check, shortened};
 use super::undo::off;
-use super::{Names, Step, apart, require_person};
+use super::{Names, Step, apart, require_person, ways};
 use crate::flow::context::Context;
 use loopx_base::failure::Result;
 use loopx_base::hint::Hint;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::foreign::{Finding, Item, later};
+use loopx_rules::issue::solution::Way;
 use loopx_rules::issue::{Issue, IssueId, Status, fold};
 use loopx_rules::op::Operation;
 use loopx_store::Snapshot;
@@ -29,6 +30,9 @@ pub(crate) struct Differs {
     pub settle: Option<Hint>,
     #[serde(skip)]
     said: Vec<Change>,
+    /// Solutions that came since.
+    #[serde(skip)]
+    ways: Vec<Way>,
     #[serde(skip)]
     reason: Option<String>,
 }
@@ -44,13 +48,18 @@ pub(super) fn differs(
     }
     let ops = snapshot.issue_records(id)?.unwrap_or_default();
     let said = later::since(id, &later::spoken(&ops, &off(&ops)), &item.plain.changes());
-    if said.is_empty() {
+    let ways = later::ways(id, &ops, &item.plain.ways);
+    if said.is_empty() && ways.is_empty() {
         return Ok(None);
     }
+    let more = ways
+        .iter()
+        .map(|way| format!("solution +{}", way.proposal.name));
     Ok(Some(Differs {
         issue: id.clone(),
         at: item.at.clone(),
-        changes: said.iter().map(Change::words).collect(),
+        changes: said.iter().map(Change::words).chain(more).collect(),
+        ways,
         apart: Vec::new(),
         settle: None,
         reason: item.plain.reason.clone(),
@@ -121,6 +130,14 @@ pub(super) fn steps(
         let Some((before, source)) = place(&one.issue, &spoken) else {
             continue;
         };
+        let mut ways = ways::steps(&one.issue, &one.ways, usize::from(!one.said.is_empty()));
+        if one.said.is_empty() {
+            if let Some(first) = ways.first_mut() {
+                first.before = Some(before);
+            }
+            steps.extend(ways);
+            continue;
+        }
         let mut changes = vec![source];
         changes.extend(one.said.iter().cloned());
         let ends = |change: &Change| matches!(change, Change::Status(status) if status.is_final());
@@ -132,6 +149,7 @@ pub(super) fn steps(
             body: IssueEvent::Changed { changes }.into(),
             reason: ends.then(|| one.reason.clone().unwrap_or_else(why)),
         });
+        steps.extend(ways);
     }
     Ok(steps)
 }

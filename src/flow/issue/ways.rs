@@ -7,42 +7,51 @@ use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::solution::{Proposal, Way};
 use loopx_rules::op::{Body, Operation};
 
-/// The records of the solutions of an issue, behind the one by which it begins: first each is proposed.
-pub(super) fn steps(id: &IssueId, ways: &[Way]) -> Vec<Step> {
+/// The records of the solutions of an issue, behind so many of the same command about it: first each is proposed.
+pub(super) fn steps(id: &IssueId, ways: &[Way], behind: usize) -> Vec<Step> {
     let step = |reason: Option<&String>, body| Step {
         id: id.clone(),
         before: None,
         reason: reason.cloned(),
         body,
     };
-    let mut steps: Vec<Step> = ways.iter().map(|way| step(None, proposed(way))).collect();
+    let mut steps: Vec<Step> = ways
+        .iter()
+        .map(|way| step(None, proposed(way, behind)))
+        .collect();
     for (place, way) in ways.iter().enumerate() {
         if way.rejected.is_some() {
             let rejects = move |solution| Change::Reject {
                 solution,
                 rejected: true,
             };
-            steps.push(step(way.rejected.as_ref(), said_of(place, rejects)));
+            steps.push(step(
+                way.rejected.as_ref(),
+                said_of(behind + place, rejects),
+            ));
         } else if way.bound {
-            steps.push(step(None, said_of(place, |op| Change::Bind(Some(op)))));
+            steps.push(step(
+                None,
+                said_of(behind + place, |op| Change::Bind(Some(op))),
+            ));
         }
     }
     steps
 }
 
-fn proposed(way: &Way) -> Content {
+fn proposed(way: &Way, behind: usize) -> Content {
     let (proposal, mends) = (way.proposal.clone(), way.mends);
     Content::Behind(Box::new(move |before| {
-        let mends = mends.and_then(|place| record_of(before, place));
+        let mended = mends.and_then(|place| record_of(before, behind + place));
         let proposal = Proposal {
-            mends,
+            mends: mended.or_else(|| proposal.mends.clone()),
             ..proposal.clone()
         };
         solution(Change::Solution(Box::new(proposal)))
     }))
 }
 
-/// A word about the solution at a place.
+/// A word about the solution whose record is at a place.
 fn said_of(place: usize, change: impl Fn(OpId) -> Change + 'static) -> Content {
     Content::Behind(Box::new(move |before| {
         let changes = record_of(before, place).map(&change).into_iter().collect();
@@ -50,9 +59,9 @@ fn said_of(place: usize, change: impl Fn(OpId) -> Change + 'static) -> Content {
     }))
 }
 
-/// The record that proposes the solution at a place: the first record of the command begins the issue.
+/// The record at a place among those of the command.
 fn record_of(before: &[Operation], place: usize) -> Option<OpId> {
-    before.get(place + 1).map(|op| op.op.clone())
+    before.get(place).map(|op| op.op.clone())
 }
 
 fn solution(change: Change) -> Body {

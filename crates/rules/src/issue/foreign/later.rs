@@ -2,6 +2,7 @@
 //! changed here is not asked: where both wrote one field their records stand beside each other, as those of two clones.
 
 use crate::issue::event::Change;
+use crate::issue::solution::Way;
 use crate::issue::{Issue, IssueId, Status, Texts, fold};
 use crate::op::{Body, Operation};
 use loopx_base::id::OpId;
@@ -35,6 +36,46 @@ pub fn since(id: &IssueId, spoken: &[&Operation], now: &[Change]) -> Vec<Change>
         .collect();
     changes.extend(no_longer_said(issue, texts, now));
     changes
+}
+
+/// The solutions of the program that the issue has not: what was brought before is known by where it came from. None takes
+/// the place of one that is bound here.
+pub fn ways(id: &IssueId, ops: &[Operation], now: &[Way]) -> Vec<Way> {
+    let Some(read) = fold(id, ops) else {
+        return Vec::new();
+    };
+    let here = &read.texts.solutions;
+    let known = |way: &Way| {
+        let from = way.proposal.from.as_ref()?;
+        here.iter()
+            .find(|one| one.proposal.from.as_ref() == Some(from))
+    };
+    let mut places = Vec::new();
+    let mut found: Vec<Way> = Vec::new();
+    for (place, way) in now.iter().enumerate() {
+        if way.proposal.from.is_none() || known(way).is_some() {
+            continue;
+        }
+        let mut way = way.clone();
+        way.bound &= read.issue.bound.is_none();
+        if let Some(mended) = way.mends.take() {
+            way.mends = places.iter().position(|one| *one == mended);
+            way.proposal.mends = now.get(mended).and_then(known).map(|one| one.op.clone());
+        }
+        let name = way.proposal.name.clone();
+        let names = here.iter().map(|one| &one.proposal.name);
+        let names: BTreeSet<&String> = names
+            .chain(found.iter().map(|one| &one.proposal.name))
+            .collect();
+        let others = (2..).map(|number| format!("{name}-{number}"));
+        let mut free = std::iter::once(name.clone()).chain(others);
+        if let Some(free) = free.find(|one| !names.contains(one)) {
+            way.proposal.name = free;
+        }
+        places.push(place);
+        found.push(way);
+    }
+    found
 }
 
 /// A change as it is brought. Where somebody is at the issue there, it is open again if it had ended; else nothing comes:
