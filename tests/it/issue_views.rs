@@ -179,6 +179,23 @@ fn a_board_has_lanes_and_a_scope_and_a_moment() {
             (json!("no owner"), 4)
         ]
     );
+    let board = s.loopx(&["--json", "issue", "board", "--lanes", "epic"]);
+    let board = board.json();
+    let parts = board["lanes"][0]["parts"].clone();
+    let all = parts["all"].as_u64().expect("a number");
+    assert!(all > 0 && parts["done"].as_u64() < Some(all), "{board:#}");
+    assert_eq!(board["lanes"][1]["parts"], Value::Null);
+    let text = s.loopx(&["issue", "board", "--lanes", "epic"]).ok();
+    let count = format!("{}/{all} parts", parts["done"]);
+    assert!(text.contains(&count), "{text}");
+    for format in ["html", "markdown"] {
+        let args = ["issue", "report", "--lanes", "epic", "--format", format];
+        let printed = s.loopx(&args).ok();
+        assert!(printed.contains(&count), "{printed}");
+        // A dash is stdout.
+        let dashed = s.loopx(&[&args[..], &["-o", "-"]].concat()).ok();
+        assert!(dashed.contains(&count) && !s.exists("-"), "{dashed}");
+    }
     let of = lanes(&["--lanes", "epic"]);
     assert_eq!(of.len(), 2);
     assert_eq!((of[0].1, &of[1]), (5, &(json!("no epic"), 1)));

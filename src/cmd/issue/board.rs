@@ -43,8 +43,8 @@ pub(crate) fn run(args: BoardArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             if at > 0 {
                 ui.out("");
             }
-            if let Some(title) = &lane.title {
-                let title = ui.paint(style::HEAD, &line(title));
+            if let Some(title) = lane.heading() {
+                let title = ui.paint(style::HEAD, &line(&title));
                 ui.out(title);
             }
             print(&scoped, lane, most, ui);
@@ -93,7 +93,11 @@ fn document(scoped: &Scoped, lane: &Lane, most: usize) -> Value {
         json!({ "column": column, "count": lane.columns[at].len(), "cards": cards })
     });
     let columns: Vec<Value> = columns.collect();
-    json!({ "lane": lane.title, "columns": columns })
+    let mut document = json!({ "lane": lane.title, "columns": columns });
+    if let Some((done, all)) = lane.parts {
+        document["parts"] = json!({ "done": done, "all": all });
+    }
+    document
 }
 
 fn print(scoped: &Scoped, lane: &Lane, most: usize, ui: &mut Ui) {

@@ -26,8 +26,8 @@ pub struct CreateArgs {
     /// The title; its words are joined
     #[arg(value_name = "TITLE")]
     title: Vec<String>,
-    /// Many issues from a file of JSON lines, in one commit; `-` reads stdin. A line has `title` and the fields of
-    /// `issue list --json`; lines link to each other by `key` or `id`
+    /// Many issues from a file of JSON lines, in one commit; `-` reads stdin. A line has `title` and the fields
+    /// that `issue export` writes; lines link to each other by `key` or `id`
     #[arg(long, value_name = "FILE", conflicts_with = "title")]
     from: Option<String>,
     /// An issue for each thing that completed tasks of the session left: parts that are not done, work that was put off,

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 /// Make a report of the backlog: the board, what waits for what, statistics and what was left, as one file
 ///
-/// The file is whole by itself: no script, no network. Without `--output` it is printed. A file that is there and is no report
+/// The file is whole by itself: no script, no network. Without `--output`, or with `-` behind it, it is printed. A file that is there and is no report
 /// is not written over without `--force`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReportArgs {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: ReportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     };
     let scope = args.scope.scope(ctx)?;
     let (text, count) = flow::report(ctx, &scope, (lanes, format), &asked)?;
-    let Some(path) = &args.output else {
+    let Some(path) = args.output.filter(|path| path.as_os_str() != "-") else {
         ui.raw_text(&text);
         ui.json(
             "issue report",
@@ -60,7 +60,7 @@ pub(crate) fn run(args: ReportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
         );
         return Ok(Exit::Done);
     };
-    let file = flow::write(path, &text, args.force)?;
+    let file = flow::write(&path, &text, args.force)?;
     let file = file.display().to_string();
     ui.status(format!(
         "{}: {}",

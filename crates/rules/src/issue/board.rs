@@ -48,9 +48,23 @@ pub struct Lane {
     /// The value that they have in common; nothing where there are no lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// How many parts of the epic of the lane have ended, and how many it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<(usize, usize)>,
     /// The issues of each column.
     #[serde(skip)]
     pub columns: [Vec<usize>; 4],
+}
+
+impl Lane {
+    /// The title, with the number of parts of an epic; nothing where there are no lanes.
+    pub fn heading(&self) -> Option<String> {
+        let title = self.title.as_ref()?;
+        Some(match self.parts {
+            Some((done, all)) => format!("{title}  {done}/{all} parts"),
+            None => title.clone(),
+        })
+    }
 }
 
 /// The lanes of some issues: by name, those without one last. `name` gives the short name of an issue.
@@ -61,6 +75,11 @@ pub fn lanes(
     name: impl Fn(&IssueId) -> String,
 ) -> Vec<Lane> {
     let mut found: BTreeMap<(bool, String), [Vec<usize>; 4]> = BTreeMap::new();
+    let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let parts = match by {
+        Some(LaneBy::Epic) => backlog.parts(),
+        _ => BTreeMap::new(),
+    };
     for at in ordered(backlog, shown) {
         let issue = &backlog.issues[at];
         // A roadmap is no work: its parts are.
@@ -68,12 +87,18 @@ pub fn lanes(
             continue;
         }
         let title = by.and_then(|by| lane_of(backlog, issue, by, &name));
+        let whole = title.as_ref().and_then(|_| whole_of(backlog, issue));
+        if let (Some(title), Some(of)) = (&title, whole.and_then(|whole| parts.get(&whole.id))) {
+            let done = of.iter().filter(|part| part.status.is_final()).count();
+            counts.insert(title.clone(), (done, of.len()));
+        }
         let lane = found.entry((title.is_none(), title.unwrap_or_default()));
         let column = Column::of(issue, &waits[at]);
         let place = Column::ALL.iter().position(|one| *one == column);
         lane.or_default()[place.unwrap_or_default()].push(at);
     }
     let lane = |((is_rest, title), columns): ((bool, String), _)| Lane {
+        parts: counts.get(&title).copied().filter(|_| !is_rest),
         title: match (by, is_rest) {
             (None, _) => None,
             (Some(by), true) => Some(format!("no {by}")),
@@ -85,6 +110,7 @@ pub fn lanes(
     if lanes.is_empty() {
         lanes.push(Lane {
             title: None,
+            parts: None,
             columns: Default::default(),
         });
     }
@@ -120,13 +146,17 @@ fn lane_of(
         }),
         LaneBy::Milestone => issue.milestone.clone(),
         LaneBy::Epic => {
-            let is_here = |id: &IssueId| backlog.find(id).is_some();
-            let whole = issue.parent(is_here).and_then(|id| backlog.find(id));
-            // An epic stands in the lane of its parts.
-            let whole = whole.or_else(|| (issue.kind == "epic").then_some(issue))?;
+            let whole = whole_of(backlog, issue)?;
             Some(format!("{} {}", name(&whole.id), whole.title))
         }
     }
+}
+
+/// The issue of which another one is a part. An epic stands in the lane of its parts.
+fn whole_of<'b>(backlog: &'b Backlog, issue: &'b Issue) -> Option<&'b Issue> {
+    let is_here = |id: &IssueId| backlog.find(id).is_some();
+    let whole = issue.parent(is_here).and_then(|id| backlog.find(id));
+    whole.or_else(|| (issue.kind == "epic").then_some(issue))
 }
 
 /// The second line of a card: what stands in the way or who has it, its criteria, and what hurries.

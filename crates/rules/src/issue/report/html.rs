@@ -70,8 +70,8 @@ pub(super) fn document(report: &Report<'_>) -> String {
 }
 
 fn board(report: &Report<'_>, lane: &Lane, out: &mut String) {
-    if let Some(title) = &lane.title {
-        let _ = writeln!(out, "<h3>{}</h3>", said(title));
+    if let Some(title) = lane.heading() {
+        let _ = writeln!(out, "<h3>{}</h3>", said(&title));
     }
     out.push_str("<div class=\"board\">\n");
     for (column, places) in Column::ALL.iter().zip(&lane.columns) {

@@ -48,8 +48,8 @@ pub(super) fn document(report: &Report<'_>) -> String {
 }
 
 fn board(report: &Report<'_>, lane: &Lane, out: &mut String) {
-    if let Some(title) = &lane.title {
-        let _ = write!(out, "\n### {}\n", escaped(title));
+    if let Some(title) = lane.heading() {
+        let _ = write!(out, "\n### {}\n", escaped(&title));
     }
     for (column, places) in Column::ALL.iter().zip(&lane.columns) {
         if places.is_empty() {
