@@ -29,7 +29,7 @@ const BATCH: u32 = 5;
 const ONE: &str = "lx-00000000aa";
 
 /// The rows of the table: what is typed, and whether it changes something.
-const ROWS: [(&str, &[&str], bool); 17] = [
+const ROWS: [(&str, &[&str], bool); 21] = [
     ("list", &["issue", "list"], false),
     ("list as JSON", &["issue", "list", "--json"], false),
     (
@@ -58,6 +58,14 @@ const ROWS: [(&str, &[&str], bool); 17] = [
         &["issue", "list", "--apart"],
         false,
     ),
+    (
+        "list as it was",
+        &["issue", "list", "--at", "2026-01-02"],
+        false,
+    ),
+    ("board", &["issue", "board"], false),
+    ("statistics", &["issue", "stats"], false),
+    ("report", &["issue", "report"], false),
     (
         "import what was exported",
         &["issue", "import", "own.jsonl", "--format", "loopx", "-q"],
