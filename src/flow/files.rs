@@ -209,7 +209,7 @@ pub(crate) fn sweep(dir: &Path) {
 
 /// Removes a file; one that is not there is as good.
 pub(crate) fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
+    match fail("file-removed").and_then(|()| fs::remove_file(path)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(failed(path, "remove", &error))
         }

@@ -6,6 +6,7 @@ use super::transaction::{Needs, gather};
 use super::workcopy::WorkCopy;
 use loopx_base::counted;
 use loopx_base::failure::Result;
+use loopx_base::hint::command;
 use loopx_base::id::{Oid, SessionId};
 use loopx_git::signing::can_check;
 use loopx_rules::artifact::Artifact;
@@ -16,7 +17,7 @@ use loopx_store::audit_cache::Memory;
 use loopx_store::check;
 use loopx_store::check::{Damage, Found, Signed};
 use loopx_store::unreadable;
-use loopx_store::{Decision, Session, Snapshot, Store, UnexplainedCommit};
+use loopx_store::{Decision, Lock, Session, Snapshot, Store, UnexplainedCommit};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -91,34 +92,54 @@ pub(crate) fn fsck(ctx: &Context, depth: Depth, repair: bool) -> Result<Checked>
     if is_whole || !repair {
         return Ok(found);
     }
-    let identity = ctx.repo.identity()?;
+    // Asked before anything is written.
+    ctx.repo.identity()?;
     let lock = store.lock()?;
     found.put_back = unreadable::put_back(&ctx.repo, &snapshot, &found.damages, |id, path| {
         copied(ctx, id, path)
     })?;
-    let left = look(ctx, &snapshot, &mut Memory::empty(&store, false)).map_err(|failure| {
-        let back = counted(found.put_back.len(), "object");
-        failure.context(format!("look again, with {back} put back"))
-    })?;
+    let mended = mend_rest(ctx, (&store, &lock), &snapshot);
+    let (commit, left) = match found.put_back.len() {
+        0 => mended?,
+        // What is back is done, whatever becomes of the rest.
+        back => {
+            let back = counted(back, "object");
+            let done = format!("{back} can be read again");
+            let help = command!("fsck --repair");
+            let mended = ctx.follow((done, "the rest of the repair"), help, mended);
+            mended.unwrap_or_default()
+        }
+    };
+    found.repaired = commit;
+    found.left = left;
+    Ok(found)
+}
+
+/// Mends what is damaged by a new commit. Gives that, where one was needed, and what history has no whole copy of.
+fn mend_rest(
+    ctx: &Context,
+    (store, lock): (&Store<'_>, &Lock),
+    snapshot: &Snapshot<'_>,
+) -> Result<(Option<Oid>, Vec<String>)> {
+    let identity = ctx.repo.identity()?;
+    let left = look(ctx, snapshot, &mut Memory::empty(store, false))?;
     if left.damages.is_empty() {
-        return Ok(found);
+        return Ok((None, Vec::new()));
     }
     // Before anything moves: what cannot be mended is refused here.
-    let mut mended = Some((snapshot.commit().clone(), mend(&store, &snapshot, left)?));
+    let mut mended = Some((snapshot.commit().clone(), mend(store, snapshot, left)?));
     // What a hand changed is looked at and mended like any other damage.
-    store.accept(&lock)?;
-    let committed = store.update(&lock, &identity, |snapshot| {
+    store.accept(lock)?;
+    let committed = store.update(lock, &identity, |snapshot| {
         match mended.take().filter(|(at, _)| at == snapshot.commit()) {
             Some((_, decision)) => Ok(decision),
             None => {
-                let left = look(ctx, snapshot, &mut Memory::empty(&store, false))?;
-                mend(&store, snapshot, left)
+                let left = look(ctx, snapshot, &mut Memory::empty(store, false))?;
+                mend(store, snapshot, left)
             }
         }
     })?;
-    found.repaired = Some(committed.commit);
-    found.left = committed.value;
-    Ok(found)
+    Ok((Some(committed.commit), committed.value))
 }
 
 /// Records about tasks that were written too early. What cannot be read is named as damaged.

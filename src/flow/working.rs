@@ -11,6 +11,7 @@ use super::workcopy::{self, FileStatus, WorkCopy};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
+use loopx_base::{counted, shell_word};
 use loopx_git::run::Run;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::profile::Profile;
@@ -68,14 +69,19 @@ pub(crate) fn checkout(
     let wanted = |artifact: &Artifact| all || artifacts.contains(artifact);
     let mut edited = Vec::new();
     let mut replaced = Vec::new();
+    let mut restoring = Restoring {
+        ctx,
+        folder: copy.folder(),
+        done: 0,
+    };
     for (artifact, status) in copy.statuses(&state)? {
         if !wanted(&artifact) || status == FileStatus::Clean {
             continue;
         }
         if force || matches!(status, FileStatus::Absent) {
-            if let Some(kept) = copy.restore(&state, artifact)? {
-                replaced.push((artifact.to_string(), kept));
-            }
+            let name = artifact.to_string();
+            let kept = restoring.next(&name, copy.restore(&state, artifact))?;
+            replaced.extend(kept.map(|kept| (name, kept)));
         } else {
             edited.push(artifact.to_string());
         }
@@ -85,12 +91,13 @@ pub(crate) fn checkout(
             continue;
         }
         if force || status == FileStatus::Absent {
-            let kept = copy.restore_output(&state, &path)?;
+            let kept = restoring.next(&path, copy.restore_output(&state, &path))?;
             replaced.extend(kept.map(|kept| (path, kept)));
         } else {
             edited.push(path);
         }
     }
+    restoring.noted(copy.write_bases())?;
     Ok(CheckedOut {
         shown: ctx.folder(&state.id),
         id: state.id,
@@ -98,6 +105,41 @@ pub(crate) fn checkout(
         edited,
         replaced,
     })
+}
+
+/// Files that are brought back one by one. Once a file is, what fails of the others is left for the same command.
+struct Restoring<'c> {
+    ctx: &'c Context,
+    folder: String,
+    done: usize,
+}
+
+impl Restoring<'_> {
+    /// The blob that keeps what stood in a file before, where something did.
+    fn next(&mut self, name: &str, result: Result<Option<Oid>>) -> Result<Option<Oid>> {
+        if self.done == 0 || result.is_ok() {
+            self.done += usize::from(result.is_ok());
+            return result;
+        }
+        let help = command!("checkout --force {}", shell_word(name));
+        let kept = self.ctx.follow((self.words(), name), help, result);
+        Ok(kept.flatten())
+    }
+
+    fn words(&self) -> String {
+        let files = counted(self.done, "file");
+        format!("{files} of {} as on the branch", self.folder)
+    }
+
+    /// Note of what the files rest on, which comes last.
+    fn noted(&self, result: Result<()>) -> Result<()> {
+        if self.done == 0 {
+            return result;
+        }
+        let left = "the note of what they rest on";
+        (self.ctx).follow((self.words(), left), command!("checkout --force"), result);
+        Ok(())
+    }
 }
 
 /// Opens an artifact in git's editor. Says whether the file changed.

@@ -1,6 +1,7 @@
 //! Two changes, one spec: what the second archive makes of it, through real sessions whose bases were
 //! recorded when their deltas were saved. Numbers are those of `shared/cases/spec-merge`.
 
+use crate::support::LOOPX;
 use crate::support::archive::{DEMO, DEMO_PATH, ID, REWORD, SHORTEN, Yard, adds, shortened};
 
 const ONTO: &[&str] = &["--onto", "main"];
@@ -379,6 +380,33 @@ fn abort_forgets_the_conflict_and_nothing_else() {
     y.refused("b", &["--onto", "main", "--abort"], 5, "no_conflict");
     y.refused("b", &["--onto", "main", "--continue"], 5, "no_conflict");
     y.conflict("b", ONTO);
+}
+
+#[test]
+fn an_abort_that_fails_behind_its_first_file_is_done_for_what_is_gone() {
+    let y = Yard::pair(("a", SHORTEN), ("b", REWORD));
+    y.archive("a", ONTO).ok();
+    let before = y.world();
+    y.conflict("b", ONTO);
+    let held = y.world();
+    let abort = |place: usize| {
+        let call = y
+            .call(LOOPX)
+            .args(&["-s", "b", "archive", "--onto", "main", "--abort"]);
+        call.env("LOOPX_FAILPOINT", format!("error:file-removed:{place}"))
+            .run()
+    };
+    let refused = abort(1);
+    assert_ne!(refused.code, Some(0), "{refused}");
+    assert!(y.world() == held, "a refusal changes nothing");
+    let out = abort(2);
+    assert_eq!(out.code, Some(0), "{out}");
+    let out = out
+        .says("1 file of the conflict is gone; left: the rest of it")
+        .says("archive b --abort");
+    assert!(!out.stderr.contains("refused"), "{out}");
+    y.archive("b", &["--onto", "main", "--abort"]).ok();
+    assert!(y.world() == before, "something of the conflict is left");
 }
 
 #[test]

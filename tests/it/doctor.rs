@@ -374,6 +374,22 @@ fn a_lock_that_nobody_holds_any_more_is_a_problem_and_is_removed() {
     assert_whole(&s);
 }
 
+#[test]
+fn a_branch_whose_shadow_somebody_holds_is_not_accepted_in_words_alone() {
+    let s = started();
+    s.loopx(&["-s", ID, "run", "--", "true"]).ok();
+    s.git(&["update-ref", "refs/heads/loopx", "loopx~1"]).ok();
+    let lock = s.path().join(".git/refs/loopx/shadow/loopx.lock");
+    fs::write(&lock, "somebody\n").expect("a lock");
+    s.loopx(&["doctor", "--accept"])
+        .fails_with(6)
+        .says("somebody holds it: the branch is not accepted yet");
+    fs::remove_file(&lock).expect("removed");
+    s.loopx(&["doctor", "--accept"]).ok();
+    s.loopx(&["-s", ID, "run", "--", "true"]).ok();
+    assert_whole(&s);
+}
+
 /// A git that was killed together with us leaves the lock of the index, and then nobody can commit.
 #[test]
 fn the_lock_of_an_index_that_nobody_holds_is_a_problem_and_is_removed() {

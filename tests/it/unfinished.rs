@@ -3,6 +3,7 @@
 //! is nearly full never leaves a torn file, or a record that the next commit deletes (T4).
 
 use crate::support::archive::{DEMO_PATH, ID as ARCHIVED, Yard, shortened};
+use crate::support::drive::{Drive, ID as PLANNED};
 use crate::support::store::{ID, READY, assert_whole, operations, put, started};
 use crate::support::{Call, LOOPX, Output, Sandbox};
 use serde_json::Value;
@@ -427,4 +428,55 @@ fn t5_a_file_that_a_kill_left_half_written_in_the_worktree_is_named_and_taken_aw
     s.loopx(&["doctor", "--fix"]).ok();
     assert!(std::fs::symlink_metadata(s.path().join("docs/.loopx-writing-aB3dEf")).is_ok());
     settled(&s);
+}
+
+#[test]
+fn a_checkout_that_fails_behind_its_first_file_is_done_for_what_it_wrote() {
+    let names = ["spec.md", "plan.md", "architecture.md"];
+    let mut done = 0;
+    for place in 1..8 {
+        let s = Drive::planned().into_sandbox();
+        let files = names.map(|name| format!(".loopx/{PLANNED}/{name}"));
+        let files: Vec<&String> = files.iter().filter(|file| s.exists(file)).collect();
+        assert!(files.len() > 1, "{files:?}");
+        files.iter().for_each(|file| s.write(file, "mine\n"));
+        let mine = |s: &Sandbox| files.iter().filter(|file| s.read(file) == "mine\n").count();
+        let call = s.call(LOOPX).args(&["-s", PLANNED, "checkout", "--force"]);
+        let out = failing(call, &format!("file-written:{place}"));
+        if out.stderr.contains("left: ") {
+            assert_eq!(out.code, Some(0), "{out}");
+            assert!(mine(&s) <= 1, "{out}");
+            let out = out.says("as on the branch");
+            let lead = "what leads on: git loopx";
+            assert!(
+                out.stderr.contains(lead) && !out.stderr.contains("error: "),
+                "{out}"
+            );
+            done += 1;
+        } else if out.code != Some(0) {
+            assert_eq!(mine(&s), files.len(), "{place}: {out}");
+        }
+        s.loopx(&["-s", PLANNED, "checkout", "--force"]).ok();
+        assert_eq!(mine(&s), 0);
+    }
+    assert!(done > 0);
+}
+
+#[test]
+fn hooks_that_are_out_stay_out_though_their_copy_cannot_be_removed() {
+    let s = started();
+    s.loopx(&["agent", "install", "claude"]).ok();
+    let call = s.call(LOOPX).args(&["agent", "uninstall", "claude"]);
+    let out = failing(call, "file-removed:1");
+    assert_ne!(out.code, Some(0), "{out}");
+    let call = s.call(LOOPX).args(&["agent", "uninstall", "claude"]);
+    let out = failing(call, "file-removed:2");
+    assert_eq!(out.code, Some(0), "{out}");
+    let out = out
+        .says("our hooks are out of")
+        .says("what leads on: git loopx agent uninstall claude");
+    assert!(!out.stderr.contains("error: "), "{out}");
+    s.loopx(&["agent", "uninstall", "claude"]).ok();
+    s.loopx(&["agent", "install", "claude"]).ok();
+    s.loopx(&["agent", "uninstall", "claude"]).ok();
 }

@@ -54,9 +54,10 @@ pub const BUNDLE: [&str; 4] = [
 ];
 
 /// What can fail as a disk does.
-pub const ERRORS: [&str; 7] = [
+pub const ERRORS: [&str; 8] = [
     "fsync",
     "file-written",
+    "file-removed",
     "ref-moved",
     "index-written",
     "worktree-written",

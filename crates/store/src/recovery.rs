@@ -242,6 +242,7 @@ impl Store<'_> {
                 _ => None,
             };
             self.know(tip);
+            self.require_known(tip)?;
             return Ok(Accepted {
                 tip: Some(tip.clone()),
                 kept,
@@ -257,6 +258,29 @@ impl Store<'_> {
         };
         self.forget(&known)?;
         Ok(Accepted { tip: None, kept })
+    }
+}
+
+impl Store<'_> {
+    /// Refuses where somebody holds the ref that says what this clone knows: the next writer would find the branch set back
+    /// again.
+    fn require_known(&self, tip: &Oid) -> Result<()> {
+        if self.shadow().as_ref() == Some(tip) {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Kind::Waiting,
+            Code::BranchBusy,
+            format!(
+                "expected {} to move to {}, and somebody holds it: the branch is not accepted yet",
+                self.shadow_ref(),
+                tip.short()
+            ),
+        )
+        .help(
+            command!("doctor --fix")
+                .note("(takes away a lock that nobody holds), then the same command again"),
+        ))
     }
 }
 

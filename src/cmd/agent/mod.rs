@@ -100,7 +100,7 @@ pub(crate) fn run(command: AgentCommand, ctx: &Context, ui: &mut Ui) -> Result<E
             tell(ui, "agent install", host, &change, dry_run, "wired into");
         }
         AgentCommand::Uninstall { host, dry_run } => {
-            let change = install::uninstall(&ctx.repo, host, dry_run)?;
+            let change = install::uninstall(ctx, host, dry_run)?;
             tell(
                 ui,
                 "agent uninstall",

@@ -1,6 +1,7 @@
 //! Writes our hooks into a host's configuration file and takes them out again. What stood there before
 //! is kept in the worktree's git dir, so that taking out restores every byte where nothing else changed.
 
+use super::super::context::Context;
 use super::super::{files, lease};
 use loopx_base::env;
 use loopx_base::failpoint::fail;
@@ -180,17 +181,22 @@ fn kept(file: &File) -> Result<Option<Kept>> {
 }
 
 /// Takes our hooks out: every byte as it was where nobody else wrote since, else our entries alone.
-pub(crate) fn uninstall(repo: &Repo, host: Host, dry_run: bool) -> Result<Change> {
-    let file = read(repo, host)?;
+pub(crate) fn uninstall(ctx: &Context, host: Host, dry_run: bool) -> Result<Change> {
+    let file = read(&ctx.repo, host)?;
     let Some(text) = &file.text else {
         return match file.wired {
             Wired::Unreadable => Err(unreadable(&file)),
-            _ => Ok(Change {
-                path: file.path,
-                before: None,
-                after: None,
-                notes: Vec::new(),
-            }),
+            _ => {
+                if !dry_run {
+                    forget_kept(ctx, &file);
+                }
+                Ok(Change {
+                    path: file.path,
+                    before: None,
+                    after: None,
+                    notes: Vec::new(),
+                })
+            }
         };
     };
     let after = match kept(&file)? {
@@ -207,7 +213,7 @@ pub(crate) fn uninstall(repo: &Repo, host: Host, dry_run: bool) -> Result<Change
                 remove_empty(&file.top, &file.path);
             }
         }
-        files::remove(&file.kept)?;
+        forget_kept(ctx, &file);
     }
     Ok(Change {
         before: file.text.clone(),
@@ -215,6 +221,14 @@ pub(crate) fn uninstall(repo: &Repo, host: Host, dry_run: bool) -> Result<Change
         after,
         notes: Vec::new(),
     })
+}
+
+/// Removes the copy of what stood there before: our hooks are out, whatever becomes of it.
+fn forget_kept(ctx: &Context, file: &File) {
+    let done = format!("our hooks are out of {}", file.path.display());
+    let help = command!("agent uninstall {}", file.host.name());
+    let left = "the copy of what stood there before";
+    ctx.follow((done, left), help, files::remove(&file.kept));
 }
 
 /// Removes the folders that have become empty, up to the top.

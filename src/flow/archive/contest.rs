@@ -7,6 +7,7 @@ use super::super::journal::{self, Step, Worktree};
 use super::super::naming;
 use super::super::workcopy::{CONFLICTS, FOLDER, marker_line};
 use super::plan::way;
+use loopx_base::counted;
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
@@ -484,12 +485,23 @@ pub(super) fn clear_conflicts(ctx: &Context, id: &SessionId) -> Result<Option<St
     }))
 }
 
+/// Forgets the conflicts of a session. Once a file is gone, whatever stays is left for the same command.
 fn forget_conflicts(ctx: &Context, id: &SessionId) -> Result<()> {
-    match clear_conflicts(ctx, id)? {
-        Some(Step::Clear {
-            below, files, note, ..
-        }) => journal::clear(ctx, &below, &files, &note),
-        _ => Ok(()),
+    let Some(Step::Clear {
+        below, files, note, ..
+    }) = clear_conflicts(ctx, id)?
+    else {
+        return Ok(());
+    };
+    match journal::clear_counted(ctx, &below, &files, &note) {
+        (gone @ 1.., Err(failure)) => {
+            let verb = if gone == 1 { "is" } else { "are" };
+            let done = format!("{} of the conflict {verb} gone", counted(gone, "file"));
+            let help = command!("archive {id} --abort");
+            ctx.follow((done, "the rest of it"), help, Err::<(), _>(failure));
+            Ok(())
+        }
+        (_, cleared) => cleared,
     }
 }
 

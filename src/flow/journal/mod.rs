@@ -9,7 +9,7 @@ mod close;
 mod steps;
 
 pub(crate) use close::{Closing, close};
-pub(crate) use steps::{Step, Worktree, clear};
+pub(crate) use steps::{Step, Worktree, clear_counted};
 
 use super::context::Context;
 use super::files;

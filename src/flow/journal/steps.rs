@@ -228,12 +228,36 @@ fn remove(ctx: &Context, commit: &Oid, path: &str, blob: &Oid) -> Result<()> {
 
 /// Removes files of this worktree with the folders that they leave empty, up to `below`, and last a file of
 /// its git directory.
-pub(crate) fn clear(ctx: &Context, below: &str, names: &[String], note: &str) -> Result<()> {
+fn clear(ctx: &Context, below: &str, names: &[String], note: &str) -> Result<()> {
+    clear_counted(ctx, below, names, note).1
+}
+
+/// The number of files that are gone, and what became of the rest.
+pub(crate) fn clear_counted(
+    ctx: &Context,
+    below: &str,
+    names: &[String],
+    note: &str,
+) -> (usize, Result<()>) {
+    let mut gone = 0;
+    let cleared = clear_each(ctx, below, names, note, &mut gone);
+    (gone, cleared)
+}
+
+fn clear_each(
+    ctx: &Context,
+    below: &str,
+    names: &[String],
+    note: &str,
+    gone: &mut usize,
+) -> Result<()> {
     if let Some(top) = ctx.repo.work_dir() {
         let own = top.join(below);
         for name in names {
             let file = files::inside(top, name)?;
+            let is_there = file.symlink_metadata().is_ok();
             files::remove(&file)?;
+            *gone += usize::from(is_there);
             // Folders go only when they are empty.
             let mut folder = file.parent();
             while let Some(dir) = folder.filter(|dir| dir.starts_with(&own)) {

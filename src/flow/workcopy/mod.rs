@@ -577,7 +577,6 @@ impl<'r> WorkCopy<'r> {
             }
         }
         self.bases.conflicts.remove(&artifact);
-        self.write_bases()?;
         Ok(kept)
     }
 
@@ -625,7 +624,8 @@ impl<'r> WorkCopy<'r> {
         files::remove(&self.bases_file)
     }
 
-    fn write_bases(&mut self) -> Result<()> {
+    /// Writes down what the files rest on.
+    pub(crate) fn write_bases(&mut self) -> Result<()> {
         self.bases.format = 1;
         let text = loopx_rules::op::to_json(&self.bases)?;
         files::write_in_git_dir(self.repo, &self.bases_file, &text)

@@ -375,7 +375,6 @@ impl WorkCopy<'_> {
                 self.bases.outputs.remove(path);
             }
         }
-        self.write_bases()?;
         Ok(kept)
     }
 
