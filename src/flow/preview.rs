@@ -67,7 +67,7 @@ pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
     let facts = look(ctx, &snapshot, &session)?;
     let transition = approve::meant(&facts, ends)?;
     let view = facts.view();
-    let blockers = gate::blockers(view, transition);
+    let blockers = gate::wanting(view, transition);
     let checks = if gate::covers_code(transition) {
         gate::audit(view)
     } else {
@@ -110,7 +110,7 @@ pub(crate) fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
     let facts = look(ctx, &snapshot, &session)?;
     let stage = facts.state.stage;
     let blockers = match Transition::forward(stage) {
-        Some(transition) => gate::blockers(facts.view(), transition),
+        Some(transition) => gate::wanting(facts.view(), transition),
         None => Vec::new(),
     };
     let wanted = blockers.iter().find_map(|blocker| {

@@ -392,6 +392,9 @@ fn holding(
             .map(|g| g.blockers.clone())
             .unwrap_or_default(),
     };
+    if view.state.stage == Stage::Plan {
+        blockers.extend(gate::unserved(view));
+    }
     // What cannot be saved, or not be judged, comes before what was judged.
     for (_, failure) in peek.refused.iter().rev() {
         // What the gate says of the same file is said once.

@@ -107,6 +107,9 @@ fn a_plan_that_serves_not_every_scenario_is_approved_with_a_reason_alone() {
     s.loopx(&["plan", "--architect", "approve"]).ok();
     s.loopx(&["plan", "--critic", "approve"]).ok();
     let before = s.git(&["for-each-ref"]).ok();
+    // Whoever looks before they give their word sees it.
+    s.loopx(&["status"]).says(APPLES);
+    s.loopx(&["approve", "--show"]).says(APPLES).fails_with(1);
     let refused = s.error(1, &["approve", "--enter"]);
     assert_eq!(refused["code"], "scenario_unserved");
     assert_eq!(s.git(&["for-each-ref"]).ok(), before);
@@ -118,6 +121,8 @@ fn a_plan_that_serves_not_every_scenario_is_approved_with_a_reason_alone() {
     );
     let waived = ["approve", "--to", "build", "--reason", "seen by hand"];
     s.loopx(&waived).ok();
+    let status = s.loopx(&["status"]).ok();
+    assert!(!status.contains("no slice names"), "{status}");
     s.loopx(&["next"]).says("git loopx build");
 }
 

@@ -487,7 +487,8 @@ fn a_session_that_is_lifted_says_its_delta_where_the_new_profile_wants_it() {
         "spec_delta_missing_requirements"
     );
     s.write(".loopx/it/change/spec-delta.md", DELTA);
-    s.loopx(&["approve", "--to", "build"]).ok();
+    s.loopx(&["approve", "--to", "build", "--reason", "by hand"])
+        .ok();
     // The approval, and the words that it saved.
     for _ in 0..2 {
         s.loopx(&["undo"]).ok();

@@ -244,6 +244,15 @@ pub fn blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     blockers
 }
 
+/// Causes that hold an approval for which nobody gives a reason: what the gate lacks, and what the plan leaves unserved.
+pub fn wanting(view: View<'_>, transition: Transition) -> Vec<Blocker> {
+    let mut found = blockers(view, transition);
+    if transition == Transition::PlanToBuild {
+        found.extend(unserved(view));
+    }
+    found
+}
+
 /// Checks of artifacts that have the name of a check of policy and other words: nobody could say which of the two a
 /// run is of.
 fn clashes(view: View<'_>) -> Vec<Blocker> {

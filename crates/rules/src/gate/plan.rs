@@ -14,7 +14,7 @@ use super::super::policy::{EvidenceRule, Language};
 use super::super::stage::{Stage, Transition};
 use super::super::task::slices::good_plan;
 use super::clarify::clarify;
-use super::{View, covered_files, field_fault, open_blockers};
+use super::{View, consumable, covered_files, field_fault, open_blockers};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
 use loopx_spec::front::FrontMatter;
@@ -316,9 +316,11 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
 }
 
 /// Scenarios of the delta that nothing in the plan serves, one blocker for all: the archive asks what proves them, and the
-/// way to change the plan ends with plan->build. No gate has it, for a person may approve with a reason and waive them later.
+/// way to change the plan ends with plan->build. No gate has it, for a person may approve with a reason and waive them later;
+/// and nothing where such an approval stands.
 pub fn unserved(view: View<'_>) -> Option<Blocker> {
-    if view.policy.archive.evidence == EvidenceRule::Off {
+    let is_asked = view.policy.archive.evidence != EvidenceRule::Off;
+    if !is_asked || consumable(view, Transition::PlanToBuild).is_ok() {
         return None;
     }
     let slices = change_pack::slices_of(view.texts).ok()?;

@@ -169,10 +169,7 @@ fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     if gate::consumable(view, way).is_ok() {
         return enter(view, here, way);
     }
-    let mut blockers = gate::blockers(view, way);
-    if way == Transition::PlanToBuild {
-        blockers.extend(gate::unserved(view));
-    }
+    let blockers = gate::wanting(view, way);
     let found = match state.stage {
         Stage::Build => build::next(view, here, &blockers),
         Stage::Review if !way.is_rollback() => review::next(view, here, &blockers),
