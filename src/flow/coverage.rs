@@ -27,7 +27,7 @@ fn reviewed_tree(state: &State) -> Option<&Oid> {
 
 /// The slices, and what decisions inserted beside them.
 fn served(texts: &Texts, state: &State) -> Vec<Slice> {
-    let mut slices = change_pack::slices_of(texts).unwrap_or_default();
+    let mut slices = change_pack::serving(texts).unwrap_or_default();
     let inserted = plan::inserted(texts, state).unwrap_or_default();
     slices.extend(inserted.iter().filter_map(slice));
     slices

@@ -187,3 +187,22 @@ fn k13_an_amendment_that_is_no_list_leads_to_the_file_and_to_what_takes_the_edit
     );
     s.loopx(&["checkout", "--force", "tasks.jsonl"]).ok();
 }
+
+#[test]
+fn of_many_checks_without_a_pass_the_first_are_named_and_the_rest_is_counted() {
+    let tasks: Vec<Value> = (1..=24)
+        .map(|n| task(&format!("T{n}"), &[], Some(&["true"])))
+        .collect();
+    let s = building(&tasks);
+    let shown = s.loopx(&["status"]).ok();
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        shown.contains("T10 has not run and 14 more") && !shown.contains("T11"),
+        "{shown}"
+    );
+    let status = s.loopx(&["status", "--json"]).json();
+    let blockers = status["blockers"].to_string();
+    assert!(blockers.contains("and 14 more"), "{blockers}");
+    // Each of them is there for a program.
+    assert!(status["audit"].to_string().contains("T24"), "{status:#}");
+}

@@ -70,6 +70,15 @@ fn is_hidden(c: char) -> bool {
         | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Words in a row: where there are many, the first ten and how many more there are.
+pub fn first_words(words: &[String]) -> String {
+    const FIRST: usize = 10;
+    match words.len().saturating_sub(FIRST) {
+        0 | 1 => words.join(", "),
+        more => format!("{} and {more} more", words[..FIRST].join(", ")),
+    }
+}
+
 /// So many of something whose plural ends in `s`: `1 spec`, `2 specs`.
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let ending = if count == N::from(1) { "" } else { "s" };

@@ -72,12 +72,35 @@ pub fn present(texts: &Texts) -> Vec<Artifact> {
     files
 }
 
+/// The slices that serve scenarios. Most tasks of a long list serve none, and are not read whole for this.
+pub fn serving(texts: &Texts) -> Result<Vec<Slice>, Blocker> {
+    let mut found = Vec::new();
+    for file in present(texts) {
+        found.extend(slices_where(file, texts, |node| {
+            !node.scenarios.is_empty()
+        })?);
+    }
+    Ok(found)
+}
+
 /// The slices that one file names; none where it is not there.
 pub fn slices_in(file: Artifact, texts: &Texts) -> Result<Vec<Slice>, Blocker> {
+    slices_where(file, texts, |_| true)
+}
+
+/// The slices of one file; of a list of tasks those whose nodes are asked for.
+fn slices_where(
+    file: Artifact,
+    texts: &Texts,
+    is_asked: impl Fn(&&task::node::Node) -> bool,
+) -> Result<Vec<Slice>, Blocker> {
     match (file, texts.get(&file)) {
         (_, None) => Ok(Vec::new()),
         (Artifact::TaskList, Some(_)) => match texts.list() {
-            Some(Ok(nodes)) => Ok(nodes.iter().filter_map(task::slices::slice).collect()),
+            Some(Ok(nodes)) => {
+                let nodes = nodes.iter().filter(is_asked);
+                Ok(nodes.filter_map(task::slices::slice).collect())
+            }
             Some(Err(blocker)) => Err(blocker.clone()),
             None => Ok(Vec::new()),
         },

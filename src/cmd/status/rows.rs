@@ -7,9 +7,9 @@ use crate::flow::view::Status;
 use crate::flow::workcopy::FileStatus;
 use crate::ui::{Ui, line, style};
 use anstyle::Style;
-use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::{Verb, command};
+use loopx_base::{counted, first_words};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate::{Proof, Uncommitted, named};
 use loopx_rules::op::CodeVerdict;
@@ -411,9 +411,11 @@ fn checks(status: &Status) -> Option<Row> {
             }
         });
     }
-    let open: Vec<String> = all
-        .iter()
-        .filter(|item| !item.is_proven())
+    let mut open: Vec<_> = all.iter().filter(|item| !item.is_proven()).collect();
+    // Of many the first that failed are named.
+    open.sort_by_key(|item| item.proof != Proof::Failed);
+    let open: Vec<String> = open
+        .into_iter()
         .map(|item| {
             let word = match item.proof {
                 Proof::Failed => "failed",
@@ -438,7 +440,7 @@ fn checks(status: &Status) -> Option<Row> {
         said.push_str(&format!(", {looked} looked at by a person"));
     }
     if !open.is_empty() {
-        said.push_str(&format!("; {}", open.join(", ")));
+        said.push_str(&format!("; {}", first_words(&open)));
     }
     let row = Row::new("checks", said);
     Some(if open.is_empty() {

@@ -18,6 +18,7 @@ use super::plan::delta;
 use super::tasks::list_help;
 use super::{View, covered, covered_files};
 use loopx_base::failure::{Blocker, Code};
+use loopx_base::first_words;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
 use serde::Serialize;
@@ -578,7 +579,7 @@ fn unproven(view: View<'_>, missing: &[&AuditItem]) -> Blocker {
     } else {
         format!(
             "checks without evidence for the present code: {}",
-            words.join(", ")
+            first_words(&words)
         )
     };
     Blocker::new(Code::CompletionAuditBlocked, text, help)

@@ -17,6 +17,7 @@ use super::{AuditItem, Proof, View, known};
 use crate::artifact::Artifact;
 use crate::policy::Policy;
 use loopx_base::failure::{Blocker, Code};
+use loopx_base::first_words;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::shell_word;
 use loopx_base::working_tree::{CodeFacts, ReviewedCode};
@@ -172,7 +173,7 @@ pub fn open(view: View<'_>, stage: Stage) -> Vec<Blocker> {
         let who = held_elsewhere(view, node).map(|who| format!(" (by {who})"));
         format!("{} is {status}{}", node.id, who.unwrap_or_default())
     });
-    let words = words.collect::<Vec<_>>().join(", ");
+    let words = first_words(&words.collect::<Vec<_>>());
     vec![match held_elsewhere(view, first) {
         Some(who) => Blocker::new(
             Code::TasksOpen,

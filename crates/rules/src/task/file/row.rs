@@ -186,12 +186,16 @@ impl Row<'_> {
 
 /// The field that a name is, but for letter case and what stands between its words.
 pub(super) fn misspelt<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let plain = |name: &str| -> String {
+    // A list of thousands has the right name nearly always.
+    if known.contains(&name) {
+        return None;
+    }
+    fn plain(name: &str) -> impl Iterator<Item = char> {
         let letters = name.chars().filter(|c| c.is_alphanumeric());
-        letters.flat_map(char::to_lowercase).collect()
-    };
-    let meant = known.iter().find(|known| plain(known) == plain(name));
-    meant.copied().filter(|meant| *meant != name)
+        letters.flat_map(char::to_lowercase)
+    }
+    let mut known = known.iter();
+    known.find(|known| plain(known).eq(plain(name))).copied()
 }
 
 fn kind_of(value: &Value) -> &'static str {
