@@ -59,7 +59,8 @@ pub(crate) fn impact(
     let given = given(request, &session.state, copy.as_ref())?;
     let text = given.text(&ctx.repo, &session.state)?;
     let stored = stored(&ctx.repo, &session.state)?;
-    let (impact, text) = judged(&session.state, &stored, &text)?;
+    let judged = judged(&session.state, &stored, &text);
+    let (impact, text) = judged.map_err(|failure| mended(failure, request))?;
     Ok((session.state.id, impact, roles(ctx, &stored, &text)))
 }
 
@@ -267,7 +268,8 @@ fn decide(
     require_build(state)?;
     let stored = stored(&ctx.repo, state)?;
     let text = given.unwrap_or(&Given::Nothing).text(&ctx.repo, state)?;
-    let (impact, text) = judged(state, &stored, &text)?;
+    let judged = judged(state, &stored, &text);
+    let (impact, text) = judged.map_err(|failure| mended(failure, request))?;
     let planned = state.approvals.get(&ApprovalKey::Build);
     let planned = planned.and_then(|approval| approval.files.get(&Artifact::TaskList));
     // Whose amendment does not count gives it again with the same list.
@@ -338,9 +340,8 @@ fn roles(ctx: &Context, stored: &str, text: &str) -> Vec<Finding> {
 
 /// What a list would do; refused where nobody may do that, or where it is no plan.
 fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
-    let file = read(text).map_err(|findings| invalid(&findings, "would be"));
-    let file = file.map_err(mended_below)?;
-    require_good(&file, &state.id).map_err(mended_below)?;
+    let file = read(text).map_err(|findings| invalid(&findings, "would be"))?;
+    require_good(&file, &state.id)?;
     let odd =
         |why: String| Failure::refused(Code::TaskListInvalid, why).help(command!("task check"));
     let (impact, text) = weigh(stored, text, how_far(state, stored)).map_err(odd)?;
@@ -363,14 +364,20 @@ fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
     .blockers(barred))
 }
 
-/// The refusal of a list that is none, led to its file: no command edits it in the build.
-fn mended_below(mut failure: Failure) -> Failure {
-    let help = hint![
-        "mend the file below .loopx, then: ",
-        command!("amend --reason WHY"),
-        "; to take the edit back: ",
-        command!("checkout --force {}", Artifact::TaskList)
-    ];
+/// The refusal of a list that is none, led to where it stands: no command edits it in the build.
+fn mended(mut failure: Failure, request: &AmendRequest) -> Failure {
+    if failure.code != Code::TaskListInvalid {
+        return failure;
+    }
+    let help = match &request.text {
+        Some(_) => Hint::from("mend the list that was given, and give it again"),
+        None => hint![
+            "mend the file below .loopx, then: ",
+            command!("amend --reason WHY"),
+            "; to take the edit back: ",
+            command!("checkout --force {}", Artifact::TaskList)
+        ],
+    };
     for blocker in &mut failure.blockers {
         blocker.help = help.clone();
     }

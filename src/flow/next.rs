@@ -93,7 +93,7 @@ pub(crate) fn anywhere() -> Option<Advised> {
     }
 }
 
-/// True for a refusal that leads to a word of a person, or names a reason that does.
+/// Test for a refusal that leads to a word of a person, or names a reason that does.
 pub(crate) fn has_word(failure: &Failure) -> bool {
     let mut reasons = failure.blockers.iter().map(|blocker| &blocker.help);
     reasons.any(Hint::is_persons_word) || failure.help.as_ref().is_some_and(Hint::is_persons_word)

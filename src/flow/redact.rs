@@ -10,7 +10,7 @@ use super::write_scope::Opening;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
-use loopx_base::redaction::{LEAST, Texts, decoded};
+use loopx_base::redaction::{LEAST, Texts, typed};
 use loopx_base::{counted, shell_word};
 use loopx_git::Repo;
 use loopx_rules::outline::header::cell;
@@ -202,8 +202,9 @@ fn places(repo: &Repo, blobs: &Blobs, texts: &Texts) -> Result<Vec<Place>> {
         let bytes = repo.read_blob(blob)?;
         let mut lines = texts.lines(&bytes);
         if lines.is_empty() && path.ends_with(".json") {
-            let typed = decoded(&bytes);
-            let has = typed.iter().any(|text| texts.taken_out_of(text).is_some());
+            let typed = typed(&bytes).unwrap_or_default();
+            let mut typed = typed.iter();
+            let has = typed.any(|(_, text)| texts.taken_out_of(text).is_some());
             lines.extend(has.then_some(1));
         }
         found.extend(lines.into_iter().map(|line| Place {

@@ -848,6 +848,11 @@ fn d14_d23_d24_no_credential_of_a_record_leaves_beside_what_was_let_through_or_w
         format!("client_secret = \"{random}\""),
         format!("{{\"client_secret\": \"{random}\"}}"),
         format!("x\n{token}"),
+        format!("token:\t{random}"),
+        format!(
+            "KEY={}=x client_secret=\"{random}\"",
+            ["-----BEGIN ", "EC PRIVATE", " KEY-----"].concat()
+        ),
     ];
     let is_known = |out: &Output| {
         let prints = out.stderr.split("(fingerprint ").skip(1);
@@ -858,7 +863,8 @@ fn d14_d23_d24_no_credential_of_a_record_leaves_beside_what_was_let_through_or_w
         all.loopx(0, &["-s", ID, "note", text]).ok();
         let out = all.loopx(0, &["sync"]).fails_with(1);
         let prints = is_known(&out);
-        assert_eq!(prints.len(), if at == 0 { 2 } else { 1 }, "{out}");
+        let count = if matches!(at, 0 | 5) { 2 } else { 1 };
+        assert_eq!(prints.len(), count, "{out}");
         // One of two is let through, and the other one is not.
         if let (0, Some(print)) = (at, prints.first()) {
             let allow = format!("{print} a fixture");
@@ -872,6 +878,10 @@ fn d14_d23_d24_no_credential_of_a_record_leaves_beside_what_was_let_through_or_w
         all.loopx(0, &["redact"]).ok();
         all.loopx(0, &["sync"]).ok();
     }
+    // What JSON writes between two words makes no credential of them.
+    let told = "see http://localhost:8080\n@ada look, the token:\nis one";
+    all.loopx(0, &["-s", ID, "note", told]).ok();
+    all.loopx(0, &["sync"]).ok();
     for secret in ["fixture1pw", "hunter22pw", random] {
         let found = all.s.git_in(all.remote(), &["grep", "-q", secret, "loopx"]);
         assert_eq!(found.code, Some(1), "{secret} stands on the remote");

@@ -108,7 +108,7 @@ fn k5_a_refusal_leads_no_agent_to_a_try_beyond_the_cap() {
     for args in [&["take", "A"][..], &["take"]] {
         let told = agents(&s, args);
         assert!(
-            !told.contains("task retry") && told.contains("a person"),
+            !told.contains("task retry A --reason") && told.contains("a person"),
             "{args:?}: {told}"
         );
     }
@@ -202,7 +202,81 @@ fn of_many_checks_without_a_pass_the_first_are_named_and_the_rest_is_counted() {
     );
     let status = s.loopx(&["status", "--json"]).json();
     let blockers = status["blockers"].to_string();
-    assert!(blockers.contains("and 14 more"), "{blockers}");
+    assert!(
+        blockers.contains("T10 has not run and ") && !blockers.contains("T11"),
+        "{blockers}"
+    );
     // Each of them is there for a program.
     assert!(status["audit"].to_string().contains("T24"), "{status:#}");
+}
+
+#[test]
+fn k19_a_task_names_no_command_that_its_state_or_whoever_asks_may_not_type() {
+    let s = building(&[
+        fails("A", &[], json!({"cap": 1})),
+        looked_at("M"),
+        task("B", &["M"], Some(&["true"])),
+        checkpoint("CP", &["B"]),
+    ]);
+    let all = |id: &str, agent: bool| {
+        let call = s.call(LOOPX).args(&["--json", "task", "show", id]);
+        let call = if agent {
+            call.env(AGENT.0, AGENT.1)
+        } else {
+            call
+        };
+        call.run().json()["next"].to_string()
+    };
+    assert!(
+        !all("B", false).contains("loopx take"),
+        "{}",
+        all("B", false)
+    );
+    s.loopx(&["take", "A"]).ok();
+    s.loopx(&["task", "fail", "A", "--reason", "no"]).ok();
+    assert!(!all("A", true).contains("retry"), "{}", all("A", true));
+    let person = all("A", false);
+    assert!(person.contains("task retry A --reason"), "{person}");
+    s.loopx(&["take", "M"]).ok();
+    assert!(!all("M", true).contains("task done"), "{}", all("M", true));
+    assert!(all("M", false).contains("task done M --manual"));
+    assert!(!all("CP", false).contains("task done"));
+}
+
+#[test]
+fn m7_neither_a_refusal_nor_a_reason_of_a_gate_leads_an_agent_to_a_try_beyond_the_cap() {
+    let s = building(&[fails("A", &[], json!({"cap": 1}))]);
+    take(&s);
+    s.loopx(&["task", "fail", "A", "--reason", "no"]).ok();
+    for args in [
+        &["--json", "task", "retry", "A"][..],
+        &["--json", "approve", "--to", "review"],
+        &["--json", "archive"],
+    ] {
+        let told = agents(&s, args);
+        assert!(!told.contains("task retry A --reason"), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn m2_a_list_that_was_given_and_is_none_leads_to_no_file_below_loopx() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+    ]);
+    let list = s.read(LIST);
+    s.write(
+        "new.jsonl",
+        list.lines().last().expect("a task").to_owned() + "\n",
+    );
+    for args in [
+        &["amend", "new.jsonl", "--reason", "drop A"][..],
+        &["amend", "new.jsonl", "--show"],
+    ] {
+        let out = s.loopx(args).fails_with(1);
+        assert!(
+            out.stderr.contains("give it again") && !out.stderr.contains(".loopx"),
+            "{out}"
+        );
+    }
 }

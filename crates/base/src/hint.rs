@@ -190,6 +190,9 @@ pub struct Command {
     /// Verb and arguments, quoted for a shell.
     words: String,
     about_a_session: bool,
+    /// It gives a person's word here, which its words alone do not tell.
+    #[serde(skip)]
+    persons: bool,
 }
 
 fn status() -> Verb {
@@ -221,19 +224,20 @@ impl Command {
 
     /// True where it gives a person's word on what somebody looked at.
     pub fn is_persons_word(&self) -> bool {
-        match self.verb {
-            Verb::Approve => !self.has("--show"),
-            Verb::Archive => self.has("--waive"),
-            Verb::Build => self.has("--waive"),
-            Verb::Finish => true,
-            Verb::Review => self.has("--verdict"),
-            Verb::Amend => !self.has("--show"),
-            Verb::Task => {
-                let is = |step: &str| self.args().starts_with(step);
-                is("open ") || is("skip ") || self.has("--manual")
+        self.persons
+            || match self.verb {
+                Verb::Approve => !self.has("--show"),
+                Verb::Archive => self.has("--waive"),
+                Verb::Build => self.has("--waive"),
+                Verb::Finish => true,
+                Verb::Review => self.has("--verdict"),
+                Verb::Amend => !self.has("--show"),
+                Verb::Task => {
+                    let is = |step: &str| self.args().starts_with(step);
+                    is("open ") || is("skip ") || self.has("--manual")
+                }
+                _ => false,
             }
-            _ => false,
-        }
     }
 
     fn has(&self, option: &str) -> bool {
@@ -350,6 +354,7 @@ impl Hint {
             session: None,
             words,
             about_a_session: verb.about() == About::Session,
+            persons: false,
         };
         Hint {
             parts: vec![Part::Command(command)],
@@ -406,6 +411,17 @@ impl Hint {
         Hint {
             parts: hints.into_iter().flat_map(|hint| hint.parts).collect(),
         }
+    }
+
+    /// Marks each command in it as one that gives a person's word.
+    #[must_use]
+    pub fn persons(mut self) -> Self {
+        for part in &mut self.parts {
+            if let Part::Command(command) = part {
+                command.persons = true;
+            }
+        }
+        self
     }
 
     /// Signs each amendment in it, for policy asks for that.

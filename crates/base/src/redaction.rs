@@ -1,6 +1,7 @@
 //! Taking texts out of bytes: of a file as it is, of a record string by string, so that it stays one.
 
 use super::secrets::Hit;
+use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
 /// What stands where a text was.
@@ -308,14 +309,23 @@ fn literal_end(bytes: &[u8], begin: usize) -> Option<usize> {
     }
 }
 
-/// The strings of JSON, one a line, in which credentials are looked for as they were typed.
-pub fn decoded(bytes: &[u8]) -> Vec<String> {
-    let found = std::cell::RefCell::new(Vec::new());
-    strings(bytes, |text| {
-        found.borrow_mut().push(text.to_owned());
-        None
-    });
-    found.into_inner()
+/// The strings of JSON, or of lines of JSON, as they were typed, and those of the names of fields; each with the line in
+/// which it begins. Nothing where the bytes are something else.
+pub fn typed(bytes: &[u8]) -> Option<Vec<(usize, String)>> {
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
+    if values.any(|value| value.is_err()) {
+        return None;
+    }
+    let (mut found, mut from, mut line) = (Vec::new(), 0, 1);
+    while let Some(at) = bytes[from..].iter().position(|byte| *byte == b'"') {
+        let begin = from + at;
+        let end = literal_end(bytes, begin)?;
+        let breaks = bytes[from..begin].iter().filter(|byte| **byte == b'\n');
+        line += breaks.count();
+        found.push((line, serde_json::from_slice(&bytes[begin..end]).ok()?));
+        from = end;
+    }
+    Some(found)
 }
 
 /// A text with each word that is an old name replaced by the new one.
@@ -331,7 +341,7 @@ pub fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Texts, decoded, renamed, strings};
+    use super::{Texts, renamed, strings, typed};
     use crate::secrets::scan;
     use std::collections::BTreeMap;
 
@@ -388,7 +398,15 @@ mod tests {
         let expected = br#"{ "hush": "a [redacted] \n", "n": [1, "[redacted]"], "old": "id" }"#;
         assert_eq!(out, expected);
         assert_eq!(strings(bytes, |_| None), None);
-        assert_eq!(decoded(bytes), ["a \"hush\" \n", "hush", "id"]);
+        let all = ["hush", "a \"hush\" \n", "n", "hush", "old", "id"];
+        let texts = typed(bytes).expect("JSON").into_iter();
+        assert_eq!(texts.map(|(_, text)| text).collect::<Vec<_>>(), all);
+        let lines = b"{\"a\":1}\n\n[\"b\"]\n";
+        let begin = |at: usize, text: &str| (at, text.to_owned());
+        assert_eq!(typed(lines), Some(vec![begin(1, "a"), begin(3, "b")]));
+        for odd in ["{\"a\": x\"}\"", "a \"b\"", "[\"a\"", "\"\\x\""] {
+            assert_eq!(typed(odd.as_bytes()), None, "{odd}");
+        }
     }
 
     #[test]

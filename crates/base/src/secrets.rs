@@ -31,6 +31,7 @@ impl fmt::Debug for Hit {
 }
 
 const PRIVATE_KEY: &str = "private key";
+const ASSIGNED: &str = "secret that was assigned";
 
 /// Names of files that hold credentials by convention.
 const FILES: [&str; 10] = [
@@ -193,13 +194,12 @@ fn scan_line(line: &str) -> Vec<(&'static str, String)> {
     found.extend(private_keys(line));
     found.extend(web_tokens(line));
     found.extend(url_passwords(line));
-    // What has a shape of its own may be assigned, too.
-    let shaped = found.len();
-    for text in assigned(line) {
-        if !found[..shaped].iter().any(|(_, one)| one.contains(text)) {
-            found.push(("secret that was assigned", text));
-        }
-    }
+    // What has a shape of its own may be assigned, too. A private key is told as its whole line.
+    let shaped = found.iter().filter(|(kind, _)| *kind != PRIVATE_KEY);
+    let shaped: Vec<&str> = shaped.map(|(_, text)| *text).collect();
+    let other = assigned(line).into_iter();
+    let other = other.filter(|text| !shaped.iter().any(|one| one.contains(text)));
+    found.extend(other.map(|text| (ASSIGNED, text)));
     let owned = found.into_iter();
     owned.map(|(kind, text)| (kind, text.to_owned())).collect()
 }
@@ -304,11 +304,12 @@ fn assigned(line: &str) -> Vec<&str> {
     });
     let values = names.filter_map(|end| {
         // The name may go on: `token_v2`, `"secret"`.
-        let rest = line[end..]
-            .trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_-\"'`\\".contains(c))
-            .trim_start();
+        let rest = without(&line[end..], |c| {
+            c.is_ascii_alphanumeric() || "_-\"'`".contains(c)
+        });
+        let rest = rest.trim_start();
         let value = rest.strip_prefix("=").or(rest.strip_prefix(":"))?;
-        let value = value.trim_start_matches(['=', '>', ' ', '"', '\'', '`', '\\']);
+        let value = without(value, |c| "=> \t\"'`".contains(c));
         let end = value
             .find(|c: char| !(c.is_ascii_alphanumeric() || "+/=_-.~".contains(c)))
             .unwrap_or(value.len());
@@ -316,6 +317,19 @@ fn assigned(line: &str) -> Vec<&str> {
         is_random(value).then_some(value)
     });
     values.collect()
+}
+
+/// A text behind what it begins with, also where JSON wrote a backslash before a quotation mark.
+fn without(mut text: &str, is_before: impl Fn(char) -> bool) -> &str {
+    loop {
+        let bare = text.trim_start_matches('\\');
+        let is_quote = bare.starts_with(['"', '\'', '`']);
+        let from = if is_quote { bare } else { text };
+        match from.strip_prefix(&is_before) {
+            Some(rest) => text = rest,
+            None => return text,
+        }
+    }
 }
 
 fn is_random(value: &str) -> bool {
@@ -497,6 +511,9 @@ mod tests {
         let key = |kind: &str| join(&["-----BEGIN ", kind, " PRIVATE", " KEY-----"]);
         let keys = format!("{} x {}", key("RSA"), key("EC"));
         both(&keys, &keys, &key("EC"));
+        // A key is told as its whole line, and hides nothing of it (M9).
+        let keyed = format!("KEY={} client_secret=\"{RANDOM}\"", key("RSA"));
+        both(&keyed, &keyed, RANDOM);
         assert_eq!(texts(&format!("token = {token}")), [token]);
     }
 

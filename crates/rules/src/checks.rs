@@ -133,7 +133,7 @@ pub fn checks_of(
     found
 }
 
-/// All checks that have to pass: [`checks_now`] without those of tasks that are not done by the outcome of a decision.
+/// All checks that have to pass: [`checks_now`] without those of tasks that are not done because of another one.
 /// What policy asks for is asked for all the same.
 pub fn checks_due(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<Check> {
     let fallen = plan::fallen(texts, state);

@@ -38,7 +38,9 @@ pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             ui.out(format!("  {}", line(&said)));
         }
     }
-    let next = legal(&view.card, &view.steps, view.row.ready);
+    let row = &view.row;
+    let is_at_cap = row.failures >= row.cap;
+    let next = legal(&view.card, &view.steps, (row.ready, is_at_cap));
     let mut body = json!(view);
     body["next"] = next;
     ui.json("task show", &body);

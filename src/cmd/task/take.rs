@@ -107,7 +107,7 @@ pub(crate) fn run(args: TakeArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         "advice": advice,
     });
     let steps: Vec<Step> = taken.card.status.steps().collect();
-    body["next"] = legal(&taken.card, &steps, true);
+    body["next"] = legal(&taken.card, &steps, (true, false));
     ui.json("take", &body);
     Ok(Exit::Done)
 }
@@ -177,21 +177,24 @@ fn leads_on(ctx: &Context, id: &SessionId, card: &Card) -> (Option<Hint>, Option
 }
 
 /// The commands that are legal from here, for whoever asks.
-pub(super) fn legal(card: &Card, steps: &[Step], is_ready: bool) -> Value {
+pub(super) fn legal(card: &Card, steps: &[Step], (is_ready, is_at_cap): (bool, bool)) -> Value {
     let task = &card.task;
     let is_own = |step: &&Step| match step {
         Step::Take => card.status != Status::Claimed && is_ready,
         // A gate is decided or opened.
         Step::Done => !card.is_for_a_person() && card.lead.is_none(),
         Step::Skip | Step::Open => !card.is_agents,
+        Step::Retry => !(card.is_agents && (is_at_cap || card.status == Status::Skipped)),
         _ => true,
     };
     let steps = steps.iter().filter(is_own);
     let words = |step| match step {
         Step::Take => command!("take {task}"),
+        Step::Done if card.is_manual() => command!("task done {task} --manual --reason WHY"),
         Step::Done => command!("task done {task}"),
         Step::Fail => command!("task fail {task} --reason WHY"),
         Step::Release => command!("task release {task}"),
+        Step::Retry if is_at_cap => command!("task retry {task} --reason WHY"),
         Step::Retry => command!("task retry {task}"),
         Step::Skip => command!("task skip {task} --reason WHY"),
         Step::Decide => {

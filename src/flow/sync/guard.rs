@@ -6,7 +6,7 @@ use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::fanout::Fanout;
 use loopx_base::hint::command;
 use loopx_base::id::Oid;
-use loopx_base::redaction::decoded;
+use loopx_base::redaction::typed;
 use loopx_base::secrets;
 use loopx_base::secrets::Hit;
 use loopx_git::Repo;
@@ -38,15 +38,12 @@ pub(in super::super) fn credentials(ctx: &Context, blobs: &Blobs) -> Result<Vec<
             continue;
         };
         let bytes = ctx.repo.read_blob(blob)?;
-        let mut hits = secrets::scan(&bytes);
-        if path.ends_with(".json") || path.ends_with(".jsonl") {
-            let known: BTreeSet<String> = hits.iter().map(|hit| hit.secret().to_owned()).collect();
-            let strings = decoded(&bytes).join("\n");
-            let typed = secrets::scan(strings.as_bytes()).into_iter();
-            let has_key = hits.iter().any(Hit::is_key);
-            let is_known = |hit: &Hit| known.contains(hit.secret()) || hit.is_key() && has_key;
-            hits.extend(typed.filter(|hit| !is_known(hit)));
-        }
+        let is_json = path.ends_with(".json") || path.ends_with(".jsonl");
+        let typed = is_json.then(|| typed(&bytes)).flatten();
+        let hits = match &typed {
+            Some(strings) => typed_hits(&bytes, strings),
+            None => secrets::scan(&bytes),
+        };
         for hit in hits {
             let print = fingerprint(&ctx.repo, hit.secret())?;
             let allowed = match &mut allowed {
@@ -60,6 +57,24 @@ pub(in super::super) fn credentials(ctx: &Context, blobs: &Blobs) -> Result<Vec<
         }
     }
     Ok(found)
+}
+
+/// The credentials in JSON: of the bytes, where somebody typed them, and of each string as it was typed.
+fn typed_hits(bytes: &[u8], strings: &[(usize, String)]) -> Vec<Hit> {
+    let mut hits = secrets::scan(bytes);
+    hits.retain(|hit| {
+        let text = hit.secret();
+        !hit.is_key() && strings.iter().any(|(_, string)| string.contains(text))
+    });
+    for (line, string) in strings {
+        for mut hit in secrets::scan(string.as_bytes()) {
+            if !hits.iter().any(|one| one.secret() == hit.secret()) {
+                hit.line = *line;
+                hits.push(hit);
+            }
+        }
+    }
+    hits
 }
 
 /// Refuses where a blob that `known` do not have carries a credential that nobody has let through.

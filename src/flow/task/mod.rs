@@ -329,7 +329,7 @@ impl<'f> Plan<'f> {
             Status::Pending => command!("take {id}"),
             Status::Claimed => command!("task done {id}"),
             Status::Completed => command!("task retry {id} --reason WHY"),
-            Status::Failed | Status::Skipped => again(node, self.state, self.is_agents),
+            Status::Failed | Status::Skipped => gate::retry(node, self.state),
             Status::Superseded => command!("task show {id}"),
         }
     }
@@ -355,7 +355,7 @@ impl<'f> Plan<'f> {
         Failure::refused(Code::TaskStepInvalid, message).help(if is_gate {
             gate::lead_of(node, Status::Pending, self.state)
         } else {
-            again(cause, self.state, self.is_agents)
+            gate::retry(cause, self.state)
         })
     }
 
@@ -497,14 +497,6 @@ fn content_of(
     let tree = repo.commit_info(&head).ok()?.tree;
     let entry = repo.entry_at(&tree, path).ok()??;
     is_meant(&entry).then(|| entry.id.to_string())
-}
-
-/// Way to another attempt: beyond the cap it is a person's word.
-fn again(node: &Node, state: &State, is_agents: bool) -> Hint {
-    if is_agents && plan::is_at_cap(node, state) {
-        return format!("a person decides whether {} is tried again", node.id).into();
-    }
-    gate::retry(node, state)
 }
 
 /// When a decision is made, in seconds.

@@ -132,7 +132,7 @@ pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<D
                 ),
             )
             .help(hint![
-                command!("task retry {} --reason WHY", node.id),
+                loopx_rules::gate::retry(node, &facts.state),
                 "  or: ",
                 command!("task skip {} --reason WHY", node.id)
             ]));

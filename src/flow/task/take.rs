@@ -455,8 +455,7 @@ pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> Hint {
         Wait::Task { task, status } if matches!(status, Status::Failed | Status::Skipped) => {
             let nodes = plan::now(&facts.texts, &facts.state).unwrap_or_default();
             let node = nodes.iter().find(|node| node.id == *task);
-            let is_agents = facts.require_person("this").is_err();
-            let again = node.map(|node| super::again(node, &facts.state, is_agents));
+            let again = node.map(|node| gate::retry(node, &facts.state));
             let again = again.unwrap_or_else(|| command!("task show {task}"));
             match status {
                 Status::Skipped => again.note("(or skip what waits for it)"),

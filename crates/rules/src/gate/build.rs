@@ -340,8 +340,8 @@ pub fn known(view: View<'_>) -> Vec<AuditItem> {
         .collect()
 }
 
-/// Whether any run that passed shows that the code works: so it is in a profile whose files name no check, and where all
-/// that had one fell by outcomes of decisions.
+/// Test for code that any run that passed shows to work: in a profile whose files name no check, and where all that had a
+/// check fell, by outcomes of decisions or with a task that was skipped.
 fn any_run_shows(view: View<'_>) -> bool {
     let of_checks = [Artifact::Brief, Artifact::TaskList, Artifact::Slices];
     let profile = view.profile();

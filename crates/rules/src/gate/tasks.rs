@@ -271,11 +271,14 @@ impl BehindSkipped<'_> {
     }
 }
 
-/// Command by which a task is tried again: beyond its cap it takes a reason.
+/// Command by which a task is tried again. Beyond its cap it takes a reason; that, and to do after all what was skipped, is
+/// a person's word.
 pub fn retry(node: &Node, state: &State) -> Hint {
     let id = &node.id;
     if plan::is_at_cap(node, state) {
-        command!("task retry {id} --reason WHY")
+        command!("task retry {id} --reason WHY").persons()
+    } else if state.task_status(id) == Status::Skipped {
+        command!("task retry {id}").persons()
     } else {
         command!("task retry {id}")
     }

@@ -289,7 +289,7 @@ impl<'q> Tasks<'q> {
         Some(wait.advice(hint!["to take it over: ", over]))
     }
 
-    /// What the first task waits for that could go on otherwise.
+    /// The wait of the first task that could go on otherwise.
     fn outside(&self) -> Option<Advised> {
         // A task in hand is ended before anything in the world is waited for.
         if (self.graph.nodes.iter()).any(|node| self.is_due(node) && self.holder(node).is_some()) {
