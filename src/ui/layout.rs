@@ -108,8 +108,12 @@ pub(crate) fn wrap_painted(text: &str, first: usize, columns: usize) -> Vec<Stri
     for word in text.split_inclusive(' ') {
         let wide = width(&unpainted(word.trim_end()));
         let columns = if lines.is_empty() { first } else { columns };
-        // No line begins with what parted two words.
-        if taken == 0 && wide == 0 && !lines.is_empty() {
+        // What parts two words breaks no line, and begins none.
+        if wide == 0 && (taken > 0 || !lines.is_empty()) {
+            if taken > 0 {
+                line.push_str(word);
+                taken += width(&unpainted(word));
+            }
             continue;
         }
         if taken > 0 && taken + wide > columns {
