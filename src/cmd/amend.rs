@@ -1,14 +1,15 @@
 //! `amend`.
 
 use super::artifacts::read_bytes;
-use super::{SignArgs, report, tell_roles};
+use super::{SignArgs, report, tell_next, tell_roles};
 use crate::cli::Exit;
 use crate::flow::Context;
-use crate::flow::amend::{AmendRequest, amend, as_policy_wants, impact};
+use crate::flow::amend::{AmendRequest, advised, amend, impact};
 use crate::ui::{Ui, line};
 use loopx_base::failure::Result;
 use loopx_base::hint::command;
 use loopx_base::shell_word;
+use loopx_rules::next::Advised;
 use loopx_rules::task::amend::Impact;
 use serde_json::json;
 
@@ -46,14 +47,16 @@ pub(crate) fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
             Some(file) => command!("amend {} --reason WHY", shell_word(file)),
             None => command!("amend --reason WHY"),
         };
-        let next = (!impact.is_empty()).then(|| as_policy_wants(ctx, next));
-        if let Some(next) = &next {
-            ui.hint(next);
-        }
-        ui.json(
-            "amend",
-            &json!({ "session": session, "amended": false, "impact": impact, "roles": roles, "next_action": next }),
-        );
+        let mut body =
+            json!({ "session": session, "amended": false, "impact": impact, "roles": roles });
+        let advised = if impact.is_empty() {
+            Advised::nothing()
+        } else {
+            advised(ctx, next)
+        };
+        ui.next(&advised);
+        tell_next(&mut body, &advised);
+        ui.json("amend", &body);
         return Ok(Exit::Done);
     }
     let done = amend(ctx, &request)?;

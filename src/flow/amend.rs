@@ -2,6 +2,7 @@
 //! it meets the session, the working copy, and whoever may approve a plan.
 
 use super::context::Context;
+use super::next;
 use super::prompts::Prompted;
 use super::task_list::{invalid, require_good};
 use super::transaction::{Act, Done, Facts, Needs, act_after, require_active};
@@ -12,6 +13,7 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_git::{Entry, Repo};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
+use loopx_rules::next::Advised;
 use loopx_rules::op::Event;
 use loopx_rules::session::State;
 use loopx_rules::stage::{ApprovalKey, Stage, Transition};
@@ -71,6 +73,22 @@ pub(super) fn refusal(ctx: &Context, state: &State) -> Option<Failure> {
     let given = given(&AmendRequest::default(), state, copy.as_ref()).ok()?;
     let text = given.text(&ctx.repo, state).ok()?;
     judged(state, &stored(&ctx.repo, state).ok()?, &text).err()
+}
+
+/// The command that amends, as policy wants it; a person is waited for where an agent asks.
+pub(crate) fn advised(ctx: &Context, command: Hint) -> Advised {
+    if next::asks_a_person(ctx) {
+        by_person()
+    } else {
+        as_policy_wants(ctx, command).into()
+    }
+}
+
+/// The wait of an agent for an amendment.
+pub(super) fn by_person() -> Advised {
+    let back = command!("checkout --force {}", Artifact::TaskList);
+    Advised::waits("a person", "the amendment of the list")
+        .advice(hint!["to take the edit back: ", back])
 }
 
 /// A hint whose amendments are signed where the policy of the session that is meant asks for that: an amendment is an

@@ -137,7 +137,7 @@ fn spoken_hint(ctx: &Context, hint: Hint, is_agents: bool) -> Hint {
 }
 
 /// True for an agent from which policy takes no word.
-fn asks_a_person(ctx: &Context) -> bool {
+pub(super) fn asks_a_person(ctx: &Context) -> bool {
     let agent = loopx_rules::agent_identity::host(loopx_base::env::var);
     let may_not = || -> Result<bool> {
         let store = ctx.store()?;

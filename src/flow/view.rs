@@ -244,11 +244,17 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
     let view = facts.view();
     let state = &facts.state;
     let gates = gate::gates(view);
-    let blockers = if state.is_active() {
+    let mut blockers = if state.is_active() {
         holding(view, &gates, &archive, &peek, missing.as_ref())
     } else {
         gate::conflicts(view)
     };
+    // An agent is led to no word that is a person's.
+    let is_agents = facts.require_person("this").is_err();
+    let words = blockers.iter_mut().filter(|one| one.help.is_persons_word());
+    for blocker in words.filter(|_| is_agents) {
+        blocker.help = advised.clone().into_hint();
+    }
     let claim = state.build.claim.as_ref();
     let code = facts.code.as_ref();
     let has_worktree = worktree.is_some();

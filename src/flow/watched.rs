@@ -8,7 +8,7 @@ use loopx_base::id::OpId;
 use loopx_git::Repo;
 use loopx_rules::issue::Issue;
 use loopx_rules::issue::event::IssueEvent;
-use loopx_rules::lease::{Lease, Leases, MAX_LEASE, Worktrees, seconds_of};
+use loopx_rules::lease::{Lease, Leases, Worktrees, seconds_of};
 use loopx_rules::op::{Body, Operation};
 use loopx_rules::session::{Stamped, State};
 use loopx_rules::task::event::TaskEvent;
@@ -17,8 +17,12 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-/// A file of more bytes is written anew, with the claims that still stand.
+/// A file of more bytes is written anew, with the claims that stand and the newest of the others.
 const LARGE: u64 = 64 << 10;
+
+/// So many claims stay that are no longer asked for here: in another session their leases have ended, or still run. What
+/// is forgotten is watched anew.
+const KEPT: usize = 1_000;
 
 /// The claims of a session or of the backlog as this clone watched them.
 #[derive(Clone, Debug, Default)]
@@ -84,16 +88,9 @@ impl Watched {
         first.extend(new.iter().map(|op| (op.clone(), now)));
         let stand: HashSet<&OpId> = claims.iter().map(|claim| &claim.op).collect();
         if !new.is_empty() {
-            // Those of other sessions stand, too, while their leases may run.
-            let mut kept = first.clone();
-            let oldest = now.saturating_sub(i64::from(MAX_LEASE));
-            kept.retain(|op, at| stand.contains(op) || *at > oldest);
+            let kept = (text.len() as u64 > LARGE).then(|| kept(&first, &stand));
             let new = new.into_iter().map(|op| (op, now));
-            note(
-                repo,
-                &new.collect(),
-                (text.len() as u64 > LARGE).then_some(&kept),
-            );
+            note(repo, &new.collect(), kept.as_ref());
         }
         first.retain(|op, _| stand.contains(op));
         let here = worktrees.here.clone();
@@ -103,7 +100,7 @@ impl Watched {
         }
     }
 
-    /// True of a claim that this worktree made.
+    /// Test for a claim that this worktree made.
     pub(crate) fn is_here<L: Lease>(&self, claim: &Stamped<L>) -> bool {
         self.leases.is_here(claim)
     }
@@ -118,6 +115,18 @@ impl Watched {
     pub(crate) fn until<L: Lease>(&self, claim: &Stamped<L>) -> i64 {
         self.leases.until(claim)
     }
+}
+
+/// The claims that a file that is written anew keeps.
+fn kept(first: &HashMap<OpId, i64>, stand: &HashSet<&OpId>) -> HashMap<OpId, i64> {
+    let mut others: Vec<(&OpId, &i64)> = first.iter().collect();
+    others.retain(|(op, _)| !stand.contains(op));
+    others.sort_by_key(|(op, at)| std::cmp::Reverse((**at, *op)));
+    others.truncate(KEPT);
+    let mut kept = first.clone();
+    let others: HashSet<&OpId> = others.into_iter().map(|(op, _)| op).collect();
+    kept.retain(|op, _| stand.contains(op) || others.contains(op));
+    kept
 }
 
 /// Notes a claim that is made here: its clock is this clone's.
@@ -156,4 +165,25 @@ fn note(repo: &Repo, new: &HashMap<OpId, i64>, instead: Option<&HashMap<OpId, i6
         Some(_) => repo.write_shared(&file, lines.as_bytes()),
         None => repo.append_shared(&file, lines.as_bytes()),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT, kept};
+    use loopx_base::id::OpId;
+    use std::collections::{HashMap, HashSet};
+
+    fn op(n: usize) -> OpId {
+        OpId::parse(&format!("{n:026}")).expect("an id")
+    }
+
+    #[test]
+    fn m15_a_claim_that_ended_is_not_forgotten_for_those_of_another_session() {
+        let first: HashMap<OpId, i64> = (0..2_000).map(|n| (op(n), n as i64)).collect();
+        let (oldest, ended) = (op(0), op(1_500));
+        let kept = kept(&first, &HashSet::from([&oldest]));
+        assert!(kept.contains_key(&oldest) && kept.contains_key(&ended));
+        assert_eq!(kept.len(), KEPT + 1);
+        assert!(!kept.contains_key(&op(1)));
+    }
 }

@@ -82,7 +82,7 @@ fn k2_whoever_may_say_that_a_task_may_begin_is_told_to_and_an_agent_waits() {
 }
 
 #[test]
-fn k3_a_list_of_tasks_ends_with_what_next_says() {
+fn k3_a_list_of_tasks_ends_with_a_step_that_whoever_asks_may_take() {
     let s = building(&[checkpoint("CP", &[]), task("A", &["CP"], Some(&["true"]))]);
     let out = s.loopx(&["task", "list"]);
     let told = format!("{}{}", out.stdout, out.stderr);
@@ -166,8 +166,29 @@ fn k12_an_agent_is_told_that_a_person_amends_the_list() {
         led.contains("waits for a person (the amendment of the list)"),
         "{led}"
     );
+    for args in [&["amend", "--show"][..], &["--json", "status"]] {
+        let told = agents(&s, args);
+        assert!(!told.contains("amend --reason"), "{args:?}: {told}");
+    }
     let led = next(&s, false);
     assert!(led.starts_with("git loopx amend"), "{led}");
+    s.loopx(&["amend", "--show"]).says("amend --reason").ok();
+}
+
+#[test]
+fn m13_checks_that_have_not_run_run_together_beside_a_check_that_failed() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &[], Some(&["true"])),
+        fails("C", &[], json!({})),
+    ]);
+    s.write("code.txt", "two\n");
+    s.git(&["commit", "-qam", "two"]).ok();
+    s.loopx(&["run", "--task", "C"]).fails_with(1);
+    assert_eq!(next(&s, false), "git loopx run");
+    s.loopx(&["run"]).fails_with(1);
+    let led = next(&s, false);
+    assert!(led.contains("C failed on this code"), "{led}");
 }
 
 #[test]

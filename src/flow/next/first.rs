@@ -68,9 +68,7 @@ pub(super) fn first(
             return unamendable(&refused);
         }
         if is_amended && facts.require_person("an amendment").is_err() {
-            let back = command!("checkout --force {}", Artifact::TaskList);
-            return Advised::waits("a person", "the amendment of the list")
-                .advice(hint!["to take the edit back: ", back]);
+            return amend::by_person();
         }
         match (failure.code, failure.help.as_ref().and_then(Hint::lead)) {
             (Code::ArtifactLocked, Some(lead)) => Advised::from(lead).advice(format!(

@@ -320,10 +320,11 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
 /// and nothing where such an approval stands.
 pub fn unserved(view: View<'_>) -> Option<Blocker> {
     let is_asked = view.policy.archive.evidence != EvidenceRule::Off;
-    if !is_asked || consumable(view, Transition::PlanToBuild).is_ok() {
+    let has_none = view.delta.scenarios.is_empty();
+    if !is_asked || has_none || consumable(view, Transition::PlanToBuild).is_ok() {
         return None;
     }
-    let slices = change_pack::slices_of(view.texts).ok()?;
+    let slices = change_pack::serving(view.texts).ok()?;
     let names = coverage::unserved(&view.delta.scenarios, &slices);
     if names.is_empty() {
         return None;

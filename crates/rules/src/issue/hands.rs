@@ -77,10 +77,10 @@ pub fn hands<'b>(
         let Some(person) = holder(issue, leases) else {
             continue;
         };
-        let is_his = |known: &&Person| known.is_same(person);
+        // By the first name alone: what came along by another one is not asked, so that no order of issues decides.
         match people
             .iter_mut()
-            .find(|(names, _)| names.iter().any(is_his))
+            .find(|(names, _)| names[0].is_same(person))
         {
             Some((names, held)) => {
                 names.push(person);
