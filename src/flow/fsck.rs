@@ -1,7 +1,6 @@
 //! `fsck`: the stored sessions against their operations, and mending them by a new commit.
 
 use super::context::Context;
-use super::sign::Judge;
 use super::transaction::{Needs, gather};
 use super::workcopy::WorkCopy;
 use loopx_base::counted;
@@ -11,13 +10,12 @@ use loopx_base::id::{Oid, SessionId};
 use loopx_git::signing::can_check;
 use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Operation;
-use loopx_rules::signature::{Flaw, bases};
 use loopx_rules::task::early::Early;
 use loopx_store::audit_cache::Memory;
 use loopx_store::check;
 use loopx_store::check::{Damage, Found, Signed};
 use loopx_store::unreadable;
-use loopx_store::{Decision, Lock, Session, Snapshot, Store, UnexplainedCommit};
+use loopx_store::{Decision, Lock, Session, Snapshot, Store, UnexplainedCommit, signature_fault};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -185,25 +183,19 @@ fn copied(ctx: &Context, id: &SessionId, path: &str) -> Option<Vec<u8>> {
 
 /// What is wrong with the records, and with what people signed about them.
 fn look(ctx: &Context, snapshot: &Snapshot<'_>, memory: &mut Memory) -> Result<Found> {
-    check::check(&ctx.repo, snapshot, memory, |id, session| {
-        signatures(ctx, snapshot, id, session)
+    check::check(&ctx.repo, snapshot, memory, |place, session| {
+        signatures(snapshot, place, session)
     })
 }
 
-/// Signatures of a session that are not what they claim to be. A key that nobody trusts is no damage.
-fn signatures(
-    ctx: &Context,
-    snapshot: &Snapshot<'_>,
-    id: &SessionId,
-    session: &Session,
-) -> Result<Signed> {
+/// Signatures of a session that are none over their records. A key that nobody trusts is no damage, nor is a word that
+/// was signed for another branch.
+fn signatures(snapshot: &Snapshot<'_>, place: &str, session: &Session) -> Result<Signed> {
     let files = snapshot.signatures(session)?;
     if files.is_empty() {
         return Ok(Signed::Whole);
     }
-    let judge = Judge::new(&ctx.policy(&session.state).unwrap_or_default())?;
     let operations = snapshot.operations(session)?;
-    let bases = bases(&session.state, &operations);
     let operations: BTreeMap<String, Operation> = operations
         .into_iter()
         .map(|op| (op.file_name(), op))
@@ -212,11 +204,7 @@ fn signatures(
     for (name, bytes) in files {
         let fault = match operations.get(&name) {
             None => Some("it stands beside no operation".to_owned()),
-            Some(op) => {
-                let under = (&session.state, bases.as_slice());
-                let checked = judge.check(&ctx.repo, under, op, bytes.as_deref())?;
-                (checked.flaw == Some(Flaw::Broken)).then(|| checked.reason().to_owned())
-            }
+            Some(op) => signature_fault(op, bytes.as_deref())?,
         };
         if let Some(fault) = fault {
             why.push(format!("the signature of {name} does not hold: {fault}"));
@@ -224,7 +212,7 @@ fn signatures(
         }
     }
     Ok(if !unsigned.is_empty() {
-        Signed::Damaged(Damage::signatures(id, why.join("; "), unsigned))
+        Signed::Damaged(Damage::signatures(place, why.join("; "), unsigned))
     } else if can_check() {
         Signed::Whole
     } else {

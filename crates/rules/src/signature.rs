@@ -127,6 +127,27 @@ impl Statement {
     }
 }
 
+impl Statement {
+    /// Reason why this is not about an operation, wherever it is judged.
+    pub fn differs_over(&self, op: &Operation) -> Option<String> {
+        let is_kind = self.statement == STATEMENT && self.version == VERSION;
+        if !is_kind {
+            return Some("it is another kind of statement".to_owned());
+        }
+        if self.operation.op != op.op {
+            return Some(format!(
+                "it is about another operation: {}, not {}",
+                self.operation.op, op.op
+            ));
+        }
+        let uid = op.entity.as_deref().or(op.started_uid());
+        if uid.is_some_and(|uid| uid != self.uid) {
+            return Some("it is about another session uid".to_owned());
+        }
+        (self.operation != *op).then(|| "the operation was changed since it was signed".to_owned())
+    }
+}
+
 /// The commits that a session started from, one after the other: whoever signed before a rebase signed under the base
 /// of that time.
 pub fn bases(state: &State, operations: &[Operation]) -> Vec<Option<Oid>> {

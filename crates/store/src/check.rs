@@ -6,7 +6,7 @@ use super::fanout_folder::Fault;
 use super::folder::place;
 use super::history::UnexplainedCommit;
 use super::last_good::{archived_before, history, last_folder};
-use super::loss::{How, Records};
+use super::loss::{How, Records, Unreadable};
 use super::merge_session::settle_candidate;
 use super::snapshot::Folder;
 use super::unreadable::{self, Depth, Unread};
@@ -22,6 +22,7 @@ use loopx_rules::artifact::Artifact;
 use loopx_rules::op::Operation;
 use loopx_rules::session::State;
 use loopx_rules::signature::SUFFIX;
+use loopx_rules::topic::Version;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,10 +59,10 @@ impl Damage {
     }
 
     /// Signatures of a session that do not hold as what they claim to be.
-    pub fn signatures(id: &SessionId, what: String, unsigned: Vec<String>) -> Self {
+    pub fn signatures(place: &str, what: String, unsigned: Vec<String>) -> Self {
         Damage {
             unsigned,
-            ..damage(id.as_str(), what, Mend::Unsign)
+            ..damage(place, what, Mend::Unsign)
         }
     }
 }
@@ -118,7 +119,7 @@ pub fn check(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     memory: &mut Memory,
-    signed: impl FnMut(&SessionId, &Session) -> Result<Signed>,
+    signed: impl FnMut(&str, &Session) -> Result<Signed>,
 ) -> Result<Found> {
     let named = layout_audit::names(repo, snapshot, memory);
     match records(repo, snapshot, memory, signed) {
@@ -139,7 +140,7 @@ fn records(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
     memory: &mut Memory,
-    mut signed: impl FnMut(&SessionId, &Session) -> Result<Signed>,
+    mut signed: impl FnMut(&str, &Session) -> Result<Signed>,
 ) -> Result<Found> {
     let sessions = repo.entry_at(snapshot.tree(), layout::SESSIONS)?;
     if let Some(entry) = sessions.filter(|entry| entry.kind != EntryKind::Tree) {
@@ -170,7 +171,7 @@ fn records(
         found.damages.extend(look.active(&id, folder, &mut signed)?);
     }
     for folder in snapshot.archived_entries()? {
-        found.damages.extend(look.archived(folder)?);
+        found.damages.extend(look.archived(folder, &mut signed)?);
     }
     look.history(&mut found)?;
     found.damages.extend(layout_audit::layouts(repo, snapshot)?);
@@ -192,7 +193,7 @@ impl Look<'_, '_> {
         &mut self,
         id: &SessionId,
         folder: Folder,
-        signed: impl FnOnce(&SessionId, &Session) -> Result<Signed>,
+        signed: impl FnOnce(&str, &Session) -> Result<Signed>,
     ) -> Result<Option<Damage>> {
         let (path, entry) = (folder.path.clone(), folder.entry.clone());
         if self.memory.knows(&path, &entry.id) {
@@ -201,7 +202,7 @@ impl Look<'_, '_> {
         if let Some(damage) = self.unsound(id, &entry)? {
             return Ok(Some(damage));
         }
-        let signed = signed(id, &self.snapshot.load_folder(folder)?)?;
+        let signed = signed(id.as_str(), &self.snapshot.load_folder(folder)?)?;
         if let Signed::Damaged(damage) = signed {
             return Ok(Some(damage));
         }
@@ -251,18 +252,28 @@ impl Look<'_, '_> {
     }
 
     /// What is wrong with an archived session.
-    fn archived(&mut self, folder: Folder) -> Result<Option<Damage>> {
+    fn archived(
+        &mut self,
+        folder: Folder,
+        signed: impl FnOnce(&str, &Session) -> Result<Signed>,
+    ) -> Result<Option<Damage>> {
         let (path, entry) = (folder.path.clone(), folder.entry.clone());
         if self.memory.knows(&path, &entry.id) {
             return Ok(None);
         }
         let flaw = match check_archived(self.repo, self.snapshot, folder.clone())? {
             Some(what) => Some((what, Mend::Restore)),
-            None => exact_files::archived(self.repo, self.snapshot, folder)?,
+            None => exact_files::archived(self.repo, self.snapshot, folder.clone())?,
         };
         let Some((what, mend)) = flaw else {
-            self.memory.is_whole(path, entry.id);
-            return Ok(None);
+            return Ok(match signed(&path, &self.snapshot.load_folder(folder)?)? {
+                Signed::Damaged(damage) => Some(damage),
+                Signed::Unchecked => None,
+                Signed::Whole => {
+                    self.memory.is_whole(path, entry.id);
+                    None
+                }
+            });
         };
         let unread = unreadable::below(self.repo, &entry, Depth::Bytes);
         Ok(Some(if unread.is_empty() {
@@ -279,8 +290,13 @@ impl Look<'_, '_> {
         self.memory.unread = past.unread;
         found.oddities = past.oddities;
         for lost in past.lost {
+            let mut known = found.damages.iter_mut();
             // What is wrong with it as it stands comes first.
-            if found.damages.iter().any(|one| one.session == lost.session) {
+            if let Some(known) = known.find(|one| one.session == lost.session) {
+                if known.mend == Mend::Rewrite {
+                    known.what = format!("{}; {}", known.what, lost.what);
+                    known.missing = lost.records;
+                }
                 continue;
             }
             let mut damage = damage(&lost.session, lost.what, Mend::Restore);
@@ -462,6 +478,32 @@ pub(super) fn check_folder(
     Ok(None)
 }
 
+/// Reason why an active session's folder cannot be without its state's file. An older program takes the file away where
+/// it adds a record and does not understand another one; nothing else does.
+pub(super) fn state_went(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Option<String>> {
+    if now.kind != EntryKind::Tree || repo.entry_at(&now.id, layout::STATE)?.is_some() {
+        return Ok(None);
+    }
+    let needs = |records: &Records, but: &Records| {
+        let new = records.files().filter(|(name, _)| !but.has(name));
+        let read = new.filter_map(|(name, blob)| {
+            Operation::parse(&repo.read_blob(blob).ok()?, name, blob).ok()
+        });
+        read.map(|op| op.body.needs()).collect::<Vec<Version>>()
+    };
+    let all = Records::of(repo, Some(now)).map_err(Unreadable::failure)?;
+    let Some(most) = needs(&all, &Records::default()).into_iter().max() else {
+        return Ok(None);
+    };
+    let mut is_older = most > Version::FIRST;
+    for parent in before.iter().filter(|one| one.kind == EntryKind::Tree) {
+        let had = Records::of(repo, Some(parent)).unwrap_or_default();
+        is_older &= repo.entry_at(&parent.id, layout::STATE)?.is_none()
+            || needs(&all, &had).into_iter().any(|needs| needs < most);
+    }
+    Ok((!is_older).then(|| format!("{} is not there", layout::STATE)))
+}
+
 impl Store<'_> {
     /// What is wrong with an active session that came past this program: the branch stands elsewhere than this clone
     /// knew it, and the session is another than there. Costs one look-up where nothing happened.
@@ -569,6 +611,8 @@ fn mend_one(
             let tree = snapshot.log_mended(place)?;
             edits.set(place, Entry::tree(tree));
         }
+        // A file that no record names.
+        _ if layout::is_log(place) => edits.remove(place),
         _ => return mend_session(repo, snapshot, damage, edits),
     }
     Ok(true)
@@ -586,15 +630,13 @@ fn mend_session(
         fanout::entry_at(repo, snapshot.tree(), &layout::session(&id))?.map(|entry| entry.id);
     match (&damage.mend, folder) {
         (Mend::Unsign, Some(folder)) => {
-            let signed = damage.unsigned.iter();
-            let files = signed.map(|operation| (format!("{operation}{SUFFIX}"), None));
-            let tree = ops::edited(repo, &folder, &files.collect())?;
+            let tree = unsigned(repo, &folder, damage)?;
             edits.replace_session(&id, Some(recompute(repo, &id, &tree)?));
         }
         (Mend::PutBack, Some(folder)) => {
             edits.replace_session(&id, Some(recompute(repo, &id, &folder)?));
         }
-        (Mend::Recompute | Mend::Rewrite, Some(folder)) => {
+        (Mend::Recompute | Mend::Rewrite, Some(folder)) if damage.missing.is_empty() => {
             // What cannot be computed after all is taken from history: one session never keeps the
             // others from being mended.
             let tree = match recompute(repo, &id, &folder) {
@@ -615,6 +657,13 @@ fn mend_session(
         },
     }
     Ok(true)
+}
+
+/// A session's folder without the signatures that a damage names.
+fn unsigned(repo: &Repo, folder: &Oid, damage: &Damage) -> Result<Oid> {
+    let signed = damage.unsigned.iter();
+    let files = signed.map(|operation| (format!("{operation}{SUFFIX}"), None));
+    ops::edited(repo, folder, &files.collect())
 }
 
 /// Why there is nothing to write.
@@ -648,6 +697,12 @@ fn mend_archived(
             let session = snapshot.load_folder(folder)?;
             edits.remove(path.clone());
             edits.set(place(&session.state), Entry::tree(session.tree));
+        }
+        (Mend::Unsign, Some(folder)) => {
+            let session = snapshot.load_folder(folder)?;
+            let tree = unsigned(repo, &session.tree, damage)?;
+            let tree = recompute(repo, &session.state.id, &tree)?;
+            edits.set(path.clone(), Entry::tree(tree));
         }
         (Mend::Rewrite, Some(folder)) => {
             let session = snapshot.load_folder(folder)?;

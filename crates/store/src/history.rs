@@ -139,10 +139,7 @@ fn takes_away(
         return Ok(false);
     }
     // A record that was copied from another session was none of this one's.
-    let read = |name: &str, blob: &Oid| {
-        let bytes = repo.read_blob(blob).ok()?;
-        Operation::parse(&bytes, name, blob).ok()
-    };
+    let read = |name: &str, blob: &Oid| loss::operation_of(repo, name, blob);
     let own = Records::of(repo, folder.as_ref()).ok().and_then(|has| {
         has.files()
             .find_map(|(name, blob)| read(name, blob)?.started_uid().map(str::to_owned))
@@ -347,13 +344,14 @@ fn still_lost(
         gone = nowhere(repo, snapshot, gone)?;
     }
     let count = |records: &Records, did: &str| {
-        let n = records.len();
-        let operations = if n == 1 {
-            "operation has"
-        } else {
-            "operations have"
+        let of = |n: usize, one: &str| match n {
+            1 => format!("1 {one} has {did}"),
+            n => format!("{n} {one}s have {did}"),
         };
-        format!("{n} {operations} {did}")
+        match (records.len(), records.signed()) {
+            (0, signed) => of(signed, "signature"),
+            (n, _) => of(n, "operation"),
+        }
     };
     let name = if found.path.starts_with(layout::ARCHIVE) {
         found.path

@@ -5,13 +5,14 @@
 //! nothing is taken, but where the same place is damaged here too, or where there is nothing here yet.
 
 use super::bindings as index;
-use super::check::{Mend, check_archived, check_entry, recompute};
+use super::check::{Mend, check_archived, check_entry, recompute, state_went};
 use super::fanout_folder::{self, Fault};
 use super::layout_audit::bindings;
 use super::loss::{Holding, others};
 use super::merge_branch::{require_no_jump, session_entries};
 use super::merge_session::{build, gather};
 use super::names::Names;
+use super::signatures::new_fault;
 use super::snapshot::Folder;
 use super::unique::Uids;
 use super::unreadable::{self, Depth};
@@ -186,6 +187,9 @@ impl Judging<'_> {
     fn active(&mut self, path: &str, id: &SessionId, entry: &Entry) -> Result<()> {
         let ours = self.at(self.sides.ours, path)?;
         let base = self.at(self.sides.base, path)?;
+        if self.badly_signed(path, id.as_str(), entry)? {
+            return Ok(());
+        }
         // What both sides wrote was just made of their records: theirs are what is new.
         let theirs = self.at(Some(self.sides.theirs), path)?;
         let came = theirs.as_ref().unwrap_or(entry);
@@ -196,7 +200,13 @@ impl Judging<'_> {
         }) {
             return Ok(());
         }
-        let Some((what, mend)) = self.wrong(id, entry)? else {
+        let had: Vec<Entry> = [&ours, &base].into_iter().flatten().cloned().collect();
+        let went = state_went(self.repo, &had, entry)?.map(|what| (what, Mend::Recompute));
+        let wrong = match self.wrong(id, entry)? {
+            None => went,
+            wrong => wrong,
+        };
+        let Some((what, mend)) = wrong else {
             return Ok(());
         };
         if mend == Mend::Recompute
@@ -225,7 +235,32 @@ impl Judging<'_> {
         Ok(found.filter(|_| can_tell))
     }
 
+    /// True where something that came is no signature of the record beside it, which is noted.
+    fn badly_signed(&mut self, path: &str, session: &str, entry: &Entry) -> Result<bool> {
+        let Some(ours) = self.sides.ours else {
+            return Ok(false);
+        };
+        let mut had = Vec::new();
+        for (known, (_, entry)) in
+            session_entries(self.repo, ours.tree(), &self.repo.empty_tree()?)?
+        {
+            if known == path || known.rsplit('/').next() == path.rsplit('/').next() {
+                had.push(entry);
+            }
+        }
+        had.extend(self.at(self.sides.base, path)?);
+        let what = new_fault(self.repo, &had, entry)?;
+        let is_wrong = what.is_some();
+        if let Some(what) = what {
+            self.damaged(session.to_owned(), what, false);
+        }
+        Ok(is_wrong)
+    }
+
     fn archived(&mut self, path: &str, id: &SessionId, entry: &Entry) -> Result<()> {
+        if self.badly_signed(path, path, entry)? {
+            return Ok(());
+        }
         let Some(folder) = self.result.folder_of(path)? else {
             return Ok(());
         };

@@ -4,7 +4,7 @@
 //! is for a replay.
 
 use super::fanout_folder::Fault;
-use super::loss::{Records, shared};
+use super::loss::{Records, is_signature, shared};
 use super::{attestations, layout, ops, stored, stray};
 use loopx_base::failure::Result;
 use loopx_base::id::{Oid, OpId, SessionId};
@@ -87,7 +87,8 @@ fn added(repo: &Repo, before: &Oid, after: &Oid) -> Result<Option<Vec<Operation>
         return Ok(None);
     }
     let mut found = Vec::new();
-    for (name, blob) in has.files().filter(|(name, _)| !had.has(name)) {
+    let new = has.files().filter(|(name, _)| !had.has(name));
+    for (name, blob) in new.filter(|(name, _)| !is_signature(name)) {
         let op = Operation::parse(&repo.read_blob(blob)?, name, blob)?;
         if op.file_name() != *name {
             return Ok(None);

@@ -6,7 +6,7 @@ use super::journal::split;
 use super::{EARLIER, FORMAT, Snapshot, fanout, layout, loss, ops};
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
-use loopx_git::{EntryKind, Repo};
+use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::issue::event::IssueEvent;
 use loopx_rules::note::Note;
 use loopx_rules::op::Operation;
@@ -106,6 +106,16 @@ impl Snapshot<'_> {
                 let held = ops::files(self.repo, other)?.into_iter();
                 judged.extend(held.map(|held| (held.name, held.entry.id)));
             }
+            if kind_of(&place).is_some() {
+                let signed = ops::files(self.repo, &ops)?.into_iter();
+                let mut signed = signed.filter(|held| held.name.ends_with(SUFFIX));
+                let is_new =
+                    |held: &Held| !judged.contains(&(held.name.clone(), held.entry.id.clone()));
+                if let Some(held) = signed.find(is_new) {
+                    let what = format!("{} stands beside a record that nobody signs", held.name);
+                    found.push((place.clone(), what));
+                }
+            }
             let log = Log::of(self.repo, &place, &ops)?;
             for held in &log.files {
                 if !judged.contains(&(held.name.clone(), held.entry.id.clone()))
@@ -113,6 +123,45 @@ impl Snapshot<'_> {
                 {
                     found.push((place.clone(), what));
                 }
+            }
+        }
+        found.extend(self.strays_of_logs(known)?);
+        Ok(found)
+    }
+
+    /// Files of an issue or a month of the journal beside the records, beyond what lies in `known` too, by their paths.
+    /// What only a newer program understands may have such files.
+    fn strays_of_logs(&self, known: &[&Snapshot<'_>]) -> Result<Vec<(String, String)>> {
+        let before: Vec<BTreeMap<String, Entry>> = known
+            .iter()
+            .map(|other| loss::others(other.repo, &other.tree))
+            .collect::<Result<_>>()?;
+        let mut found = Vec::new();
+        for (entity, entry) in loss::others(self.repo, &self.tree)? {
+            let place = format!("{entity}/{}", layout::OPS);
+            let had = || before.iter().filter_map(|others| others.get(&entity));
+            if kind_of(&place).is_none() || had().any(|had| *had == entry) {
+                continue;
+            }
+            let mut strays = self.repo.list_tree(&entry.id)?;
+            let ops = strays.iter().position(|(name, _)| name == layout::OPS);
+            let ops = ops.map(|at| strays.remove(at));
+            for had in had() {
+                let had = self.repo.list_tree(&had.id)?;
+                strays.retain(|stray| !had.contains(stray));
+            }
+            let (Some((_, ops)), false) = (ops, strays.is_empty()) else {
+                continue;
+            };
+            let log = Log::of(self.repo, &place, &ops.id)?;
+            let records = log.files.iter();
+            let mut records = records.map(|held| read(self.repo, &place, held));
+            if records.all(|op| op.is_ok_and(|op| op.unknown().is_none())) {
+                let strays = strays.into_iter();
+                found.extend(strays.map(|(name, _)| {
+                    let what = "no record names it".to_owned();
+                    (format!("{entity}/{name}"), what)
+                }));
             }
         }
         Ok(found)

@@ -5,7 +5,7 @@
 //! operations alone: whoever meets whom, in whatever order, ends with the same tree. Nothing is
 //! dropped, no text of a state file is ever merged, and no ref is moved here.
 
-use super::loss::{Records, Unreadable};
+use super::loss::{Records, Unreadable, is_signature};
 use super::merge_session::{Folder, build, gather_beside};
 use super::snapshot::state_of;
 use super::{Edits, bindings, fanout, fanout_folder, layout, ops, record_limit, stored};
@@ -256,7 +256,8 @@ fn require_room(repo: &Repo, items: &[Item]) -> Result<()> {
     for item in items {
         let records = Records::of(repo, Some(&Entry::tree(item.tree.clone())));
         let records = records.map_err(Unreadable::failure)?;
-        names.extend(records.names().cloned());
+        let records = records.names().filter(|name| !is_signature(name));
+        names.extend(records.cloned());
     }
     match (items.first(), names.len()) {
         (Some(item), count) if count > record_limit::MOST => {

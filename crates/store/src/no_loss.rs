@@ -3,12 +3,11 @@
 //! A file that is no operation by its own words is none that is lost. One under the same name is not lost: what
 //! somebody changed is put right.
 
-use super::loss::{Content, How, Lost, Records, Unreadable};
+use super::loss::{Content, How, Lost, Records, Unreadable, operation_of};
 use super::{Edits, Snapshot, fanout, layout};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::Oid;
 use loopx_git::Repo;
-use loopx_rules::op::Operation;
 use std::collections::BTreeSet;
 
 /// Refuses edits that leave a session with fewer operations than it has, or without the session.
@@ -33,11 +32,11 @@ pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edit
         }
         // A record that was copied from another session is none of this one's.
         let uid = had.files().find_map(|(name, blob)| {
-            let op = read(repo, name, blob)?;
+            let op = operation_of(repo, name, blob)?;
             op.started_uid().map(str::to_owned)
         });
         let is_own = |lost: &Lost| match &lost.was {
-            Content::File(blob) => read(repo, &lost.name, blob)
+            Content::File(blob) => operation_of(repo, &lost.name, blob)
                 .and_then(|op| op.entity)
                 .is_none_or(|entity| uid.as_ref().is_none_or(|uid| *uid == entity)),
             Content::Line(_) => true,
@@ -70,11 +69,6 @@ fn records_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Records> {
 /// Whether two folders are of sessions of one name.
 fn is_of_same(one: &str, other: &str) -> bool {
     one != other && one.rsplit('/').next() == other.rsplit('/').next()
-}
-
-fn read(repo: &Repo, name: &str, blob: &Oid) -> Option<Operation> {
-    let bytes = repo.read_blob(blob).ok()?;
-    Operation::parse(&bytes, name, blob).ok()
 }
 
 /// The session's folder that a path is, or is in.

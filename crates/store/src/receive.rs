@@ -5,7 +5,7 @@
 //! not read again. Whether an operation is true is another question: who can write the branch can write any that fits.
 
 use super::bindings as index;
-use super::check::{check_archived, check_folder};
+use super::check::{check_archived, check_folder, state_went};
 use super::fanout_folder::{self, Fault};
 use super::layout;
 use super::layout_audit::bindings;
@@ -13,13 +13,14 @@ use super::loss::{self, Holding, Loss};
 use super::merge_branch::{require_no_jump, require_no_jump_since};
 use super::names::Names;
 use super::record_limit::Room;
+use super::signatures::new_fault;
 use super::snapshot::Folder;
 use super::unique::Uids;
 use super::{Lines, Session, Snapshot, incoming, incremental_state};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
-use loopx_git::{CommitInfo, EntryKind, Repo};
+use loopx_git::{CommitInfo, Entry, EntryKind, Repo};
 use loopx_rules::issue::IssueId;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -350,6 +351,16 @@ impl<'a> Checking<'a> {
                 wrong.push(failure.message);
                 continue;
             }
+            let had: Vec<Entry> = before
+                .iter()
+                .flat_map(|before| before.folders.values())
+                .filter(|(known, _)| known == id)
+                .map(|(_, folder)| folder.entry.clone())
+                .collect();
+            match new_fault(self.repo, &had, &folder.entry) {
+                Ok(what) => wrong.extend(what.map(|what| format!("session {id}: {what}"))),
+                Err(failure) => wrong.push(failure.message),
+            }
             if folder.path.starts_with(layout::ARCHIVE) {
                 let what = check_archived(self.repo, &now.snapshot, folder.clone())?;
                 wrong.extend(what.map(|what| format!("session {id}: {what}")));
@@ -435,12 +446,20 @@ impl<'a> Checking<'a> {
         let is_whole = whole.any(|(_, parent)| {
             incremental_state::is_whole(self.repo, id, &parent.entry.id, &session.tree)
         });
+        let entry = Entry::tree(session.tree.clone());
+        let had: Vec<Entry> = before
+            .iter()
+            .filter_map(|before| before.folders.get(&session.path))
+            .map(|(_, parent)| parent.entry.clone())
+            .collect();
         let found = if is_whole {
             None
+        } else if let Some(what) = state_went(self.repo, &had, &entry)? {
+            Some(what)
         } else {
-            check_folder(&self.lines, id, &session.tree)?
-                .map(|(what, _)| format!("session {id}: {what}"))
+            check_folder(&self.lines, id, &session.tree)?.map(|(what, _)| what)
         };
+        let found = found.map(|what| format!("session {id}: {what}"));
         self.folders.insert(session.tree.clone(), found.clone());
         Ok(found)
     }

@@ -1,12 +1,15 @@
 //! Signatures beside the operations that they are about: `ops/<seq>-<op>.json.sig`, and one file of lines where an
-//! older program archived the session. Whether a signature holds is not known here.
+//! older program archived the session. Whether a signature counts is not known here: only whether the file can be one
+//! over its record, whoever made it.
 
+use super::loss::{Records, Unreadable, is_signature};
 use super::{Session, Snapshot, layout, ops, unique};
-use loopx_base::failure::Result;
+use loopx_base::failure::{Code, Result};
 use loopx_base::id::Oid;
-use loopx_git::{EntryKind, Repo};
-use loopx_rules::op::parse_json;
-use loopx_rules::signature::{MAX_BYTES, SUFFIX};
+use loopx_git::signing::{Signers, can_check};
+use loopx_git::{Entry, EntryKind, Repo};
+use loopx_rules::op::{Body, Operation, parse_json};
+use loopx_rules::signature::{MAX_BYTES, NAMESPACE, SUFFIX, Signed};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -86,4 +89,112 @@ pub(super) fn unseal(repo: &Repo, sealed: &[u8], label: &str) -> Result<BTreeMap
             Ok((format!("{}{SUFFIX}", line.operation), blob))
         })
         .collect()
+}
+
+/// Digests of signatures that were sealed into one file, by the names that their files had.
+pub(super) fn sealed(repo: &Repo, sealed: &[u8]) -> Result<Vec<(String, Oid)>> {
+    let lines = sealed.split(|byte| *byte == b'\n');
+    let lines = lines.filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+    lines
+        .map(|line| {
+            let said = repo.hash_blob(line.signed.as_bytes())?;
+            Ok((format!("{}{SUFFIX}", line.operation), said))
+        })
+        .collect()
+}
+
+/// Reason why a file is no signature over the operation that it stands beside, whoever made it and wherever it counts.
+pub fn fault(op: &Operation, bytes: Option<&[u8]>) -> Result<Option<String>> {
+    let Some(bytes) = bytes else {
+        return Ok(Some("the file is larger than any signature".to_owned()));
+    };
+    let path = format!("{}{SUFFIX}", op.file_name());
+    let read =
+        Signed::parse(bytes, &path).and_then(|signed| Ok((signed, signed.statement(&path)?)));
+    let (signed, statement) = match read {
+        Ok(read) => read,
+        // A newer program signs what this one does not understand.
+        Err(failure) if failure.code == Code::FormatNewer => return Ok(None),
+        Err(failure) => return Ok(Some(failure.message)),
+    };
+    if matches!(op.body, Body::Unknown(_)) {
+        return Ok(None);
+    }
+    if let Some(why) = statement.differs_over(op) {
+        return Ok(Some(why));
+    }
+    integrity(&signed)
+}
+
+/// Reason why the armour is none over its statement; nothing where no program here can tell.
+fn integrity(signed: &Signed<'_>) -> Result<Option<String>> {
+    if !can_check() {
+        return Ok(None);
+    }
+    let signers = Signers::new(&[], &[], "no file")?;
+    let checked = signers.integrity(NAMESPACE, signed.payload, signed.armour)?;
+    Ok(checked.err())
+}
+
+/// True where the file was a signature over the operation of that name.
+pub(super) fn is_of(repo: &Repo, name: &str, blob: &Oid) -> bool {
+    let Ok(bytes) = read(repo, blob) else {
+        return true;
+    };
+    let Some(bytes) = bytes else { return false };
+    let Ok(signed) = Signed::parse(&bytes, name) else {
+        return false;
+    };
+    let statement = match signed.statement(name) {
+        Ok(statement) => statement,
+        Err(failure) => return failure.code == Code::FormatNewer,
+    };
+    name.strip_suffix(SUFFIX) == Some(statement.operation.file_name().as_str())
+        && !matches!(integrity(&signed), Ok(Some(_)))
+}
+
+/// First signature of a session's folder that none of the folders before has, and that is none over its record; with the
+/// reason.
+pub(super) fn new_fault(repo: &Repo, before: &[Entry], now: &Entry) -> Result<Option<String>> {
+    let records = |one: Option<&Entry>| {
+        let (had, has) = Records::differing(repo, one, Some(now));
+        let had = had.unwrap_or_default();
+        has.map_err(Unreadable::failure).map(|has| (had, has))
+    };
+    let (mut had, has) = records(before.first())?;
+    let mut new: Vec<(String, Oid)> = Vec::new();
+    for (name, blob) in has.files().filter(|(name, _)| is_signature(name)) {
+        new.push((name.clone(), blob.clone()));
+    }
+    let mut rest = before.iter().skip(1);
+    loop {
+        let held =
+            |name: &str, blob: &Oid| had.files().any(|(one, other)| one == name && other == blob);
+        new.retain(|(name, blob)| !held(name, blob));
+        match rest.next() {
+            Some(next) if !new.is_empty() => {
+                let (older, differing) = records(Some(next))?;
+                // What both have in one place does not differ.
+                new.retain(|(name, _)| differing.has(name));
+                had = older;
+            }
+            _ => break,
+        }
+    }
+    for (name, blob) in new {
+        let record = name.strip_suffix(SUFFIX).unwrap_or(&name);
+        let there = has.files().find(|(one, _)| *one == record);
+        let why = match there {
+            None => Some("it stands beside no operation".to_owned()),
+            Some((_, op)) => match Operation::parse(&repo.read_blob(op)?, record, op) {
+                // What is wrong with the record itself is said of that.
+                Err(_) => None,
+                Ok(op) => fault(&op, read(repo, &blob)?.as_deref())?,
+            },
+        };
+        if let Some(why) = why {
+            return Ok(Some(format!("{name} is no signature of its record: {why}")));
+        }
+    }
+    Ok(None)
 }

@@ -1,7 +1,7 @@
 //! Losses between two states of the whole branch: sessions, wherever they lie and whatever they are called since, and
 //! every other folder that holds records.
 
-use super::{Lost, Records, Unreadable};
+use super::{Lost, Records, Unreadable, is_signature};
 use crate::snapshot::Folder;
 use crate::{Snapshot, fanout, fanout_folder, layout};
 use loopx_base::failure::{Failure, Result};
@@ -52,10 +52,17 @@ impl Loss {
         };
         match &self.what {
             What::Entity => format!("{entity} is gone"),
-            What::Record(lost) => format!(
-                "{entity}: the operation {} was changed or taken away",
-                lost.name
-            ),
+            What::Record(lost) => {
+                let kind = if is_signature(&lost.name) {
+                    "signature"
+                } else {
+                    "operation"
+                };
+                format!(
+                    "{entity}: the {kind} {} was changed or taken away",
+                    lost.name
+                )
+            }
             What::UnreadBefore(failure) => format!(
                 "{entity}: what it had cannot be read, so that nobody can say whether all of it is still there: {}",
                 failure.message

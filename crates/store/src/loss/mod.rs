@@ -3,7 +3,8 @@
 //!
 //! A record is known by its file: by its name and its blob. What it says is not asked, so that a record of a
 //! kind that this program does not know is kept like any other. Only where format 1 sealed the records of an
-//! archived session into one file, a line of that stands for a file and is compared by what it says.
+//! archived session into one file, a line of that stands for a file and is compared by what it says. A signature is a
+//! record beside a record: what somebody signed is not taken away either.
 
 mod branch;
 #[cfg(test)]
@@ -13,12 +14,14 @@ pub use branch::has_all;
 pub(super) use branch::{Holding, Loss, between, others, uid};
 
 use super::fanout_folder;
+use super::signatures;
 use super::{layout, ops};
 use loopx_base::failure::{Code, Failure};
 use loopx_base::fanout::Fanout;
 use loopx_base::id::Oid;
 use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::op::Operation;
+use loopx_rules::signature::{SUFFIX, Signed};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -105,8 +108,14 @@ impl Records {
         }
     }
 
+    /// Number of the records, without the signatures beside them.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.names().filter(|name| !is_signature(name)).count()
+    }
+
+    /// Number of the signatures.
+    pub(super) fn signed(&self) -> usize {
+        self.names().filter(|name| is_signature(name)).count()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -162,9 +171,28 @@ impl Lost {
     pub(super) fn was_record(&self, repo: &Repo) -> bool {
         match &self.was {
             Content::Line(_) => true,
+            Content::File(blob) if is_signature(&self.name) => {
+                signatures::is_of(repo, &self.name, blob)
+            }
             Content::File(blob) => is_record(repo, &self.name, blob),
         }
     }
+}
+
+/// True for the name of a signature's file.
+pub(super) fn is_signature(name: &str) -> bool {
+    let record = name.strip_suffix(SUFFIX);
+    record.is_some_and(|record| record.ends_with(ENDING))
+}
+
+/// The operation that a record's file has, or that a signature is about; nothing where it cannot be read.
+pub(super) fn operation_of(repo: &Repo, name: &str, blob: &Oid) -> Option<Operation> {
+    let bytes = repo.read_blob(blob).ok()?;
+    if is_signature(name) {
+        let signed = Signed::parse(&bytes, name).ok()?;
+        return Some(signed.statement(name).ok()?.operation);
+    }
+    Operation::parse(&bytes, name, blob).ok()
 }
 
 /// Whether a file is the record that its name says.
@@ -190,7 +218,8 @@ pub(super) fn is_record(repo: &Repo, name: &str, blob: &Oid) -> bool {
 enum Place {
     Nowhere,
     Files(Oid),
-    Sealed(Oid),
+    /// The records, and what was signed about them.
+    Sealed(Oid, Option<Oid>),
 }
 
 impl Place {
@@ -198,11 +227,13 @@ impl Place {
         let Some(folder) = folder.filter(|folder| folder.kind == EntryKind::Tree) else {
             return Ok(Place::Nowhere);
         };
-        let entries = repo.entries(&folder.id, [layout::SEALED_OPS, layout::OPS]);
-        let [sealed, ops] = entries.map_err(Unreadable)?;
+        let names = [layout::SEALED_OPS, layout::OPS, layout::SEALED_SIGNATURES];
+        let [sealed, ops, signed] = repo.entries(&folder.id, names).map_err(Unreadable)?;
         // Whoever reads a session takes the sealed file, where there is one.
         Ok(match (sealed, ops) {
-            (Some(sealed), _) if sealed.kind == EntryKind::Blob => Place::Sealed(sealed.id),
+            (Some(sealed), _) if sealed.kind == EntryKind::Blob => {
+                Place::Sealed(sealed.id, signed.map(|signed| signed.id))
+            }
             (_, Some(ops)) if ops.kind == EntryKind::Tree => Place::Files(ops.id),
             _ => Place::Nowhere,
         })
@@ -212,9 +243,18 @@ impl Place {
         match self {
             Place::Nowhere => Ok(Records::default()),
             Place::Files(ops) => listed(repo, ops, &[]),
-            Place::Sealed(blob) => {
+            Place::Sealed(blob, signed) => {
                 let bytes = repo.read_blob(blob).map_err(Unreadable)?;
-                Ok(lines(repo, &bytes))
+                let mut found = lines(repo, &bytes);
+                if let Some(signed) = signed {
+                    let bytes = repo.read_blob(signed).map_err(Unreadable)?;
+                    let signed = signatures::sealed(repo, &bytes).map_err(Unreadable)?;
+                    let signed = signed.into_iter();
+                    found
+                        .0
+                        .extend(signed.map(|(name, said)| (name, Content::Line(said))));
+                }
+                Ok(found)
             }
         }
     }
@@ -233,11 +273,12 @@ pub(crate) fn shared(repo: &Repo, one: &Oid, other: &Oid) -> Option<Vec<String>>
     Some(shared.into_iter().map(|(name, _)| name).collect())
 }
 
-/// The records in `ops/`, without those in some of its folders. A signature stands beside a record, and is
-/// none; nor is anything else that is not named like one.
+/// The records in `ops/` and the signatures beside them, without those in some of its folders. Anything else that is not
+/// named like one is none.
 fn listed(repo: &Repo, ops: &Oid, without: &[String]) -> Listed {
     let files = ops::files_but(repo, ops, without).map_err(Unreadable)?;
-    let records = files.into_iter().filter(|held| held.name.ends_with(ENDING));
+    let is_record = |name: &str| name.ends_with(ENDING) || is_signature(name);
+    let records = files.into_iter().filter(|held| is_record(&held.name));
     let records = records.map(|held| (held.name, Content::File(held.entry.id)));
     Ok(Records(records.collect()))
 }
@@ -289,11 +330,12 @@ fn is_same(repo: &Repo, was: &Content, now: &Content) -> bool {
             was == now
         }
         (Content::File(file), Content::Line(line)) | (Content::Line(line), Content::File(file)) => {
-            match repo.read_blob(file) {
-                Ok(bytes) => said(repo, &bytes).as_ref() == Some(line),
-                // One that cannot be read is taken at its name.
-                Err(_) => true,
-            }
+            file == line
+                || match repo.read_blob(file) {
+                    Ok(bytes) => said(repo, &bytes).as_ref() == Some(line),
+                    // One that cannot be read is taken at its name.
+                    Err(_) => true,
+                }
         }
     }
 }

@@ -1,0 +1,229 @@
+//! A signature is a record beside a record: nobody takes it away, and what is no signature of its record comes in by no
+//! door (acceptance of issue 15: D17, D28, D29).
+
+use crate::support::drive::{Drive, ID};
+use crate::support::keys::{RITA, by, everybody, operation};
+use crate::support::server::HOOK;
+use crate::support::{Output, Sandbox};
+use std::path::{Path, PathBuf};
+
+const SIGNED: &str = "[review]\nsigned = true\n";
+
+/// A session whose review is signed, a remote that has it, and a clone.
+fn shared(policy: &[(&str, &str)]) -> (Drive, PathBuf) {
+    let d = Drive::reviewing_with(policy);
+    by(&d, RITA, &["review", "--verdict", "approve", "--sign"]).ok();
+    d.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    d.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    d.git(&["push", "--quiet", "origin", "main", ID]).ok();
+    d.loopx(&["sync", "origin"]).ok();
+    let dir = d.root().join("clone");
+    let path = dir.to_str().expect("UTF-8");
+    d.git(&["clone", "--quiet", "../remote.git", path]).ok();
+    d.loopx_in(&dir, &["init"]).ok();
+    (d, dir)
+}
+
+fn guarded(s: &Sandbox) {
+    s.script("../remote.git/hooks/pre-receive", HOOK);
+}
+
+/// A commit on the branch with other files in the session's folder; nothing takes a file away.
+fn by_hand(s: &Sandbox, dir: &Path, files: &[(String, Option<&[u8]>)]) -> String {
+    let index = s.root().join("hand-index");
+    let git = |args: &[&str]| {
+        let call = s.call("git").cwd(dir).env("GIT_INDEX_FILE", &index);
+        call.args(args)
+    };
+    git(&["read-tree", "loopx"]).run().ok();
+    for (path, bytes) in files {
+        match bytes {
+            Some(bytes) => {
+                let made = git(&["hash-object", "-w", "--stdin"]).stdin(*bytes).run();
+                let entry = format!("100644,{},{path}", made.line());
+                git(&["update-index", "--add", "--cacheinfo", &entry])
+                    .run()
+                    .ok();
+            }
+            None => drop(git(&["update-index", "--force-remove", path]).run().ok()),
+        }
+    }
+    let tree = git(&["write-tree"]).run().line();
+    let args = ["commit-tree", &tree, "-p", "loopx", "-m", "by hand"];
+    git(&args).run().line()
+}
+
+fn push(s: &Sandbox, dir: &Path, commit: &str) -> Output {
+    let spec = format!("{commit}:refs/heads/loopx");
+    s.git_in(dir, &["push", "--quiet", "--no-verify", "origin", &spec])
+}
+
+fn state() -> String {
+    format!("sessions/{ID}/state.json")
+}
+
+/// The path of the signature under the verdict.
+fn signature(d: &Drive) -> String {
+    format!("{}.sig", operation(d, "reviewed").0)
+}
+
+fn everyone() -> Vec<(&'static str, String)> {
+    vec![
+        ("loopx.toml", SIGNED.to_owned()),
+        ("loopx.signers", everybody()),
+    ]
+}
+
+fn world() -> (Drive, PathBuf) {
+    let files = everyone();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_str()))
+        .collect();
+    shared(&files)
+}
+
+#[test]
+fn d28_a_push_that_takes_a_signature_away_is_refused() {
+    let (d, clone) = world();
+    guarded(&d);
+    let signature = signature(&d);
+    for bytes in [None, Some(&b"x\n"[..])] {
+        let files = [(state(), None), (signature.clone(), bytes)];
+        let commit = by_hand(&d, &clone, &files);
+        push(&d, &clone, &commit)
+            .fails_with(1)
+            .says("sessions_invalid")
+            .says("the signature");
+    }
+}
+
+#[test]
+fn d28_a_sync_brings_a_signature_back_and_ci_names_its_loss() {
+    let (d, clone) = world();
+    let signature = signature(&d);
+    let commit = by_hand(&d, &clone, &[(state(), None), (signature.clone(), None)]);
+    push(&d, &clone, &commit).ok();
+    d.git_in(&clone, &["fetch", "--quiet", "origin"]).ok();
+    d.loopx_in(&clone, &["verify", "--sessions"])
+        .fails_with(1)
+        .says("the signature");
+    d.loopx(&["sync", "origin"]).says("signature").ok();
+    d.git(&["cat-file", "-e", &format!("loopx:{signature}")])
+        .ok();
+    d.loopx(&["fsck"]).says("all whole").ok();
+}
+
+#[test]
+fn d28_a_repair_brings_signatures_back_from_history() {
+    let (d, clone) = world();
+    let signature = signature(&d);
+    let commit = by_hand(&d, &clone, &[(state(), None), (signature.clone(), None)]);
+    d.git_in(&clone, &["update-ref", "refs/heads/loopx", &commit])
+        .ok();
+    d.loopx_in(&clone, &["fsck"])
+        .fails_with(1)
+        .says("1 signature has gone");
+    d.loopx_in(&clone, &["fsck", "--repair"]).ok();
+    d.git_in(&clone, &["cat-file", "-e", &format!("loopx:{signature}")])
+        .ok();
+    d.loopx_in(&clone, &["fsck"]).says("all whole").ok();
+}
+
+#[test]
+fn d29_a_push_without_the_state_of_a_session_is_refused() {
+    let (d, clone) = world();
+    let commit = by_hand(&d, &clone, &[(state(), None)]);
+    push(&d, &clone, &commit).ok();
+    // Without a hook a sync computes it again.
+    d.loopx(&["sync", "origin"]).ok();
+    d.loopx(&["fsck"]).says("all whole").ok();
+    let (d, clone) = world();
+    guarded(&d);
+    let commit = by_hand(&d, &clone, &[(state(), None)]);
+    push(&d, &clone, &commit)
+        .fails_with(1)
+        .says("state.json is not there");
+}
+
+#[test]
+fn d17_what_is_no_signature_of_its_record_comes_in_by_no_door() {
+    let (d, clone) = world();
+    let signed = d.git(&["show", &format!("loopx:{}", signature(&d))]).ok();
+    let beside = format!("{}.sig", operation(&d, "ran").0);
+    let flipped = signed.replace("\"role\": \"reviewer\"", "\"role\": \"runner\"");
+    assert_ne!(flipped, signed);
+    for text in ["x\n", &signed, &flipped] {
+        let files = [(state(), None), (beside.clone(), Some(text.as_bytes()))];
+        let commit = by_hand(&d, &clone, &files);
+        guarded(&d);
+        push(&d, &clone, &commit)
+            .fails_with(1)
+            .says("is no signature of its record");
+    }
+    std::fs::remove_file(d.root().join("remote.git/hooks/pre-receive")).expect("no hook");
+    let files = [(state(), None), (beside, Some(signed.as_bytes()))];
+    let commit = by_hand(&d, &clone, &files);
+    push(&d, &clone, &commit).ok();
+    let before = d.git(&["rev-parse", "loopx"]).line();
+    d.loopx(&["sync", "origin"])
+        .fails_with(1)
+        .says("is no signature of its record");
+    assert_eq!(d.git(&["rev-parse", "loopx"]).line(), before);
+}
+
+#[test]
+fn d17_a_signature_of_an_unknown_key_is_taken() {
+    let (d, clone) = shared(&[]);
+    guarded(&d);
+    let signature = signature(&d);
+    d.git_in(&clone, &["cat-file", "-e", &format!("loopx:{signature}")])
+        .ok();
+    d.does(&["run", "--", "true"]);
+    by(&d, RITA, &["review", "--verdict", "approve", "--sign"]).ok();
+    d.loopx(&["sync", "origin"]).ok();
+    d.loopx_in(&clone, &["sync", "origin"]).ok();
+    d.loopx_in(&clone, &["fsck", "--full"])
+        .says("all whole")
+        .ok();
+}
+
+#[test]
+fn d31_what_no_record_of_an_issue_names_is_refused_and_repaired() {
+    let d = Drive::reviewing_with(&[]);
+    d.loopx(&["issue", "create", "A fault"]).ok();
+    d.loopx(&["note", "--journal", "seen"]).ok();
+    d.git(&["init", "--quiet", "--bare", "../remote.git"]).ok();
+    d.git(&["remote", "add", "origin", "../remote.git"]).ok();
+    d.git(&["push", "--quiet", "origin", "main", ID]).ok();
+    d.loopx(&["sync", "origin"]).ok();
+    guarded(&d);
+    let listed = d
+        .git(&["ls-tree", "-r", "--name-only", "loopx", "issues"])
+        .ok();
+    let record = listed.lines().next().expect("a record").to_owned();
+    let (folder, _) = record.split_once("/ops/").expect("a folder");
+    let files = [
+        format!("{folder}/evil.md"),
+        format!("{folder}/x/y.sh"),
+        format!("{folder}/state.json"),
+        format!("{record}.sig"),
+    ];
+    for file in files {
+        let commit = by_hand(&d, d.path(), &[(file.clone(), Some(b"x\n"))]);
+        push(&d, d.path(), &commit)
+            .fails_with(1)
+            .says("sessions_invalid");
+        d.git(&["update-ref", "refs/heads/loopx", &commit]).ok();
+        d.loopx(&["fsck"]).fails_with(1);
+        d.loopx(&["fsck", "--repair"]).ok();
+        d.loopx(&["fsck"]).says("all whole").ok();
+        let gone = d
+            .git(&["ls-tree", "-r", "--name-only", "loopx", &file])
+            .ok();
+        assert_eq!(gone, "", "{file}");
+        d.git(&["update-ref", "refs/heads/loopx", "origin/loopx"])
+            .ok();
+        d.loopx(&["doctor", "--accept"]).ok();
+    }
+}
