@@ -235,3 +235,33 @@ fn a_session_without_conflict_says_so() {
         .fails_with(5)
         .says("has no conflict");
 }
+
+#[test]
+fn d26_a_text_that_the_stage_closes_is_settled_all_the_same() {
+    let all = Clones::sharing(2);
+    let start = [
+        "start",
+        "--no-branch",
+        "--profile",
+        "lite",
+        "--id",
+        "two",
+        "Two",
+    ];
+    all.loopx(0, &start).ok();
+    all.settle();
+    for (at, text) in [(0, "# Plan\n\nSoon.\n"), (1, "# Plan\n\nLate.\n")] {
+        let call = all.call(at).args(&["-s", "two", "put", "plan.md"]);
+        call.stdin(text).run().ok();
+    }
+    all.settle();
+    let two = |args: &[&str]| all.loopx(1, &[&["-s", "two"], args].concat());
+    two(&["profile", "standard", "--reason", "larger"]).ok();
+    two(&["resolve", "plan.md", "--side", "1"]).ok();
+    let left = two(&["--json", "resolve"]).json();
+    assert_eq!(left["artifacts"], serde_json::json!([]), "{left:#}");
+    assert_eq!(left["operations"], serde_json::json!([]), "{left:#}");
+    all.settle();
+    all.assert_agreed();
+    all.loopx(1, &["fsck"]).says("all whole").ok();
+}

@@ -216,7 +216,8 @@ impl<'w> Walk<'w> {
         if shows {
             self.show_writer(at)?;
         }
-        if let Err(why) = self.apply(at) {
+        let contested = self.settled(at)?;
+        if let Err(why) = self.apply(at, contested) {
             self.refuse(at, why, &[]);
             return Ok(false);
         }
@@ -250,7 +251,21 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    fn apply(&mut self, at: usize) -> Result<(), String> {
+    /// The artifacts that were apart for the writer of a resolution of texts.
+    fn settled(&self, at: usize) -> Result<Vec<Artifact>> {
+        let op = self.ops[at];
+        let settles = matches!(op.said(), Some(Word::Resolved { .. })) && !op.writes.is_empty();
+        if !settles || self.cause.is_line() {
+            return Ok(Vec::new());
+        }
+        let seen = self.writing.iter().copied();
+        let seen: Vec<usize> = seen.filter(|known| self.cause.saw(at, *known)).collect();
+        let (_, joins) = artifacts(self.ops, &seen, self.cause, self.joiner)?;
+        let apart = joins.into_iter().filter(|(_, join)| !join.clean);
+        Ok(apart.map(|(artifact, _)| artifact).collect())
+    }
+
+    fn apply(&mut self, at: usize, contested: Vec<Artifact>) -> Result<(), String> {
         let unseen = |id: &OpId| {
             let known = self.places.get(id);
             known.is_some_and(|known| !self.cause.saw(at, *known))
@@ -259,6 +274,7 @@ impl<'w> Walk<'w> {
             unseen: Some(&unseen),
             writers: std::mem::take(&mut self.writers),
             moves: std::mem::take(&mut self.moves),
+            contested,
         };
         let applied = self.state.try_apply(self.ops[at], &mut beside);
         self.writers = beside.writers;

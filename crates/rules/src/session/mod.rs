@@ -55,6 +55,8 @@ const PARTS_FOLD: u32 = 9;
 const TAKEN_BACK_FOLD: u32 = 7;
 /// The version of a state whose plan names paths as out of scope: the programs that do not know that are the same.
 const OUT_OF_SCOPE_FOLD: u32 = TAKEN_BACK_FOLD;
+/// Part of the words about an operation that writes what the stage closes.
+const CLOSED: &str = "is closed in stage";
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 
@@ -400,6 +402,10 @@ impl State {
             return Ok(None);
         }
         if fold < TASK_FOLD && !state.tasks.is_empty() {
+            return Ok(None);
+        }
+        // A text that was settled where the stage closes it counts since then.
+        if fold < TASK_FOLD && state.conflicts.iter().any(|one| one.why.contains(CLOSED)) {
             return Ok(None);
         }
         super::record::check_seq(state.seq, path)?;

@@ -9,7 +9,8 @@ pub(crate) use build::keep_run;
 
 use super::{
     Approval, Audit, BuildBlock, Ending, FOLD, LIMIT_FOLD, LaneReport, OpConflict, PlanReview,
-    Signed, Stamped, State, TAKEN_BACK_FOLD, TakenBack, UnknownOp, Void, Waiver, Way, way,
+    Signed, Stamped, State, TAKEN_BACK_FOLD, TASK_FOLD, TakenBack, UnknownOp, Void, Waiver, Way,
+    way,
 };
 use crate::artifact::Artifact;
 use crate::contract::Boundary;
@@ -48,7 +49,7 @@ impl State {
         op: &Operation,
         beside: &mut Beside<'_>,
     ) -> Result<(), String> {
-        self.require_open(op)?;
+        self.require_open(op, beside)?;
         let stage = self.stage;
         op.fold(self, beside)?;
         if self.stage != stage {
@@ -63,7 +64,7 @@ impl State {
 
     /// Refuses what writes an artifact that is closed where the session is and where the operation leads: no command
     /// does, and an edit that was made apart from the move is held by it.
-    fn require_open(&self, op: &Operation) -> Result<(), String> {
+    fn require_open(&mut self, op: &Operation, beside: &Beside<'_>) -> Result<(), String> {
         if op.is_about_others() || op.is_beginning() || op.unknown().is_some() {
             return Ok(());
         }
@@ -77,7 +78,13 @@ impl State {
                 && !self.is_open_in(**artifact, to)
                 && !self.is_amended_by(op, **artifact)
         };
-        match op.writes.keys().find(is_closed) {
+        let closed: Vec<Artifact> = op.writes.keys().filter(is_closed).copied().collect();
+        // What clones made apart is settled wherever the session is: a conflict without an end holds every way on.
+        if !closed.is_empty() && closed.iter().all(|one| beside.contested.contains(one)) {
+            self.fold = self.fold.max(TASK_FOLD);
+            return Ok(());
+        }
+        match closed.first() {
             Some(artifact) => Err(format!("{artifact} is closed in stage {}", self.stage)),
             // A new base would hide from whoever approved the delta what it undoes.
             None if !(op.bases().is_empty() || self.is_delta_open(op)) => {
@@ -442,6 +449,8 @@ pub struct Beside<'a> {
     pub(crate) writers: BTreeMap<String, OpId>,
     /// The moves of the session so far, from where to where.
     pub(crate) moves: Vec<(OpId, Stage, Stage)>,
+    /// Artifacts that were apart for the writer of a resolution, where the operation is such.
+    pub(crate) contested: Vec<Artifact>,
 }
 
 impl Beside<'_> {
