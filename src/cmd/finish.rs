@@ -102,6 +102,9 @@ fn show(preview: &Preview, ui: &mut Ui) {
     if more > 0 {
         ui.status(format!("  and {more} more"));
     }
+    for one in &preview.bypassed {
+        ui.warn(format!("{}: {}; {}", one.commit.short(), one.why, one.help));
+    }
     for item in &preview.by_word {
         ui.status(check_line(ui, "  ", item));
     }

@@ -8,7 +8,7 @@ use super::issue;
 use super::issue::sessions::ToResolve;
 use super::policy_moved::{self, PolicyMoved};
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{bound_here, files, naming, stages, transaction};
+use super::{bound_here, files, naming, stages, transaction, verify};
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -39,6 +39,9 @@ pub(crate) struct Preview {
     pub files: Vec<String>,
     /// Those of the files that the plan's scope does not have.
     pub outside: Vec<String>,
+    /// Commits that no state of the session allowed: they do not land as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bypassed: Vec<Bypassed>,
     pub checks_passed: usize,
     pub checks_waived: usize,
     /// Those that a person looked at, because no command proves them.
@@ -55,6 +58,15 @@ pub(crate) struct Preview {
     pub issues: Vec<ToResolve>,
     /// Things that its completed tasks left undone.
     pub left: Vec<Debt>,
+}
+
+/// A commit past the hooks, as `verify` names it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Bypassed {
+    pub commit: Oid,
+    pub why: String,
+    #[serde(skip)]
+    pub help: Hint,
 }
 
 /// What was done of it.
@@ -135,6 +147,7 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
         head: shown.head,
         commits: shown.commits,
         outside: outside(state, &facts.policy, &files)?,
+        bypassed: bypassed(ctx, state)?,
         files,
         checks_passed: count(Proof::Passed),
         checks_waived: count(Proof::Waived),
@@ -148,6 +161,25 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
         code: facts.code.as_ref().map(|code| code.tree.clone()),
         artifacts: state.artifacts.clone(),
     })
+}
+
+/// Commits of the bound branch that `verify` refuses because no state of the session allowed them.
+fn bypassed(ctx: &Context, state: &State) -> Result<Vec<Bypassed>> {
+    if state.stage < Stage::Build || state.branch.is_none() {
+        return Ok(Vec::new());
+    }
+    // What cannot be judged here is refused where it lands.
+    let Ok(report) = verify::verify(ctx, &verify::Request::default()) else {
+        return Ok(Vec::new());
+    };
+    let errors = report.errors();
+    let errors = errors.filter(|one| one.code == Code::CommitWithoutState);
+    let bypassed = errors.map(|one| Bypassed {
+        commit: one.commit.clone(),
+        why: one.message.clone(),
+        help: one.help.clone(),
+    });
+    Ok(bypassed.collect())
 }
 
 /// Refuses a build in which no file differs, and nobody says why.

@@ -127,7 +127,7 @@ pub(super) fn range(ctx: &Context, facts: &Facts<'_>) -> Result<Range> {
             onto: None,
         });
     };
-    let target = upstream::target(ctx, state.branch.as_deref(), &facts.policy)?;
+    let target = upstream::target_of(ctx, state, &facts.policy)?;
     let upstream::Shown { onto, own } = upstream::shown(ctx, state, target, &facts.policy, &head)?;
     Ok(Range {
         base: own.base,
@@ -306,7 +306,7 @@ fn own_since(
     (reviewed, head): (&Oid, &Oid),
 ) -> Result<Option<BTreeSet<String>>> {
     let repo = &ctx.repo;
-    let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
+    let target = upstream::target_of(ctx, state, policy)?;
     let tips = target.map(|target| target.tips).unwrap_or_default();
     let mut own = BTreeSet::new();
     let mut at = head.clone();

@@ -83,6 +83,15 @@ pub(crate) fn target(
     first_or_only(ctx, branch, names)
 }
 
+/// Target of a session. What is committed in a session without a branch is on the branch that is checked out, and no branch
+/// is its own target.
+pub(crate) fn target_of(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Target>> {
+    match &state.branch {
+        Some(branch) => target(ctx, Some(branch), policy),
+        None => target(ctx, ctx.repo.head()?.branch.as_deref(), policy),
+    }
+}
+
 /// The target that a branch has whatever its own policy says and whatever it tracks: whoever begins a branch chooses
 /// both, and git has a branch track the one that it was begun from.
 pub(crate) fn target_of_project(ctx: &Context, branch: Option<&str>) -> Result<Option<Target>> {

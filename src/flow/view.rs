@@ -430,7 +430,7 @@ fn commits(ctx: &Context, facts: &Facts<'_>) -> Result<Option<usize>> {
     let Some(head) = upstream::bound_head(ctx, state)? else {
         return Ok(None);
     };
-    let target = upstream::target(ctx, state.branch.as_deref(), &facts.policy)?;
+    let target = upstream::target_of(ctx, state, &facts.policy)?;
     let tips = target.map(|target| target.tips).unwrap_or_default();
     let own = upstream::own(
         &ctx.repo,

@@ -365,7 +365,7 @@ pub(crate) fn own_commits(ctx: &Context, policy: &Policy, state: &State) -> Resu
     let Some(head) = head else {
         return Ok(Vec::new());
     };
-    let target = upstream::target(ctx, state.branch.as_deref(), policy)?;
+    let target = upstream::target_of(ctx, state, policy)?;
     Ok(upstream::shown(ctx, state, target, policy, &head)?
         .own
         .commits)

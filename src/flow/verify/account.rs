@@ -178,6 +178,7 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
         let about = |known: &&mut Finding| {
             known.code == code && known.message.starts_with(&said(&judged.target, why, code))
         };
+        let missing = missing(repo, judged, why)?;
         if let Some(known) = found.iter_mut().find(about) {
             for path in paths {
                 if !known.paths.contains(&path) {
@@ -192,8 +193,23 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
             severity: Severity::Error,
             commit: entry.commit.clone(),
             subject: info.subject().to_owned(),
-            message: said(&judged.target, why, code),
-            help: help(ctx, judged, why)?,
+            message: match missing {
+                Some(state) => format!(
+                    "{}; the commits that session {} was reviewed with are not here",
+                    said(&judged.target, why, code),
+                    state.id
+                ),
+                None => said(&judged.target, why, code),
+            },
+            help: match missing.and_then(|state| state.branch.as_ref()) {
+                Some(branch) => hint![
+                    format!(
+                        "git push origin {branch}  (the reviewed commits), then push again, or: "
+                    ),
+                    command!("start \"{}\"", begin::title(ctx)?)
+                ],
+                None => help(ctx, judged, why)?,
+            },
             paths,
         });
     }
@@ -201,6 +217,23 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
         finding.paths.sort();
         if !finding.paths.is_empty() {
             finding.message = format!("{}: {}", finding.message, some(&finding.paths));
+        }
+    }
+    Ok(found)
+}
+
+/// Session done last of those whose reviewed commits are not here: what nobody accounts for may be its result.
+fn missing<'j>(repo: &Repo, judged: &'j Judged, why: &Why) -> Result<Option<&'j State>> {
+    if !matches!(why, Why::Nobody) {
+        return Ok(None);
+    }
+    let mut found: Option<&State> = None;
+    for state in judged.states.values().filter(|state| !is_abandoned(state)) {
+        let head = approving(state).and_then(|verdict| verdict.head.as_ref());
+        let Some(head) = head else { continue };
+        let is_newer = found.is_none_or(|known| known.touched.at < state.touched.at);
+        if is_newer && !repo.contains(head)? {
+            found = Some(state);
         }
     }
     Ok(found)

@@ -128,10 +128,27 @@ fn by_moment(range: &Range<'_>, commit: &Commit, owner: &State) -> Result<Option
             Rule::StageClosed => Code::CommitWithoutState,
             rule => rule.code(),
         };
-        let help = command!("log").session(&owner.id);
+        let help = match code {
+            Code::CommitWithoutState => squash(owner),
+            _ => command!("log").session(&owner.id),
+        };
         finding(commit, code, Severity::Error, offence.paths, message, &help)
     });
     Ok(Some(found.collect()))
+}
+
+/// The way on from a commit that no state allowed: the reviewed result lands in one commit, or the commit is made again.
+fn squash(owner: &State) -> Hint {
+    let land = match &owner.branch {
+        Some(branch) => format!("git merge --squash {branch}"),
+        None => "git merge --squash BRANCH".to_owned(),
+    };
+    hint![
+        format!(
+            "{land}  (lands the reviewed result as one commit, on the target), or make the commit again in the build: "
+        ),
+        command!("log").session(&owner.id)
+    ]
 }
 
 fn unclaimed(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Finding>> {
