@@ -232,3 +232,74 @@ fn e05_after_a_merge_the_branch_that_is_named_keeps_its_numbers() {
     assert_eq!(done["moves"].as_array().map(Vec::len), Some(1));
     assert!(s.exists("docs/adr/0002-use-theirs.md") && s.exists("docs/adr/0003-use-ours.md"));
 }
+
+const MADR: &str = "---\nstatus: accepted\n---\n# Use x\n\n## Context and Problem Statement\n\nIt is slow.\n\n## Considered Options\n\n* x\n\n## Decision Outcome\n\nx.\n";
+
+/// What `adr check` says of a folder of records with these files.
+fn checked(files: &[(&str, &str)]) -> crate::support::Output {
+    let s = repo(files);
+    s.loopx(&["adr", "check"])
+}
+
+#[test]
+fn d05_records_with_another_ending_and_links_are_findings() {
+    let adoc = MADR
+        .replace("\n#", "\n=")
+        .replace("##", "==")
+        .replace("=#", "==");
+    for (name, text) in [
+        ("docs/adr/0001-use-x.markdown", MADR),
+        ("docs/adr/0002-use-x.adoc", &adoc),
+        ("docs/adr/0003-use-x.MD", MADR),
+        ("docs/adr/0004-use-x.txt", MADR),
+    ] {
+        let stem = name.rsplit_once('.').expect("an ending").0;
+        checked(&[(name, text)])
+            .fails_with(1)
+            .says(name)
+            .says(&format!("git mv '{name}' '{stem}.md'"));
+    }
+    let s = repo(&[("docs/adr/0001-use-x.md", MADR)]);
+    std::os::unix::fs::symlink("0001-use-x.md", s.path().join("docs/adr/0002-use-x.md"))
+        .expect("a link");
+    s.loopx(&["adr", "check"])
+        .fails_with(1)
+        .says("symbolic link");
+}
+
+#[test]
+fn d06_a_usual_folder_beside_the_records_is_a_finding() {
+    for dir in ["docs/decisions", "doc/adr"] {
+        let other = format!("{dir}/0002-use-x.md");
+        checked(&[("docs/adr/0001-use-x.md", MADR), (&other, MADR)])
+            .fails_with(1)
+            .says(&format!(
+                "expected all records in docs/adr, found 1 record in {dir}"
+            ));
+    }
+}
+
+#[test]
+fn d07_the_hint_for_other_bytes_converts_the_file() {
+    let s = repo(&[("docs/adr/0001-use-x.md", MADR)]);
+    let path = s.path().join("docs/adr/0001-use-x.md");
+    std::fs::write(&path, b"# Caf\xe9\n\n## Decision\n\nx\n").expect("a file");
+    s.loopx(&["adr", "check"])
+        .says("iconv -f latin1 -t utf-8 'docs/adr/0001-use-x.md' > ");
+}
+
+#[test]
+fn d08_the_name_of_a_record_that_moves_has_its_own_number() {
+    checked(&[("docs/adr/sub/0003-use-x.md", MADR)])
+        .fails_with(1)
+        .says("git mv 'docs/adr/sub/0003-use-x.md' 'docs/adr/0003-use-x.md'");
+    checked(&[
+        ("docs/adr/0001-a.md", MADR),
+        ("docs/adr/NNNN-use-x.md", MADR),
+    ])
+    .fails_with(1)
+    .says("git mv 'docs/adr/NNNN-use-x.md' 'docs/adr/0002-use-x.md'");
+    checked(&[("0001-use-x.md", MADR)])
+        .fails_with(1)
+        .says("git mv '0001-use-x.md' 'docs/adr/'");
+}

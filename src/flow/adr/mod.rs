@@ -101,7 +101,9 @@ fn record(path: &str, file: &str, bytes: Vec<u8>) -> Result<Record> {
             Code::RecordNotUtf8,
             format!("{path}/{file}:{line}: expected UTF-8, found other bytes"),
         )
-        .help(format!("convert it: iconv -t utf-8 '{path}/{file}'"))
+        .help(format!(
+            "iconv -f latin1 -t utf-8 '{path}/{file}' > '{path}/{file}.utf-8' && mv '{path}/{file}.utf-8' '{path}/{file}'  (latin1, or as it was written)"
+        ))
     })?;
     Ok(Record::read(file, &text))
 }
@@ -155,9 +157,15 @@ fn unread(top: &Path, path: &str) -> Result<Vec<String>> {
             }
         }
         let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
-        for entry in entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())) {
-            if let Ok(name) = entry.file_name().into_string() {
+        for entry in entries {
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let kind = entry.file_type();
+            if kind.as_ref().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(format!("{dir}/{name}"));
+            } else if kind.is_ok_and(|kind| kind.is_symlink()) && is_record(&name) {
+                found.push(format!("{dir}/{name}"));
             }
         }
     }
@@ -166,19 +174,21 @@ fn unread(top: &Path, path: &str) -> Result<Vec<String>> {
 }
 
 fn is_like(place: &Path, file: &str) -> Result<bool> {
-    if !file.ends_with(".md") {
+    // Nothing else is worth a look.
+    if !adr::is_text(file) {
         return Ok(false);
     }
     let text = files::read(&place.join(file), MAX_BYTES)?.unwrap_or_default();
     Ok(adr::reads_like_one(file, &String::from_utf8_lossy(&text)))
 }
 
-/// The records of the first usual folder that has some, where the folder of the policy has none.
+/// The records of the first usual folder that has some and is another than the folder of the policy.
 fn misplaced(top: &Path, folder: &Folder) -> Result<Vec<String>> {
-    if !folder.records.is_empty() || !folder.unread.is_empty() {
-        return Ok(Vec::new());
-    }
     for dir in USUAL.iter().filter(|dir| **dir != folder.path) {
+        // What lies below the folder is looked at with the folder.
+        if dir.starts_with(&format!("{}/", folder.path)) {
+            continue;
+        }
         let place = top.join(dir);
         // A link may lead out of the worktree.
         if std::fs::symlink_metadata(&place).map_or(true, |meta| !meta.is_dir()) {

@@ -5,7 +5,7 @@
 
 use super::edit::holds;
 use super::record::{Link, Record, Status, reverse, verb_key};
-use super::{slug, text};
+use super::{is_record, named_as_record, next_number, number_of, slug, slug_of, text};
 use crate::{Finding, Severity};
 use loopx_base::hint::{Hint, command, hint};
 use pulldown_cmark::{Event, Parser, Tag};
@@ -84,50 +84,78 @@ pub fn check(folder: &Folder<'_>) -> Vec<Finding> {
 
 /// Records that nobody reads: a folder that holds some is not in order.
 fn unread(folder: &Folder<'_>, notes: &mut Notes<'_>) {
+    let files = folder.records.iter().map(|record| record.file.as_str());
+    let mut taken: BTreeSet<String> = files.clone().map(str::to_owned).collect();
     for path in folder.unread {
         let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let (message, place) = if dir == folder.path {
-            (
-                "it reads like a record, and its name begins with neither a number nor a date",
-                name,
-            )
+        let message = if dir != folder.path {
+            "it reads like a record, and lies where none is read"
+        } else if is_record(name) {
+            "it is named like a record, and is a symbolic link, which nobody follows"
+        } else if number_of(&named_as_record(name, 0)).is_some_and(|number| number > 0) {
+            "it reads like a record, and its name ends with another than `.md`"
         } else {
-            ("it reads like a record, and lies where none is read", name)
+            "it reads like a record, and its name begins with neither a number nor a date"
         };
-        let slug = crate::adr::slug_of(place);
-        notes.found.push(Finding::new(
-            Severity::Error,
-            "record_unread",
-            path,
-            1,
-            message,
-            format!("git mv '{path}' '{}/NNNN-{slug}.md'", folder.path),
-        ));
+        let free = next_number(taken.iter().map(String::as_str));
+        let mut wanted = named_as_record(name, free);
+        let number = number_of(&wanted);
+        if number.is_some() && taken.iter().any(|file| number_of(file) == number) {
+            wanted = format!("{free:04}-{}.md", slug_of(&wanted));
+        }
+        let fix = if dir == folder.path && is_record(name) {
+            format!("git rm --cached '{path}'  (and put the file in its place)")
+        } else {
+            format!("git mv '{path}' '{}/{wanted}'", folder.path)
+        };
+        taken.insert(wanted);
+        let severity = Severity::Error;
+        let found = Finding::new(severity, "record_unread", path, 1, message, fix);
+        notes.found.push(found);
     }
     if let Some(first) = folder.misplaced.first() {
         let (dir, fix) = match first.rsplit_once('/') {
+            Some((dir, _)) if !folder.records.is_empty() => (
+                dir,
+                format!(
+                    "move them, each with a free number: git mv '{first}' '{}/'",
+                    folder.path
+                ),
+            ),
             Some((dir, _)) => (
                 dir,
                 format!("in loopx.toml, below [paths]: adr = \"{dir}\""),
             ),
-            None => (
-                "the top of the repository",
-                format!(
-                    "move them into a folder: git mv 'NNNN-*.md' '{}/'",
-                    folder.path
-                ),
-            ),
+            None => {
+                let all: Vec<String> = folder
+                    .misplaced
+                    .iter()
+                    .map(|one| format!("'{one}'"))
+                    .collect();
+                let (all, to) = (all.join(" "), folder.path);
+                (
+                    "the top of the repository",
+                    format!("move them into a folder: git mv {all} '{to}/'"),
+                )
+            }
         };
         notes.found.push(Finding::new(
             Severity::Error,
             "records_elsewhere",
             first,
             1,
-            format!(
-                "there is no record in {}, and {} in {dir}",
-                folder.path,
-                loopx_base::counted(folder.misplaced.len(), "record")
-            ),
+            match folder.records.len() {
+                0 => format!(
+                    "there is no record in {}, and {} in {dir}",
+                    folder.path,
+                    loopx_base::counted(folder.misplaced.len(), "record")
+                ),
+                _ => format!(
+                    "expected all records in {}, found {} in {dir}",
+                    folder.path,
+                    loopx_base::counted(folder.misplaced.len(), "record")
+                ),
+            },
             fix,
         ));
     }

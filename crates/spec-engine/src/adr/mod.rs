@@ -84,14 +84,58 @@ pub fn is_record(file: &str) -> bool {
         || (file.starts_with(DRAFT) && file.ends_with(".md"))
 }
 
-/// Whether a Markdown file that is named like no record reads like one.
+/// Endings of the texts in which people keep records; only the first is read.
+const TEXTS: [&str; 7] = [
+    ".md",
+    ".markdown",
+    ".mdown",
+    ".adoc",
+    ".asciidoc",
+    ".rst",
+    ".txt",
+];
+
+/// The name of a text without its ending; nothing for another file.
+fn stem_of(file: &str) -> Option<&str> {
+    let name = file.to_lowercase();
+    let ending = TEXTS.iter().find(|ending| name.ends_with(**ending))?;
+    file.get(..file.len() - ending.len())
+}
+
+/// True for a text in which people keep records, whether it is read or not.
+pub fn is_text(file: &str) -> bool {
+    stem_of(file).is_some()
+}
+
+/// The name that a text would have as a record; `free` is the number for a name without one.
+pub fn named_as_record(file: &str, free: u32) -> String {
+    let stem = stem_of(file).unwrap_or(file);
+    let stem = stem.strip_prefix("NNNN-").unwrap_or(stem);
+    let name = format!("{stem}.md");
+    if is_record(&name) {
+        name
+    } else {
+        format!("{free:04}-{stem}.md")
+    }
+}
+
+/// Whether a text that is named like no record reads like one.
 pub fn reads_like_one(file: &str, text: &str) -> bool {
     let name = file.to_lowercase();
     let other = ["readme", "index", "template"];
-    if !name.ends_with(".md") || other.iter().any(|word| name.contains(word)) {
+    if stem_of(file).is_none() || other.iter().any(|word| name.contains(word)) {
         return false;
     }
-    let record = Record::read(file, text);
+    // Headings of AsciiDoc.
+    let lines = text.lines().map(|line| {
+        let level = line.len() - line.trim_start_matches('=').len();
+        match &line[level..] {
+            rest if level > 0 && rest.starts_with(' ') => format!("{}{rest}", "#".repeat(level)),
+            _ => line.to_owned(),
+        }
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let record = Record::read(file, &text);
     let decided = |title: &String| title == "decision" || title == "decision outcome";
     record.sections.iter().any(decided)
 }
