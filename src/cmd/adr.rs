@@ -284,6 +284,16 @@ fn promoted(args: PromoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     }
     let next = if accept {
         format!("git show --stat {}", done.commit.short()).into()
+    } else if ctx
+        .repo
+        .head()?
+        .branch
+        .is_some_and(|here| here != done.target)
+    {
+        hint![
+            format!("git switch {}, then: ", done.target),
+            command!("adr accept {}", done.number)
+        ]
     } else {
         command!("adr accept {}", done.number)
     };

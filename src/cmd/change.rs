@@ -76,15 +76,19 @@ fn validate(args: &ValidateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         ui.out(format!("{} on {}: {said}", one.session, clean(target)));
         blocker_lines(ui, &one.blockers);
         conflict_lines(ui, &one.conflicts);
-        for finding in &one.warnings {
+        for (at, finding) in one.warnings.iter().enumerate() {
             let id = ui.paint(style::WARN, finding.id);
             ui.out(format!(
-                "  {id}  {}:{}: {}\n      {}",
+                "  {id}  {}:{}: {}",
                 clean(&finding.file),
                 finding.line,
-                clean(&finding.message),
-                clean(&ui.command(&finding.fix))
+                clean(&finding.message)
             ));
+            // One way out of several warnings is said once, below the last.
+            let next = one.warnings.get(at + 1);
+            if next.is_none_or(|next| next.fix != finding.fix) {
+                ui.out(format!("      {}", clean(&ui.command(&finding.fix))));
+            }
         }
         blocker_lines(ui, &one.waits_for);
         blocker_lines(ui, &one.unserved);

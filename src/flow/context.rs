@@ -274,7 +274,10 @@ impl Context {
             return Ok(known.clone());
         }
         if !self.repo.contains(base)? {
-            return Err(base_missing(&state.id, base, "COMMIT"));
+            let onto = super::rebase::suggest(self, state, &Policy::default());
+            let onto = onto.ok().flatten();
+            let onto = onto.as_ref().map_or("COMMIT", Oid::short);
+            return Err(base_missing(&state.id, base, onto));
         }
         let label = format!("{POLICY_FILE} at {}", base.short());
         let policy = self.policy_at(&self.repo.commit_info(base)?.tree, &label)?;
@@ -303,13 +306,7 @@ impl Context {
         match self.policy(state) {
             Ok(policy) => Ok((policy, None)),
             Err(failure) if failure.code == Code::BaseMissing => {
-                let policy = Policy::default();
-                let onto = super::rebase::suggest(self, state, &policy).ok().flatten();
-                let failure = match (&state.base, onto) {
-                    (Some(base), Some(onto)) => base_missing(&state.id, base, onto.short()),
-                    _ => failure,
-                };
-                Ok((policy, Some(failure)))
+                Ok((Policy::default(), Some(failure)))
             }
             Err(failure) => Err(failure),
         }

@@ -5,10 +5,12 @@ use super::context::Context;
 use super::gone;
 use super::issue;
 use super::journal::Step;
+use super::naming;
 use super::old_root;
 use super::revert;
 use super::transaction::{Act, Done, Facts, Needs, act, act_after, differences};
 use super::trust;
+use super::upstream;
 use super::workcopy::{self, WorkCopy};
 use super::write_scope::{Opening, first, new_uid, seal};
 use loopx_base::failure::{Code, Failure, Result};
@@ -558,19 +560,11 @@ pub(crate) fn bind(ctx: &Context, branch: Option<String>) -> Result<Done<Used>> 
         }
         None => match beginning::odd(ctx)? {
             Some(odd) => return Err(odd),
-            None => ctx.repo.head()?.branch,
-        }
-        .ok_or_else(|| {
-            Failure::usage(
-                Code::HeadDetached,
-                "HEAD is detached, so there is no current branch to bind",
-            )
-            .help(hint![
-                command!("use {name} --branch {name}"),
-                ", or name the session each time: ",
-                command!("status").session(name)
-            ])
-        })?,
+            None => match ctx.repo.head()?.branch {
+                Some(here) => here,
+                None => return Err(no_branch_to_bind(ctx, name)?),
+            },
+        },
     };
     let store = ctx.store()?;
     let before = store.snapshot()?.bound_to(&branch)?;
@@ -637,6 +631,31 @@ fn require_not_elsewhere(ctx: &Context, state: &State, branch: &str) -> Result<(
         ctx.to_branch(id, own)?,
         format!("  or, to go on with it on {branch}: "),
         command!("use {id} --branch {branch}")
+    ]))
+}
+
+/// The refusal to bind a session where no branch is checked out: its own branch is the way, where it has one.
+fn no_branch_to_bind(ctx: &Context, name: &str) -> Result<Failure> {
+    let snapshot = ctx.store()?.snapshot()?;
+    let known = match naming::find(&snapshot, name) {
+        Ok(id) => snapshot.find(&id)?,
+        Err(_) => None,
+    };
+    let own = known.and_then(|session| Some((session.state.id, session.state.branch?)));
+    let way = match own {
+        Some((id, own)) if upstream::tip_here(&ctx.repo, &own)?.is_some() => {
+            ctx.to_branch(&id, &own)?
+        }
+        _ => hint![
+            format!("git switch -c {name}  and: "),
+            command!("use {name}")
+        ],
+    };
+    let message = "HEAD is detached, so there is no current branch to bind";
+    Ok(Failure::usage(Code::HeadDetached, message).help(hint![
+        way,
+        ", or name the session each time: ",
+        command!("status").session(name)
     ]))
 }
 

@@ -215,3 +215,33 @@ fn t8_config_show_names_the_missing_base_and_shows_another_commit_where_one_is_n
         .says("base_missing")
         .ok();
 }
+
+#[test]
+fn d01_every_refusal_for_the_base_names_the_commit() {
+    let (s, onto) = gone();
+    let named = format!("--onto {onto} --reason 'the base has moved'");
+    for args in [
+        &["change", "validate"][..],
+        &["change", "diff"],
+        &["config", "show"],
+    ] {
+        let out = s.loopx(args);
+        let said = format!("{}{}", out.stdout, out.stderr);
+        assert!(!said.contains("--onto COMMIT"), "{args:?}\n{out}");
+        assert!(
+            !said.contains("rebase --onto") || said.contains(&named),
+            "{args:?}\n{out}"
+        );
+    }
+}
+
+#[test]
+fn d22_a_session_with_a_branch_is_gone_on_with_there_from_a_detached_head() {
+    let s = started();
+    s.git(&["switch", "--quiet", "-c", "t2"]).ok();
+    s.loopx(&["-s", ID, "use", ID]).ok();
+    s.git(&["switch", "--quiet", "--detach"]).ok();
+    let out = s.loopx(&["use", ID]).fails_with(2);
+    assert!(out.stderr.contains("git switch t2"), "{out}");
+    assert!(!out.stderr.contains("--branch"), "{out}");
+}

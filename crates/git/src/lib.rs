@@ -120,7 +120,8 @@ const NOT_OURS: [&str; 5] = [
     "failed to write new configuration file",
 ];
 
-const TRY_AGAIN: &str = "make room, or give yourself the right to write there; then try again";
+const TRY_AGAIN: &str =
+    "make room, or give yourself the right to read and write there; then try again";
 
 /// A refusal of the system as one of ours, where `said` is one.
 pub(crate) fn not_written(said: &str) -> Option<Failure> {

@@ -281,9 +281,16 @@ impl Run {
 
     fn name(&self) -> String {
         let mut name = self.program.to_string_lossy().into_owned();
-        if let Some(first) = self.args.first() {
+        let mut args = self.args.iter();
+        while let Some(arg) = args.next() {
+            // A setting for one run of git says nothing of what was run.
+            if arg == "-c" {
+                args.next();
+                continue;
+            }
             name.push(' ');
-            name.push_str(&first.to_string_lossy());
+            name.push_str(&arg.to_string_lossy());
+            break;
         }
         name
     }
@@ -533,6 +540,12 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         panic!("{pid} still works");
+    }
+
+    #[test]
+    fn d02_a_setting_is_no_name_of_what_was_run() {
+        assert_eq!(Run::git(["-c", "a.b=c", "fetch", "x"]).name(), "git fetch");
+        assert_eq!(Run::git(["fetch"]).name(), "git fetch");
     }
 
     #[test]
