@@ -193,5 +193,5 @@ fn a_review_of_nothing_and_a_name_that_is_taken_lead_to_commands_that_work() {
     );
     s.loopx(&["use", "demo"])
         .fails_with(2)
-        .says("git loopx use demo --branch demo");
+        .says("git switch demo");
 }
