@@ -331,6 +331,34 @@ fn an_issue_that_an_archive_resolves_was_in_hand_before_it() {
 }
 
 #[test]
+fn m3_between_two_commits_their_order_on_the_branch_decides_and_no_clock() {
+    let s = backlog();
+    on(&s, 5, &["issue", "create", "Known"]);
+    let first = s.git(&["rev-parse", "loopx"]).line();
+    on(&s, 2, &["issue", "create", "Late"]);
+    let second = s.git(&["rev-parse", "loopx"]).line();
+    let between = |since: &str, until: &str| {
+        let args = [
+            "--json", "issue", "diff", "--since", since, "--until", until,
+        ];
+        let found = s.loopx(&args).json();
+        titles(found["issues"].as_array().expect("issues"))
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(between(&first, &second), ["Late"]);
+    assert_eq!(between(&first, "2026-01-03"), ["Late"]);
+    // The way back is none, and the hint says both ends as they were typed.
+    let args = ["issue", "diff", "--since", &second, "--until", &first];
+    let said = refused(&s, 2, "moment_unknown", &args).to_string();
+    assert!(
+        said.contains(&format!("--since {first} --until {second}")),
+        "{said}"
+    );
+}
+
+#[test]
 fn f20_what_changed_since_a_commit_goes_by_its_place_and_not_by_clocks() {
     let s = backlog();
     let known = id_of(&on(&s, 5, &["issue", "create", "Known"]));

@@ -6,6 +6,7 @@ use crate::flow::context::Context;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::id::{Oid, OpId};
+use loopx_base::shell_word;
 use loopx_rules::issue::compare::{Difference, What, compare};
 use loopx_rules::issue::{Issue, IssueId, Read, fold};
 use loopx_rules::lease::seconds_of;
@@ -69,14 +70,8 @@ pub(crate) fn diff(ctx: &Context, asked: &Asked) -> Result<Diff> {
     let until = asked.until.as_deref();
     let until = until.map(|until| Then::of(ctx, &snapshot, (until, Side::End), one));
     let until = until.transpose()?;
-    if let Some(until) = until.as_ref().filter(|until| until.second < since.second) {
-        let message = format!(
-            "expected an end behind {}, with which it begins, found {}",
-            since.at(),
-            until.at()
-        );
-        let help = command!("issue diff --since {} --until {}", until.at(), since.at());
-        return Err(Failure::usage(Code::MomentUnknown, message).help(help));
+    if let Some(until) = &until {
+        require_order(ctx, asked, (&since, until))?;
     }
     let place = since.place(&snapshot)?;
     let logs = match &place {
@@ -94,6 +89,29 @@ pub(crate) fn diff(ctx: &Context, asked: &Asked) -> Result<Diff> {
         issues: found,
         names,
     })
+}
+
+/// Refuses an end before the begin. Of two commits their order on the branch decides; a commit beside a time stands for
+/// what it has, whatever clocks said.
+fn require_order(ctx: &Context, asked: &Asked, (since, until): (&Then, &Then)) -> Result<()> {
+    let is_before = match (&since.commit, &until.commit) {
+        (Some(since), Some(until)) => since != until && ctx.repo.is_ancestor(until, since)?,
+        (None, None) => until.second < since.second,
+        _ => false,
+    };
+    if !is_before {
+        return Ok(());
+    }
+    let (begin, end) = (asked.since.as_deref(), asked.until.as_deref());
+    let (begin, end) = (begin.unwrap_or(SINCE), end.unwrap_or_default());
+    let message = format!(
+        "expected an end behind {}, with which it begins, found {}",
+        since.named(begin),
+        until.named(end)
+    );
+    let (begin, end) = (shell_word(begin), shell_word(end));
+    let help = command!("issue diff --since {end} --until {begin}");
+    Err(Failure::usage(Code::MomentUnknown, message).help(help))
 }
 
 /// The place of a kind of change: what is over comes first, as people tell it.

@@ -24,7 +24,7 @@ pub(crate) struct Then {
     /// The record up to which its issue is read, where somebody named one.
     op: Option<(IssueId, OpId)>,
     /// The commit of the branch that somebody named: what it has counts, whatever clocks said.
-    commit: Option<Oid>,
+    pub(super) commit: Option<Oid>,
 }
 
 impl Then {
@@ -102,6 +102,14 @@ impl Then {
     /// The time of it, for people.
     pub(super) fn at(&self) -> String {
         clock(self.second)
+    }
+
+    /// The moment for people who typed it: the time; of a commit, which its place speaks for, the name.
+    pub(super) fn named(&self, typed: &str) -> String {
+        match self.commit {
+            Some(_) => typed.to_owned(),
+            None => self.at(),
+        }
     }
 
     /// An issue as it was; refused where it was not there yet.
