@@ -156,12 +156,13 @@ impl<'c> Branch<'c> {
         let commits = commits.map(|(one, text)| (*one, repo.resolve_commit(text).ok()));
         let commits: Vec<(&Condition, Option<Oid>)> = commits.collect();
         let wanted: BTreeSet<Oid> = commits.iter().filter_map(|(_, id)| id.clone()).collect();
-        let reached = repo.reached(&tip, &wanted);
+        let (reached, whole) = repo.reached(&tip, &wanted);
         for (one, id) in commits {
-            let now = match (id, &reached) {
-                (None, _) => Seen::NoCommit,
-                (Some(id), Ok(reached)) => at(reached.contains(&id)),
-                (Some(_), Err(_)) => Seen::Damaged,
+            let now = match id {
+                None => Seen::NoCommit,
+                Some(id) if reached.contains(&id) => at(true),
+                Some(_) if whole.is_ok() => at(false),
+                Some(_) => Seen::Damaged,
             };
             seen.push((one, now));
         }

@@ -283,6 +283,32 @@ fn a_branch_that_cannot_be_read_holds_one_issue_and_not_the_backlog() {
     s.loopx(&["issue", "edit", &id, "--no-until", gone]).ok();
 }
 
+#[test]
+fn m5_a_history_that_ends_too_early_takes_down_no_condition_that_is_found_before() {
+    let s = backlog();
+    for tag in ["t1", "t2", "t3", "t4", "t5"] {
+        s.commit_file(tag, tag, tag).ok();
+        s.git(&["tag", tag]).ok();
+        if tag == "t2" {
+            s.git(&["branch", "side"]).ok();
+        }
+    }
+    s.git(&["switch", "--quiet", "side"]).ok();
+    s.commit_file("side", "side", "side").ok();
+    s.git(&["switch", "--quiet", "main"]).ok();
+    let all = ["merged=t5@main", "merged=t4@main", "merged=side@main"];
+    let args: Vec<&str> = all.iter().flat_map(|one| ["--until", *one]).collect();
+    let id = create(&s, &[&["Two"], args.as_slice()].concat());
+    let lost = s.git(&["rev-parse", "t2"]).line();
+    let (folder, name) = lost.split_at(2);
+    std::fs::remove_file(s.path().join(".git/objects").join(folder).join(name)).expect("an object");
+    let rows = list(&s, &[]);
+    let row = rows.iter().find(|row| row["id"] == json!(id));
+    let waits = row.map(|row| row["waits"].to_string()).unwrap_or_default();
+    assert!(waits.contains("side"), "{waits}");
+    assert!(!waits.contains("t5") && !waits.contains("t4"), "{waits}");
+}
+
 /// Conditions of one branch are looked at together, and each is judged on its own.
 #[test]
 fn f33_each_of_many_conditions_holds_by_itself() {

@@ -462,6 +462,20 @@ impl Database {
         to: &Oid,
         hidden: &[Oid],
     ) -> Result<impl Iterator<Item = Result<Oid>>> {
+        self.sorted_walk(to, hidden, git2::Sort::TOPOLOGICAL | git2::Sort::TIME)
+    }
+
+    /// The commits up to one, each read when its turn comes: what cannot be read hides none of those before it.
+    pub(super) fn walk_lazily(&self, to: &Oid) -> Result<impl Iterator<Item = Result<Oid>>> {
+        self.sorted_walk(to, &[], git2::Sort::NONE)
+    }
+
+    fn sorted_walk(
+        &self,
+        to: &Oid,
+        hidden: &[Oid],
+        sorting: git2::Sort,
+    ) -> Result<impl Iterator<Item = Result<Oid>>> {
         super::read_here("object-read", format_args!("read commit {to}"))?;
         let doing = {
             let to = to.clone();
@@ -471,8 +485,7 @@ impl Database {
         self.loose
             .check_commits(&self.repo, hidden.iter().chain([to]))?;
         let mut walk = self.repo.revwalk().map_err(&doing)?;
-        walk.set_sorting(git2::Sort::TOPOLOGICAL | git2::Sort::TIME)
-            .map_err(&doing)?;
+        walk.set_sorting(sorting).map_err(&doing)?;
         walk.push(self.raw(to)?).map_err(&doing)?;
         for id in hidden {
             walk.hide(self.raw(id)?).map_err(&doing)?;

@@ -448,21 +448,27 @@ impl Repo {
         self.inner.descends(commit, ancestor)
     }
 
-    /// The commits among `wanted` that are `tip` or reachable from it, by one walk that ends once all are found.
-    pub fn reached(&self, tip: &Oid, wanted: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
+    /// The commits among `wanted` that are `tip` or reachable from it, by one walk that ends once all are found, and the
+    /// failure of a walk that came to no end: of the others it says nothing.
+    pub fn reached(&self, tip: &Oid, wanted: &BTreeSet<Oid>) -> (BTreeSet<Oid>, Result<()>) {
         let mut found = BTreeSet::new();
+        let whole = self.reach(tip, wanted, &mut found);
+        (found, whole)
+    }
+
+    fn reach(&self, tip: &Oid, wanted: &BTreeSet<Oid>, found: &mut BTreeSet<Oid>) -> Result<()> {
         let mut left = wanted.clone();
         if left.remove(tip) {
             found.insert(tip.clone());
         }
         if let (Some(last), 1) = (left.first(), left.len()) {
             found.extend(self.is_ancestor(last, tip)?.then(|| last.clone()));
-            return Ok(found);
+            return Ok(());
         }
         if left.is_empty() {
-            return Ok(found);
+            return Ok(());
         }
-        for commit in self.inner.walk(tip, &[])? {
+        for commit in self.inner.walk_lazily(tip)? {
             let commit = commit?;
             if left.remove(&commit) {
                 found.insert(commit);
@@ -471,7 +477,7 @@ impl Repo {
                 break;
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The commits reachable from `to` and from none of `hidden`, newest first, at most `limit`.
