@@ -277,6 +277,11 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
                 "{} is no longer in hand here: {} took it over",
                 one.short, one.to
             )
+        } else if one.by_remote {
+            format!(
+                "the claim of {} by {} does not count: the remote gave it to {}",
+                one.short, one.of, one.to
+            )
         } else {
             format!(
                 "the claim of {} by {} does not count: {} was first",

@@ -623,7 +623,7 @@ fn a_claim_at_the_remote_that_cannot_be_taken_in_here_leads_to_the_sync_that_doe
 }
 
 #[test]
-fn f28_a_claim_that_the_remote_took_is_not_lost_to_an_older_one_that_nobody_pushed() {
+fn f28_m11_a_claim_that_the_remote_took_is_not_lost_to_an_older_one_that_nobody_pushed() {
     let all = clones(2);
     let id = create(&all, 0, &["One"]);
     everybody(&all, 2);
@@ -633,7 +633,7 @@ fn f28_a_claim_that_the_remote_took_is_not_lost_to_an_older_one_that_nobody_push
     taken.ok();
     all.sync(1)
         .says("the claim of")
-        .says("by Person 1 does not count")
+        .says("by Person 1 does not count: the remote gave it to Person 0")
         .ok();
     everybody(&all, 2);
     for at in [0, 1] {

@@ -14,6 +14,7 @@ use loopx_rules::issue::{
     Apart, Backlog, Criterion, Issue, IssueId, Status, TICKED, Version, Wait, circles,
     criterion_field,
 };
+use loopx_rules::op::Body;
 use loopx_store::Snapshot;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -234,7 +235,7 @@ pub(crate) fn way(found: &[ApartIssue]) -> Option<Hint> {
     Some(only.unwrap_or_else(|| command!("issue list --apart")))
 }
 
-/// A claim that does not count: somebody else was first, and neither knew of the other.
+/// A claim that does not count beside another one: neither of the two people knew of the other.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct LostClaim {
     pub issue: IssueId,
@@ -244,6 +245,9 @@ pub(crate) struct LostClaim {
     /// It counted until somebody took the issue over.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub taken_over: bool,
+    /// The claim that counts is one that a remote took, whichever is older.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_remote: bool,
     #[serde(skip)]
     op: OpId,
 }
@@ -280,13 +284,13 @@ fn looked(ctx: &Context, before: Option<&Oid>, now: &Snapshot<'_>) -> Result<Sin
     let all = super::all(now)?;
     let names = Names::of_issues(&all);
     let backlog = Backlog::of(all.issues);
-    let mut lost = lost_claims(&backlog.issues, &names);
+    let mut lost = lost_claims(now, &backlog.issues, &names);
     let was = before.map(|before| Snapshot::at(&ctx.repo, before.clone(), "the branch"));
     let was = was.transpose()?;
     let then = was.as_ref().map(super::all);
     let mut then = then.transpose()?;
     if let Some(then) = &mut then {
-        let known = lost_claims(&then.issues, &names);
+        let known = lost_claims(now, &then.issues, &names);
         lost.retain(|one| known.iter().all(|known| known.op != one.op));
         then.issues.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         let here = crate::flow::lease::worktrees(&ctx.repo).here;
@@ -332,6 +336,7 @@ fn taken_over((then, now): (&[Issue], &[Issue]), here: &str, names: &Names) -> V
                 of: was.signed.by.name.clone(),
                 to: claim.signed.by.name.clone(),
                 taken_over: true,
+                by_remote: false,
                 op: claim.op.clone(),
             }
         })
@@ -429,23 +434,33 @@ fn news(
 }
 
 /// The claims that do not count, because clones that were apart claimed one issue.
-fn lost_claims(issues: &[Issue], names: &Names) -> Vec<LostClaim> {
+fn lost_claims(snapshot: &Snapshot<'_>, issues: &[Issue], names: &Names) -> Vec<LostClaim> {
     let mut found = Vec::new();
     for issue in issues.iter().filter(|issue| !issue.status.is_final()) {
         let values = issue.apart_in("claim").map(|apart| apart.values.as_slice());
         let Some((first, lost)) = values.and_then(<[Version]>::split_first) else {
             continue;
         };
+        let by_remote = is_there(snapshot, &issue.id, &first.op);
         found.extend(lost.iter().map(|one| LostClaim {
             issue: issue.id.clone(),
             short: names.short(&issue.id).to_owned(),
             of: one.by.name.clone(),
             to: first.by.name.clone(),
             taken_over: false,
+            by_remote,
             op: one.op.clone(),
         }));
     }
     found
+}
+
+/// Test for a claim that went to a remote before it stood anywhere else.
+fn is_there(snapshot: &Snapshot<'_>, id: &IssueId, claim: &OpId) -> bool {
+    let records = snapshot.issue_records(id).ok().flatten();
+    let mut records = records.iter().flatten();
+    let claim = records.find(|op| op.op == *claim);
+    claim.is_some_and(|op| matches!(&op.body, Body::Issue(event) if event.is_there()))
 }
 
 /// A state whose backlog is another than that of the state before.

@@ -24,7 +24,7 @@ pub enum IssueEvent {
     /// Somebody has it in hand now.
     Claimed {
         claim: Claim,
-        /// It was pushed alone: nobody has the record but by a remote that took it.
+        /// A push of its own brought it: nobody has the record but by a remote that took it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         there: bool,
     },
@@ -91,6 +91,11 @@ pub enum Change {
 }
 
 impl IssueEvent {
+    /// Test for a claim that went to a remote before it stood anywhere else.
+    pub fn is_there(&self) -> bool {
+        matches!(self, IssueEvent::Claimed { there: true, .. })
+    }
+
     pub fn changes(&self) -> &[Change] {
         match self {
             IssueEvent::Created { changes }

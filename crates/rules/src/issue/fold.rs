@@ -350,10 +350,9 @@ impl<'o> Folding<'o> {
         self.write(at, Field::Status, Change::Status(Status::InProgress));
     }
 
-    /// True of a claim that went to a remote before it stood anywhere else.
+    /// Test for a claim that went to a remote before it stood anywhere else.
     fn is_there(&self, at: usize) -> bool {
-        let body = &self.ops[at].body;
-        matches!(body, Body::Issue(IssueEvent::Claimed { there: true, .. }))
+        matches!(&self.ops[at].body, Body::Issue(event) if event.is_there())
     }
 
     fn release(&mut self, at: usize) {
