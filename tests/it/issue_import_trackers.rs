@@ -505,3 +505,17 @@ fn what_is_no_time_and_a_title_that_is_too_long_are_told_with_their_place() {
     let said = shown["description"].as_str().expect("a description");
     assert_eq!(said, format!("{}\n\nMore of it", title.trim()));
 }
+
+#[test]
+fn m10_a_table_without_ids_takes_titles_that_are_too_long_and_tells_them_apart() {
+    let s = backlog();
+    let title = "long ".repeat(100);
+    s.write(
+        "table.csv",
+        format!("Summary,Status\n{title}one,open\n{title}two,open\n"),
+    );
+    let report = import(&s, &["table.csv"]);
+    assert_eq!(report["new"].as_array().map(Vec::len), Some(2), "{report}");
+    let again = import(&s, &["table.csv"]);
+    assert_eq!(again["new"].as_array().map_or(0, Vec::len), 0, "{again}");
+}
