@@ -136,7 +136,7 @@ fn spoken_hint(ctx: &Context, hint: Hint, is_agents: bool) -> Hint {
     }
 }
 
-/// True for an agent from which policy takes no word.
+/// Test for an agent from which policy takes no word.
 pub(super) fn asks_a_person(ctx: &Context) -> bool {
     let agent = loopx_rules::agent_identity::host(loopx_base::env::var);
     let may_not = || -> Result<bool> {
@@ -173,8 +173,26 @@ pub(crate) fn after(ctx: &Context, id: &SessionId) -> Option<Advised> {
     Some(look(ctx, &snapshot, &session).ok()?.advised)
 }
 
+/// The step behind the card of a task, whatever else this worktree has in hand.
+pub(crate) fn after_card(ctx: &Context, id: &SessionId, task: &TaskId) -> Option<Advised> {
+    let store = ctx.store().ok()?;
+    let snapshot = store.snapshot().ok()?;
+    let session = snapshot.find(id).ok()??;
+    let look = look_at(ctx, &snapshot, &session, Some(task)).ok()?;
+    Some(look.advised)
+}
+
 /// Looks at a session. Writes nothing.
 pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Look> {
+    look_at(ctx, snapshot, session, None)
+}
+
+fn look_at(
+    ctx: &Context,
+    snapshot: &Snapshot<'_>,
+    session: &Session,
+    task: Option<&TaskId>,
+) -> Result<Look> {
     let state = &session.state;
     let (policy, _) = ctx.policy_if_there(state)?;
     let copy = WorkCopy::open(&ctx.repo, &state.id)?;
@@ -207,6 +225,7 @@ pub(super) fn look(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) ->
         agent: loopx_rules::agent_identity::host(loopx_base::env::var),
         first: first(ctx, &facts, &peek, (worktree.as_ref(), missing.is_some()))?,
         worktree: worktree.clone(),
+        task: task.cloned(),
         behind: behind.clone(),
         worktrees: worktrees(ctx, state),
         now: ctx.now(),

@@ -301,3 +301,21 @@ fn m2_a_list_that_was_given_and_is_none_leads_to_no_file_below_loopx() {
         );
     }
 }
+
+#[test]
+fn m8_a_request_that_is_typed_again_leads_to_the_end_of_its_own_task() {
+    let s = building(&[
+        task("D", &[], Some(&["true"])),
+        task("E", &[], Some(&["true"])),
+    ]);
+    let asked = ["--json", "take", "D", "--request", "r1"];
+    s.loopx(&asked).ok();
+    s.loopx(&["take", "E"]).ok();
+    let again = s.loopx(&asked).json();
+    assert_eq!(again["card"]["task"], "D", "{again}");
+    let advice = again["advice"].to_string();
+    assert!(advice.contains("git loopx task done D"), "{again}");
+    // What comes next of all is the newest task.
+    let led = next(&s, false);
+    assert!(led.contains("git loopx task done E"), "{led}");
+}

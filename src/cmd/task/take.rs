@@ -166,7 +166,7 @@ fn leads_on(ctx: &Context, id: &SessionId, card: &Card) -> (Option<Hint>, Option
             format!("{left}no command checks {task}: do it, and a person looks and completes it");
         return (None, Some(told.into()));
     }
-    let advised = next::after(ctx, id).unwrap_or_else(Advised::nothing);
+    let advised = next::after_card(ctx, id, task).unwrap_or_else(Advised::nothing);
     let told = Some(advised.advice).filter(|told| !told.is_empty());
     match advised.next {
         Next::Command(command) => (Some(command), told),

@@ -53,6 +53,8 @@ pub struct Here<'a> {
     /// The step where git cannot put a name and a time under a record of whoever asks.
     pub unsigned: Option<Advised>,
     pub worktree: Option<Worktree>,
+    /// The task whose end is asked for, where that is not the newest one of this worktree.
+    pub task: Option<TaskId>,
     pub behind: Option<Behind>,
     /// The agent that asks, where one does: its word is no person's.
     pub agent: Option<String>,

@@ -197,6 +197,10 @@ impl<'q> Tasks<'q> {
         };
         let own = self.graph.nodes.iter().filter(is_own);
         let mut own: Vec<&Node> = own.filter(|node| self.is_due(node)).collect();
+        let meant = self.here.task.as_ref();
+        if own.iter().any(|node| Some(&node.id) == meant) {
+            own.retain(|node| Some(&node.id) == meant);
+        }
         // Of several that this worktree has, the newest is the one at work.
         own.sort_by_key(|node| Reverse(self.holder(node).map(|claim| claim.seq)));
         first_open(own.into_iter().map(|node| {
@@ -289,7 +293,7 @@ impl<'q> Tasks<'q> {
         Some(wait.advice(hint!["to take it over: ", over]))
     }
 
-    /// The wait of the first task that could go on otherwise.
+    /// The wait of the first task that goes on by the world, where nobody has a task in hand.
     fn outside(&self) -> Option<Advised> {
         // A task in hand is ended before anything in the world is waited for.
         if (self.graph.nodes.iter()).any(|node| self.is_due(node) && self.holder(node).is_some()) {
