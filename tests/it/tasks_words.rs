@@ -319,3 +319,17 @@ fn m8_a_request_that_is_typed_again_leads_to_the_end_of_its_own_task() {
     let led = next(&s, false);
     assert!(led.contains("git loopx task done E"), "{led}");
 }
+
+#[test]
+fn k15_a_claim_whose_list_was_taken_back_is_given_back() {
+    let s = building(&[task("T1", &[], Some(&["true"]))]);
+    take(&s);
+    s.loopx(&["undo", "1"])
+        .says("gives it back with git loopx task release T1")
+        .ok();
+    s.loopx(&["undo", "--to", "1"]).ok();
+    s.loopx(&["task", "release", "T1"]).ok();
+    s.loopx(&["task", "release", "T1"]).fails_with(4);
+    let told = s.loopx(&["status"]).ok();
+    assert!(!told.contains("T1: this worktree"), "{told}");
+}

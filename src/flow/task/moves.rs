@@ -6,9 +6,12 @@ use crate::flow::lease;
 use crate::flow::transaction::{Act, Done, Facts, Needs};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{command, hint};
+use loopx_base::id::OpId;
+use loopx_rules::lease::Owner;
 use loopx_rules::task::event::TaskEvent;
 use loopx_rules::task::graph::Graph;
-use loopx_rules::task::node::TaskId;
+use loopx_rules::task::node::{Node, TaskId};
+use loopx_rules::task::plan;
 use loopx_rules::task::status::{Status, Step, TaskFacts};
 
 /// A task that took a step.
@@ -66,9 +69,12 @@ fn own(
     reason: Option<String>,
 ) -> Result<Done<Moved>> {
     record(ctx, |facts| {
+        let owner = lease::owner(&ctx.repo, None)?;
+        if let (Some((id, claim)), Step::Release) = (unlisted(facts, task, &owner), step) {
+            return Ok(given_back(id, claim, reason.clone()));
+        }
         let plan = Plan::of(facts)?;
         let graph = Graph::of(&plan.nodes);
-        let owner = lease::owner(&ctx.repo, None)?;
         let at = plan.meant(&graph, task, &owner)?;
         let claim = plan.own_claim(at, &owner, step)?.op.clone();
         let id = plan.nodes[at].id.clone();
@@ -112,6 +118,37 @@ fn own(
         let act = Act::new(event, what, moved).reason(reason.clone());
         Ok(act.failure(failure))
     })
+}
+
+/// The claim of a task that the list has no more, because that was taken back or written again: the only one of whoever
+/// asks, or the one that is named.
+fn unlisted(facts: &Facts<'_>, task: Option<&str>, owner: &Owner) -> Option<(TaskId, OpId)> {
+    let state = &facts.state;
+    let is_named =
+        |one: &TaskFacts| task.is_none_or(|name| one.id.as_str().eq_ignore_ascii_case(name.trim()));
+    let own = state.tasks.values().filter(|one| is_named(one));
+    let mut own = own.filter_map(|one| {
+        let claim = one.holder().filter(|claim| claim.value.is_of(owner))?;
+        Some((one.id.clone(), claim.op.clone()))
+    });
+    let (Some(only), None) = (own.next(), own.next()) else {
+        return None;
+    };
+    let listed = plan::now(&facts.texts, state).ok()?;
+    listed.iter().all(|node| node.id != only.0).then_some(only)
+}
+
+/// The record that gives back a task of no list: its claim says all that is known of it.
+fn given_back(id: TaskId, claim: OpId, reason: Option<String>) -> Act<Moved> {
+    let moved = Moved {
+        task: id.clone(),
+        status: Status::Pending,
+        failures: 0,
+        cap: Node::CAP,
+    };
+    let what = format!("release {id}");
+    let event = TaskEvent::Released { task: id, claim };
+    Act::new(event, what, moved).reason(reason)
 }
 
 /// It is to be done again. Beyond its cap a person says so, with a reason.
