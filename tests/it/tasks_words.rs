@@ -1,7 +1,7 @@
 //! The step among several tasks: what whoever asks may do comes before what only others can, and no answer names a command
 //! that is refused. The numbers are those of the second acceptance of the task graph.
 
-use crate::support::tasks::{building, checkpoint, take, task, text, with};
+use crate::support::tasks::{building, checkpoint, clones_building, take, task, text, with};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
@@ -332,4 +332,19 @@ fn k15_a_claim_whose_list_was_taken_back_is_given_back() {
     s.loopx(&["task", "release", "T1"]).fails_with(4);
     let told = s.loopx(&["status"]).ok();
     assert!(!told.contains("T1: this worktree"), "{told}");
+}
+
+#[test]
+fn k30_an_undo_behind_a_claim_that_another_clone_ended_leads_to_no_release() {
+    let all = clones_building(2, &[task("A", &[], Some(&["true"]))]);
+    for at in [0, 1] {
+        all.loopx(at, &["-s", "demo", "take", "A"]).ok();
+    }
+    all.loopx(1, &["-s", "demo", "task", "done", "A", "--trust"])
+        .ok();
+    all.sync(1).ok();
+    all.sync(0).ok();
+    let out = all.loopx(0, &["-s", "demo", "undo"]);
+    let out = out.fails_with(5).says("of A").says("which has ended");
+    assert!(!out.stderr.contains("task release"), "{out}");
 }

@@ -8,6 +8,9 @@ use loopx_base::hint::{command, hint};
 use loopx_base::id::{Person, SessionId};
 use loopx_rules::op::{Event, Operation};
 use loopx_rules::replay::{WayBack, stands, undoable, way_back};
+use loopx_rules::session::State;
+use loopx_rules::task::node::TaskId;
+use loopx_rules::task::status::TaskFacts;
 use loopx_store::{Session, Snapshot};
 
 /// The operations of the last commands of one person, newest first.
@@ -118,7 +121,7 @@ pub(super) fn require_undoable(
 
 /// Refuses to take back a step before what whoever asks did last, where that was a run, a note or a claim of a task.
 pub(super) fn require_newest(
-    id: &SessionId,
+    state: &State,
     operations: &[Operation],
     newest: &[&Operation],
     me: &Person,
@@ -131,12 +134,22 @@ pub(super) fn require_newest(
     if matches!(before.event(), Some(Event::Abandoned)) {
         return Ok(());
     }
-    let (word, seq) = (before.word(), before.seq);
+    let (id, word, seq) = (&state.id, before.word(), before.seq);
     let back = command!("undo 1")
         .session(id)
         .note(format!("(takes back `{word}`)"));
     let (last, at) = (stands.word(), stands.seq);
+    let holds = |task: &TaskId| {
+        let claim = state.task(task).and_then(TaskFacts::holder);
+        claim.is_some_and(|claim| claim.op == stands.op)
+    };
     let (message, help) = match stands.claimed_task() {
+        Some(task) if !holds(task) => (
+            format!(
+                "the last step is `{last}` of {task} (@{at}), which has ended, and undo takes back no claim; the step before it is `{word}` (@{seq})"
+            ),
+            back,
+        ),
         Some(task) => (
             format!(
                 "the last step is `{last}` of {task} (@{at}), which is given back, and undo takes back no claim; the step before it is `{word}` (@{seq})"

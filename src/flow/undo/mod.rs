@@ -117,7 +117,7 @@ pub(crate) fn undo(ctx: &Context, back: &Back, reason: Option<String>, sign: boo
                 Back::Last { count, of } => last(id, operations, *count, of.as_deref(), &me)?,
                 Back::Newest => {
                     let newest = last(id, operations, 1, None, &me)?;
-                    require_newest(id, operations, &newest, &me)?;
+                    require_newest(&session.state, operations, &newest, &me)?;
                     newest
                 }
                 Back::Only(point) => {
