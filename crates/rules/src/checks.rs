@@ -133,7 +133,8 @@ pub fn checks_of(
     found
 }
 
-/// All checks that have to pass: [`checks_now`] without those of tasks that are not done because of another one.
+/// All checks that have to pass: [`checks_now`] without those of tasks that fall with another one: by the outcome of a
+/// decision, or where that one failed or was skipped.
 /// What policy asks for is asked for all the same.
 pub fn checks_due(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<Check> {
     let fallen = plan::fallen(texts, state);

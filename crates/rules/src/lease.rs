@@ -191,7 +191,7 @@ impl Leases {
         }
     }
 
-    /// True of a claim that this worktree made.
+    /// Test for a claim that this worktree made.
     pub fn is_here<L: Lease>(&self, claim: &Stamped<L>) -> bool {
         self.here.as_deref() == Some(claim.value.owner())
     }
@@ -207,7 +207,7 @@ impl Leases {
         }
     }
 
-    /// True while a claim holds.
+    /// Test for a claim that holds.
     pub fn runs<L: Lease>(&self, claim: &Stamped<L>) -> bool {
         self.until(claim) > self.now
     }

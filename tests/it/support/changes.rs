@@ -195,7 +195,7 @@ impl Sandbox {
         self.finish_because(id, &[]);
     }
 
-    /// The same where the plan serves not every scenario, and somebody says why.
+    /// A finish with a plan that serves not every scenario, and a reason for that.
     pub(crate) fn finish_unserved(&self, id: &str) {
         self.finish_because(id, &["--reason", "it is looked at by hand"]);
     }

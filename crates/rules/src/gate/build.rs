@@ -341,7 +341,7 @@ pub fn known(view: View<'_>) -> Vec<AuditItem> {
 }
 
 /// Test for code that any run that passed shows to work: in a profile whose files name no check, and where all that had a
-/// check fell, by outcomes of decisions or with a task that was skipped.
+/// check fell, by outcomes of decisions or with a task that failed or was skipped.
 fn any_run_shows(view: View<'_>) -> bool {
     let of_checks = [Artifact::Brief, Artifact::TaskList, Artifact::Slices];
     let profile = view.profile();

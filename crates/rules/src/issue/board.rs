@@ -48,7 +48,7 @@ pub struct Lane {
     /// The value that they have in common; nothing where there are no lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How many parts of the epic of the lane have ended, and how many it has.
+    /// Numbers of the parts of the epic of the lane: of those that have ended, and of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<(usize, usize)>,
     /// The issues of each column.
