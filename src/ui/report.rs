@@ -101,10 +101,11 @@ pub(super) fn text(failure: &Failure, place: Place<'_>, look: Look) -> String {
     out
 }
 
-/// Whether a message is a reason, or ends with it.
+/// Test for a message that is a reason, or ends with it: behind words of its own, or behind the folders of the reason's file.
 fn says(message: &str, reason: &str) -> bool {
     let before = message.strip_suffix(reason);
-    before.is_some_and(|before| before.is_empty() || before.ends_with(": "))
+    before
+        .is_some_and(|before| before.is_empty() || before.ends_with(": ") || before.ends_with('/'))
 }
 
 /// `{"schema":1,"error":{"code","kind","message","blockers","help"}}`; where sides of a merge disagree,

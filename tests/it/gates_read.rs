@@ -129,3 +129,22 @@ fn u11_an_architect_who_asks_for_changes_reaches_the_cap() {
     d.review_plan();
     d.does(&["approve", "--to", "build"]);
 }
+
+#[test]
+fn k18_a_refusal_of_slices_says_each_fault_once() {
+    let d = Drive::planning();
+    let slice = |id: &str| {
+        format!(
+            r#"{{"id":"{id}","type":"AFK","behavior":"x","acceptance_criteria":["ten"],"verification":["true"]}}"#
+        )
+    };
+    let both = format!("[{},{}]", slice("VS-1"), slice("VS-2"));
+    d.edit("change/slices.json", &both);
+    let out = d.loopx(&["save"]).fails_with(1);
+    for id in ["VS-1", "VS-2"] {
+        let told = format!("slice \"{id}\": unknown field `behavior`");
+        let words: Vec<&str> = out.stderr.split_whitespace().collect();
+        assert_eq!(words.join(" ").matches(&told).count(), 1, "{out}");
+    }
+    assert!(!out.stderr.contains(" at line "), "{out}");
+}

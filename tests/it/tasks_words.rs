@@ -1,7 +1,9 @@
 //! The step among several tasks: what whoever asks may do comes before what only others can, and no answer names a command
 //! that is refused. The numbers are those of the second acceptance of the task graph.
 
-use crate::support::tasks::{building, checkpoint, clones_building, take, task, text, with};
+use crate::support::tasks::{
+    building, checkpoint, clones_building, planning, take, task, text, with,
+};
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
@@ -347,4 +349,13 @@ fn k30_an_undo_behind_a_claim_that_another_clone_ended_leads_to_no_release() {
     let out = all.loopx(0, &["-s", "demo", "undo"]);
     let out = out.fails_with(5).says("of A").says("which has ended");
     assert!(!out.stderr.contains("task release"), "{out}");
+}
+
+#[test]
+fn k17_a_list_that_is_no_json_is_refused_with_its_place_and_without_words_of_a_parser() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    s.write("bad.jsonl", "{\"id\":\"Q\",\"title\":\"x\"}\nnot json\n");
+    let out = s.loopx(&["task", "import", "bad.jsonl"]).fails_with(1);
+    let out = out.says("bad.jsonl:2: expected a task as a JSON object, found text that is no JSON");
+    assert!(!out.stderr.contains("ident"), "{out}");
 }

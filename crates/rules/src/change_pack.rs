@@ -3,6 +3,7 @@
 //! The spec delta is read by `spec`; this module knows which artifact builds on which.
 
 use super::artifact::Artifact;
+use super::strict_json::fault;
 use super::texts::Texts;
 use super::{brief, task};
 use loopx_base::failure::{Blocker, Code};
@@ -143,8 +144,12 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     let text = text.unwrap_or("[]");
     let slices: Vec<Slice> = serde_json::from_str(text).map_err(|error| {
         let place = format!("{path}:{}:{}", error.line(), error.column());
-        let mut faults = vec![format!("{place}: {error}; expected {example}")];
-        faults.extend(unreadable(text));
+        let (first, mut faults) = (fault(&error), unreadable(text));
+        // The reader stops at the first of them.
+        match faults.first_mut().filter(|one| one.ends_with(&first)) {
+            Some(one) => *one = format!("{place}: {one}; expected {example}"),
+            None => faults.insert(0, format!("{place}: {first}; expected {example}")),
+        }
         invalid(faults.join("\n"))
     })?;
     if slices.is_empty() {

@@ -1,6 +1,7 @@
 //! JSON in which no object has a key twice: of two values a reader would take one, and nobody would say which.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::error::Category;
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
@@ -10,6 +11,19 @@ pub fn strict(text: &str) -> Result<Value, serde_json::Error> {
     let value = Strict.deserialize(&mut from)?;
     from.end()?;
     Ok(value)
+}
+
+/// The fault of a text in words, without the place and without the names that a parser has for its parts.
+pub fn fault(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Eof => "found the end of the text within a JSON value".to_owned(),
+        Category::Syntax => "found text that is no JSON".to_owned(),
+        Category::Data | Category::Io => {
+            let said = error.to_string();
+            let place = said.rsplit_once(" at line ");
+            place.map_or(said.as_str(), |(said, _)| said).to_owned()
+        }
+    }
 }
 
 struct Strict;

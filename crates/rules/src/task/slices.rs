@@ -148,7 +148,7 @@ mod tests {
         let blocker = slices(&text).expect_err("faults");
         assert_eq!(blocker.code, Code::TaskListInvalid);
         for said in [
-            "tasks.jsonl:2: expected ident",
+            "tasks.jsonl:2: found text that is no JSON; expected a line like",
             "tasks.jsonl:3: task-001: it has no title",
             "tasks.jsonl:3: the id `task-001` stands there twice",
             "tasks.jsonl:4: expected an id",

@@ -33,6 +33,7 @@ pub use waits::{conditions, of_own_session};
 
 use self::domain::Domain;
 use super::node::{Kept, Key, Lines, Node, TaskId};
+use crate::strict_json::fault;
 use loopx_spec::{Finding, Severity, has_errors};
 use serde_json::{Value, json};
 use std::cell::OnceCell;
@@ -151,7 +152,7 @@ fn scan(text: &str, source: Option<&Rc<Lines>>) -> Result<TaskFile, Vec<Finding>
         let fields: Fields = match serde_json::from_str(text) {
             Ok(fields) => fields,
             Err(error) => {
-                let message = format!("{error}; expected a line like {EXAMPLE}");
+                let message = format!("{}; expected a line like {EXAMPLE}", fault(&error));
                 findings.push(found("task_line_invalid", line, message));
                 continue;
             }
@@ -222,7 +223,7 @@ pub fn repeated(text: &str) -> Vec<Finding> {
 pub fn no_objects(text: &str) -> Vec<Finding> {
     let odd = lines(text).filter_map(|(line, text)| {
         let error = serde_json::from_str::<Fields>(text).err()?;
-        let message = format!("{error}; expected a line like {EXAMPLE}");
+        let message = format!("{}; expected a line like {EXAMPLE}", fault(&error));
         Some(found("task_line_invalid", line, message))
     });
     odd.collect()

@@ -1,15 +1,17 @@
 //! `slices.json` of every age.
 
-use super::{Draft, Imported, KEPT_FOR_A_PERSON, Source, check_of, invalid, no_check, put_theirs};
+use super::{
+    Draft, Imported, KEPT_FOR_A_PERSON, Source, broken, check_of, invalid, no_check, put_theirs,
+    theirs_as,
+};
 use crate::strict_json::strict;
 use loopx_base::failure::Result;
 use serde_json::{Map, Value, json};
 
 /// Fields that become fields of a task; any other stays under its own name.
-const READ: [&str; 11] = [
+const READ: [&str; 10] = [
     "id",
     "title",
-    "type",
     "behaviour",
     "behavior",
     "acceptance_criteria",
@@ -21,7 +23,7 @@ const READ: [&str; 11] = [
 ];
 
 pub(super) fn slices(source: &Source, found: &mut Imported) -> Result<()> {
-    let value = strict(&source.text).map_err(|error| invalid(source, error))?;
+    let value = strict(&source.text).map_err(|error| broken(source, &error))?;
     let list = value.get("slices").unwrap_or(&value).as_array();
     let list = list.ok_or_else(|| invalid(source, "expected a list of slices"))?;
     for (at, slice) in (1..).zip(list) {
@@ -60,11 +62,22 @@ fn one(slice: &Map<String, Value>, found: &mut Imported) -> Option<String> {
         &json!({"criteria": criteria, "verification": check}),
     );
     for (field, value) in slice {
-        if !READ.contains(&field.as_str()) {
+        if field == "type" && is_said(value, &check) {
+            draft.some(&theirs_as(slice, field), Some(value));
+        } else if !READ.contains(&field.as_str()) {
             put_theirs(&mut draft, found, (id, slice), (field, value));
         }
     }
     Some(draft.line())
+}
+
+/// Test for a type that the form of the check says, too, or of which a remark speaks already: who completes the task.
+fn is_said(kind: &Value, check: &Value) -> bool {
+    match kind.as_str() {
+        Some("AFK") => check.get("cmd").is_some(),
+        Some("HITL") => true,
+        _ => false,
+    }
 }
 
 fn check(slice: &Map<String, Value>, id: &str, found: &mut Imported) -> Value {

@@ -9,6 +9,7 @@ mod plan;
 mod task_master;
 
 use super::file::Meaning;
+use crate::strict_json::fault;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
 use loopx_base::vocabulary::vocabulary;
@@ -180,10 +181,7 @@ fn put_theirs(
             found.remark(id, format!("`{name}` means nothing here, and stays"));
         }
         Meaning::Other => {
-            let mut kept = format!("from_{name}");
-            while theirs.contains_key(&kept) {
-                kept.insert_str(0, "from_");
-            }
+            let kept = theirs_as(theirs, name);
             draft.some(&kept, Some(value));
             let message = format!("`{name}` means something else here, and stays as `{kept}`");
             found.remark(id, message);
@@ -191,12 +189,32 @@ fn put_theirs(
     }
 }
 
+/// A name for a field of theirs that says something else here: no other of their fields has it.
+fn theirs_as(theirs: &Map<String, Value>, name: &str) -> String {
+    let mut kept = format!("from_{name}");
+    while theirs.contains_key(&kept) {
+        kept.insert_str(0, "from_");
+    }
+    kept
+}
+
 /// The refusal of a list that cannot be read.
 fn invalid(source: &Source, message: impl std::fmt::Display) -> Failure {
+    invalid_at(&source.path, message)
+}
+
+/// The refusal of a list for something at a place in it.
+fn invalid_at(place: &str, message: impl std::fmt::Display) -> Failure {
     Failure::refused(
         Code::TaskListInvalid,
-        format!("{}: {message}; nothing was taken in", source.path),
+        format!("{place}: {message}; nothing was taken in"),
     )
+}
+
+/// The refusal of a list that is no JSON.
+fn broken(source: &Source, error: &serde_json::Error) -> Failure {
+    let place = format!("{}:{}:{}", source.path, error.line(), error.column());
+    invalid_at(&place, format!("expected a list as JSON, {}", fault(error)))
 }
 
 /// A line in the making. Fields keep the order in which they are put.

@@ -1,8 +1,8 @@
 //! `tasks.jsonl` of other tools, and plans in two layers. Every field stays as it is written; what reads differently
 //! here is put beside it.
 
-use super::{Imported, KEPT_FOR_A_PERSON, NOT_DONE, Source, check_of, invalid};
-use crate::strict_json::strict;
+use super::{Imported, KEPT_FOR_A_PERSON, NOT_DONE, Source, broken, check_of, invalid, invalid_at};
+use crate::strict_json::{fault, strict};
 use crate::task::file::{edit, lines as lines_of};
 use loopx_base::failure::Result;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(super) fn lines(source: &Source, found: &mut Imported) -> Result<()> {
     for (number, line) in lines_of(&source.text) {
         let line = ours(line.trim(), found)
-            .map_err(|error| invalid(source, format!("line {number}: {error}")))?;
+            .map_err(|error| invalid_at(&format!("{}:{number}", source.path), error))?;
         found.lines.push(line);
     }
     Ok(())
@@ -19,7 +19,7 @@ pub(super) fn lines(source: &Source, found: &mut Imported) -> Result<()> {
 
 /// A plan that names its tasks, and a file for each of them.
 pub(super) fn folder(source: &Source, found: &mut Imported) -> Result<()> {
-    let plan = strict(&source.text).map_err(|error| invalid(source, error))?;
+    let plan = strict(&source.text).map_err(|error| broken(source, &error))?;
     let ids = plan.get("task_ids").and_then(Value::as_array);
     let ids = ids.ok_or_else(|| invalid(source, "expected a list `task_ids`, found none"))?;
     let mut names: Vec<String> = Vec::new();
@@ -79,7 +79,8 @@ fn on_one_line(text: &str) -> String {
 
 /// A line with a check that is read here. Older names of fields stay, and what they say stands under the newer ones too.
 fn ours(line: &str, found: &mut Imported) -> Result<String, String> {
-    let task = strict(line).map_err(|error| error.to_string())?;
+    let task = strict(line)
+        .map_err(|error| format!("expected a task as a JSON object, {}", fault(&error)))?;
     let id = task
         .get("id")
         .and_then(Value::as_str)

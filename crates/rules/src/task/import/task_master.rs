@@ -1,7 +1,8 @@
 //! Task Master's `tasks.json`: a list, or a list for each tag; each task may have subtasks.
 
 use super::{
-    Draft, Imported, KEPT_FOR_A_PERSON, NOT_DONE, Source, check_of, invalid, no_check, put_theirs,
+    Draft, Imported, KEPT_FOR_A_PERSON, NOT_DONE, Source, broken, check_of, invalid, no_check,
+    put_theirs,
 };
 use crate::strict_json::strict;
 use loopx_base::failure::Result;
@@ -34,7 +35,7 @@ pub(super) fn is_one(value: &Value) -> bool {
 }
 
 pub(super) fn tasks(source: &Source, found: &mut Imported) -> Result<()> {
-    let value = strict(&source.text).map_err(|error| invalid(source, error))?;
+    let value = strict(&source.text).map_err(|error| broken(source, &error))?;
     let lists = lists(&value);
     let is_alone = lists.len() < 2;
     for (tag, tasks) in lists {

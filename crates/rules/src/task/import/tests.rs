@@ -111,6 +111,9 @@ fn slices_of_every_age_are_tasks() {
     assert_eq!(file.nodes[1].verification, manual("the page shows it"));
     assert_eq!(needs(&file, "VS-2"), "VS-1");
     assert!(found.lines[1].contains("\"owner\":\"qa\""));
+    // K16: who completes a slice is told by its check; the word for that stays.
+    assert!(found.lines[0].contains("\"from_type\":\"AFK\""));
+    assert!(found.lines[1].contains("\"from_type\":\"HITL\""));
     assert_eq!(found.remarks.len(), 2, "{:?}", found.remarks);
 }
 
