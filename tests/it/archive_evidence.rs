@@ -126,6 +126,30 @@ fn a_plan_that_serves_not_every_scenario_is_approved_with_a_reason_alone() {
     s.loopx(&["next"]).says("git loopx build");
 }
 
+/// M4: a word that waits for a second one says already why the plan may leave a scenario out.
+#[test]
+fn m4_where_two_approve_a_plan_the_reason_of_the_first_holds_for_the_second() {
+    let s = unserved(Some("[approve]\nrequired = { \"plan->build\" = 2 }\n"));
+    s.loopx(&["plan", "--architect", "approve"]).ok();
+    s.loopx(&["plan", "--critic", "approve"]).ok();
+    let waived = ["approve", "--to", "build", "--reason", "seen by hand"];
+    let first = s.loopx(&waived);
+    assert!(!first.to_string().contains("edit change/slices"), "{first}");
+    let led = s.loopx(&["next"]).fails_with(6);
+    assert!(led.stderr.contains("waits for another person"), "{led}");
+    let bob = |args: &[&str]| {
+        let call = s.call(crate::support::LOOPX).args(args);
+        let call = call
+            .env("GIT_AUTHOR_NAME", "Bob")
+            .env("GIT_AUTHOR_EMAIL", "bob@x.example");
+        call.env("GIT_COMMITTER_NAME", "Bob")
+            .env("GIT_COMMITTER_EMAIL", "bob@x.example")
+            .run()
+    };
+    assert_eq!(bob(&["next"]).line(), "git loopx approve --to build");
+    bob(&["approve", "--to", "build"]).ok();
+}
+
 /// A12: the way out of a review for a scenario that no slice names goes through the file that names it, and back.
 #[test]
 fn a12_what_the_review_would_be_sent_back_for_leads_before_the_plan_is_reviewed() {

@@ -14,7 +14,7 @@ use super::super::policy::{EvidenceRule, Language};
 use super::super::stage::{Stage, Transition};
 use super::super::task::slices::good_plan;
 use super::clarify::clarify;
-use super::{View, consumable, covered_files, field_fault, open_blockers};
+use super::{View, changed_since, covered_files, field_fault, open_blockers};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::hint::command;
 use loopx_spec::front::FrontMatter;
@@ -321,7 +321,7 @@ fn change_pack(view: View<'_>) -> Vec<Blocker> {
 pub fn unserved(view: View<'_>) -> Option<Blocker> {
     let is_asked = view.policy.archive.evidence != EvidenceRule::Off;
     let has_none = view.delta.scenarios.is_empty();
-    if !is_asked || has_none || consumable(view, Transition::PlanToBuild).is_ok() {
+    if !is_asked || has_none || is_spoken_for(view, Transition::PlanToBuild) {
         return None;
     }
     let slices = change_pack::serving(view.texts).ok()?;
@@ -339,6 +339,17 @@ pub fn unserved(view: View<'_>) -> Option<Blocker> {
         names.join("`, `")
     );
     Some(Blocker::new(Code::ScenarioUnserved, message, help).about(file.key()))
+}
+
+/// Test for a word that counts on the present content, whether or not it waits for more of them.
+fn is_spoken_for(view: View<'_>, way: Transition) -> bool {
+    let armed = view.state.armed(way);
+    armed
+        .filter(|armed| changed_since(armed, view).is_empty())
+        .is_some_and(|armed| {
+            let weighed = view.credentials.weigh(view.policy, way, &armed.by);
+            weighed.iter().any(|one| one.refused.is_none())
+        })
 }
 
 /// What is wrong with the spec delta.
