@@ -51,7 +51,11 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     if args.artifact.is_none() && args.keep.is_empty() && args.drop.is_empty() {
         let found = resolve::conflicts(ctx)?;
         text(ctx, &found, ui);
-        ui.json("resolve", &found);
+        let mut body = json!(found);
+        if !found.is_empty() {
+            super::lead(ctx, &found.session, &mut body, ui);
+        }
+        ui.json("resolve", &body);
         return Ok(if found.is_empty() {
             Exit::Done
         } else {
@@ -159,7 +163,10 @@ fn text(ctx: &Context, found: &Conflicts, ui: &mut Ui) {
         ));
         ui.out(format!("    {}", clean(&one.why)));
         for other in &one.with {
-            ui.out(format!("    stands   {}", brief(other, ui)));
+            let mut all = found.operations.iter();
+            let counts = !all.any(|one| one.operation.op == other.op);
+            let word = if counts { "stands " } else { "against" };
+            ui.out(format!("    {word}  {}", brief(other, ui)));
         }
         if one.with.is_empty() {
             let drop = command!("resolve --drop {}", one.operation.op).session(id);

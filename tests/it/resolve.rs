@@ -42,7 +42,12 @@ fn a_contested_artifact_is_shown_with_its_sides_and_named_by_status() {
     let all = contested();
     all.assert_agreed();
     let status = all.status(0);
-    assert_eq!(status["next_action"], format!("git loopx -s {ID} resolve"));
+    assert_eq!(status["next_action"], Value::Null);
+    let advice = status["advice"].to_string();
+    assert!(
+        advice.contains(&format!("git loopx -s {ID} resolve spec.md --side 1")),
+        "{advice}"
+    );
     assert!(
         status["blockers"]
             .to_string()
@@ -264,4 +269,46 @@ fn d26_a_text_that_the_stage_closes_is_settled_all_the_same() {
     all.settle();
     all.assert_agreed();
     all.loopx(1, &["fsck"]).says("all whole").ok();
+}
+
+/// K33: the list of conflicts settles none, so that it alone is no step; and what counts is a person's word.
+#[test]
+fn k33_where_two_moved_a_session_apart_next_names_the_choice_and_an_agent_waits_for_it() {
+    let all = left_twice();
+    let next = |agent: bool| {
+        let call = all.call(0).args(&["-s", ID, "next"]);
+        let call = if agent {
+            call.env("CLAUDECODE", "1")
+        } else {
+            call
+        };
+        call.run().fails_with(6).to_string()
+    };
+    let led = next(false);
+    let keeps: Vec<&str> = led.matches("resolve --keep ").collect();
+    assert_eq!(keeps.len(), 2, "{led}");
+    let led = next(true);
+    assert!(
+        led.contains("waits for a person (the word on what counts of two records)"),
+        "{led}"
+    );
+    let list = all.loopx(0, &["-s", ID, "resolve"]).fails_with(3);
+    assert!(
+        list.stdout.contains("against  ") && !list.stdout.contains("stands"),
+        "{list}"
+    );
+    let found = listed(&all, 0);
+    assert!(
+        found["advice"].to_string().contains("resolve --keep"),
+        "{found}"
+    );
+    let op = text_of(&found["operations"][0]["op"]);
+    all.loopx(0, &["-s", ID, "resolve", "--keep", &op]).ok();
+    assert_eq!(listed(&all, 0)["operations"], serde_json::json!([]));
+    let led = all.loopx(0, &["-s", ID, "next"]).to_string();
+    assert!(!led.contains("resolve"), "{led}");
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().expect("a text").to_owned()
 }

@@ -5,6 +5,7 @@
 //! who writes what, or who is waited for. What a person should know besides is advice, and no command.
 
 mod advised;
+mod apart;
 mod begin;
 mod blockers;
 mod build;
@@ -109,8 +110,8 @@ fn signed_first(state: &State, found: Advised, first: Advised) -> Advised {
 
 fn chosen(view: View<'_>, here: &Here<'_>) -> Advised {
     let state = view.state;
-    if state.open_conflicts() > 0 {
-        return command!("resolve").session(&state.id).into();
+    if let Some(settle) = apart::settle(view, here) {
+        return settle;
     }
     if let Some(first) = &here.first {
         return first.clone();
