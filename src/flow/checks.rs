@@ -1,12 +1,16 @@
 //! The checks of a session that no pass on the present tree stands for: what `run` alone runs.
 
 use super::context::Context;
-use super::transaction::{Facts, Needs, gather_here, require_active};
+use super::transaction::{self, Facts, Needs, gather_here, require_active};
 use super::trust;
+use super::workcopy::WorkCopy;
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::command;
+use loopx_rules::artifact::Artifact;
 use loopx_rules::checks::{Check, checks_due, checks_now};
 use loopx_rules::gate::{self, AuditItem};
+use loopx_rules::policy::Policy;
+use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 
 /// What is to be run.
@@ -16,6 +20,24 @@ pub(crate) struct Open {
     pub checks: Vec<String>,
     /// How many checks the session has.
     pub all: usize,
+}
+
+/// Refuses a list of tasks that stands closed in the working copy and is none: no check of it can be read, and none is
+/// missing. What the file has is kept where it is taken back.
+pub(super) fn require_list(ctx: &Context, state: &State, policy: &Policy) -> Result<()> {
+    let texts = transaction::texts_here(ctx, state, policy)?;
+    let Some(Err(fault)) = texts.list() else {
+        return Ok(());
+    };
+    match WorkCopy::open(&ctx.repo, &state.id)? {
+        Some(copy) => copy
+            .check_open(Artifact::TaskList, state)
+            .map_err(|locked| {
+                let message = format!("{}: {}", locked.message, fault.message);
+                Failure { message, ..locked }
+            }),
+        None => Ok(()),
+    }
 }
 
 /// The checks without a fresh pass. Refused where there is none, and where nobody here agreed to run one of them and

@@ -5,7 +5,7 @@ use super::stages::code_tree;
 use super::transaction::{Act, Done, Facts, Needs, act};
 use super::verify::Words;
 use super::workcopy::WorkCopy;
-use super::{bound_here, lease, policy_checks, policy_moved, sign, task, trust};
+use super::{bound_here, checks, lease, policy_checks, policy_moved, sign, task, trust};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::Oid;
@@ -513,6 +513,7 @@ fn argv(
     let said = checks.iter().filter(is_meant);
     let said = said.clone().find(|check| check.argv == request.argv);
     let Some(check) = said.or_else(|| checks.iter().find(is_meant)) else {
+        checks::require_list(ctx, state, &policy)?;
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
         let near = loopx_base::nearest(task, ids.iter().copied());
         let failure = Failure::not_found(

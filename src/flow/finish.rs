@@ -8,7 +8,7 @@ use super::issue;
 use super::issue::sessions::ToResolve;
 use super::policy_moved::{self, PolicyMoved};
 use super::review::{self, ReviewRequest, VerdictRequest};
-use super::{bound_here, files, naming, stages, transaction, verify};
+use super::{bound_here, checks, files, naming, stages, transaction, verify};
 use loopx_base::counted;
 use loopx_base::failure::{Blocker, Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
@@ -120,6 +120,7 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
     if let Some(transition) = forward {
         let blockers = gate::blockers(gates, transition);
         if !blockers.is_empty() {
+            checks::require_list(ctx, state, &facts.policy)?;
             return Err(gate::not_ready(transition, blockers));
         }
     }
