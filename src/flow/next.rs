@@ -38,7 +38,8 @@ use loopx_rules::task::node::{Node, TaskId};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::{Status, TaskFacts};
 use loopx_store::{Session, Snapshot};
-use remote::{behind, distance, unfetched, unpushed};
+pub(super) use remote::distance;
+use remote::{behind, unfetched, unpushed};
 use worktree::{onto, unheld, worktree};
 
 /// A session with the working copy taken in as it is now, and everything around it.

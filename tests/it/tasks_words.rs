@@ -1,6 +1,7 @@
 //! The step among several tasks: what whoever asks may do comes before what only others can, and no answer names a command
 //! that is refused. The numbers are those of the second acceptance of the task graph.
 
+use crate::support::changes::adding;
 use crate::support::tasks::{
     building, checkpoint, clones_building, planning, take, task, text, with,
 };
@@ -358,4 +359,107 @@ fn k17_a_list_that_is_no_json_is_refused_with_its_place_and_without_words_of_a_p
     let out = s.loopx(&["task", "import", "bad.jsonl"]).fails_with(1);
     let out = out.says("bad.jsonl:2: expected a task as a JSON object, found text that is no JSON");
     assert!(!out.stderr.contains("ident"), "{out}");
+}
+
+/// A task with a check, and something in the world that it waits for.
+fn waiting(id: &str, waits: Value) -> Value {
+    let mut task = task(id, &[], Some(&["true"]));
+    task["waits"] = waits;
+    task
+}
+
+#[test]
+fn k14_a_list_that_is_none_is_named_by_run_and_finish() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        task("B", &["A"], Some(&["true"])),
+    ]);
+    let list = s.read(LIST);
+    s.write(LIST, list.lines().last().expect("a task").to_owned() + "\n");
+    for args in [&["run", "--task", "A"][..], &["run"], &["finish", "--yes"]] {
+        let out = s.loopx(args).fails_with(1);
+        assert!(
+            out.stderr.contains("checkout --force tasks.jsonl") && out.stderr.contains("`A`"),
+            "{args:?}: {out}"
+        );
+    }
+    s.loopx(&["checkout", "--force", "tasks.jsonl"]).ok();
+    s.loopx(&["run", "--task", "A"]).ok();
+}
+
+#[test]
+fn k23_a_task_that_waits_for_an_abandoned_session_falls_by_a_persons_word() {
+    let wait = json!([{"session": "second", "stage": "archived"}]);
+    let s = building(&[waiting("S", wait)]);
+    // A session that is not there is looked at by no command.
+    let out = s.loopx(&["take"]).fails_with(1);
+    assert!(!out.stderr.contains("status second"), "{out}");
+    s.git(&["switch", "--quiet", "main"]).ok();
+    s.loopx(&["start", "--quick", "Second"]).ok();
+    s.loopx(&["abandon", "--reason", "no"]).ok();
+    s.git(&["switch", "--quiet", "work"]).ok();
+    let led = next(&s, false);
+    assert!(led.contains("task skip S --reason"), "{led}");
+    assert!(next(&s, true).contains("waits for a person"));
+    let out = s.loopx(&["take"]).fails_with(1);
+    assert!(out.stderr.contains("task skip S --reason"), "{out}");
+    s.loopx(&["task", "skip", "S", "--reason", "it never comes"])
+        .ok();
+    assert!(!next(&s, false).contains("waits for"));
+}
+
+#[test]
+fn k24_whoever_is_named_is_led_to_their_word_beside_what_else_is_waited_for() {
+    let s = building(&[
+        waiting(
+            "P",
+            json!([{"branch": "main", "path": "src/new.sh"}, {"person": "Rita"}]),
+        ),
+        waiting("N", json!([{"person": "Rita"}])),
+    ]);
+    let rita = s
+        .call(LOOPX)
+        .args(&["next"])
+        .env("GIT_AUTHOR_NAME", "Rita")
+        .env("GIT_COMMITTER_NAME", "Rita")
+        .run();
+    assert!(
+        rita.stderr
+            .contains("you have to do the next step yourself")
+            && rita.stderr.contains("task open P"),
+        "{rita}"
+    );
+    let out = s.call(LOOPX).args(&["take", "N"]).run().fails_with(1);
+    assert!(out.stderr.contains("ask Rita to run: "), "{out}");
+    let alone = building(&[waiting("N", json!([{"person": "Rita"}]))]);
+    let led = next(&alone, false);
+    assert!(
+        led.contains("waits for Rita (the word that N may begin)") && !led.contains("task open"),
+        "{led}"
+    );
+}
+
+#[test]
+fn k27_a_clone_that_is_behind_is_led_to_the_records_of_the_remote() {
+    let all = clones_building(2, &[task("A", &[], Some(&["true"]))]);
+    all.loopx(0, &["-s", "demo", "take"]).ok();
+    all.loopx(0, &["-s", "demo", "task", "fail", "A", "--reason", "no"])
+        .ok();
+    all.loopx(0, &["-s", "demo", "task", "skip", "A", "--reason", "no"])
+        .ok();
+    all.loopx(0, &["sync"]).ok();
+    let out = all
+        .loopx(1, &["-s", "demo", "take", "--remote"])
+        .fails_with(5);
+    assert!(out.stderr.contains("hint: git loopx sync origin"), "{out}");
+}
+
+#[test]
+fn k31_a_list_that_holds_a_domain_alone_asks_for_no_plan_beside_slices() {
+    let s = Sandbox::with_spec();
+    s.plan("one", &adding("Apples"));
+    let before = next(&s, false);
+    assert!(before.contains("--architect"), "{before}");
+    s.loopx(&["task", "domain", "add", "x"]).ok();
+    assert_eq!(next(&s, false), before);
 }

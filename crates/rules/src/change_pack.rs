@@ -64,6 +64,11 @@ pub fn present(texts: &Texts) -> Vec<Artifact> {
         match file {
             // It says more than checks.
             Artifact::Brief => brief::checks(text).is_ok_and(|checks| checks.is_empty()),
+            // A list of domains alone plans nothing.
+            Artifact::TaskList if !text.contains("\"id\"") => {
+                let list = texts.list().and_then(|list| list.as_ref().err());
+                list.is_some_and(|fault| fault.code == Code::TaskListEmpty)
+            }
             _ => text.is_empty() || text == "[]",
         }
     };

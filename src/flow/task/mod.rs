@@ -73,16 +73,16 @@ fn record<T>(
 ) -> Result<(Done<T>, Option<String>)> {
     if at_remote || publish::is_wanted(ctx) {
         let (done, remote) =
-            publish::act_there(ctx, needs, decide).map_err(|failure| save_first(ctx, failure))?;
+            publish::act_there(ctx, needs, decide).map_err(|failure| sync_first(ctx, failure))?;
         return Ok((done, Some(remote)));
     }
     let done = act_beside(ctx, needs, decide).map_err(|failure| save_first(ctx, failure))?;
     Ok((done, None))
 }
 
-/// A refusal by what is saved, where the list of this worktree, or what tasks left, is another.
-fn save_first(ctx: &Context, failure: Failure) -> Failure {
-    let is_of_list = matches!(
+/// Test for a refusal by what the list of tasks says.
+fn is_of_list(failure: &Failure) -> bool {
+    matches!(
         failure.code,
         Code::TaskUnknown
             | Code::TaskNotReady
@@ -91,8 +91,21 @@ fn save_first(ctx: &Context, failure: Failure) -> Failure {
             | Code::TasksMissing
             | Code::TaskListEmpty
             | Code::TaskStepInvalid
-    );
-    if !is_of_list {
+    )
+}
+
+/// A refusal by what the remote has, where that is not here yet: what leads on here goes by less.
+fn sync_first(ctx: &Context, failure: Failure) -> Failure {
+    let unseen = || super::next::distance(ctx).ok().flatten();
+    match unseen().filter(|there| is_of_list(&failure) && there.behind > 0) {
+        Some(there) => failure.help(command!("sync {}", there.remote)),
+        None => save_first(ctx, failure),
+    }
+}
+
+/// A refusal by what is saved, where the list of this worktree, or what tasks left, is another.
+fn save_first(ctx: &Context, failure: Failure) -> Failure {
+    if !is_of_list(&failure) {
         return failure;
     }
     match unsaved(ctx) {

@@ -22,7 +22,7 @@ use loopx_rules::task::graph::{Graph, Wait, chain_words};
 use loopx_rules::task::node::{Node, TaskId, Verification};
 use loopx_rules::task::plan;
 use loopx_rules::task::status::{Status, Step, TaskFacts};
-use loopx_rules::task::world::{ANYBODY, Condition, Open};
+use loopx_rules::task::world::{Condition, Open, Seen};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 
@@ -482,15 +482,20 @@ fn outside(facts: &Facts<'_>, open: &Open) -> Hint {
     match &open.condition {
         Condition::Person { person } => {
             let word = command!("task open {} --reason WHY", open.task);
-            if person == ANYBODY {
+            let names = facts.actor().map(|who| facts.credentials.names(who));
+            if open.condition.is_persons(&names.unwrap_or_default()) {
                 word
             } else {
-                word.note(format!("({person} says so)"))
+                hint![format!("ask {person} to run: "), word]
             }
         }
         Condition::Session { session, .. } => {
             if &facts.state.id == session {
                 mend_list(facts)
+            } else if open.never {
+                command!("task skip {} --reason WHY", open.task)
+            } else if facts.world.seen.get(&open.condition) == Some(&Seen::NoSession) {
+                command!("task show {}", open.task)
             } else {
                 command!("status {session}")
             }

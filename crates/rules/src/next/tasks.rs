@@ -15,7 +15,7 @@ use crate::task::node::{Node, NodeKind, Verification};
 use crate::task::outputs;
 use crate::task::plan;
 use crate::task::status::{Status, TaskFacts};
-use crate::task::world::{ANYBODY, Condition, Open, UNSEEN};
+use crate::task::world::{Condition, Open, UNSEEN};
 use loopx_base::hint::{Command, Verb, command, hint};
 use std::cmp::Reverse;
 
@@ -337,6 +337,8 @@ pub(super) fn free(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
             .advice(format!(
                 "{told}; the remote has not got what was saved here"
             )),
+        Some(remote) if remote.behind > 0 => Advised::from(command!("sync {}", remote.remote))
+            .advice("the remote has what is not here yet"),
         Some(_) => Advised::from(command!("take --remote")).advice(told),
         None => Advised::from(command!("take")).advice(told),
     };
@@ -360,8 +362,8 @@ fn outside(view: View<'_>, here: &Here<'_>, graph: &Graph<'_>, now: Now<'_>) -> 
     let pending = (0..graph.nodes.len()).filter(|at| now.statuses[*at] == Status::Pending);
     let waits = pending.map(|at| graph.waits(at, now));
     let is_outside = |waits: &Vec<Wait>| waits.iter().all(|one| matches!(one, Wait::World(_)));
-    first_open(waits.filter(is_outside).filter_map(|waits| {
-        let Some(Wait::World(open)) = waits.into_iter().next() else {
+    first_open(waits.filter(is_outside).flatten().filter_map(|wait| {
+        let Wait::World(open) = wait else {
             return None;
         };
         Some(of_the_world(view, here, &open))
@@ -372,6 +374,13 @@ fn outside(view: View<'_>, here: &Here<'_>, graph: &Graph<'_>, now: Now<'_>) -> 
 fn of_the_world(view: View<'_>, here: &Here<'_>, open: &Open) -> Advised {
     let task = &open.task;
     let told = format!("{task} waits for {}", open.words());
+    if open.never {
+        let what = format!("the word that {task} falls: {told}");
+        let fall = command!("task skip {task} --reason WHY");
+        return by_person(view, here, what, || {
+            Advised::write(hint![format!("{told}; to let it fall: "), fall])
+        });
+    }
     let Condition::Person { person } = &open.condition else {
         return Advised::waits("an event outside the session", told);
     };
@@ -382,12 +391,7 @@ fn of_the_world(view: View<'_>, here: &Here<'_>, open: &Open) -> Advised {
         let told = format!("{told}; to say that it may begin: ");
         return by_person(view, here, what, || Advised::write(hint![told, word]));
     }
-    let who = if person == ANYBODY {
-        "a person"
-    } else {
-        person
-    };
-    Advised::waits(who, what).advice(hint![format!("{told}: "), word])
+    Advised::waits(person, what)
 }
 
 /// A file that a task leaves, from the top of the worktree.
