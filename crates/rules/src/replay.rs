@@ -206,7 +206,7 @@ impl<'w> Walk<'w> {
             why,
             with: with.iter().map(|at| name(*at)).collect(),
         };
-        self.state.conflicts.push(conflict);
+        self.state.hold(conflict);
     }
 
     /// Takes an operation that stands, and says whether it is one to show.

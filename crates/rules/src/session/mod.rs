@@ -56,7 +56,7 @@ const TAKEN_BACK_FOLD: u32 = 7;
 /// The version of a state whose plan names paths as out of scope: the programs that do not know that are the same.
 const OUT_OF_SCOPE_FOLD: u32 = TAKEN_BACK_FOLD;
 /// Part of the words about an operation that writes what the stage closes.
-const CLOSED: &str = "is closed in stage";
+pub(crate) const CLOSED: &str = "is closed in stage";
 /// The same for a state to which no rule came that is newer: programs that know only those rules read it.
 pub const FIRST_FOLD: u32 = 2;
 

@@ -128,9 +128,14 @@ fn a4_a_record_is_its_name_and_its_blob() {
             &[(FIRST, other.as_str())],
             changed(FIRST),
         ),
-        ("a signature went", &signed[..], &both[..], Vec::new()),
         (
-            "a signature is no record",
+            "a signature went",
+            &signed[..],
+            &both[..],
+            gone(signed[2].0),
+        ),
+        (
+            "a signature stands for no record",
             &both[..],
             &[both[0], signed[2]],
             gone(SECOND),

@@ -8,9 +8,9 @@ mod stages;
 pub(crate) use build::keep_run;
 
 use super::{
-    Approval, Audit, BuildBlock, Ending, FOLD, LIMIT_FOLD, LaneReport, OpConflict, PlanReview,
-    Signed, Stamped, State, TAKEN_BACK_FOLD, TASK_FOLD, TakenBack, UnknownOp, Void, Waiver, Way,
-    way,
+    Approval, Audit, BuildBlock, CLOSED, Ending, FOLD, LIMIT_FOLD, LaneReport, OpConflict,
+    PlanReview, Signed, Stamped, State, TAKEN_BACK_FOLD, TASK_FOLD, TakenBack, UnknownOp, Void,
+    Waiver, Way, way,
 };
 use crate::artifact::Artifact;
 use crate::contract::Boundary;
@@ -31,7 +31,7 @@ impl State {
         after.take_writes(op);
         match after.try_apply(op, &mut Beside::default()) {
             Ok(()) => *self = after,
-            Err(why) => self.conflicts.push(OpConflict {
+            Err(why) => self.hold(OpConflict {
                 op: op.op.clone(),
                 why,
                 with: Vec::new(),
@@ -41,6 +41,14 @@ impl State {
         self.last = op.op.clone();
         self.frontier.clear();
         self.touched = signed(op);
+    }
+
+    /// Adds a conflict. Whether an edit of what is closed is one, an older program judges otherwise.
+    pub(crate) fn hold(&mut self, conflict: OpConflict) {
+        if conflict.why.contains(CLOSED) {
+            self.fold = self.fold.max(TASK_FOLD);
+        }
+        self.conflicts.push(conflict);
     }
 
     /// Everything but the artifacts, which are those that the writer of the operation left behind.
