@@ -84,7 +84,12 @@ pub(crate) fn edit(artifact: Option<&str>, ctx: &Context, ui: &mut Ui) -> Result
         }
     };
     let changed = working::edit(ctx, artifact)?;
-    edited(artifact.path(), changed, ctx, ui)
+    let done = edited(artifact.path(), changed, ctx, ui)?;
+    // What it lacks all the same is said where it was just closed; what keeps that from being known, by `status`.
+    for wanted in preview::wanted_of(ctx, artifact).unwrap_or_default() {
+        ui.status(format!("still wanted: {}", clean(&wanted)));
+    }
+    Ok(done)
 }
 
 fn edited(artifact: &str, changed: bool, ctx: &Context, ui: &mut Ui) -> Result<Exit> {

@@ -40,8 +40,8 @@ pub(crate) fn export(args: ExportArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         clean(&done.file)
     ));
     ui.hint(hint![
-        command!("import bundle FILE"),
-        "   (in the other repository)"
+        "to take it in, in the other repository: ",
+        command!("import bundle FILE")
     ]);
     ui.json("export", &done);
     Ok(Exit::Done)

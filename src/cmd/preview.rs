@@ -1,6 +1,6 @@
 //! `approve --show`: how what would be approved reads.
 
-use super::{blocker_lines, check_lines, debt_line, warn_policy_moved};
+use super::{blocker_lines, check_lines, debt_line, tell_next, warn_policy_moved};
 use crate::cli::Exit;
 use crate::flow::Context;
 use crate::flow::approve::Ends;
@@ -9,10 +9,13 @@ use crate::ui::{Ui, clean, line, style};
 use loopx_base::counted;
 use loopx_base::failure::Result;
 use loopx_base::id::Oid;
+use serde_json::json;
 
 pub(crate) fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     let preview = preview(ctx, ends)?;
-    ui.json("approve", &preview);
+    let mut body = json!(preview);
+    tell_next(&mut body, &preview.advised);
+    ui.json("approve", &body);
     let people = match preview.required {
         1 => String::new(),
         n => format!(", by {n} people"),
@@ -55,7 +58,7 @@ pub(crate) fn show(ends: Ends, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     if let Some(moved) = &preview.policy_moved {
         warn_policy_moved(moved, ui);
     }
-    ui.hint(&preview.next_action);
+    ui.next(&preview.advised);
     Ok(if preview.blockers.is_empty() {
         Exit::Done
     } else {

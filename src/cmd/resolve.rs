@@ -1,5 +1,6 @@
 //! `resolve`: arguments, and how conflicts read.
 
+use super::artifacts::read_bytes;
 use super::history;
 use crate::cli::Exit;
 use crate::flow::Context;
@@ -7,13 +8,12 @@ use crate::flow::resolve;
 use crate::flow::resolve::{Brief, Choices, Conflicts, SideView, Text};
 use crate::flow::task_files;
 use crate::ui::{Ui, clean, line, style};
-use loopx_base::failure::{Code, Failure, Result};
+use loopx_base::failure::Result;
 use loopx_base::hint::command;
 use loopx_base::id::OpId;
 use loopx_base::shell_word;
 use loopx_rules::artifact::Artifact;
 use serde_json::json;
-use std::io::Read;
 
 /// List the conflicts between clones that a person has to decide, and settle them
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,7 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
         _ if args.theirs => Some(Text::Theirs),
         _ if args.both => Some(Text::Both),
         (Some(side), _) => Some(Text::Side(*side)),
-        (_, Some(file)) => Some(Text::Given(read(file)?)),
+        (_, Some(file)) => Some(Text::Given(read_bytes(file)?)),
         _ => None,
     };
     let (mut artifact, mut output) = (None, None);
@@ -113,21 +113,6 @@ pub(crate) fn resolve(args: ResolveArgs, ctx: &Context, ui: &mut Ui) -> Result<E
     super::lead(ctx, &done.id, &mut body, ui);
     ui.json("resolve", &body);
     Ok(Exit::Done)
-}
-
-fn read(file: &str) -> Result<Vec<u8>> {
-    let unreadable = |error: std::io::Error| {
-        Failure::usage(Code::FileUnreadable, format!("read {file}: {error}"))
-    };
-    if file == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)?;
-        return Ok(bytes);
-    }
-    std::fs::read(file).map_err(unreadable)
 }
 
 /// The word or act of somebody, who and when; and the names by which it is settled.

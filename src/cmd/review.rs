@@ -69,9 +69,7 @@ pub(crate) fn review(args: ReviewArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
         ctx.only_reads();
         let shown = review_show::show(ctx)?;
         super::review_show::print(&shown, ui);
-        if !shown.next_action.is_empty() {
-            ui.hint(&shown.next_action);
-        }
+        ui.next(&shown.advised);
         ui.json("review", &super::review_show::document(&shown));
         return Ok(Exit::Done);
     }
@@ -172,7 +170,9 @@ fn entered(ctx: &Context, done: &Done<Reviewed>, extra: Value, ui: &mut Ui) -> R
     let mut body = super::review_show::document(&shown);
     if let (Value::Object(body), Value::Object(extra)) = (&mut body, extra) {
         body.extend(extra);
-        body.remove("next_action");
+        for key in ["next_action", "advice", "waits"] {
+            body.remove(key);
+        }
     }
     report(ctx, ui, "review", done, "in stage review", body);
     Ok(Exit::Done)

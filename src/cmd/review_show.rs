@@ -26,7 +26,7 @@ pub(super) fn document(shown: &ReviewShown) -> Value {
         })
         .collect();
     let paths: Vec<&str> = shown.files.iter().map(|file| file.path.as_str()).collect();
-    json!({
+    let mut body = json!({
         "session": shown.session,
         "stage": shown.stage,
         "base": shown.base,
@@ -48,8 +48,9 @@ pub(super) fn document(shown: &ReviewShown) -> Value {
         "verdict": shown.verdict.as_ref().map(|verdict| &verdict.value),
         "judgement": shown.judgement,
         "diff_command": shown.diff_command(),
-        "next_action": shown.next_action,
-    })
+    });
+    super::tell_next(&mut body, &shown.advised);
+    body
 }
 
 /// All that is shown, for people.

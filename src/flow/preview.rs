@@ -9,11 +9,12 @@ use super::transaction::{Facts, Needs, gather};
 use super::workcopy::{FileStatus, WorkCopy};
 use super::{next, review};
 use loopx_base::failure::{Blocker, Code, Failure, Result};
-use loopx_base::hint::{Hint, Verb};
+use loopx_base::hint::Verb;
 use loopx_base::id::{Oid, SessionId};
 use loopx_rules::artifact::Artifact;
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, FindingView};
+use loopx_rules::next::Advised;
 use loopx_rules::stage::Transition;
 use loopx_rules::task::debt::{Debt, debt};
 use loopx_store::{Session, Snapshot};
@@ -47,7 +48,8 @@ pub(crate) struct Preview {
     pub required: usize,
     /// The policy by which the target judges it, where that is another than the gate asks.
     pub policy_moved: Option<PolicyMoved>,
-    pub next_action: Hint,
+    #[serde(skip)]
+    pub advised: Advised,
 }
 
 /// The commits of a session.
@@ -89,17 +91,36 @@ pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
         questions: outline::questions(&snapshot.operations(&session)?),
         required: facts.policy.required(transition),
         policy_moved: policy_moved::of(ctx, &snapshot, &session, &facts.policy)?,
-        next_action: match (blockers.first(), Transition::forward(facts.state.stage)) {
-            (_, Some(forward)) if forward == transition => {
-                let advised = next::of_session(ctx, &facts.state.id)?;
-                advised.into_hint()
-            }
-            (Some(blocker), _) => blocker.help.clone(),
-            (None, _) => facts.policy.approve_command(transition),
+        advised: match (blockers.first(), Transition::forward(facts.state.stage)) {
+            (_, Some(forward)) if forward == transition => next::of_session(ctx, &facts.state.id)?,
+            (Some(blocker), _) => Advised::of(blocker.help.clone()),
+            (None, _) => Advised::of(facts.policy.approve_command(transition)),
         },
         blockers,
         files,
     })
+}
+
+/// The document whose edit a blocker asks for.
+fn to_write(blocker: &Blocker) -> Option<Artifact> {
+    let command = blocker.help.command()?;
+    let is_edit = command.verb() == Verb::Edit;
+    is_edit.then(|| Artifact::parse(command.args()).ok())?
+}
+
+/// What the gate of the present stage wants in one document.
+pub(crate) fn wanted_of(ctx: &Context, artifact: Artifact) -> Result<Vec<String>> {
+    let store = ctx.store()?;
+    let snapshot = store.snapshot()?;
+    let session = super::transaction::require_active(ctx.session_to_change(&snapshot)?)?;
+    let facts = look(ctx, &snapshot, &session)?;
+    let blockers = match Transition::forward(facts.state.stage) {
+        Some(transition) => gate::wanting(facts.view(), transition),
+        None => Vec::new(),
+    };
+    let own = blockers.into_iter();
+    let own = own.filter(|blocker| to_write(blocker) == Some(artifact));
+    Ok(own.map(|blocker| blocker.message).collect())
 }
 
 /// The first document that the gate of the present stage wants work on, and what it wants.
@@ -113,12 +134,9 @@ pub(crate) fn first_to_write(ctx: &Context) -> Result<(Artifact, String)> {
         Some(transition) => gate::wanting(facts.view(), transition),
         None => Vec::new(),
     };
-    let wanted = blockers.iter().find_map(|blocker| {
-        let command = blocker.help.command()?;
-        let is_edit = command.verb() == Verb::Edit;
-        let artifact = is_edit.then(|| Artifact::parse(command.args()).ok())??;
-        Some((artifact, blocker.message.clone()))
-    });
+    let wanted = blockers
+        .iter()
+        .find_map(|blocker| Some((to_write(blocker)?, blocker.message.clone())));
     // What holds a brief stands in it, whichever command writes it there.
     let brief = || {
         let of_brief = blockers.iter().find(|blocker| blocker.code.is_of_brief())?;

@@ -2,10 +2,9 @@
 
 use super::change::RequirementDiff;
 use super::context::Context;
-use super::transaction::{Needs, gather, lead, texts_here};
-use super::{change, review};
+use super::transaction::{Facts, Needs, gather, lead, texts_here};
+use super::{change, next, review};
 use loopx_base::failure::Result;
-use loopx_base::hint::Hint;
 use loopx_base::id::{Oid, SessionId};
 use loopx_base::tree_change::{Change, Mode};
 use loopx_git::{CommitInfo, Repo};
@@ -14,6 +13,7 @@ use loopx_rules::brief;
 use loopx_rules::contract::{Bounds, Contract};
 use loopx_rules::gate;
 use loopx_rules::gate::{AuditItem, FindingView, ReadSections};
+use loopx_rules::next::Advised;
 use loopx_rules::op::{Dependence, Verdict};
 use loopx_rules::policy::Policy;
 use loopx_rules::review::Judgement;
@@ -80,7 +80,7 @@ pub(crate) struct ReviewShown {
     pub asks_independence: bool,
     pub verdict: Option<Stamped<Verdict>>,
     pub judgement: Option<Judgement>,
-    pub next_action: Hint,
+    pub advised: Advised,
 }
 
 impl ReviewShown {
@@ -99,6 +99,13 @@ pub(crate) fn is_open(ctx: &Context) -> Result<bool> {
     let store = ctx.store()?;
     let state = ctx.session(&store.snapshot()?)?.state;
     Ok(state.stage == Stage::Review && state.is_active())
+}
+
+/// The step of whoever asks; of a session that has ended the one of the rules alone.
+fn advised(ctx: &Context, facts: &Facts<'_>) -> Advised {
+    let asked = || next::of_session(ctx, &facts.state.id).ok();
+    let asked = facts.state.is_active().then(asked).flatten();
+    asked.unwrap_or_else(|| Advised::of(lead(ctx, facts, gate::next_action(facts.view()))))
 }
 
 /// The review of the session that is meant.
@@ -164,7 +171,7 @@ pub(crate) fn show(ctx: &Context) -> Result<ReviewShown> {
         left: debt(&facts.state),
         judgement: gate::judgement(view),
         verdict: facts.state.verdict.clone(),
-        next_action: lead(ctx, &facts, gate::next_action(view)),
+        advised: advised(ctx, &facts),
         base: range.base,
         head: range.head,
         commits: range.commits,

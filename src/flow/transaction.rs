@@ -325,7 +325,26 @@ fn led(ctx: &Context, facts: &Facts<'_>, mut failure: Failure) -> Failure {
             lead(ctx, facts, help)
         }
     });
+    let early = |one: &&mut Blocker| is_early(facts, one);
+    for one in failure.blockers.iter_mut().filter(early) {
+        let help = failure.help.clone();
+        one.help = help.unwrap_or_else(|| gate::next_action(view));
+    }
     failure
+}
+
+/// Test for a blocker that asks for an approval before its gate is ready for it.
+fn is_early(facts: &Facts<'_>, blocker: &Blocker) -> bool {
+    let is_word = matches!(
+        blocker.code,
+        Code::ApprovedTransitionRequired | Code::ApprovalStale
+    );
+    let from = facts.state.stage;
+    let asks =
+        |way: &Transition| way.from() == from && facts.policy.approve_command(*way) == blocker.help;
+    let way = Transition::ALL.into_iter().find(asks);
+    let is_ready = |way| gate::blockers(facts.view(), way).is_empty();
+    is_word && way.is_some_and(|way| !is_ready(way))
 }
 
 /// A hint, which where it is what the rules alone call next becomes what is next for whoever asks, here.

@@ -230,6 +230,16 @@ pub(super) fn status_of(
     seen(ctx, snapshot, session, look)
 }
 
+/// The findings, each with the answer that whoever asks may give: to let one stand is a person's word.
+fn findings(facts: &Facts<'_>) -> Vec<FindingView> {
+    let mut all = gate::findings(facts.view());
+    if facts.require_person("`wontfix`").is_err() {
+        let words = all.iter_mut().filter(|one| one.help.is_persons_word());
+        words.for_each(|one| one.help = "mend it; that it stays is a person's word".into());
+    }
+    all
+}
+
 fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -> Result<Status> {
     let Look {
         facts,
@@ -277,7 +287,7 @@ fn seen(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session, look: Look) -
         failed: gate::last_failed(view),
         audit: audit(view),
         review: ReviewView::of(view),
-        findings: gate::findings(view),
+        findings: findings(&facts),
         not_cited: gate::not_cited(view),
         rounds: Rounds::of(view),
         claim: claim.map(|claim| lease::view(&ctx.repo, claim)),

@@ -278,3 +278,31 @@ fn an_agent_leaves_no_finding_as_it_is_and_a_rejected_review_leads_to_the_mendin
     let next = d.status()["next_action"].clone();
     assert_eq!(next, "git loopx run --task VS-1");
 }
+
+#[test]
+fn k28_the_status_of_an_agent_names_no_answer_that_only_a_person_gives() {
+    let d = sent_back();
+    let helps = |agent: bool| {
+        let call = d.call(LOOPX).args(&["--json", "status"]);
+        let call = if agent {
+            call.env("CLAUDECODE", "1")
+        } else {
+            call
+        };
+        let status = call.run().json();
+        status["findings"][0]["help"].to_string()
+    };
+    assert!(helps(false).contains("wontfix"), "{}", helps(false));
+    assert!(!helps(true).contains("git loopx"), "{}", helps(true));
+}
+
+#[test]
+fn k29_a_blocker_leads_to_no_approval_whose_gate_is_not_ready() {
+    for (d, command) in [(Drive::building(), "review"), (Drive::started(), "plan")] {
+        let out = d.loopx(&["--json", command]).fails_with(1);
+        let error = out.error_json()["error"].clone();
+        let of_blocker = error["blockers"][0]["help"].to_string();
+        assert!(!of_blocker.contains("approve --to"), "{command}: {error:#}");
+        assert_eq!(error["blockers"][0]["help"], error["help"], "{command}");
+    }
+}

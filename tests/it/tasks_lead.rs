@@ -980,8 +980,8 @@ fn a0_a_refusal_and_a_preview_lead_where_next_does() {
     s.loopx(&["review"]).ok();
     let agent = |args: &[&str]| s.call(LOOPX).args(args).env("CLAUDECODE", "1").run();
     let shown = agent(&["review", "--show", "--json"]).json();
-    let said = text(&shown["next_action"]);
-    assert!(said.contains("wait for a person"), "{said}");
+    assert_eq!(shown["next_action"], Value::Null);
+    assert_eq!(shown["waits"]["who"], "a person", "{shown:#}");
     assert!(
         !agent(&["review", "--show"])
             .stdout

@@ -463,3 +463,67 @@ fn k31_a_list_that_holds_a_domain_alone_asks_for_no_plan_beside_slices() {
     s.loopx(&["task", "domain", "add", "x"]).ok();
     assert_eq!(next(&s, false), before);
 }
+
+#[test]
+fn k26_what_others_read_as_next_is_a_command_or_null() {
+    let s = building(&[fails("A", &[], json!({"cap": 1}))]);
+    take(&s);
+    s.loopx(&["task", "fail", "A", "--reason", "no"]).ok();
+    for agent in [false, true] {
+        for command in ["review", "approve"] {
+            let call = s.call(LOOPX).args(&[command, "--show", "--json"]);
+            let call = if agent {
+                call.env(AGENT.0, AGENT.1)
+            } else {
+                call
+            };
+            let shown = call.run().json();
+            assert_eq!(shown["next_action"], Value::Null, "{command}");
+            assert_eq!(shown["waits"].is_null(), !agent, "{command}");
+            assert_eq!(
+                shown["advice"]
+                    .to_string()
+                    .contains("task retry A --reason"),
+                !agent,
+                "{command}"
+            );
+        }
+    }
+    for command in ["review", "clarify", "archive"] {
+        let args = match command {
+            "review" => &["review", "--show"][..],
+            "clarify" => &["clarify"],
+            _ => &["archive"],
+        };
+        let told = agents(&s, args);
+        assert!(!told.contains("task retry A"), "{args:?}: {told}");
+    }
+}
+
+#[test]
+fn k32_a_file_that_is_not_there_is_not_found_by_resolve() {
+    let s = building(&[task("A", &[], Some(&["true"]))]);
+    let args = ["resolve", "plan.md", "--file", "merged.md"];
+    s.loopx(&args)
+        .fails_with(4)
+        .says("name a file that can be read");
+}
+
+#[test]
+fn k25_an_edit_that_leaves_a_file_lacking_says_what_it_lacks() {
+    let s = planning(&[task("A", &[], Some(&["true"]))]);
+    s.write(
+        ".loopx/demo/plan.md",
+        "---\nscope: []\n---\n# Plan\n\n## Problem\n\n## Approach\n\nB.\n",
+    );
+    s.loopx(&["save"]).ok();
+    let out = s
+        .call(LOOPX)
+        .args(&["edit", "plan.md"])
+        .env("GIT_EDITOR", "true")
+        .run();
+    assert!(
+        out.to_string().contains("still wanted: ") && out.to_string().contains("## Problem"),
+        "{out}"
+    );
+}

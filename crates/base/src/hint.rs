@@ -230,7 +230,7 @@ impl Command {
                 Verb::Archive => self.has("--waive"),
                 Verb::Build => self.has("--waive"),
                 Verb::Finish => true,
-                Verb::Review => self.has("--verdict"),
+                Verb::Review => self.has("--verdict") || self.has("wontfix"),
                 Verb::Amend => !self.has("--show"),
                 Verb::Task => {
                     let is = |step: &str| self.args().starts_with(step);

@@ -220,7 +220,7 @@ fn print(rows: &Rows, (is_narrow, is_apart): (bool, bool), verb: &str, ui: &mut 
             .or_else(|| rows.unlink.clone()),
         Some(row) => Some(command!("issue take {}", row.short)),
         None if rows.all == 0 => {
-            ui.hint(command!("issue create \"The login form times out\"").note("(for one)"));
+            ui.hint(command!("issue create \"The login form times out\""));
             None
         }
         None if is_narrow && shown == 0 => Some(command!("issue list")),

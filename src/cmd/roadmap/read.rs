@@ -57,7 +57,7 @@ pub(super) fn list(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
         Some(one) => command!("roadmap show {}", one.short),
         None => {
             ui.status("no open roadmap");
-            command!("roadmap new \"Notes that sync\" --mode direct").note("(for one)")
+            command!("roadmap new \"Notes that sync\" --mode direct")
         }
     };
     ui.hint(&next);

@@ -62,6 +62,15 @@ impl Advised {
         self
     }
 
+    /// The step of a hint: its command, where it is nothing else, else its words.
+    pub fn of(hint: Hint) -> Self {
+        match hint.command() {
+            Some(_) => Advised::from(hint),
+            None if hint.is_empty() => Advised::nothing(),
+            None => Advised::write(hint),
+        }
+    }
+
     /// The command, where one is next.
     pub fn command(&self) -> Option<&Hint> {
         match &self.next {
