@@ -849,6 +849,7 @@ fn d14_d23_d24_no_credential_of_a_record_leaves_beside_what_was_let_through_or_w
         format!("{{\"client_secret\": \"{random}\"}}"),
         format!("x\n{token}"),
         format!("token:\t{random}"),
+        format!("password:\n  \"{random}\""),
         format!(
             "KEY={}=x client_secret=\"{random}\"",
             ["-----BEGIN ", "EC PRIVATE", " KEY-----"].concat()
@@ -863,7 +864,7 @@ fn d14_d23_d24_no_credential_of_a_record_leaves_beside_what_was_let_through_or_w
         all.loopx(0, &["-s", ID, "note", text]).ok();
         let out = all.loopx(0, &["sync"]).fails_with(1);
         let prints = is_known(&out);
-        let count = if matches!(at, 0 | 5) { 2 } else { 1 };
+        let count = if matches!(at, 0 | 6) { 2 } else { 1 };
         assert_eq!(prints.len(), count, "{out}");
         // One of two is let through, and the other one is not.
         if let (0, Some(print)) = (at, prints.first()) {
@@ -878,6 +879,13 @@ fn d14_d23_d24_no_credential_of_a_record_leaves_beside_what_was_let_through_or_w
         all.loopx(0, &["redact"]).ok();
         all.loopx(0, &["sync"]).ok();
     }
+    all.loopx(0, &["-s", ID, "run", "--", "echo", "--password", random])
+        .ok();
+    all.loopx(0, &["sync"])
+        .fails_with(1)
+        .says("secret that was assigned");
+    all.loopx(0, &["redact"]).ok();
+    all.loopx(0, &["sync"]).ok();
     // What JSON writes between two words makes no credential of them.
     let told = "see http://localhost:8080\n@ada look, the token:\nis one";
     all.loopx(0, &["-s", ID, "note", told]).ok();

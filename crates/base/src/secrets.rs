@@ -147,7 +147,21 @@ const SHARED: usize = 4 * 1024;
 /// Every credential of some bytes, however many they are; what is no text in them is passed over.
 pub fn scan(bytes: &[u8]) -> Vec<Hit> {
     let mut hits: Vec<Hit> = Vec::new();
+    // The end of the line before, where a value may stand below its name.
+    let mut name: &[u8] = &[];
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        let begun = std::mem::replace(&mut name, unfinished(line));
+        if !begun.is_empty() {
+            let first = &line[..line.len().min(SHARED)];
+            let whole = [begun, b" ", first].concat();
+            let whole = String::from_utf8_lossy(&whole).into_owned();
+            let below = assigned(&whole).into_iter();
+            hits.extend(below.map(|text| Hit {
+                line: at + 1,
+                kind: ASSIGNED,
+                text: text.to_owned(),
+            }));
+        }
         let known = hits.len();
         for window in windows(line) {
             for (kind, text) in scan_line(&String::from_utf8_lossy(window)) {
@@ -166,6 +180,19 @@ pub fn scan(bytes: &[u8]) -> Vec<Hit> {
         }
     }
     hits
+}
+
+/// The last word of a line that ends with a name and `:` or `=`, or with an option; else nothing.
+fn unfinished(line: &[u8]) -> &[u8] {
+    let line = line.trim_ascii_end();
+    let begin = line.iter().rposition(u8::is_ascii_whitespace);
+    let word = &line[begin.map_or(0, |at| at + 1)..];
+    let is_open = word.ends_with(b":") || word.ends_with(b"=") || word.starts_with(b"--");
+    if is_open && word.len() <= 200 {
+        word
+    } else {
+        &[]
+    }
 }
 
 /// The parts of a line, cut between words where there are any.
@@ -300,15 +327,19 @@ fn assigned(line: &str) -> Vec<&str> {
     let lower = line.to_ascii_lowercase();
     let names = NAMES.iter().flat_map(|name| {
         let found = lower.match_indices(name);
-        found.map(|(at, name)| at + name.len())
+        found.map(|(at, name)| (at, at + name.len()))
     });
-    let values = names.filter_map(|end| {
+    let values = names.filter_map(|(at, end)| {
         // The name may go on: `token_v2`, `"secret"`.
         let rest = without(&line[end..], |c| {
             c.is_ascii_alphanumeric() || "_-\"'`".contains(c)
         });
-        let rest = rest.trim_start();
-        let value = rest.strip_prefix("=").or(rest.strip_prefix(":"))?;
+        let value = match rest.trim_start().strip_prefix(['=', ':']) {
+            Some(value) => value,
+            // `--password VALUE`
+            None if is_option(&line[..at]) && rest.starts_with(char::is_whitespace) => rest,
+            None => return None,
+        };
         let value = without(value, |c| "=> \t\"'`".contains(c));
         let end = value
             .find(|c: char| !(c.is_ascii_alphanumeric() || "+/=_-.~".contains(c)))
@@ -319,10 +350,22 @@ fn assigned(line: &str) -> Vec<&str> {
     values.collect()
 }
 
+/// Test for a name that an option of a command has, by what stands before it in its word.
+fn is_option(before: &str) -> bool {
+    let word = before.rsplit(|c: char| c.is_whitespace() || "\"'`".contains(c));
+    word.take(1).any(|word| word.starts_with("--"))
+}
+
 /// A text behind what it begins with, also where JSON wrote a backslash before a quotation mark.
 fn without(mut text: &str, is_before: impl Fn(char) -> bool) -> &str {
     loop {
         let bare = text.trim_start_matches('\\');
+        let mut quote = ["u0022", "u0027"].iter();
+        let quote = quote.find_map(|quote| bare.strip_prefix(quote));
+        if let (Some(rest), true) = (quote, bare.len() < text.len()) {
+            text = rest;
+            continue;
+        }
         let is_quote = bare.starts_with(['"', '\'', '`']);
         let from = if is_quote { bare } else { text };
         match from.strip_prefix(&is_before) {
@@ -528,6 +571,15 @@ mod tests {
         ] {
             assert_eq!(texts(&line), [RANDOM], "{line}");
         }
+        for text in [
+            format!("password:\n  \"{RANDOM}\""),
+            format!("run --password {RANDOM} now"),
+            format!("run\n--password\n{RANDOM}"),
+            format!("password=\\u0022{RANDOM}\\u0022"),
+        ] {
+            assert_eq!(texts(&text), [RANDOM], "{text}");
+        }
+        assert!(texts(&format!("the password:\nis not {RANDOM}")).is_empty());
         for before in ["x\\n", "x\\t", "x\\r"] {
             assert_eq!(texts(&format!("\"{before}{token}\"")), [token.as_str()]);
         }

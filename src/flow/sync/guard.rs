@@ -66,11 +66,25 @@ fn typed_hits(bytes: &[u8], strings: &[(usize, String)]) -> Vec<Hit> {
         let text = hit.secret();
         !hit.is_key() && strings.iter().any(|(_, string)| string.contains(text))
     });
+    let mut add = |mut hit: Hit, line: usize| {
+        if !hits.iter().any(|one| one.secret() == hit.secret()) {
+            hit.line = line;
+            hits.push(hit);
+        }
+    };
     for (line, string) in strings {
-        for mut hit in secrets::scan(string.as_bytes()) {
-            if !hits.iter().any(|one| one.secret() == hit.secret()) {
-                hit.line = *line;
-                hits.push(hit);
+        for hit in secrets::scan(string.as_bytes()) {
+            add(hit, *line);
+        }
+    }
+    // The words of a command are strings of their own.
+    for pair in strings.windows(2) {
+        let [(_, option), (line, value)] = pair else {
+            continue;
+        };
+        if option.starts_with("--") && !option.contains('\n') {
+            for hit in secrets::scan(format!("{option}\n{value}").as_bytes()) {
+                add(hit, *line);
             }
         }
     }
