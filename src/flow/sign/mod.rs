@@ -134,7 +134,11 @@ impl Word {
             }
             Some(Event::Reviewed { verdict }) if policy.asks_signed_verdict() => {
                 let checked = credentials.signatures.get(&op.op);
-                if let Some(blocker) = gate::verdict_signature(policy, &op.by, checked) {
+                if let Some(mut blocker) = gate::verdict_signature(policy, &op.by, checked) {
+                    // Nobody who asked for changes is led to an approval.
+                    if !verdict.is_approval() {
+                        blocker.help = "give the verdict again, with --sign".into();
+                    }
                     return Err(refusal(blocker));
                 }
                 let given = after.verdict.as_ref().filter(|given| given.op == op.op);
