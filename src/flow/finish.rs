@@ -120,7 +120,8 @@ pub(crate) fn preview(ctx: &Context, request: &FinishRequest) -> Result<Preview>
     if let Some(transition) = forward {
         let blockers = gate::blockers(gates, transition);
         if !blockers.is_empty() {
-            checks::require_list(ctx, state, &facts.policy)?;
+            // What is edited here may have no blob yet.
+            checks::require_list(ctx, &session.state, &facts.policy)?;
             return Err(gate::not_ready(transition, blockers));
         }
     }

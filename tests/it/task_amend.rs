@@ -304,9 +304,10 @@ fn amendments_that_disagree_about_one_field_hold_until_somebody_settles_it() {
         let held = all.loopx(at, &["-s", DEMO, "--json", "take"]);
         assert_ne!(held.code, Some(0), "{held}");
         let status = all.loopx(at, &["-s", DEMO, "status", "--json"]).json();
-        assert_eq!(
-            status["next_action"],
-            format!("git loopx -s {DEMO} resolve")
+        // A person chooses which of them counts.
+        assert!(
+            text(&status["advice"]).contains("resolve tasks.jsonl --side 1"),
+            "{status:#}"
         );
     }
     let path = all.s.root().join("settled.jsonl");

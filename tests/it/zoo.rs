@@ -42,7 +42,7 @@ fn a_detached_head_has_no_branch_to_bind() {
     s.commit_file("code.txt", "code\n", "code").ok();
     s.git(&["switch", "--quiet", "--detach"]).ok();
     works_in(&s, s.path());
-    refused(s.loopx(&["use", ID]), 2, &format!("--branch {ID}"));
+    refused(s.loopx(&["use", ID]), 2, &format!("git switch -c {ID}"));
     s.loopx(&["use", ID, "--branch", "main"]).ok();
 }
 
