@@ -146,6 +146,31 @@ fn a_push_says_what_to_do_where_the_remote_has_moved() {
         .ok();
 }
 
+#[test]
+fn p8_what_a_server_asks_for_first_is_sent_before_the_code() {
+    let s = shared();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve", "--to", "review"]).ok();
+    s.loopx(&["review"]).ok();
+    let verdict = [
+        "review",
+        "--verdict",
+        "request-changes",
+        "--target",
+        "build",
+    ];
+    let finding = ["--finding", "high: src/a:1: bad"];
+    grace(&s, &[&verdict[..], &finding].concat()).ok();
+    s.loopx(&["approve", "--to", "build", "--enter"]).ok();
+    s.commit_file("src/a", "mended\n", "Mend").ok();
+    s.loopx(&["run", "--", "true"]).ok();
+    s.loopx(&["approve", "--enter"]).ok();
+    s.loopx(&["review", "--answer", "1", "fixed"]).ok();
+    assert_eq!(next(&s).line(), "git loopx sync origin");
+    s.loopx(&["sync", "origin"]).ok();
+    assert_eq!(next(&s).line(), "git push origin work");
+}
+
 /// A command of somebody who took no part.
 fn grace(s: &Sandbox, args: &[&str]) -> Output {
     let call = s.call(LOOPX).args(args);

@@ -674,7 +674,7 @@ fn another_git_that_fetches_at_the_same_time_is_waited_for_and_then_named() {
     all.sync(1)
         .fails_with(6)
         .says("loopx.lock")
-        .says("remove the lock file");
+        .says("git loopx doctor --fix");
     assert_eq!(all.tree(1), before);
     fs::remove_file(lock).expect("the lock");
     all.sync(1).ok();

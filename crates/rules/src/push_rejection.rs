@@ -227,8 +227,11 @@ impl Refusal {
             Refusal::Moved => ("the branch there kept moving", command!("sync {remote}")),
             Refusal::Held => (
                 "another git is writing what is fetched",
-                command!("sync {remote}")
-                    .note("(if no git is running, remove the lock file that is named)"),
+                hint![
+                    command!("sync {remote}"),
+                    "; if no git is running, this removes the lock file that is named: ",
+                    command!("doctor --fix")
+                ],
             ),
             Refusal::Blocked => (
                 "a ref stands where the branch has to be",

@@ -8,7 +8,7 @@ use crate::policy::Policy;
 use crate::task::node::TaskId;
 use crate::task::world::World;
 use loopx_base::failure::Blocker;
-use loopx_base::hint::{Hint, hint};
+use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, Person};
 use loopx_base::{counted, shell_word};
 use serde::Serialize;
@@ -96,6 +96,18 @@ pub struct Here<'a> {
     pub leftover: Option<(String, Oid)>,
     /// The branch for the commits that are checked out, where none holds them.
     pub unheld: Option<Unheld>,
+}
+
+impl Here<'_> {
+    /// The push of a branch. A server may ask for the session before it takes the code; a remote that has no sessions gets
+    /// the code first, because it may have nothing yet.
+    pub(super) fn push(&self, unpushed: &Unpushed) -> Advised {
+        let lacks = self.remote.as_ref().filter(|remote| remote.ahead > 0);
+        match lacks.filter(|remote| remote.is_known) {
+            Some(remote) => command!("sync {}", remote.remote).into(),
+            None => unpushed.pushed(),
+        }
+    }
 }
 
 /// A branch that can hold the commits of a detached HEAD.

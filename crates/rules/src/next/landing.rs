@@ -45,14 +45,11 @@ fn left_over(view: View<'_>, here: &Here<'_>) -> Advised {
     if let Some(unpushed) = here.unpushed.as_ref().filter(is_joined) {
         return joined(view, here, unpushed);
     }
-    // A server may ask for the session before it takes the code. A remote that has no sessions gets the code first: it
-    // may have nothing yet.
     let lacks = here.remote.as_ref().filter(|remote| remote.ahead > 0);
-    let is_asked_first = lacks.is_some_and(|remote| remote.is_known);
     match (&here.unpushed, lacks) {
-        (Some(unpushed), _) if !is_asked_first => return unpushed.pushed(),
-        (_, Some(remote)) => return command!("sync {}", remote.remote).into(),
-        _ => {}
+        (Some(unpushed), _) => return here.push(unpushed),
+        (None, Some(remote)) => return command!("sync {}", remote.remote).into(),
+        (None, None) => {}
     }
     if let Some(unlanded) = &here.unlanded {
         return landing(here, unlanded);

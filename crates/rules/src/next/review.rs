@@ -123,9 +123,7 @@ pub(super) fn sender(view: View<'_>, here: &Here<'_>) -> Option<String> {
 fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
     if is_dependent(view, here) {
         return match &here.unpushed {
-            Some(unpushed) => {
-                Advised::from(unpushed.push()).advice("whoever reviews needs the code")
-            }
+            Some(unpushed) => here.push(unpushed).advice("whoever reviews needs the code"),
             None => waits_for_reviewer(),
         };
     }
@@ -134,8 +132,8 @@ fn verdict_of(view: View<'_>, here: &Here<'_>) -> Advised {
     }
     if let Some(sender) = sender(view, here) {
         return match &here.unpushed {
-            Some(unpushed) => unpushed
-                .pushed()
+            Some(unpushed) => here
+                .push(unpushed)
                 .advice(format!("{sender} needs the fixed code")),
             None => Advised::waits(sender, "the verdict on the fixed code"),
         };
