@@ -108,7 +108,7 @@ fn to_write(blocker: &Blocker) -> Option<Artifact> {
     is_edit.then(|| Artifact::parse(command.args()).ok())?
 }
 
-/// What the gate of the present stage wants in one document.
+/// Reasons of the gate of the present stage about one document.
 pub(crate) fn wanted_of(ctx: &Context, artifact: Artifact) -> Result<Vec<String>> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;

@@ -235,7 +235,7 @@ fn e05_after_a_merge_the_branch_that_is_named_keeps_its_numbers() {
 
 const MADR: &str = "---\nstatus: accepted\n---\n# Use x\n\n## Context and Problem Statement\n\nIt is slow.\n\n## Considered Options\n\n* x\n\n## Decision Outcome\n\nx.\n";
 
-/// What `adr check` says of a folder of records with these files.
+/// The words of `adr check` about a folder of records with these files.
 fn checked(files: &[(&str, &str)]) -> crate::support::Output {
     let s = repo(files);
     s.loopx(&["adr", "check"])

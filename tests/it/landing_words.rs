@@ -1,4 +1,4 @@
-//! What cannot land is said before it is archived, and the command that is named leads on (acceptance of issue 15: D19,
+//! Commits that cannot land are named before the archive, and the command that is named leads on (acceptance of issue 15: D19,
 //! D20, D21).
 
 use crate::support::Sandbox;

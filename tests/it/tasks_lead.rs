@@ -2,34 +2,18 @@
 //! and nothing that a task left undone passes a gate unseen.
 
 use crate::support::tasks::{
-    DEMO, building, checkpoint, clones_building, clones_planning, planning, refuses, row, statuses,
-    take, task, text, with,
+    DEMO, building, checkpoint, clones_building, clones_planning, next_of, planning, refuses, row,
+    statuses, take, task, text, with,
 };
 use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::{Value, json};
 
-/// The step that `next` names: the command, else what it says instead.
-fn led(s: &Sandbox, agent: bool) -> String {
-    let call = s.call(LOOPX).args(&["next", "--json"]);
-    let call = if agent {
-        call.env("CLAUDECODE", "1")
-    } else {
-        call
-    };
-    let out = call.run();
-    if out.code == Some(0) {
-        return text(&out.json()["next_action"]);
-    }
-    let error = out.error_json()["error"].clone();
-    format!("{}; {}", text(&error["message"]), error["help"])
-}
-
 fn next(s: &Sandbox) -> String {
-    led(s, false)
+    next_of(s, false)
 }
 
 fn next_of_agent(s: &Sandbox) -> String {
-    led(s, true)
+    next_of(s, true)
 }
 
 #[track_caller]

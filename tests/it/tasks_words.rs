@@ -3,29 +3,13 @@
 
 use crate::support::changes::adding;
 use crate::support::tasks::{
-    building, checkpoint, clones_building, planning, take, task, text, with,
+    building, checkpoint, clones_building, next_of, planning, take, task, with,
 };
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
 const LIST: &str = ".loopx/demo/tasks.jsonl";
 const AGENT: (&str, &str) = ("CLAUDECODE", "1");
-
-/// The step that `next` names: the command, else its words.
-fn next(s: &Sandbox, agent: bool) -> String {
-    let call = s.call(LOOPX).args(&["next", "--json"]);
-    let call = if agent {
-        call.env(AGENT.0, AGENT.1)
-    } else {
-        call
-    };
-    let out = call.run();
-    if out.code == Some(0) {
-        return text(&out.json()["next_action"]);
-    }
-    let error = out.error_json()["error"].clone();
-    format!("{}; {}", text(&error["message"]), error["help"])
-}
 
 /// The whole output of a command that an agent typed.
 fn agents(s: &Sandbox, args: &[&str]) -> String {
@@ -53,12 +37,12 @@ fn fails(id: &str, after: &[&str], more: Value) -> Value {
 fn k1_an_agent_goes_on_with_what_it_may_do_beside_what_waits_for_a_person() {
     let s = building(&[looked_at("O"), task("C", &[], Some(&["true"]))]);
     agents(&s, &["take"]);
-    assert_eq!(next(&s, true), "git loopx take");
+    assert_eq!(next_of(&s, true), "git loopx take");
     agents(&s, &["take"]);
-    let led = next(&s, true);
+    let led = next_of(&s, true);
     assert!(!led.contains("waits for a person"), "{led}");
     agents(&s, &["task", "done", "C"]);
-    let led = next(&s, true);
+    let led = next_of(&s, true);
     assert!(led.contains("waits for a person (a look at O)"), "{led}");
 }
 
@@ -72,12 +56,12 @@ fn k2_whoever_may_say_that_a_task_may_begin_is_told_to_and_an_agent_waits() {
             "convergence": {"criteria": ["C"], "verification": {"cmd": ["true"]}},
         }),
     )]);
-    let led = next(&s, false);
+    let led = next_of(&s, false);
     assert!(
         led.contains("you have to do the next step yourself") && led.contains("task open W"),
         "{led}"
     );
-    let led = next(&s, true);
+    let led = next_of(&s, true);
     assert!(
         led.contains("waits for a person (the word that W may begin)"),
         "{led}"
@@ -133,7 +117,7 @@ fn k6_behind_a_task_that_was_left_at_its_cap_what_waits_for_it_falls_or_it_is_tr
     take(&s);
     s.loopx(&["task", "fail", "B", "--reason", "no"]).ok();
     s.loopx(&["task", "skip", "B", "--reason", "no need"]).ok();
-    let led = next(&s, false);
+    let led = next_of(&s, false);
     assert!(led.starts_with("git loopx task skip B2 --reason"), "{led}");
     let typed = s.call("sh").args(&["-c", &led]).run();
     assert_eq!(typed.code, Some(0), "{}", typed.stderr);
@@ -164,7 +148,7 @@ fn k12_an_agent_is_told_that_a_person_amends_the_list() {
     ]);
     let list = s.read(LIST);
     s.write(LIST, list.lines().next().expect("a task").to_owned() + "\n");
-    let led = next(&s, true);
+    let led = next_of(&s, true);
     assert!(
         led.contains("waits for a person (the amendment of the list)"),
         "{led}"
@@ -173,7 +157,7 @@ fn k12_an_agent_is_told_that_a_person_amends_the_list() {
         let told = agents(&s, args);
         assert!(!told.contains("amend --reason"), "{args:?}: {told}");
     }
-    let led = next(&s, false);
+    let led = next_of(&s, false);
     assert!(led.starts_with("git loopx amend"), "{led}");
     s.loopx(&["amend", "--show"]).says("amend --reason").ok();
 }
@@ -188,9 +172,9 @@ fn m13_checks_that_have_not_run_run_together_beside_a_check_that_failed() {
     s.write("code.txt", "two\n");
     s.git(&["commit", "-qam", "two"]).ok();
     s.loopx(&["run", "--task", "C"]).fails_with(1);
-    assert_eq!(next(&s, false), "git loopx run");
+    assert_eq!(next_of(&s, false), "git loopx run");
     s.loopx(&["run"]).fails_with(1);
-    let led = next(&s, false);
+    let led = next_of(&s, false);
     assert!(led.contains("C failed on this code"), "{led}");
 }
 
@@ -319,7 +303,7 @@ fn m8_a_request_that_is_typed_again_leads_to_the_end_of_its_own_task() {
     let advice = again["advice"].to_string();
     assert!(advice.contains("git loopx task done D"), "{again}");
     // What comes next of all is the newest task.
-    let led = next(&s, false);
+    let led = next_of(&s, false);
     assert!(led.contains("git loopx task done E"), "{led}");
 }
 
@@ -398,14 +382,14 @@ fn k23_a_task_that_waits_for_an_abandoned_session_falls_by_a_persons_word() {
     s.loopx(&["start", "--quick", "Second"]).ok();
     s.loopx(&["abandon", "--reason", "no"]).ok();
     s.git(&["switch", "--quiet", "work"]).ok();
-    let led = next(&s, false);
+    let led = next_of(&s, false);
     assert!(led.contains("task skip S --reason"), "{led}");
-    assert!(next(&s, true).contains("waits for a person"));
+    assert!(next_of(&s, true).contains("waits for a person"));
     let out = s.loopx(&["take"]).fails_with(1);
     assert!(out.stderr.contains("task skip S --reason"), "{out}");
     s.loopx(&["task", "skip", "S", "--reason", "it never comes"])
         .ok();
-    assert!(!next(&s, false).contains("waits for"));
+    assert!(!next_of(&s, false).contains("waits for"));
 }
 
 #[test]
@@ -432,7 +416,7 @@ fn k24_whoever_is_named_is_led_to_their_word_beside_what_else_is_waited_for() {
     let out = s.call(LOOPX).args(&["take", "N"]).run().fails_with(1);
     assert!(out.stderr.contains("ask Rita to run: "), "{out}");
     let alone = building(&[waiting("N", json!([{"person": "Rita"}]))]);
-    let led = next(&alone, false);
+    let led = next_of(&alone, false);
     assert!(
         led.contains("waits for Rita (the word that N may begin)") && !led.contains("task open"),
         "{led}"
@@ -458,10 +442,10 @@ fn k27_a_clone_that_is_behind_is_led_to_the_records_of_the_remote() {
 fn k31_a_list_that_holds_a_domain_alone_asks_for_no_plan_beside_slices() {
     let s = Sandbox::with_spec();
     s.plan("one", &adding("Apples"));
-    let before = next(&s, false);
+    let before = next_of(&s, false);
     assert!(before.contains("--architect"), "{before}");
     s.loopx(&["task", "domain", "add", "x"]).ok();
-    assert_eq!(next(&s, false), before);
+    assert_eq!(next_of(&s, false), before);
 }
 
 #[test]

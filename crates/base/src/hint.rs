@@ -190,7 +190,7 @@ pub struct Command {
     /// Verb and arguments, quoted for a shell.
     words: String,
     about_a_session: bool,
-    /// It gives a person's word here, which its words alone do not tell.
+    /// A mark of a command that gives a person's word here, which its words alone do not tell.
     #[serde(skip)]
     persons: bool,
 }

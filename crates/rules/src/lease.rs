@@ -157,25 +157,33 @@ pub trait Lease {
     fn seconds(&self) -> u32;
 }
 
-impl Lease for Claim {
-    fn owner(&self) -> &str {
-        &self.owner
-    }
+/// Makes a claim with `owner`, `agent` and `seconds` a lease.
+macro_rules! leased {
+    ($claim:ty) => {
+        impl $crate::lease::Lease for $claim {
+            fn owner(&self) -> &str {
+                &self.owner
+            }
 
-    fn agent(&self) -> Option<&str> {
-        self.agent.as_deref()
-    }
+            fn agent(&self) -> Option<&str> {
+                self.agent.as_deref()
+            }
 
-    fn seconds(&self) -> u32 {
-        self.seconds
-    }
+            fn seconds(&self) -> u32 {
+                self.seconds
+            }
+        }
+    };
 }
+pub(crate) use leased;
+
+leased!(Claim);
 
 /// Leases as a clone sees them at a moment. A claim carries the clock of whoever made it, which may be hours off: one that
 /// this worktree did not make ends once the clone has seen it unrenewed for its whole length.
 #[derive(Clone, Debug, Default)]
 pub struct Leases {
-    /// When the clone saw a claim first.
+    /// The second at which the clone saw a claim first.
     pub first: HashMap<OpId, i64>,
     /// The token of this worktree, whose own claims go by its own clock.
     pub here: Option<String>,

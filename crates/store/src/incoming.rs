@@ -235,7 +235,7 @@ impl Judging<'_> {
         Ok(found.filter(|_| can_tell))
     }
 
-    /// True where something that came is no signature of the record beside it, which is noted.
+    /// Test for something that came and is no signature of the record beside it, which is noted.
     fn badly_signed(&mut self, path: &str, session: &str, entry: &Entry) -> Result<bool> {
         let Some(ours) = self.sides.ours else {
             return Ok(false);

@@ -136,7 +136,7 @@ fn integrity(signed: &Signed<'_>) -> Result<Option<String>> {
     Ok(checked.err())
 }
 
-/// True where the file was a signature over the operation of that name.
+/// Test for a file that was a signature over the operation of that name.
 pub(super) fn is_of(repo: &Repo, name: &str, blob: &Oid) -> bool {
     let Ok(bytes) = read(repo, blob) else {
         return true;

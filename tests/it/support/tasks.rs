@@ -184,3 +184,19 @@ pub(crate) fn refuses(s: &Sandbox, exit: i32, code: &str, args: &[&str]) -> Valu
     assert_eq!(tip(s), before, "{args:?}");
     error
 }
+
+/// The step that `next` names: the command, else what it says instead.
+pub(crate) fn next_of(s: &Sandbox, agent: bool) -> String {
+    let call = s.call(LOOPX).args(&["next", "--json"]);
+    let call = if agent {
+        call.env("CLAUDECODE", "1")
+    } else {
+        call
+    };
+    let out = call.run();
+    if out.code == Some(0) {
+        return text(&out.json()["next_action"]);
+    }
+    let error = out.error_json()["error"].clone();
+    format!("{}; {}", text(&error["message"]), error["help"])
+}

@@ -124,7 +124,7 @@ impl BacklogPolicy {
     }
 
     /// The most issues that a person may have in hand, and the key that says so; 0 is no limit.
-    /// They may go by several addresses.
+    /// People may go by several addresses.
     fn limit_of(&self, names: &[&Person]) -> (u32, &'static str) {
         let own = |of: &str| {
             let address = of.strip_prefix(PERSON);

@@ -4,7 +4,7 @@
 use super::decide::Decision;
 use super::node::TaskId;
 use super::status::Step;
-use crate::lease::Lease;
+use crate::lease::leased;
 use crate::op::Operation;
 use crate::session::{Beside, State, Way};
 use crate::topic::{Topic, Version, Weight};
@@ -90,19 +90,7 @@ pub struct Claim {
     pub reads: BTreeMap<String, String>,
 }
 
-impl Lease for Claim {
-    fn owner(&self) -> &str {
-        &self.owner
-    }
-
-    fn agent(&self) -> Option<&str> {
-        self.agent.as_deref()
-    }
-
-    fn seconds(&self) -> u32 {
-        self.seconds
-    }
-}
+leased!(Claim);
 
 /// The result of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -102,7 +102,7 @@ fn stem_of(file: &str) -> Option<&str> {
     file.get(..file.len() - ending.len())
 }
 
-/// True for a text in which people keep records, whether it is read or not.
+/// Test for a text in which people keep records, whether it is read or not.
 pub fn is_text(file: &str) -> bool {
     stem_of(file).is_some()
 }
@@ -119,7 +119,7 @@ pub fn named_as_record(file: &str, free: u32) -> String {
     }
 }
 
-/// Whether a text that is named like no record reads like one.
+/// Test for a text that is named like no record and reads like one.
 pub fn reads_like_one(file: &str, text: &str) -> bool {
     let name = file.to_lowercase();
     let other = ["readme", "index", "template"];

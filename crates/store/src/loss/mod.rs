@@ -179,7 +179,7 @@ impl Lost {
     }
 }
 
-/// True for the name of a signature's file.
+/// Test for the name of a signature's file.
 pub(super) fn is_signature(name: &str) -> bool {
     let record = name.strip_suffix(SUFFIX);
     record.is_some_and(|record| record.ends_with(ENDING))
