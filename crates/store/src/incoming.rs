@@ -237,18 +237,18 @@ impl Judging<'_> {
 
     /// Test for something that came and is no signature of the record beside it, which is noted.
     fn badly_signed(&mut self, path: &str, session: &str, entry: &Entry) -> Result<bool> {
-        let Some(ours) = self.sides.ours else {
+        if self.sides.ours.is_none() {
             return Ok(false);
-        };
-        let mut had = Vec::new();
-        for (known, (_, entry)) in
-            session_entries(self.repo, ours.tree(), &self.repo.empty_tree()?)?
-        {
-            if known == path || known.rsplit('/').next() == path.rsplit('/').next() {
-                had.push(entry);
-            }
         }
-        had.extend(self.at(self.sides.base, path)?);
+        // What was archived here lay among the active sessions before; what was opened again is looked at anew.
+        let id = path.rsplit('/').next().unwrap_or_default();
+        let mut places = vec![path.to_owned()];
+        places.extend(SessionId::parse(id).ok().map(|id| layout::session(&id)));
+        let mut had = Vec::new();
+        for place in places {
+            had.extend(self.at(self.sides.ours, &place)?);
+            had.extend(self.at(self.sides.base, &place)?);
+        }
         let what = new_fault(self.repo, &had, entry)?;
         let is_wrong = what.is_some();
         if let Some(what) = what {
