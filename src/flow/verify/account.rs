@@ -9,6 +9,7 @@ use crate::flow::context::Context;
 use loopx_base::failure::{Code, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
+use loopx_base::shell_word;
 use loopx_git::Repo;
 use loopx_rules::account::{
     Account, Candidate, Entry, Landing, PathWhy, PutDown, Reviewed, Rules, Why, account,
@@ -178,7 +179,6 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
         let about = |known: &&mut Finding| {
             known.code == code && known.message.starts_with(&said(&judged.target, why, code))
         };
-        let missing = missing(repo, judged, why)?;
         if let Some(known) = found.iter_mut().find(about) {
             for path in paths {
                 if !known.paths.contains(&path) {
@@ -188,6 +188,7 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
             continue;
         }
         let info = repo.commit_info(&entry.commit)?;
+        let missing = missing(repo, judged, why)?;
         found.push(Finding {
             code,
             severity: Severity::Error,
@@ -203,9 +204,8 @@ pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
             },
             help: match missing.and_then(|state| state.branch.as_ref()) {
                 Some(branch) => hint![
-                    format!(
-                        "git push origin {branch}  (the reviewed commits), then push again, or: "
-                    ),
+                    Hint::git(format!("push origin {}", shell_word(branch))),
+                    "  (the reviewed commits), then push again, or: ",
                     command!("start \"{}\"", begin::title(ctx)?)
                 ],
                 None => help(ctx, judged, why)?,
