@@ -511,3 +511,25 @@ fn k25_an_edit_that_leaves_a_file_lacking_says_what_it_lacks() {
         "{out}"
     );
 }
+
+#[test]
+fn a_word_that_is_due_comes_before_a_task_that_somebody_else_has() {
+    let s = building(&[
+        task("A", &[], Some(&["true"])),
+        with(
+            "W",
+            &[],
+            json!({
+                "waits": [{"person": "any"}],
+                "convergence": {"criteria": ["C"], "verification": {"cmd": ["true"]}},
+            }),
+        ),
+    ]);
+    s.git(&["worktree", "add", "--quiet", "--detach", "../other"])
+        .ok();
+    let other = s.root().join("other");
+    let session = ["-s", "demo", "take", "A"];
+    s.call(LOOPX).args(&session).cwd(&other).run().ok();
+    let led = next_of(&s, false);
+    assert!(led.contains("task open W"), "{led}");
+}

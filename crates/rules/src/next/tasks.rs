@@ -293,12 +293,8 @@ impl<'q> Tasks<'q> {
         Some(wait.advice(hint!["to take it over: ", over]))
     }
 
-    /// The wait of the first task that goes on by the world, where nobody has a task in hand.
+    /// The wait of the first task that goes on by the world, or the word of whoever asks.
     fn outside(&self) -> Option<Advised> {
-        // A task in hand is ended before anything in the world is waited for.
-        if (self.graph.nodes.iter()).any(|node| self.is_due(node) && self.holder(node).is_some()) {
-            return None;
-        }
         outside(self.view, self.here, self.graph, self.now)
     }
 }
