@@ -20,8 +20,8 @@ use std::path::PathBuf;
 /// A file of more bytes is written anew, with the claims that stand and the newest of the others.
 const LARGE: u64 = 64 << 10;
 
-/// So many claims stay that are no longer asked for here: in another session their leases have ended, or still run. What
-/// is forgotten is watched anew.
+/// Number of claims that stay beside those that are asked for: in another session their leases have ended, or still run.
+/// What is forgotten is watched anew.
 const KEPT: usize = 1_000;
 
 /// The claims of a session or of the backlog as this clone watched them.

@@ -337,7 +337,7 @@ fn assigned(line: &str) -> Vec<&str> {
         let value = match rest.trim_start().strip_prefix(['=', ':']) {
             Some(value) => value,
             // `--password VALUE`
-            None if is_option(&line[..at]) && rest.starts_with(char::is_whitespace) => rest,
+            None if is_option(&line[..at]) && line[end..].starts_with(char::is_whitespace) => rest,
             None => return None,
         };
         let value = without(value, |c| "=> \t\"'`".contains(c));
@@ -574,12 +574,14 @@ mod tests {
         for text in [
             format!("password:\n  \"{RANDOM}\""),
             format!("run --password {RANDOM} now"),
-            format!("run\n--password\n{RANDOM}"),
+            format!("run\n--api-key\n{RANDOM}"),
             format!("password=\\u0022{RANDOM}\\u0022"),
         ] {
             assert_eq!(texts(&text), [RANDOM], "{text}");
         }
         assert!(texts(&format!("the password:\nis not {RANDOM}")).is_empty());
+        // A file that has the secret is none.
+        assert!(texts("run --secret-file config/prod/Rel2024-a8.yaml").is_empty());
         for before in ["x\\n", "x\\t", "x\\r"] {
             assert_eq!(texts(&format!("\"{before}{token}\"")), [token.as_str()]);
         }
