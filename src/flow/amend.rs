@@ -28,7 +28,7 @@ use loopx_spec::Finding;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// What `amend` was asked for.
+/// The options of `amend`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AmendRequest {
     /// The new list; else the one in the working copy.
@@ -37,7 +37,7 @@ pub(crate) struct AmendRequest {
     pub sign: bool,
 }
 
-/// What an amendment came to.
+/// The result of an amendment.
 #[derive(Clone, Debug)]
 pub(crate) struct Amendment {
     /// `CHG-001`.
@@ -135,7 +135,7 @@ pub(crate) fn amend(ctx: &Context, request: &AmendRequest) -> Result<Done<Amendm
 /// have amended it a moment ago.
 #[derive(Debug)]
 enum Given {
-    /// Nothing was edited here.
+    /// No list: nothing was edited here.
     Nothing,
     /// Whole, by somebody who has seen this list, where it is known what this worktree has seen.
     Whole { bytes: Vec<u8>, seen: Option<Oid> },
@@ -181,7 +181,7 @@ impl Given {
     }
 }
 
-/// What was asked for, by what stands in the working copy.
+/// The list that is asked for, by the options and by the edits in the working copy.
 fn given(request: &AmendRequest, state: &State, copy: Option<&WorkCopy<'_>>) -> Result<Given> {
     let path = Artifact::TaskList;
     let copy = copy.filter(|copy| copy.exists());
@@ -221,8 +221,8 @@ fn given(request: &AmendRequest, state: &State, copy: Option<&WorkCopy<'_>>) -> 
     }
 }
 
-/// The same, with the edited file left to this command. Where somebody else changed the same, both sides stand in the
-/// file afterwards.
+/// The list that is asked for, with the edited file left to this command. Where somebody else changed the same fields,
+/// both sides stand in the file afterwards.
 fn given_here(
     ctx: &Context,
     request: &AmendRequest,
@@ -356,7 +356,7 @@ fn roles(ctx: &Context, stored: &str, text: &str) -> Vec<Finding> {
     Prompted::here(ctx).new_findings(&nodes(text), &nodes(stored))
 }
 
-/// What a list would do; refused where nobody may do that, or where it is no plan.
+/// Weighs the effect of a list; refuses a list whose changes nobody may make, or that is no plan.
 fn judged(state: &State, stored: &str, text: &str) -> Result<(Impact, String)> {
     let file = read(text).map_err(|findings| invalid(&findings, "would be"))?;
     require_good(&file, &state.id)?;
@@ -402,7 +402,7 @@ fn mended(mut failure: Failure, request: &AmendRequest) -> Failure {
     failure.help(help)
 }
 
-/// How far the tasks of a list are; of a gate, how it was decided.
+/// Gives the status of the tasks of a list; of a gate, how it was decided.
 fn how_far(state: &State, stored: &str) -> impl Fn(&TaskId) -> Status {
     let texts = Texts::from([(Artifact::TaskList, stored.to_owned())]);
     let nodes = plan::now(&texts, state).unwrap_or_default();

@@ -10,7 +10,7 @@ use loopx_rules::gate::FindingView;
 use loopx_rules::op::{Answer, AnswerWord, Event};
 use loopx_rules::session::Stamped;
 
-/// What is said of findings, by their numbers.
+/// The answers to findings, by the numbers of the findings.
 #[derive(Clone, Debug)]
 pub(crate) struct AnswerRequest {
     pub answers: Vec<(u32, AnswerWord)>,

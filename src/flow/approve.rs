@@ -18,20 +18,20 @@ use loopx_rules::stage::{Stage, Transition};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What an approval came to.
+/// The result of an approval.
 #[derive(Debug)]
 pub(crate) struct Approved {
     pub transition: Transition,
-    /// How many people have approved this content, and how many policy asks for.
+    /// The number of people who have approved this content; `required` is the number that policy asks for.
     pub people: usize,
     pub required: usize,
     /// review->done: the session moved.
     pub completed: bool,
     /// plan->build: scenarios that archive will ask proof of and that no slice names.
     pub unserved: Vec<String>,
-    /// What is to name them, and the file that it stands in.
+    /// The items that are to name those scenarios, and the file that the items stand in.
     pub checked_by: (&'static str, Artifact),
-    /// The same content was approved before the session went back to this stage.
+    /// An earlier approval of the same content, given before the session went back to this stage.
     pub before: Option<Before>,
     /// Questions about the plan that nobody has answered.
     pub questions: Vec<Question>,
@@ -152,7 +152,7 @@ fn approved_before(ctx: &Context, state: &State, transition: Transition) -> Resu
 pub(crate) struct Ends {
     /// The stage that the session must be in.
     pub from: Option<Stage>,
-    /// Where it goes; where the present stage leads to, where nothing is said.
+    /// The stage that it goes to; where none is said, the one that the present stage leads to.
     pub to: Option<Stage>,
 }
 

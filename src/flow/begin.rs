@@ -1,5 +1,5 @@
-//! What begins a session where HEAD is: the facts of [`loopx_rules::next::begin`]. None can begin on a branch that
-//! policy protects, and in a repository without a commit the policy that lies in the worktree is the one to come.
+//! The beginning of a session where HEAD is: the facts of [`loopx_rules::next::begin`]. No session can begin on a
+//! branch that policy protects; in a repository without a commit, the policy in the worktree is the one that will count.
 
 use super::context::Context;
 use super::files;
@@ -15,7 +15,7 @@ use loopx_rules::policy::{FILE, Policy};
 /// The largest policy that is read.
 pub(super) const LARGEST: u64 = 1 << 20;
 
-/// What leads on for somebody who is in no session.
+/// The command that leads on for somebody who is in no session.
 pub(crate) fn begin(ctx: &Context) -> Result<Advised> {
     begin_with(ctx, Wanted::Title(&title(ctx)?))
 }
@@ -95,17 +95,17 @@ pub(crate) fn title(ctx: &Context) -> Result<String> {
     Ok(next::title(|id| snapshot.has(id).unwrap_or(true)))
 }
 
-/// The same as a hint.
+/// The command that begins a session, as a hint.
 pub(crate) fn way(ctx: &Context) -> Result<Hint> {
     Ok(begin(ctx)?.into_hint())
 }
 
-/// What leads on where there is no repository.
+/// The command that leads on where there is no repository.
 pub(crate) fn outside() -> Advised {
     next::begin(Ground::NoRepository, None, true, Wanted::Title(""))
 }
 
-/// Whether no session can begin on, or be bound to, the branch that is checked out.
+/// Tells whether no session can begin on, or be bound to, the branch that is checked out.
 pub(crate) fn is_protected(ctx: &Context) -> Result<bool> {
     Ok(matches!(
         ground(ctx)?,

@@ -33,8 +33,8 @@ pub(crate) fn require_no_other(ctx: &Context, state: &State) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a detached HEAD as the place where something is recorded: its commit is on no way to or from the
-/// session's branch, so that it may be another change's. Nothing is said where the branch is not here.
+/// Says what is wrong with a detached HEAD as the place where something is recorded: its commit is on no way to or from
+/// the session's branch, so that it may be another change's. Nothing is said where the branch is not here.
 pub(crate) fn stray(ctx: &Context, state: &State) -> Result<Option<String>> {
     let head = ctx.repo.head()?;
     let (Some(bound), None, Some(commit)) = (&state.branch, &head.branch, &head.commit) else {

@@ -1,6 +1,6 @@
-//! One session as a git bundle, and back, or from a fork: its own history and nothing of any other. What comes in
-//! goes through the same meeting as what a remote has, so operations, digests and signatures stay as they
-//! are, and a name that is taken gives way.
+//! Export of a session as a git bundle, and import from a bundle or a fork: its own history and nothing of any other.
+//! An import is merged as the records of a remote are, so operations, digests and signatures stay as they are, and a
+//! name that is taken gives way.
 
 use super::context::Context;
 use super::files;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 const EXPORT: &str = "refs/loopx/export/";
 pub(super) const IMPORT: &str = "refs/loopx/import/";
 
-/// What was written.
+/// The bundle that was written.
 #[derive(Debug, Serialize)]
 pub(crate) struct Exported {
     pub session: SessionId,
@@ -32,7 +32,7 @@ pub(crate) struct Exported {
     pub commits: usize,
 }
 
-/// What came in.
+/// The session that an import brought.
 #[derive(Debug, Serialize)]
 pub(crate) struct Imported {
     pub session: SessionId,
@@ -41,7 +41,7 @@ pub(crate) struct Imported {
     pub operations: usize,
     pub merged: Vec<MergedSession>,
     pub renamed: Vec<Renamed>,
-    /// What the bundle had lost of what was here.
+    /// Records here that the bundle had lost.
     pub taken_away: Vec<RemovedByRemote>,
     /// The session, where it came with a conflict or has one now.
     pub conflicts: Vec<MergedSession>,

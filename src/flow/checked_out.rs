@@ -151,14 +151,14 @@ fn edited(worktree: &Path, changes: &Changes) -> Result<Vec<String>> {
         .collect())
 }
 
-/// What the index has at some paths; of an unmerged one, nothing that a tree could have.
+/// The entries of the index at some paths; of an unmerged path, no blob that a tree could have.
 struct Staged(BTreeMap<String, Listed>);
 
-/// One path of the index.
+/// A path of the index.
 #[derive(Default)]
 struct Listed {
     blob: String,
-    /// It is not to be in the worktree: a sparse checkout, or a person, left it out.
+    /// Set when the path is not to be in the worktree: a sparse checkout, or a person, left it out.
     skipped: bool,
     /// git was told to overlook edits.
     overlooked: bool,
@@ -195,12 +195,12 @@ fn staged(worktree: &Path, changes: &Changes) -> Result<Staged> {
 }
 
 impl Staged {
-    /// Whether the index has this blob, or nothing where there is none.
+    /// Tells whether the index has this blob, or nothing where there is none.
     fn is(&self, path: &str, blob: Option<&Oid>) -> bool {
         self.0.get(path).map(|one| one.blob.as_str()) == blob.map(Oid::as_str)
     }
 
-    /// Whether the index is as the branch was before.
+    /// Tells whether the index is as the branch was before.
     fn stands(&self, changes: &Changes) -> bool {
         changes
             .iter()
@@ -208,7 +208,7 @@ impl Staged {
     }
 }
 
-/// What would have to go for `path` to become a file: an untracked or ignored file, or a file or link
+/// Names what would have to go for `path` to become a file: an untracked or ignored file, or a file or link
 /// where a folder is needed.
 fn in_the_way(worktree: &Path, path: &str) -> Option<String> {
     let mut at = worktree.to_path_buf();
@@ -298,8 +298,8 @@ fn refresh_these(worktree: &Path, changes: &Changes) -> Result<()> {
     run.capture().map(drop)
 }
 
-/// What stands in the files, by git's own rules of conversion: `None` where there is nothing. A path that is
-/// missing here has something that is no file.
+/// The blobs of the files, by git's own rules of conversion: `None` where there is no file. A path that is missing in
+/// the map has something that is no file.
 fn contents<'c>(
     worktree: &Path,
     changes: &'c Changes,
@@ -340,7 +340,7 @@ fn contents<'c>(
     Ok(found)
 }
 
-/// Whether some files are left out of the worktree by rule.
+/// Tells whether some files are left out of the worktree by rule.
 fn is_sparse(worktree: &Path) -> Result<bool> {
     let args = ["config", "--type=bool", "--get", "core.sparseCheckout"];
     let said = git_in(worktree, &args).capture()?;

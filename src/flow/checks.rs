@@ -13,12 +13,12 @@ use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_rules::stage::Stage;
 
-/// What is to be run.
+/// The checks to run.
 #[derive(Debug)]
 pub(crate) struct Open {
     /// The checks, by the names that `run --task` takes, in their order.
     pub checks: Vec<String>,
-    /// How many checks the session has.
+    /// The number of checks that the session has.
     pub all: usize,
 }
 

@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// One file, before and after.
+/// The text of a file before and after a change.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FileChange {
     /// Below the top of the worktree.
@@ -319,7 +319,7 @@ pub(crate) fn link(
     Ok(changes)
 }
 
-/// Which records get another number.
+/// Records that get another number.
 #[derive(Clone, Debug)]
 pub(crate) enum Renumber<'a> {
     One {

@@ -426,7 +426,7 @@ fn thawed(ctx: &Context, folder: &Folder, with: &[String]) -> Result<BTreeMap<St
 
 type Others = (Vec<Elsewhere>, BTreeMap<String, BTreeSet<String>>);
 
-/// What other branches added to the folder since the common past, and what this side did.
+/// Lists the records that other branches added to the folder since the merge base, and those that this side added.
 fn elsewhere(ctx: &Context, folder: &Folder, with: &[String]) -> Result<Others> {
     let repo = &ctx.repo;
     let head = repo.head()?;

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 /// Tries before a busy target branch is given up.
 const TRIES: u32 = 10;
 
-/// What `adr promote` was asked for.
+/// The options of `adr promote`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
     /// A session or a draft's file.
@@ -41,7 +41,7 @@ pub(crate) struct Request<'a> {
     pub onto: Option<&'a str>,
 }
 
-/// What came of it.
+/// The record that was promoted, and the commit that has it.
 #[derive(Debug)]
 pub(crate) struct Promoted {
     pub number: u32,
@@ -64,7 +64,7 @@ pub(super) struct Draft {
 /// Texts by path; `None` where a file goes.
 pub(in crate::flow) type FileTexts = BTreeMap<String, Option<String>>;
 
-/// What is promoted, wherever it comes from.
+/// The draft of a record that is promoted, wherever the draft comes from.
 pub(super) struct Candidate {
     pub(super) text: String,
     /// Known by this whatever its number.
@@ -232,7 +232,7 @@ fn from_file(ctx: &Context, path: &str) -> Result<Candidate> {
     })
 }
 
-/// Whether the archive of a session drafted a record of what its design decided.
+/// Tells whether the archive of a session drafted a record of the decisions of its design.
 pub(crate) fn is_drafted(ctx: &Context, id: &SessionId) -> Result<bool> {
     let session = ctx.store()?.snapshot()?.find(id)?;
     Ok(session.is_some_and(|session| {
@@ -361,7 +361,7 @@ fn folder_at(ctx: &Context, tree: Option<&Oid>, target: &str) -> Result<Folder> 
     Ok((folder, records, there))
 }
 
-/// One try. `None`: the branch moved, decide again.
+/// Tries once to put the record on the target branch. `None`: the branch moved, decide again.
 fn land(
     scope: &Scope<'_>,
     request: Request<'_>,

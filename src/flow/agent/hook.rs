@@ -28,7 +28,7 @@ use loopx_rules::task::prompt;
 use loopx_store::{Session, Snapshot, Store};
 use serde_json::{Value, json};
 
-/// What to say: one document on stdout, or nothing, and perhaps a word on stderr.
+/// The answer of a hook: one document on stdout, or nothing, and perhaps a word on stderr.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub stdout: Option<String>,
@@ -194,7 +194,7 @@ fn record(ctx: &Context, call: &Call, bound: &Bound<'_>, ruling: &Ruling) -> Res
     .map(drop)
 }
 
-/// How the hand-off stands on the present code.
+/// Judges the hand-off on the present code.
 fn judge(ctx: &Context, bound: &Bound<'_>) -> Result<Judged> {
     let status = view::status_of(ctx, &bound.snapshot, &bound.session)?;
     let missing: Vec<(String, String)> = status
@@ -218,7 +218,7 @@ fn judge(ctx: &Context, bound: &Bound<'_>) -> Result<Judged> {
     })
 }
 
-/// What is edited in the working copy and not saved yet: writing it is progress, too.
+/// Lists the artifacts that are edited in the working copy and not saved yet: writing them is progress, too.
 fn edits(ctx: &Context, state: &State, status: &view::Status) -> Result<Vec<Value>> {
     let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
         return Ok(Vec::new());
@@ -265,7 +265,7 @@ fn for_agent(ctx: &Context, status: &view::Status) -> String {
     }
 }
 
-/// What the session says of the build, without times and numbers: a step that is only repeated is no
+/// The facts of the session about its build, without times and numbers: a step that is only repeated is no
 /// progress.
 fn record_of(state: &State) -> Value {
     let build = &state.build;
@@ -373,7 +373,7 @@ fn rules_at(ctx: &Context, stage: Stage) -> Option<String> {
     })
 }
 
-/// What the session waits for, and the command that leads on, where no task does.
+/// Names what the session waits for, and the command that leads on, where no task does.
 fn not_met(ctx: &Context, status: &view::Status) -> Vec<String> {
     let codes: Vec<String> = status.blockers.iter().take(5).map(|b| b.word()).collect();
     let codes =
@@ -382,7 +382,7 @@ fn not_met(ctx: &Context, status: &view::Status) -> Vec<String> {
     codes.into_iter().chain([next]).collect()
 }
 
-/// One line without control characters, of at most this many characters.
+/// Makes one line of a text, without control characters and of at most `max` characters.
 fn line(text: &str, max: usize) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     flat.chars().filter(|c| !c.is_control()).take(max).collect()

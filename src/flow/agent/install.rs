@@ -44,7 +44,7 @@ impl Change {
     }
 }
 
-/// What stood in a file before we wrote, and what we wrote.
+/// The text of a file before our hooks were written, and with them.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     before: Option<String>,
@@ -110,7 +110,7 @@ impl File {
         top.trim_end_matches('/').to_owned()
     }
 
-    /// Where the host has to be started for this file to be read, if that matters.
+    /// Says where the host has to be started so that it reads this file, if that matters.
     pub(crate) fn starts_in(&self) -> Option<String> {
         wiring::starts_in(self.host, &self.start())
     }
@@ -127,7 +127,7 @@ fn unreadable(file: &File) -> Failure {
     .help(command!("agent install {} --dry-run", file.host))
 }
 
-/// What to paste by hand.
+/// The text to paste by hand.
 pub(crate) fn snippet(file: &File) -> Result<String> {
     wiring::snippet(file.host, &file.program)
 }

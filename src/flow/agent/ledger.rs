@@ -22,7 +22,7 @@ fn failed(repo: &Repo, error: &std::io::Error) -> Failure {
     loopx_git::unwritable(&path(repo), error)
 }
 
-/// What is remembered, without waiting for anybody.
+/// Reads the ledger without waiting for anybody.
 pub(crate) fn peek(repo: &Repo) -> Ledger {
     std::fs::read(path(repo)).map_or_else(|_| Ledger::default(), |bytes| parse(&bytes))
 }

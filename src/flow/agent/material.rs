@@ -11,12 +11,12 @@ use std::path::Path;
 
 const MAX: u64 = 4 * 1024 * 1024;
 
-/// One file and what happens to it.
+/// A file of the material and what happens to it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Piece {
     pub path: &'static str,
     pub state: Drift,
-    /// What is, or would be, written: `None` leaves it alone or removes it.
+    /// The text that is, or would be, written: `None` leaves the file alone or removes it.
     #[serde(skip)]
     pub after: Option<String>,
     #[serde(skip)]
@@ -46,7 +46,7 @@ fn read(top: &Path, place: Place) -> Result<Option<String>> {
     }
 }
 
-/// How each piece stands.
+/// Lists the pieces with the state of each.
 pub(crate) fn status(repo: &Repo) -> Result<Vec<Piece>> {
     pieces(repo, |_, text| text.map(str::to_owned))
 }

@@ -81,7 +81,7 @@ pub(crate) fn park(ctx: &Context, reason: Option<String>) -> Result<(SessionId, 
     Ok((state.id, why))
 }
 
-/// What [`resume`] ended.
+/// The pause and the block that [`resume`] ended.
 #[derive(Debug)]
 pub(crate) struct Resumed {
     pub id: SessionId,

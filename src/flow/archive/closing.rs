@@ -11,7 +11,7 @@ use loopx_rules::session::State;
 use loopx_rules::texts::Texts;
 use loopx_store as store;
 
-/// What follows the end of sessions in this worktree: their conflicts and working copies go.
+/// Lists the steps that follow the end of sessions in this worktree: their conflicts and working copies go.
 pub(super) fn leave(ctx: &Context, ids: impl Iterator<Item = SessionId>) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
     if ctx.repo.work_dir().is_none() {

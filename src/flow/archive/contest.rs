@@ -24,10 +24,10 @@ use std::path::{Path, PathBuf};
 /// The format of a contest's file.
 const FORMAT: u32 = 2;
 
-/// How the names of those files end.
+/// The end of the name of a contest's file.
 const SUFFIX: &str = ".conflicts.json";
 
-/// Which conflicts were written out, against what, so that a resolution is not put onto something else.
+/// The conflicts that were written out, and against what, so that a resolution is not put onto something else.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Contest {
     format: u32,
@@ -37,7 +37,7 @@ pub(super) struct Contest {
     files: BTreeMap<String, Sides>,
 }
 
-/// What met the target.
+/// The change that conflicts with the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Way {
@@ -50,18 +50,18 @@ pub(super) enum Way {
     },
 }
 
-/// One file in conflict, as it was written out.
+/// A file in conflict, as it was written out.
 #[derive(Debug, Serialize, Deserialize)]
 struct Sides {
     /// The blob on the target branch.
     there: Option<Oid>,
     /// The text with the marked sides.
     written: Oid,
-    /// Where a person edits it.
+    /// The path at which a person edits it.
     file: String,
 }
 
-/// One file in conflict, as a merge left it.
+/// A file in conflict, as a merge left it.
 pub(super) struct SpecConflict {
     pub(super) path: String,
     /// The blob on the target branch, and its text.
@@ -99,13 +99,13 @@ fn contest_file(ctx: &Context, id: &SessionId) -> PathBuf {
     folder(ctx).join(format!("{id}{SUFFIX}"))
 }
 
-/// Where a person edits the file at `path` of the target branch.
+/// Path at which a person edits the file at `path` of the target branch.
 fn conflict_path(id: &SessionId, specs: &str, path: &str) -> String {
     let below = path.strip_prefix(specs).and_then(|p| p.strip_prefix('/'));
     format!("{FOLDER}/{id}/{CONFLICTS}/{}", below.unwrap_or(path))
 }
 
-/// Whether conflicts of a session wait here for a person.
+/// Tells whether conflicts of a session wait here for a person.
 pub(super) fn has_conflicts(ctx: &Context, id: &SessionId) -> bool {
     contest_file(ctx, id).exists()
 }
@@ -306,7 +306,7 @@ pub(super) fn write_conflicts(
 }
 
 impl Contest {
-    /// Whether the target has what it had when the conflict was written out, and the files to edit are here.
+    /// Tells whether the files on the target are still those of the written conflict, and the files to edit are here.
     fn is_of_now(&self, ctx: &Context) -> Result<bool> {
         let name = format!("refs/heads/{}", self.target);
         let (Some(tip), Some(top)) = (ctx.repo.find_ref(&name)?, ctx.repo.work_dir()) else {
@@ -428,7 +428,7 @@ impl Contest {
         Ok(texts)
     }
 
-    /// One file, without a marker; `file` is how a person opens it.
+    /// Reads a resolved file, in which no marker may be left; `file` is its path as a person opens it.
     fn text(&self, place: &Path, id: &SessionId, file: &str) -> Result<String> {
         let bytes = files::read(place, u64::MAX)?.ok_or_else(|| {
             Failure::conflict(Code::ConflictFileMissing, format!("{file} is not there")).help(

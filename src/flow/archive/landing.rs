@@ -19,7 +19,7 @@ use loopx_store as store;
 use loopx_store::{Session, Snapshot};
 use std::collections::BTreeMap;
 
-/// What lands, in the entries of the journal.
+/// The names of the landings in the entries of the journal.
 pub(super) const ARCHIVE: &str = "git loopx archive";
 pub(super) const UNDO: &str = "git loopx archive --undo";
 
@@ -103,7 +103,7 @@ pub(super) fn land(
     }
 }
 
-/// What an earlier run landed, and whose note is lost, follows now.
+/// Takes the steps that follow an earlier landing whose note is lost.
 fn follow_landed(scope: &Scope<'_>, aim: &Aim, steps: &[Step<'_>]) -> Result<()> {
     let (ctx, identity) = (scope.ctx, scope.identity);
     for step in steps {
@@ -214,10 +214,10 @@ pub(super) fn tell_undone(
     scope.follow(Entry::new(UNDO, &aim.target_ref, commit, follows).about(vec![id.clone()]));
 }
 
-/// What a tree takes in, by path.
+/// The edits of a tree, by path.
 type Edits = BTreeMap<String, Option<git::Entry>>;
 
-/// What a tree of the target has to take in, and which blobs that replaces.
+/// The edits that a tree of the target takes in, and the blobs that they replace and write.
 fn edits(
     ctx: &Context,
     tree: Option<&Oid>,
@@ -312,7 +312,7 @@ pub(super) fn landed_before(ctx: &Context, session: &Session, plan: &Plan) -> Re
     Ok(None)
 }
 
-/// Whether a session without a change of specs has its reason to give to the history of the target.
+/// Tells whether a session without a change of specs has its reason to give to the history of the target.
 fn says_why(step: &Step<'_>) -> bool {
     step.plan.unchanged.is_some() && step.landed.is_none()
 }

@@ -40,7 +40,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use steps::{Asked, Judged, steps};
 
-/// What `archive` was asked for.
+/// The way that `archive` runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Say what would happen, with a diff; write nothing.
@@ -61,7 +61,7 @@ pub(crate) struct Waivers {
     pub sign: bool,
 }
 
-/// One file, before and after: a spec, or the fragment of a changelog.
+/// The text of a file before and after: a spec, or the fragment of a changelog.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct SpecChange {
     pub path: String,
@@ -70,7 +70,7 @@ pub(crate) struct SpecChange {
     pub after: Option<String>,
 }
 
-/// What `archive` was asked for, in whole.
+/// All options of `archive`.
 #[derive(Debug)]
 pub(crate) struct Request<'r> {
     /// Sessions by name; none: the one that is meant.
@@ -80,7 +80,7 @@ pub(crate) struct Request<'r> {
     pub waivers: &'r Waivers,
 }
 
-/// What archiving came to.
+/// The result of archiving a session.
 #[derive(Debug)]
 pub(crate) struct Archived {
     pub id: SessionId,
@@ -107,11 +107,11 @@ impl Archived {
     }
 }
 
-/// What came of it.
+/// The result of a run of `archive`.
 #[derive(Debug)]
 pub(crate) enum Done {
     Archived(Vec<Archived>),
-    /// What was continued or given up was taking an archive back.
+    /// Taking an archive back: that was continued or given up.
     TakenBack(Unarchived),
 }
 
@@ -330,8 +330,8 @@ fn busy() -> Failure {
     )
 }
 
-/// What archiving would do. Nothing is written, so nothing is locked, and what an earlier run left is
-/// for the next command that writes.
+/// Shows what archiving would do. Nothing is written, so nothing is locked, and the remains of an earlier run are
+/// left to the next command that writes.
 fn preview(ctx: &Context, store: &Store<'_>, request: &Request<'_>) -> Result<Vec<Archived>> {
     let snapshot = store.snapshot()?;
     let ids = request.meant(ctx, &snapshot)?;

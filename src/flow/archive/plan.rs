@@ -44,11 +44,11 @@ pub(super) struct Plan {
     /// Path and text of the changelog fragment, where policy asks for one.
     pub(super) fragment: Option<(String, String)>,
     pub(super) verdict: Verdict,
-    /// What to know of the reviewed code, where the target has not got it.
+    /// A remark on the reviewed code, where the target has not got it.
     pub(super) lacks_code: Option<String>,
     /// Why no requirement changes, where the delta says so.
     pub(super) unchanged: Option<String>,
-    /// What goes in without proof, and why.
+    /// The scenarios that go in without proof, and why.
     pub(super) waived: Waivers,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Plan {
 #[derive(Default)]
 pub(super) struct Before {
     pub(super) ids: Vec<SessionId>,
-    /// What they made of the specs.
+    /// The specs as those sessions made them.
     pub(super) made: BTreeMap<String, Option<String>>,
 }
 
@@ -116,7 +116,7 @@ pub(super) fn plan(
     })
 }
 
-/// Where policy asks for signatures, it asks for one over the commit that says what goes in without proof.
+/// Requires a signature over the commit that names what goes in without proof, where policy asks for signatures.
 fn require_signed(facts: &Facts<'_>, waivers: &Waivers, waived: &[String]) -> Result<()> {
     let [first, ..] = waived else {
         return Ok(());
@@ -170,7 +170,7 @@ pub(in crate::flow) fn target_tree(
     Ok(aim(ctx, state, Some(branch))?.tree)
 }
 
-/// What is recorded of a conflict of this session's delta.
+/// The record of a conflict of this session's delta.
 pub(super) fn way(state: &State) -> Way {
     Way::Archive {
         delta: [Artifact::SpecDelta, Artifact::Brief]
@@ -180,7 +180,7 @@ pub(super) fn way(state: &State) -> Way {
     }
 }
 
-/// What the delta gives to the changelog.
+/// The changelog fragment of the delta: its path and text.
 fn fragment(facts: &Facts<'_>, delta: &Delta) -> Option<(String, String)> {
     let folder = &facts.policy.changelog.fragments;
     let entries = changelog::of_delta(delta);
@@ -413,7 +413,7 @@ impl Plan {
         of_merge.chain(self.lacks_code.clone()).collect()
     }
 
-    /// What the commit of an archive that landed changed.
+    /// Lists the changes of the commit of an archive that landed.
     pub(super) fn landed(&self, ctx: &Context, commit: &Oid) -> Result<checked_out::Changes> {
         let info = ctx.repo.commit_info(commit)?;
         let old = info.parents.first().cloned();
@@ -436,7 +436,8 @@ impl Plan {
         Ok(paths)
     }
 
-    /// Whether a commit changes nothing but what this archive changes, and something where it changes specs.
+    /// Tells whether a commit changes nothing but what this archive changes, and does change something where the archive
+    /// changes specs.
     pub(super) fn is_made_by(&self, ctx: &Context, commit: &Oid) -> Result<bool> {
         let domains = self.verdict.domains.iter();
         let mut paths: BTreeSet<String> =

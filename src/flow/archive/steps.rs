@@ -21,7 +21,7 @@ use loopx_spec::fold;
 use loopx_store::{Session, Snapshot};
 use std::collections::BTreeMap;
 
-/// What is asked for of all of them.
+/// The options that hold for all sessions of one run.
 pub(super) struct Asked<'a> {
     pub(super) onto: Option<&'a str>,
     pub(super) waivers: &'a Waivers,
@@ -32,7 +32,7 @@ pub(super) struct Asked<'a> {
     pub(super) alone: bool,
 }
 
-/// One session, judged.
+/// A session, judged.
 pub(super) struct Step<'a> {
     pub(super) facts: Facts<'a>,
     pub(super) plan: Plan,

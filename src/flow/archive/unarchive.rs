@@ -30,7 +30,7 @@ pub(crate) const UNARCHIVE: &str = "unarchive";
 /// Commits that are looked at between a branch and one of its archives.
 const LIMIT: usize = 100_000;
 
-/// What taking back came to.
+/// The result of taking an archive back.
 #[derive(Debug)]
 pub(crate) struct Unarchived {
     pub id: SessionId,
@@ -226,7 +226,7 @@ fn aim_at(ctx: &Context, state: &State, onto: Option<&str>) -> Result<Aim> {
     })
 }
 
-/// Whether a commit is the archive of a session.
+/// Tells whether a commit is the archive of a session.
 fn is_archive_of(commit: &CommitInfo, id: &SessionId) -> bool {
     commit.trailer("Loopx-Event").contains(&"archive")
         && commit.trailer("Loopx-Session").contains(&id.as_str())
@@ -286,8 +286,8 @@ fn takes_back(repo: &Repo, commit: &Oid, archive: &Oid) -> bool {
     is_back().unwrap_or(false)
 }
 
-/// Whether a commit takes an archive back: it says so, and changes specs that the archive changed. Anybody can write
-/// such trailers on a commit of documents.
+/// Tells whether a commit takes an archive back: its trailers say so, and it changes specs that the archive changed.
+/// Anybody can write such trailers on a commit of documents.
 fn is_back_of(repo: &Repo, commit: &CommitInfo, archive: &CommitInfo) -> Result<bool> {
     if !commit.trailer("Loopx-Event").contains(&UNARCHIVE)
         || !commit
@@ -325,9 +325,9 @@ fn taken_back(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Option<O
 
 /// An archive's own change, merged backwards into the branch as it is now.
 struct Backwards {
-    /// What merged by itself.
+    /// The changes that merged by themselves.
     changes: Vec<SpecChange>,
-    /// What a person has to choose, and where in it.
+    /// The files in which a person has to choose, and the places to choose.
     fights: Vec<SpecConflict>,
     blockers: Vec<Blocker>,
     conflicts: Vec<Conflict>,
@@ -337,7 +337,7 @@ struct Backwards {
     is_bare: bool,
 }
 
-/// What has to change on the branch so that the archive's change is gone.
+/// Finds what has to change on the branch so that the archive's change is gone.
 fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards> {
     let before = match archive.parents.first() {
         Some(parent) => Some(ctx.repo.commit_info(parent)?.tree),
@@ -419,7 +419,7 @@ fn backwards(ctx: &Context, archive: &CommitInfo, aim: &Aim) -> Result<Backwards
     Ok(back)
 }
 
-/// What taking an archive back changes on a commit; nothing where a person has to choose.
+/// The changes that taking an archive back makes on a commit; nothing where a person has to choose.
 pub(in crate::flow) fn undoing(
     ctx: &Context,
     archive: &Oid,
@@ -436,14 +436,14 @@ pub(in crate::flow) fn undoing(
     Ok(is_clean.then_some(back.changes))
 }
 
-/// One file, merged.
+/// A merged file.
 struct Met {
     text: String,
     blockers: Vec<Blocker>,
     conflicts: Vec<Conflict>,
 }
 
-/// One file: as the archive made it, before that, and on the branch now.
+/// The text of a file: as the archive made it, before the archive, and on the branch now.
 struct Sides {
     made: Option<String>,
     was: Option<String>,
@@ -509,7 +509,7 @@ impl Sides {
         })
     }
 
-    /// What is wrong with the text on the branch.
+    /// Lists the findings in the text on the branch.
     fn errors(&self, path: &str) -> Vec<Finding> {
         let now = self.now.as_deref().unwrap_or_default();
         read_spec(now.as_bytes(), path).map_or(Vec::new(), |spec| spec.findings)
@@ -542,7 +542,7 @@ impl Backwards {
         })
     }
 
-    /// What goes into the commit: what merged by itself, and what was resolved.
+    /// The changes that go into the commit: those that merged by themselves, and those that were resolved.
     fn changes(
         self,
         id: &SessionId,

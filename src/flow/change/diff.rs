@@ -1,4 +1,4 @@
-//! One session's delta, requirement by requirement: its base, what the delta makes of it, what the target
+//! The delta of a session, requirement by requirement: its base, what the delta makes of it, what the target
 //! has now, and what archive would write.
 
 use super::{Word, active, load};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-/// One requirement that a delta touches: what the delta does to it, and what archive would do.
+/// A requirement that a delta touches: what the delta does to it, and what archive would do.
 #[derive(Debug, Serialize)]
 pub(crate) struct RequirementDiff {
     pub domain: String,
@@ -31,7 +31,7 @@ pub(crate) struct RequirementDiff {
     pub target: Option<String>,
     /// As archive would write it; absent also where there is a conflict.
     pub merged: Option<String>,
-    /// Whether the target branch changed it since the base.
+    /// Set when the target branch changed the requirement since the base.
     pub moved: bool,
     pub conflicts: Vec<Conflict>,
 }

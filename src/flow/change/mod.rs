@@ -36,7 +36,7 @@ use loopx_store::{Session, Snapshot};
 use overlap::overlaps;
 use serde::Serialize;
 
-/// What archive would say.
+/// The verdict that archive would give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Word {
@@ -58,10 +58,10 @@ pub(crate) struct Judged {
     pub target: Option<String>,
     pub verdict: Word,
     pub operations: usize,
-    /// What archive refuses.
+    /// The blockers for which archive would refuse the delta.
     pub blockers: Vec<Blocker>,
     pub conflicts: Vec<Conflict>,
-    /// What `--strict` refuses too.
+    /// The findings for which `--strict` refuses the delta, too.
     pub warnings: Vec<Finding>,
     /// Sessions that have to be archived first.
     pub waits_for: Vec<Blocker>,
@@ -104,7 +104,7 @@ fn read(ctx: &Context, snapshot: &Snapshot<'_>, session: Session) -> Result<Load
 }
 
 impl Loaded {
-    /// The same session, tried on another branch, as archive does it there.
+    /// Tries the same session on another branch, as archive does it there.
     fn onto(mut self, ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Self> {
         let tree = archive::target_tree(ctx, &self.state, branch)?;
         let mut target = Target::of_tree(tree);

@@ -28,7 +28,7 @@ pub(crate) struct Overlap {
     /// `unknown` where one of them cannot be archived alone.
     pub verdict: Word,
     pub conflicts: Vec<Conflict>,
-    /// What the one is refused with once the other is in; of an unknown pair, who is refused alone.
+    /// The blockers that refuse one session once the other is in; of an unknown pair, those of a session refused alone.
     pub blockers: Vec<Blocker>,
 }
 
@@ -98,7 +98,7 @@ fn touched(one: &Loaded) -> Vec<(String, String)> {
     found
 }
 
-/// Whether the second can still be archived when the first was. Who is depended on is the first.
+/// Judges whether the second session can still be archived after the first. The first is the one that is depended on.
 fn pair(
     ctx: &Context,
     snapshot: &Snapshot<'_>,

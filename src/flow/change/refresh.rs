@@ -30,7 +30,7 @@ pub(crate) struct Moved {
     pub replaced: bool,
 }
 
-/// What a refresh came to.
+/// The result of a refresh.
 #[derive(Debug)]
 pub(crate) struct Refreshed {
     pub target: String,
