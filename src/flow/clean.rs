@@ -29,7 +29,7 @@ use std::path::Path;
 const DAY: i64 = 24 * 60 * 60;
 
 vocabulary!(
-    /// What can be stale.
+    /// Kinds of stale things.
     Stale {
         /// An active session that nothing touched for long.
         Sessions = "sessions",
@@ -50,11 +50,11 @@ pub(crate) struct Item {
     pub why: String,
     /// Why it stays.
     pub kept: Option<String>,
-    /// What is done about it.
+    /// The step that is taken about the item.
     pub step: &'static str,
-    /// How that is taken back; nothing where nothing is lost by it.
+    /// The command that takes the step back; nothing where the step loses nothing.
     pub undo: Option<Hint>,
-    /// Whether it is done now.
+    /// Set when the step is taken now.
     pub done: bool,
     /// Why it could not be done.
     pub failed: Option<String>,
@@ -214,7 +214,7 @@ fn newest<'o>(state: &'o State, operations: &'o [Operation]) -> Option<(i64, &'o
     dated?.into_iter().max()
 }
 
-/// Whether two entries have one address. A shared name is not enough to end the work of somebody.
+/// Tells whether two entries have one address. A shared name is not enough to end the work of somebody.
 fn has_one_address(one: &Person, other: &Person) -> bool {
     let (one, other) = (one.email.trim(), other.email.trim());
     !one.is_empty() && one.to_lowercase() == other.to_lowercase()

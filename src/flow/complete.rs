@@ -21,10 +21,10 @@ const HEADS: &str = "refs/heads/";
 pub(crate) enum Kind {
     /// A session that goes on.
     Session,
-    /// One that has ended, too.
+    /// A session that goes on or has ended.
     AnySession,
     Artifact,
-    /// Where the session could be approved to.
+    /// A stage to which the session could be approved.
     NextStage,
     Profile,
     Pipeline,
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
     Alias,
 }
 
-/// One value, and what it is, if there is more to say.
+/// A value, and a word about it, if there is more to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     pub text: String,
@@ -167,7 +167,7 @@ fn active(snapshot: &Snapshot<'_>) -> Result<Vec<Value>> {
         .collect())
 }
 
-/// Those that the session has, and those that its profile asks for.
+/// Lists the artifacts that the session has, and those that its profile asks for.
 fn artifacts(state: &State, policy: &Policy) -> Result<Vec<Value>> {
     let mut found: BTreeSet<&str> = state.artifacts.keys().map(|one| one.path()).collect();
     let profile = policy.profiles.get(&state.profile)?;

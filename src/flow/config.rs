@@ -18,7 +18,7 @@ pub(crate) struct Setting {
     pub source: String,
 }
 
-/// What holds here.
+/// The settings that count here.
 #[derive(Debug, Serialize)]
 pub(crate) struct Effective {
     /// The session whose base gives the policy.
@@ -158,7 +158,7 @@ pub(crate) fn lists() -> Vec<(String, String)> {
     named("list")
 }
 
-/// What git's configuration says of each `loopx.SECTION.NAME`.
+/// Reads each `loopx.SECTION.NAME` of git's configuration.
 fn named(section: &str) -> Vec<(String, String)> {
     let keys = format!("^loopx\\.{section}\\.");
     let asked = Run::git(["config", "-z", "--get-regexp", &keys]).capture();
@@ -181,7 +181,7 @@ fn named(section: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What `git config loopx.alias.NAME` says, in a repository or outside of one.
+/// The value of `git config loopx.alias.NAME`, in a repository or outside of one.
 pub(crate) fn alias(name: &str) -> Option<String> {
     let is_key = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if name.is_empty() || !name.chars().all(is_key) {

@@ -30,7 +30,7 @@ pub(crate) type TakenSession = Rc<RefCell<Option<SessionId>>>;
 pub struct Context {
     pub repo: Repo,
     wanted: Option<String>,
-    /// What the command leaves for the next one.
+    /// The work that the command leaves for the next command.
     pub unfinished: UnfinishedList,
     /// The session that a command changed without its being named or bound to the branch.
     pub taken: TakenSession,
@@ -39,13 +39,13 @@ pub struct Context {
     policies: RefCell<HashMap<Oid, Policy>>,
     /// The list of tasks that was read last.
     list: RefCell<Option<SharedList>>,
-    /// Where HEAD and the branches stood when a command that only reads looked at them first.
+    /// HEAD and the branches as a command that only reads saw them first.
     seen: OnceCell<Seen>,
     /// The identity of whoever runs the command, as git gave it when the command asked first; else why git gave none.
     reader: OnceCell<Result<Identity>>,
 }
 
-/// What many sessions are judged by in one run.
+/// HEAD and the tips of refs by which many sessions are judged in one run.
 #[derive(Default)]
 struct Seen {
     head: OnceCell<Head>,
@@ -84,7 +84,7 @@ impl Context {
         })
     }
 
-    /// The same for a hook, which asks only for the session of the branch.
+    /// Opens the repository for a hook, which asks only for the session of the branch.
     pub fn open_in_hook() -> Result<Self> {
         Ok(Context {
             repo: Repo::open_in_hook()?,
@@ -113,12 +113,12 @@ impl Context {
         }
     }
 
-    /// Who looks, where git knows.
+    /// The identity of whoever looks, where git knows it.
     pub fn reader(&self) -> Option<&Identity> {
         self.identified().as_ref().ok()
     }
 
-    /// What leads on where git cannot put a name and a time under a record of whoever looks.
+    /// The command that leads on where git cannot put a name and a time under a record of whoever looks.
     pub(crate) fn unsigned(&self) -> Option<Advised> {
         self.identified().as_ref().err().map(next::unsigned)
     }
@@ -127,7 +127,7 @@ impl Context {
         self.reader.get_or_init(|| self.repo.identity())
     }
 
-    /// Whether this command was said to write nothing.
+    /// Tells whether this command was said to write nothing.
     pub fn is_reading(&self) -> bool {
         self.seen.get().is_some()
     }
@@ -141,7 +141,7 @@ impl Context {
         }
     }
 
-    /// Where HEAD points.
+    /// The place where HEAD points.
     pub fn head(&self) -> Result<Head> {
         let Some(seen) = self.seen.get() else {
             return self.repo.head();
@@ -153,7 +153,7 @@ impl Context {
         Ok(seen.head.get_or_init(|| head).clone())
     }
 
-    /// Where a ref stands.
+    /// The commit at which a ref stands.
     pub fn tip(&self, name: &str) -> Result<Option<Oid>> {
         let Some(seen) = self.seen.get() else {
             return self.repo.find_ref(name);
@@ -217,7 +217,7 @@ impl Context {
         (!is_meant).then_some(id)
     }
 
-    /// Whether this session has to be named to be meant. Where there are no sessions, no name helps.
+    /// Tells whether this session has to be named to be meant. Where there are no sessions, no name helps.
     pub fn must_name(&self, id: &SessionId) -> bool {
         let there = || self.store().ok()?.read().ok()?;
         there().is_some_and(|snapshot| !self.means(&snapshot, id).unwrap_or(false))
@@ -228,7 +228,7 @@ impl Context {
         self.wanted.as_deref()
     }
 
-    /// Whether records are signed where nobody says otherwise: `loopx.sign`.
+    /// Tells whether records are signed where nobody says otherwise: `loopx.sign`.
     pub fn signs(&self) -> bool {
         self.repo.config_bool("loopx.sign").unwrap_or(false)
     }
@@ -242,7 +242,7 @@ impl Context {
         super::workcopy::shown(&self.repo, id, "")
     }
 
-    /// Whether a session is meant here by its name, or by the branch that is checked out.
+    /// Tells whether a session is meant here by its name, or by the branch that is checked out.
     pub fn is_in_session(&self) -> Result<bool> {
         Ok(self.wanted.is_some() || self.bound_session()?.is_some())
     }
@@ -300,8 +300,8 @@ impl Context {
         Ok(())
     }
 
-    /// The same for what asks no gate. Where the base is not here it is the default, and what is missing is
-    /// said beside it: every gate holds then.
+    /// The policy of a session for a command that asks no gate. Where the base is not here, the policy is the default,
+    /// and the failure about the missing base comes beside it: every gate holds then.
     pub fn policy_if_there(&self, state: &State) -> Result<(Policy, Option<Failure>)> {
         match self.policy(state) {
             Ok(policy) => Ok((policy, None)),

@@ -33,7 +33,7 @@ fn served(texts: &Texts, state: &State) -> Vec<Slice> {
     slices
 }
 
-/// What proves each scenario that the delta writes.
+/// Finds the proof of each scenario that the delta writes.
 fn proofs(facts: &Facts<'_>, delta: &Delta, tree: Option<&Oid>) -> Vec<Covered> {
     let names = coverage::scenarios(delta);
     let known = Known {
@@ -68,7 +68,7 @@ pub(super) fn unproven(state: &State, texts: &Texts, takes_words: bool) -> Vec<S
     open.map(|one| one.scenario).collect()
 }
 
-/// What holds an archive for want of proof, and the scenarios that are waived. Proof is asked for on the
+/// Lists the blockers of an archive for want of proof, and the scenarios that are waived. Proof is asked for on the
 /// code that was reviewed: nothing else was approved.
 pub(super) fn judge(facts: &Facts<'_>, waivers: &Waivers) -> Result<(Vec<Blocker>, Vec<String>)> {
     let asked: Vec<String> = waivers.scenarios.iter().map(|name| fold(name)).collect();

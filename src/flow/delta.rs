@@ -91,7 +91,7 @@ pub(crate) struct Judgement {
 }
 
 impl Judgement {
-    /// Whether archive would take the delta.
+    /// Tells whether archive would take the delta.
     pub(crate) fn is_clean(&self) -> bool {
         self.facts.blockers.is_empty() && self.verdict.conflicts().next().is_none()
     }
@@ -263,7 +263,7 @@ pub(super) fn operations(delta: &Delta) -> usize {
         .sum()
 }
 
-/// What the code for a requirement without scenario names: domain, operation and requirement.
+/// The end of the code for a requirement without scenario: domain, operation and requirement.
 fn missing_scenario(delta: &Delta, id: &str, line: usize) -> Option<String> {
     if id != "no_scenario" {
         return None;
@@ -304,7 +304,7 @@ fn target_tree(ctx: &Context, state: &State) -> Result<Option<Oid>> {
     }
 }
 
-/// Where the spec of a domain lies on the code branch.
+/// Path of the spec of a domain on the code branch.
 pub(crate) fn spec_path(policy: &Policy, domain: &str) -> String {
     format!("{}/{domain}/spec.md", policy.paths.specs)
 }
@@ -341,8 +341,8 @@ pub(super) fn missing_bases(
     })
 }
 
-/// Whether a base says that a requirement was not there which an open session brings that the delta now
-/// depends on: it was recorded before the delta said so.
+/// Tells whether a base is outgrown: it says that a requirement was not there, which an open session brings that the
+/// delta now depends on. Such a base was recorded before the delta named that session.
 fn is_outgrown(ctx: &Context, delta: &Delta, base: &RequirementBase) -> Result<bool> {
     if base.requirement == WHOLE {
         return Ok(false);
@@ -398,7 +398,7 @@ pub(crate) fn bases_of(
     Ok(found)
 }
 
-/// What the delta makes of the specs below a tree.
+/// Computes what the delta makes of the specs below a tree.
 fn plan(
     ctx: &Context,
     bases: &[RequirementBase],
@@ -503,7 +503,7 @@ pub(super) fn written_against(
     })
 }
 
-/// Whether an artifact holds more than its template.
+/// Tells whether an artifact holds more than its template.
 pub(crate) fn is_filled(artifact: Artifact, profile: &Profile, texts: &Texts) -> bool {
     let Some(text) = texts.get(&artifact) else {
         return false;

@@ -22,7 +22,7 @@ pub(crate) struct Difference {
     pub new: String,
 }
 
-/// What `diff` found.
+/// The differences that `diff` found.
 #[derive(Debug)]
 pub(crate) struct Differences {
     pub session: SessionId,

@@ -25,7 +25,7 @@ use loopx_store::{Accepted, Left, Recovered, RefLock, Standing, Store};
 use serde::Serialize;
 use std::path::Path;
 
-/// How bad something is.
+/// The gravity of what a check found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Level {
@@ -36,7 +36,7 @@ pub(crate) enum Level {
     Problem,
 }
 
-/// One thing that was looked at.
+/// The result of a look at one thing.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Check {
     /// Stable snake_case name, for machines.
@@ -313,7 +313,7 @@ fn branch(ctx: &Context, store: &Store<'_>) -> Check {
 /// A branch that these say is no damage of this repository.
 const KNOWN_FORMATS: [Code; 2] = [Code::FormatNewer, Code::BranchForeign];
 
-/// What a recovery would go back to.
+/// Names the state that a recovery would go back to.
 fn remembered(store: &Store<'_>) -> Option<String> {
     let known = store.shadow().filter(|known| store.is_readable(known));
     if let Some(known) = known {
@@ -465,7 +465,7 @@ fn leftovers(ctx: &Context) -> Check {
     }
 }
 
-/// What landed and has not followed everywhere.
+/// Checks the landings: those that have not followed everywhere are a problem.
 fn landings(ctx: &Context) -> Check {
     let left = journal::unfinished(&ctx.repo);
     match left.as_slice() {
@@ -515,10 +515,10 @@ fn sessions(ctx: &Context) -> Check {
     }
 }
 
-/// What says that an object cannot be read: to look here again leads nowhere.
+/// Codes of failures by which an object cannot be read: to look here again leads nowhere.
 const UNREADABLE: [Code; 3] = [Code::ObjectDamaged, Code::ObjectMissing, Code::GitFailed];
 
-/// Whether the commits are here that the active sessions start from.
+/// Checks that the commits are here from which the active sessions start.
 fn bases(ctx: &Context, store: &Store<'_>) -> Check {
     let found = || -> Result<Vec<Failure>> {
         let Some(snapshot) = store.read()? else {
@@ -562,7 +562,7 @@ fn bases(ctx: &Context, store: &Store<'_>) -> Check {
     }
 }
 
-/// Whether the branches are here that active sessions are bound to: one that was renamed or deleted holds no gate.
+/// Checks that the branches are here that active sessions are bound to: one that was renamed or deleted holds no gate.
 fn bound(ctx: &Context, store: &Store<'_>) -> Check {
     let mut missing = Vec::new();
     if let Ok(Some(snapshot)) = store.read() {
@@ -643,12 +643,12 @@ pub(crate) fn accept(ctx: &Context) -> Result<Accepted> {
     store.accept(&lock)
 }
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Debug, Default)]
 pub(crate) struct Fixed {
-    /// What was left over and is gone.
+    /// Leftovers that are gone.
     pub removed: Vec<String>,
-    /// What had landed, and has followed everywhere now.
+    /// Landings that have followed everywhere now.
     pub finished: Vec<String>,
 }
 

@@ -28,14 +28,14 @@ pub(crate) struct DomainRow {
     pub next: Option<TaskId>,
 }
 
-/// What `task domain add` was asked for.
+/// The options of `task domain add`.
 #[derive(Clone, Debug)]
 pub(crate) struct DomainRequest {
     pub name: String,
     /// The first and the last number; else the next hundred that is free.
     pub range: Option<(u32, u32)>,
     pub owner: Option<String>,
-    /// So many domains the list may have.
+    /// The number of domains that the list may have.
     pub most: usize,
     pub reason: Option<String>,
 }
@@ -77,7 +77,7 @@ pub(crate) fn add(ctx: &Context, request: &DomainRequest) -> Result<Changed<Doma
     })
 }
 
-/// What `task domain move` was asked for.
+/// The options of `task domain move`.
 #[derive(Clone, Debug)]
 pub(crate) struct MoveRequest {
     pub name: String,

@@ -13,15 +13,15 @@ use loopx_spec::{fold, read_spec};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a requirement differs from what its last archive made of it.
+/// The difference between a requirement and what its last archive made of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
-    /// It has another text.
+    /// The requirement has another text.
     Edited,
-    /// It has the text from before the archive: the archive's effect is gone.
+    /// The requirement has the text from before the archive: the archive's effect is gone.
     Reverted,
-    /// It is not there.
+    /// The requirement is not there.
     Removed,
     /// The archive removed it, and it is there.
     Restored,
@@ -35,7 +35,7 @@ pub(crate) struct Drifted {
     /// The session whose archive is the last word on it, and that commit.
     pub session: String,
     pub archive: Oid,
-    /// Who changed it since, oldest first. Empty where only a merge did.
+    /// The commits that changed the requirement since, oldest first. Empty where only a merge did.
     pub edits: Vec<Edit>,
 }
 
@@ -69,7 +69,7 @@ type Place = (String, String);
 /// A requirement as written: its name and its block.
 type Block = (String, String);
 
-/// What one commit did to requirements: before and after.
+/// The changes that one commit made to requirements: before and after.
 type Changes = BTreeMap<Place, (Option<Block>, Option<Block>)>;
 
 /// The last archive of a requirement.

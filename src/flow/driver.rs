@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 const ATTRIBUTES: &str = ".gitattributes";
 
-/// One driver of ours.
+/// A merge driver of ours.
 struct Driver {
     name: &'static str,
     title: &'static str,
@@ -84,7 +84,7 @@ const BASE: &str = "base";
 const OURS: &str = "ours";
 const THEIRS: &str = "theirs";
 
-/// How a merge of three files ended.
+/// The result of a merge of three files.
 #[derive(Debug, Serialize)]
 pub struct Driven {
     pub clean: bool,
@@ -126,7 +126,7 @@ pub fn merge(base: &Path, ours: &Path, theirs: &Path) -> Result<Driven> {
     })
 }
 
-/// How a merge of three documents of rules ended.
+/// The result of a merge of three documents of rules.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct DrivenRules {
     pub clean: bool,
@@ -161,7 +161,7 @@ pub fn merge_rules(base: &Path, ours: &Path, theirs: &Path) -> Result<DrivenRule
     })
 }
 
-/// What installing or removing the drivers changes.
+/// The changes that installing or removing the drivers makes.
 #[derive(Debug, Serialize)]
 pub struct Wiring {
     pub attributes: PathBuf,

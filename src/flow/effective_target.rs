@@ -101,7 +101,7 @@ impl Ground {
     }
 }
 
-/// What the gates need to know: the delta by itself, and as its ground would take it.
+/// The facts that the gates need: the delta by itself, and as its ground would take it.
 pub(crate) fn facts(
     ctx: &Context,
     snapshot: &Snapshot<'_>,

@@ -30,7 +30,7 @@ use std::time::Duration;
 /// The part of an output that is kept on the branch: this much of the beginning and of the end.
 pub(crate) const LOG_HALF: u64 = TAIL as u64;
 
-/// What `run` was asked for.
+/// The options of `run`.
 #[derive(Clone, Debug)]
 pub(crate) struct RunRequest {
     pub task: Option<String>,
@@ -43,14 +43,14 @@ pub(crate) struct RunRequest {
     pub trust: bool,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub evidence: Evidence,
     pub not_started: Option<String>,
-    /// Whether policy counts it; nothing where it counts every run.
+    /// Set when policy counts the run; nothing where policy counts every run.
     pub counts: Option<bool>,
-    /// Whether it is what a check of the session says.
+    /// Set when the run is what a check of the session says.
     pub is_check: bool,
     /// The seconds that it had, where they were over.
     pub limit: Option<u64>,
@@ -58,7 +58,7 @@ pub(crate) struct Ran {
     pub stray: Option<String>,
 }
 
-/// So many of the files that a command changed stand in its record.
+/// The number of files that a command changed and that are named in its record.
 const NAMED: usize = 8;
 
 /// Runs and records. `live` gets the output as it comes.
@@ -83,7 +83,7 @@ struct Allowed {
     policy: Policy,
     argv: Vec<String>,
     check: Option<Check>,
-    /// True where the run takes nobody's build: a role proves, or whoever has the task.
+    /// Set when the run takes nobody's build: a role proves, or whoever has the task.
     is_apart: bool,
     is_own_task: bool,
 }
@@ -131,7 +131,7 @@ struct CheckRun<'r> {
     /// The code before it.
     before: Option<Oid>,
     started: String,
-    /// True where it ran at the top of the worktree.
+    /// Set when the command ran at the top of the worktree.
     is_top: bool,
     /// The seconds that it had, where they were over.
     limit: Option<u64>,
@@ -268,7 +268,7 @@ fn worktree(ctx: &Context) -> Result<&Path> {
     })
 }
 
-/// What runs here is recorded for the tree that git sees: no file may differ from it behind git's back.
+/// Requires that no file differs from the tree that git sees behind git's back: a run is recorded for that tree.
 fn require_nothing_hidden(ctx: &Context) -> Result<()> {
     let hidden = ctx.repo.hidden_edits()?;
     let Some(first) = hidden.first() else {
@@ -311,7 +311,7 @@ fn require_may_run(
     }
 }
 
-/// What the log says of a run.
+/// The line of the log for a run.
 fn subject(evidence: &Evidence) -> String {
     let command = loopx_store::one_line(&evidence.argv.join(" "));
     let command: String = command.chars().take(60).collect();
@@ -393,7 +393,7 @@ fn own_check(
     }
 }
 
-/// Whether policy counts the newest operation of a session as a run; nothing where it counts every run.
+/// Tells whether policy counts the newest operation of a session as a run; nothing where policy counts every run.
 fn counts(ctx: &Context, policy: &Policy, state: &State) -> Result<Option<bool>> {
     if policy.evidence.by.is_empty() {
         return Ok(None);
@@ -408,7 +408,7 @@ fn counts(ctx: &Context, policy: &Policy, state: &State) -> Result<Option<bool>>
     Ok(Some(counted.any(|run| run.op == state.last)))
 }
 
-/// Whether a check is run with the key of a role, for which the approval of the plan is asked as policy wants it.
+/// Tells whether a check is run with the key of a role: it then asks for the approval of the plan as policy wants it.
 fn is_of_role(ctx: &Context, state: &State, policy: &Policy, request: &RunRequest) -> Result<bool> {
     if !request.sign || request.task.is_none() {
         return Ok(false);
@@ -558,7 +558,8 @@ fn argv(
     ]))
 }
 
-/// What the checks stand in. A role's word is about what is stored; a person runs what the files say here and now.
+/// The texts in which the checks stand. A role's word is about what is stored; a person runs what the files say here
+/// and now.
 fn check_texts(
     ctx: &Context,
     state: &State,

@@ -27,7 +27,7 @@ use loopx_rules::task::debt::{Debt, debt};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is about to be approved.
+/// The content that is about to be approved.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Preview {
     pub session: SessionId,
@@ -37,14 +37,14 @@ pub(crate) struct Preview {
     pub head: Option<Oid>,
     pub commits: usize,
     pub files: Vec<String>,
-    /// Those of the files that the plan's scope does not have.
+    /// The files that the plan's scope does not have.
     pub outside: Vec<String>,
     /// Commits that no state of the session allowed: they do not land as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bypassed: Vec<Bypassed>,
     pub checks_passed: usize,
     pub checks_waived: usize,
-    /// Those that a person looked at, because no command proves them.
+    /// The number of checks that a person looked at, because no command proves them.
     pub checks_looked: usize,
     pub checks: usize,
     /// Checks that a person's word proves.
@@ -69,7 +69,7 @@ pub(crate) struct Bypassed {
     pub help: Hint,
 }
 
-/// What was done of it.
+/// The steps of `finish` that were done.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub id: SessionId,
@@ -83,7 +83,7 @@ pub(crate) struct Finished {
     pub stopped: Option<Failure>,
 }
 
-/// What `finish` was asked for.
+/// The options of `finish`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FinishRequest {
     pub onto: Option<String>,
@@ -470,7 +470,7 @@ pub(super) fn commits(ctx: &Context, code: &CodeFacts) -> Hint {
     next::committing(&worktree).into_hint()
 }
 
-/// Whether nothing but another content than was approved holds a transition.
+/// Tells whether a transition is held by nothing but an approval of other content.
 fn is_stale(failure: &Failure) -> bool {
     let mut blockers = failure.blockers.iter();
     !failure.blockers.is_empty() && blockers.all(|one| one.code == Code::ApprovalStale)
@@ -529,7 +529,7 @@ fn verdict(request: &FinishRequest, given: Option<()>) -> ReviewRequest {
     }
 }
 
-/// What only somebody else can do is no refusal of what was asked: the session waits.
+/// Turns the refusal of a step that only somebody else can take into a wait: the session waits.
 fn as_waiting(failure: Failure) -> Failure {
     let mut blockers = failure.blockers.iter();
     let waits =

@@ -15,7 +15,7 @@ use loopx_rules::setup::typed;
 use loopx_store::Snapshot;
 use serde::Serialize;
 
-/// What came in from a fork.
+/// The session that came in from a fork.
 #[derive(Debug, Serialize)]
 pub(crate) struct Forked {
     pub from: String,
@@ -64,7 +64,7 @@ pub(crate) fn import_from(ctx: &Context, from: &str, wanted: Option<&str>) -> Re
     taken
 }
 
-/// What is said of a repository that gave nothing. Nothing of it is a remote that could be synced with.
+/// The failure of a repository that gave nothing. The repository is no remote that could be synced with.
 fn unreached(said: &str, (from, doing): (&str, &str), branch: &str) -> Failure {
     let refusal = Refusal::read(said);
     let failure = refusal.failure(doing, from, branch, said);

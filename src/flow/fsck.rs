@@ -19,15 +19,15 @@ use loopx_store::{Decision, Lock, Session, Snapshot, Store, UnexplainedCommit, s
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How `fsck` goes about it.
+/// The depth of a run of `fsck`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// What earlier runs found whole is not looked at again.
+    /// A look only at records that no earlier run found whole.
     New,
     Full,
 }
 
-/// What `fsck` found, and what it did.
+/// The findings of `fsck`, and its repairs.
 #[derive(Debug)]
 pub(crate) struct Checked {
     /// Active ones.
@@ -41,7 +41,7 @@ pub(crate) struct Checked {
     pub oddities: Vec<UnexplainedCommit>,
     /// The commit that mended it.
     pub repaired: Option<Oid>,
-    /// What a repair could not mend: history has no whole copy of it. By the names of the damages.
+    /// Damages that a repair could not mend, by their names: history has no whole copy of what they hit.
     pub left: Vec<String>,
     /// Objects that could not be read, and can be again.
     pub put_back: Vec<Oid>,
@@ -181,7 +181,7 @@ fn copied(ctx: &Context, id: &SessionId, path: &str) -> Option<Vec<u8>> {
     std::fs::read(file).ok()
 }
 
-/// What is wrong with the records, and with what people signed about them.
+/// Looks for faults of the records, and of the signatures that people gave about them.
 fn look(ctx: &Context, snapshot: &Snapshot<'_>, memory: &mut Memory) -> Result<Found> {
     check::check(&ctx.repo, snapshot, memory, |place, session| {
         signatures(snapshot, place, session)
@@ -220,7 +220,7 @@ fn signatures(snapshot: &Snapshot<'_>, place: &str, session: &Session) -> Result
     })
 }
 
-/// What is damaged on the branch as it stands, whatever this clone knew of it or found before.
+/// Lists the damages on the branch as it stands, whatever this clone knew of it or found before.
 pub(crate) fn damages(ctx: &Context, store: &Store<'_>) -> Result<Vec<Damage>> {
     ctx.repo.compare_hashes();
     match store.read()? {

@@ -44,8 +44,8 @@ fn head_of(op: &Operation) -> Option<&Oid> {
     }
 }
 
-/// True of a commit that may be taken for the end of the branch: it has the newest of it that is known, or something that
-/// neither the target has nor the session began on.
+/// Tells whether a commit may be taken for the end of the branch: it has the newest known commit of the branch, or a
+/// commit that neither the target has nor the session began on.
 fn continues(ctx: &Context, state: &State, known: Option<&Oid>, tip: &Oid) -> Result<bool> {
     if let Some(known) = known
         && ctx.repo.is_ancestor(known, tip)?

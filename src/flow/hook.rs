@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// git's setting that switches our hooks off, for one repository or for a person.
 pub(crate) const OPT_OUT: &str = "loopx.hooks";
 
-/// One call of `git-loopx hook`.
+/// A call of `git-loopx hook`.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub event: OsString,
@@ -27,14 +27,14 @@ pub(crate) struct Request {
     pub shim: Option<PathBuf>,
 }
 
-/// How it ended.
+/// The end of a call of a hook.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// With what is worth a warning.
     Passed(Vec<String>),
     /// The workflow does not allow it yet.
     Refused(Failure),
-    /// The same git process was told why a moment ago.
+    /// A second refusal of the same: this git process was told why a moment ago.
     RefusedAlready,
     /// `hooks status` asked; this is the answer.
     Probed(String),
@@ -91,7 +91,7 @@ pub(crate) fn run(request: &Request) -> Result<Outcome> {
     })
 }
 
-/// What the workflow says of this event.
+/// Judges the event by the workflow.
 fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
     let ctx = Context::open_in_hook()?;
     let store = ctx.store()?;

@@ -29,11 +29,11 @@ struct Making {
     /// The session commit that decides.
     tip: Oid,
     head: Head,
-    /// What it changes against HEAD.
+    /// The paths that the commit changes against HEAD.
     paths: Vec<String>,
 }
 
-/// What stands before a judgement.
+/// The commit in the making before it is judged, or the reason why no commit is judged.
 enum Found {
     NotOurs,
     /// HEAD's branch was renamed, and a session is bound to the name that it had: so that its gates do not hold.
@@ -150,7 +150,7 @@ fn find(ctx: &Context, store: &Store<'_>, tip: Option<Oid>) -> Result<Found> {
     })))
 }
 
-/// What to say where this branch was renamed, and the session stayed bound to a name that is no branch any more.
+/// The warning where this branch was renamed, and the session stayed bound to a name that is no branch any more.
 fn renamed(ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Option<String>> {
     for former in ctx.repo.former_names(branch) {
         let Some(id) = snapshot.sole_bound_to(&former).ok().flatten() else {
@@ -285,7 +285,7 @@ fn work(ctx: &Context, making: &Making) -> Result<Vec<(&'static str, String)>> {
     Ok(work)
 }
 
-/// Whether the present state allows everything that a commit changes which may replace HEAD. git does
+/// Tells whether the present state allows all changes of a commit that may replace HEAD. git does
 /// not tell a hook that it amends, but then the message has HEAD's trailers; what was allowed in
 /// build must not be claimed of a later stage that would refuse it.
 fn covers(

@@ -1,4 +1,4 @@
-//! One judgement per event in one git process. A repository may reach us on two roads at once: a
+//! The verdict on an event, given once in one git process. A repository may reach us on two roads at once: a
 //! config hook (perhaps of the user, for every repository) and a shim that an older git left. git then
 //! runs both; the second call repeats the first one's verdict, and says nothing again.
 //!
@@ -27,7 +27,7 @@ pub(crate) fn record_path(common_dir: &Path, event: Event) -> PathBuf {
     common_dir.join("loopx").join(format!("hook-{event}"))
 }
 
-/// One call of a hook by a git process.
+/// A call of a hook by a git process.
 pub(crate) struct Once {
     path: PathBuf,
     key: String,
@@ -55,7 +55,7 @@ impl Once {
         })
     }
 
-    /// Whether this was judged before, and whether it passed.
+    /// The verdict of an earlier call on the same: true where it passed, nothing where there was none.
     pub(crate) fn recall(&self) -> Option<bool> {
         let record = fs::read_to_string(&self.path).ok()?;
         match record.strip_prefix(&self.key)?.trim() {
@@ -83,7 +83,7 @@ fn stat_of(process: u32) -> Option<String> {
     String::from_utf8(line).ok()
 }
 
-/// When a process started, if its name is git. `stat` is the line of `/proc/<pid>/stat`.
+/// The start time of a process whose name is git. `stat` is the line of `/proc/<pid>/stat`.
 fn started(stat: &str) -> Option<u64> {
     let (before, after) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;
@@ -92,7 +92,7 @@ fn started(stat: &str) -> Option<u64> {
     (name == "git").then_some(started)
 }
 
-/// What changes when somebody stages something between two calls.
+/// The facts of the index file that change when somebody stages something between two calls.
 fn index_stamp(git_dir: &Path) -> Option<(u64, u64, i64, i64)> {
     let index = env::var_os("GIT_INDEX_FILE").map_or_else(|| git_dir.join("index"), PathBuf::from);
     let meta = fs::metadata(index).ok()?;

@@ -20,17 +20,17 @@ use std::ffi::OsString;
 use std::rc::Rc;
 
 const HEADS: &str = "refs/heads/";
-/// How many findings a refusal prints.
+/// The number of findings that a refusal prints.
 const SHOWN: usize = 10;
 
-/// One line: what goes where.
+/// A line of a push: the commit, and the branch that it goes to.
 struct Update {
     local: String,
     /// `None` for a delete.
     new: Option<Oid>,
     /// The branch on the other side.
     branch: String,
-    /// What is there; `None` for a new branch.
+    /// The commit that is there; `None` for a new branch.
     old: Option<Oid>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn pre_push(
     ))
 }
 
-/// What findings come to: a refusal where one is an error.
+/// Turns findings into an outcome: a refusal where a finding is an error.
 pub(super) fn outcome(
     findings: Vec<Finding>,
     mut warnings: Vec<String>,
@@ -190,7 +190,7 @@ fn judge(
     Ok(findings)
 }
 
-/// What a push takes away from a protected branch.
+/// Finds what a push takes away from a protected branch.
 pub(super) fn set_back(
     repo: &Repo,
     branch: &str,
@@ -232,7 +232,7 @@ fn bound(ctx: &Context, sessions: &Sessions<'_>, update: &Update) -> Result<Opti
     Ok(None)
 }
 
-/// What is known of a branch of a remote, as of the last fetch.
+/// The commit of a branch of a remote, as of the last fetch.
 fn tracked(ctx: &Context, remote: &str, branch: &str) -> Result<Option<Oid>> {
     if remote.is_empty() || remote.contains([':', '*', '?', '[', ' ']) {
         return Ok(None);

@@ -26,7 +26,7 @@ use std::rc::Rc;
 
 const HEADS: &str = "refs/heads/";
 
-/// So many unknown paths are named.
+/// The number of unknown paths that are named.
 const SHOWN: usize = 10;
 
 /// Judges a push.
@@ -70,7 +70,7 @@ pub(crate) fn pre_receive(
     ))
 }
 
-/// What is wrong with a push of the loopx branch.
+/// Lists the faults of a push of the loopx branch.
 fn loopx(
     ctx: &Context,
     store: &Store<'_>,
@@ -143,7 +143,7 @@ fn tracked(ctx: &Context, update: &Update) -> Result<Vec<Finding>> {
     Ok(vec![finding])
 }
 
-/// Whether a name is one that stands at the top of a working copy. The session may be begun later.
+/// Tells whether a name stands at the top of a working copy. The session may be begun later.
 fn is_document(name: &str) -> bool {
     let mut tops = Artifact::ALL.iter().map(|artifact| {
         let path = artifact.path();
@@ -152,7 +152,7 @@ fn is_document(name: &str) -> bool {
     tops.any(|top| top == name)
 }
 
-/// What a push of the branch brings that nobody here knows.
+/// Names the paths that a push of the branch brings and that nobody here knows.
 fn unknown(ctx: &Context, store: &Store<'_>, update: &Update) -> Result<Vec<String>> {
     let Some(new) = &update.new else {
         return Ok(Vec::new());
@@ -186,7 +186,7 @@ struct Server<'a> {
     /// The default branch.
     default: Option<String>,
     default_tip: Option<Oid>,
-    /// Its policy.
+    /// The policy of the default branch.
     policy: Policy,
 }
 

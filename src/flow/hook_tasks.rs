@@ -18,7 +18,7 @@ use loopx_rules::task::plan;
 use loopx_rules::task::status::TaskFacts;
 use loopx_rules::texts::Texts;
 
-/// So many paths are named.
+/// The number of paths that are named.
 const NAMED: usize = 10;
 
 /// Judges the staged paths by the tasks that are taken here.

@@ -38,20 +38,20 @@ pub(super) fn statements(repo: &Repo, state: &State) -> Result<Vec<Statement>> {
     }
 }
 
-/// What covers each statement of a request.
+/// The coverage of each statement of a request.
 #[derive(Debug)]
 pub(crate) struct Coverage {
     pub id: SessionId,
     pub statements: Vec<CoveredStatement>,
     /// The numbers that are cited and that no statement has.
     pub strays: Vec<Stray>,
-    /// Whether a gate of this session asks for it.
+    /// Set when a gate of this session asks for the coverage.
     pub asked: bool,
     /// The artifact in which a statement can be cited now.
     pub edit: Option<Artifact>,
 }
 
-/// What covers each statement of the session that is meant, as its files are here.
+/// Shows what covers each statement of the session that is meant, as its files are here.
 pub(crate) fn show(ctx: &Context) -> Result<Coverage> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;

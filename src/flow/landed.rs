@@ -23,11 +23,11 @@ pub(crate) struct Landed {
     pub lacks_code: bool,
 }
 
-/// So many commits of the target are looked at for a result that was squashed or rebased.
+/// The number of commits of the target that are looked at for a result that was squashed or rebased.
 const LOOKED: usize = 1000;
 
-/// Whether the result of a session is on its target. Nothing where it is not archived, changed nothing, or where this
-/// clone does not know the target or the result.
+/// Looks for the result of a session on its target. Nothing where the session is not archived or changed nothing, or
+/// where this clone does not know the target or the result.
 pub(super) fn landed(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Landed>> {
     let Some(Ending::Archived {
         commit: archive,
@@ -94,8 +94,8 @@ fn of_code(repo: &Repo, state: &State, target: upstream::Target) -> Result<Optio
     }))
 }
 
-/// Whether an archived session may go on from this branch: the branch is its target and has not got the result, or it
-/// has the archive of a session that was bound to none.
+/// Tells whether an archived session may go on from this branch: the branch is its target and has not got the result,
+/// or it has the archive of a session that was bound to no branch.
 pub(super) fn is_due(ctx: &Context, state: &State, branch: &str) -> Result<bool> {
     let Some(Ending::Archived {
         target,
@@ -114,7 +114,7 @@ pub(super) fn is_due(ctx: &Context, state: &State, branch: &str) -> Result<bool>
 }
 
 impl Landed {
-    /// Whether the target has not got all of the result.
+    /// Tells whether the target has not got all of the result.
     pub(crate) fn is_open(&self) -> bool {
         self.commit.is_none() || self.lacks_code
     }
@@ -227,7 +227,7 @@ fn has_all(repo: &Repo, commit: &Oid, entries: &Entries) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a branch that has a commit has nothing of it any more: as after a revert.
+/// Tells whether a branch that has a commit has nothing of the commit's changes any more: as after a revert.
 pub(super) fn is_reverted(repo: &Repo, commit: &Oid, tip: &Oid) -> Result<bool> {
     let tree = repo.commit_info(tip)?.tree;
     for (path, entry) in made_by(repo, commit)? {
@@ -238,7 +238,7 @@ pub(super) fn is_reverted(repo: &Repo, commit: &Oid, tip: &Oid) -> Result<bool> 
     Ok(true)
 }
 
-/// Whether some branch, here or of a remote as it was last seen, has a commit.
+/// Tells whether some branch, here or of a remote as it was last seen, has a commit.
 pub(super) fn is_held(repo: &Repo, commit: &Oid) -> Result<bool> {
     for folder in ["refs/heads/", "refs/remotes/"] {
         for (_, tip) in repo.refs_below(folder)? {
@@ -250,8 +250,8 @@ pub(super) fn is_held(repo: &Repo, commit: &Oid) -> Result<bool> {
     Ok(false)
 }
 
-/// Whether a branch has the code that was reviewed: it goes on from the reviewed commit, or had the same content in each
-/// of its files once. Nothing where that code is not here.
+/// Tells whether a branch has the code that was reviewed: it goes on from the reviewed commit, or had the same content
+/// in each of its files once. Nothing where that code is not here.
 pub(super) fn has_code(repo: &Repo, state: &State, tip: Option<&Oid>) -> Result<Option<bool>> {
     let Some(code) = reviewed(repo, state)? else {
         return Ok(None);

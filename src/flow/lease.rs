@@ -1,4 +1,4 @@
-//! Who asks for a build: the token of this worktree, and the agent session that works in it.
+//! The owner of a build: the token of this worktree, and the agent session that works in it.
 //!
 //! The token is random and lies in the worktree's own git dir, so that it says nothing of the machine
 //! and goes away with the worktree.
@@ -23,12 +23,12 @@ use std::path::{Path, PathBuf};
 /// The setting that says how long a lease is, in seconds.
 const SETTING: &str = "loopx.lease";
 
-/// Where a worktree keeps what is only its own.
+/// Folder in which a worktree keeps what is only its own.
 pub(super) fn folder(repo: &Repo) -> PathBuf {
     repo.git_dir().join("loopx")
 }
 
-/// This worktree's token, if it has one.
+/// The token of this worktree, if it has one.
 pub(crate) fn token(repo: &Repo) -> Option<String> {
     token_in(&folder(repo))
 }
@@ -45,7 +45,7 @@ pub(crate) fn worktrees(repo: &Repo) -> Worktrees {
     Worktrees::new(token(repo), move || beside(&common))
 }
 
-/// Where each worktree of the clone with this git dir is, by its token.
+/// Finds the place of each worktree of the clone with this git dir, by the token of the worktree.
 fn beside(common: &Path) -> BTreeMap<String, String> {
     let main = common
         .parent()
@@ -97,7 +97,7 @@ pub(crate) fn agent(repo: &Repo) -> Result<Option<String>> {
     Ok(Some(owner(repo, None)?.agent.unwrap_or(host)))
 }
 
-/// Who asks. `agent` is the session that is known to ask; else the environment may name one, or a hook has
+/// The owner who asks. `agent` is the session that is known to ask; else the environment may name one, or a hook has
 /// seen which one was about to.
 pub(crate) fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
     let driver = || ledger::peek(repo).driver_at(repo.now()).map(str::to_owned);
@@ -125,7 +125,7 @@ pub(crate) fn owner(repo: &Repo, agent: Option<String>) -> Result<Owner> {
     })
 }
 
-/// When a decision is made, in seconds.
+/// The moment of a decision, in seconds.
 fn now(facts: &Facts<'_>) -> i64 {
     facts.identity.map_or(0, Identity::judges_at)
 }
@@ -194,7 +194,7 @@ pub(super) fn renew(ctx: &Context) -> Result<()> {
 /// Whose build a session is, for views.
 #[derive(Debug, Serialize)]
 pub(crate) struct ClaimView {
-    /// This worktree's.
+    /// Set when the build is this worktree's.
     pub here: bool,
     pub by: String,
     pub agent: Option<String>,

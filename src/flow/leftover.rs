@@ -24,9 +24,9 @@ pub(crate) struct Leftover {
     /// is stored nowhere.
     files: Vec<(PathBuf, Option<Oid>)>,
     folders: Vec<PathBuf>,
-    /// Whether all of it is stored.
+    /// Set when all of the working copy is stored.
     pub is_stored: bool,
-    /// Whether the current directory is in it.
+    /// Set when the current directory is in the working copy.
     pub is_here: bool,
 }
 

@@ -17,28 +17,28 @@ use serde::Serialize;
 /// Sessions whose gates are looked at: of more than these, those that were touched last.
 const LOOKED: usize = 20;
 
-/// Which sessions are wanted.
+/// The sessions that are wanted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
-    /// Those that have ended too.
+    /// Sessions that have ended, too.
     pub all: bool,
-    /// Those that this person began, or touched last.
+    /// Only sessions that this person began, or touched last.
     pub mine: bool,
     pub stage: Option<Stage>,
-    /// Those that wait for somebody else.
+    /// Only sessions that wait for somebody else.
     pub waiting: bool,
-    /// What id, title or branch contain.
+    /// A text that id, title or branch contain.
     pub text: Option<String>,
 }
 
 impl Request {
-    /// Whether only some of the sessions are wanted.
+    /// Tells whether only some of the sessions are wanted.
     pub(crate) fn is_filter(&self) -> bool {
         self.mine || self.waiting || self.stage.is_some() || self.text.is_some()
     }
 }
 
-/// One line of the board.
+/// A line of the board.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed {
     pub session: SessionId,
@@ -54,29 +54,30 @@ pub(crate) struct Listed {
     pub damage: Option<String>,
     /// The command that leads on, where the gates were looked at and one does.
     pub next_action: Option<Hint>,
-    /// How many rules of the gate to the next stage are not met, where the gates were looked at: of none it is ready.
+    /// The number of rules of the gate to the next stage that are not met, where the gates were looked at: with none,
+    /// the session is ready.
     pub missing: Option<usize>,
-    /// Who else has to go on.
+    /// The other person who has to go on.
     pub waits: Option<Waits>,
     /// Somebody has to write something: there is no command for it.
     pub to_write: bool,
     /// The target that has not got what was archived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_on: Option<String>,
-    /// Its gates were looked at: who goes on, and with what, is known.
+    /// Set when the gates of the session were looked at: who goes on, and with what, is known.
     pub judged: bool,
     /// Questions about its plan that nobody has answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
 }
 
-/// What is on the board, and what is not.
+/// The sessions on the board, and the numbers of those that are not.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub sessions: Vec<Listed>,
     /// Sessions that the request leaves out.
     pub left_out: usize,
-    /// Those of them that have ended.
+    /// The number of those left out that have ended.
     pub ended: usize,
 }
 

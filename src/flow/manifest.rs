@@ -20,14 +20,14 @@ use loopx_rules::texts::Texts;
 
 /// Documents that agents read of themselves.
 const OF_AGENTS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
-/// So many files that a review looks at are rows of their own.
+/// The number of files that a review looks at and that are rows of their own.
 const MOST_CHANGED: usize = 40;
 
-/// Where files of the repository are looked for: in the worktree, else in what is committed.
+/// The place where files of the repository are looked for: the worktree, else what is committed.
 struct Ground<'c> {
     repo: &'c Repo,
     state: &'c State,
-    /// What HEAD has.
+    /// The tree of HEAD.
     tree: Option<Oid>,
 }
 
@@ -46,7 +46,7 @@ impl<'c> Ground<'c> {
         (entry.kind == EntryKind::Blob).then(|| entry.id.to_string())
     }
 
-    /// Whether somebody who works here finds it.
+    /// Tells whether somebody who works here finds the file.
     fn is_here(&self, path: &str) -> bool {
         let is_artifact = loopx_rules::artifact::Artifact::at(path)
             .is_some_and(|artifact| self.state.artifacts.contains_key(&artifact));
@@ -88,15 +88,15 @@ fn glossary_path(policy: &Policy) -> String {
     format!("{}/{}", policy.paths.rules, glossary::FILE)
 }
 
-/// Whether policy and profile let what is missing hold a gate.
+/// Tells whether policy and profile let a missing row hold a gate.
 fn is_asked(policy: &Policy, state: &State) -> bool {
     let profile = policy.profiles.get(&state.profile);
     policy.context.manifest == EvidenceRule::Require
         && profile.is_ok_and(|profile| profile.has_stage(Stage::Clarify))
 }
 
-/// What the gate out of the present stage looks at: rows of the next one that are required and that no other rule of a
-/// gate asks for.
+/// Lists the rows that the gate out of the present stage looks at: rows of the next stage that are required and that no
+/// other rule of a gate asks for.
 pub(super) fn asked(
     repo: &Repo,
     state: &State,
@@ -126,14 +126,14 @@ pub(super) fn asked(
     Ok(rows)
 }
 
-/// What is to be read, and whose it is.
+/// The manifest of what is to be read, with the session, stage and task that it belongs to.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub id: SessionId,
     pub stage: Stage,
     pub task: Option<String>,
     pub manifest: Manifest,
-    /// Whether a missing row holds a gate of this session.
+    /// Set when a missing row holds a gate of this session.
     pub asked: bool,
 }
 

@@ -1,4 +1,4 @@
-//! One file per workflow: read facts, ask the rules for a decision, hand the result to the store.
+//! Workflows, one file each: read facts, ask the rules for a decision, hand the result to the store.
 //!
 //! Every writing flow begins with an [`write_scope::Opening`], and nearly all go through [`transaction::act`]: lock, read,
 //! save the working copy, decide, commit, publish. A lost race starts again from reading, so that every gate is judged anew.

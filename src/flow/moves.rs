@@ -26,7 +26,7 @@ pub(super) struct Moves<'m> {
     ctx: &'m Context,
     state: &'m State,
     operations: &'m [Operation],
-    /// What the gates judged, read once somebody asks.
+    /// The states that the gates judged, read once somebody asks.
     before: OnceCell<BTreeMap<Transition, State>>,
 }
 
@@ -40,7 +40,8 @@ impl<'m> Moves<'m> {
         }
     }
 
-    /// Whether the session stands on a move: it leads forward, nothing took it back, and it was not made again.
+    /// Tells whether the session stands on a move: the move leads forward, nothing took it back, and it was not made
+    /// again.
     pub(super) fn stands_on(&self, used: &Used) -> bool {
         let transition = used.transition;
         !used.superseded && transition.is_forward() && transition.to() <= self.state.stage

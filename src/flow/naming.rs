@@ -1,8 +1,8 @@
-//! Which session is meant (design 9): named, in full or by the beginning of its id, bound to the branch, or the
+//! The session that is meant (design 9): named, in full or by the beginning of its id, bound to the branch, or the
 //! only active one.
 //!
-//! The only active one is for reading. A command that changes something takes it where the branch is bound to no
-//! session and the session to no branch, and says so; else it asks for the name.
+//! The only active one is for reading. A command that changes something takes that session where the branch is bound
+//! to no session and the session to no branch, and says so; else the command asks for the name.
 
 use super::context::Context;
 use super::landed;
@@ -15,10 +15,10 @@ use loopx_rules::next::{Around, Meant, Next, meant};
 use loopx_rules::session::Ending;
 use loopx_store::{Session, Snapshot};
 
-/// How many sessions a refusal names.
+/// The number of sessions that a refusal names.
 const NAMED: usize = 10;
 
-/// How many of the sessions that were archived last are asked whether they have landed.
+/// The number of sessions, those archived last, that are asked whether they have landed.
 const LANDING: usize = 5;
 
 impl Context {
@@ -38,7 +38,7 @@ impl Context {
         Ok(id)
     }
 
-    /// The same for a command that changes the session.
+    /// The session that is meant by a command that changes it.
     pub fn session_id_to_change(&self, snapshot: &Snapshot<'_>) -> Result<SessionId> {
         let (id, is_taken) = self.meant_to_change(snapshot)?;
         if is_taken {
@@ -57,8 +57,8 @@ impl Context {
         Ok((id, is_taken))
     }
 
-    /// Whether the only session is taken from where no session is called: not where it has ended on this branch.
-    /// Refused where it is bound to another branch.
+    /// Tells whether the only session is taken from where no session is called: not where it has ended on this branch.
+    /// Refused where the session is bound to another branch.
     fn takes(&self, snapshot: &Snapshot<'_>, only: &SessionId) -> Result<bool> {
         // One that cannot be read is refused by whoever reads it.
         if let Ok(Some(session)) = snapshot.session(only)
@@ -75,8 +75,8 @@ impl Context {
         Ok(true)
     }
 
-    /// Whether a command that changes something means this session here without its name. Of many sessions no more
-    /// are read than it takes to see that another goes on.
+    /// Tells whether a command that changes something means this session here without its name. Of many sessions no
+    /// more are read than it takes to see that another goes on.
     pub(super) fn means(&self, snapshot: &Snapshot<'_>, id: &SessionId) -> Result<bool> {
         if let Some(called) = self.called(snapshot)? {
             return Ok(called == *id);
@@ -326,7 +326,7 @@ impl Context {
         Ok(super::gone::lead(self, &state, branch)?.into_hint())
     }
 
-    /// What leads to the branch that a session is bound to.
+    /// The command that leads to the branch to which a session is bound.
     pub(in crate::flow) fn to_branch(&self, id: &SessionId, branch: &str) -> Result<Hint> {
         let name = format!("refs/heads/{branch}");
         if let Some(folder) = self.repo.checked_out_in(&name)?.filter(|dir| dir.is_dir())
@@ -407,7 +407,7 @@ pub(super) fn unfinished(snapshot: &Snapshot<'_>, mut ids: Vec<SessionId>) -> Ve
     ids
 }
 
-/// Whether a session did not end: one that cannot be read may go on.
+/// Tells whether a session did not end: one that cannot be read may go on.
 fn goes_on(snapshot: &Snapshot<'_>, id: &SessionId) -> bool {
     match snapshot.session(id) {
         Ok(Some(session)) => session.state.is_active(),

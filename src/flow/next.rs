@@ -48,7 +48,7 @@ pub(super) struct Look {
     pub(super) peek: Peek,
     /// The bound branch is not here.
     pub(super) missing: Option<Failure>,
-    /// What the archive is held by, from the review on.
+    /// The blockers of the archive, from the review on.
     pub(super) archive: Vec<Blocker>,
     pub(super) worktree: Option<Worktree>,
     pub(super) behind: Option<Behind>,
@@ -56,13 +56,13 @@ pub(super) struct Look {
     pub(super) advised: Advised,
 }
 
-/// What `git loopx`, `status` and `next` say of where somebody is.
+/// The answer of `git loopx`, `status` and `next`: the session, and the next step in it.
 pub(crate) struct Asked {
     pub(crate) id: SessionId,
     pub(crate) advised: Advised,
 }
 
-/// What is next in the session that is meant.
+/// The next step in the session that is meant.
 pub(crate) fn of(ctx: &Context) -> Result<Asked> {
     ctx.only_reads();
     let store = ctx.store()?;
@@ -75,14 +75,14 @@ pub(crate) fn of(ctx: &Context) -> Result<Asked> {
     })
 }
 
-/// What is next in one session.
+/// The next step in a session.
 pub(crate) fn of_session(ctx: &Context, id: &SessionId) -> Result<Advised> {
     let snapshot = ctx.store()?.snapshot()?;
     let session = super::naming::load(&snapshot, id)?;
     Ok(asked(ctx, &snapshot, &session)?.advised)
 }
 
-/// What is next for whoever asks, in a session or in none; nothing where that cannot be said.
+/// The next step for whoever asks, in a session or in none; nothing where it cannot be told.
 pub(crate) fn anywhere() -> Option<Advised> {
     let ctx = Context::open(None).ok()?;
     match of(&ctx) {
@@ -149,7 +149,7 @@ pub(super) fn asks_a_person(ctx: &Context) -> bool {
     agent.is_some() && may_not().unwrap_or_default()
 }
 
-/// Whether whoever asks is in a session; refused where none is meant.
+/// Tells whether whoever asks is in a session; refused where none is meant.
 pub(crate) fn is_here(ctx: &Context) -> Result<bool> {
     let store = ctx.store()?;
     Ok(ctx.asked(&store.snapshot()?)?.1)
@@ -165,7 +165,7 @@ pub(super) fn asked(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -
     Ok(look)
 }
 
-/// What is next after a command that changed a session. The command is done: what keeps this from being known
+/// The next step after a command that changed a session. The command is done: what keeps the step from being known
 /// is said by `status`.
 pub(crate) fn after(ctx: &Context, id: &SessionId) -> Option<Advised> {
     let store = ctx.store().ok()?;
@@ -303,7 +303,7 @@ fn nodes_with(facts: &Facts<'_>, field: &str) -> Vec<Node> {
     }
 }
 
-/// What tasks leave and is not there, of those that somebody has or that ran.
+/// Lists the outputs of tasks that are not there, of tasks that somebody has or that ran.
 fn missing_outputs(ctx: &Context, facts: &Facts<'_>) -> Result<Vec<(TaskId, Vec<String>)>> {
     let mut found = Vec::new();
     for node in nodes_with(facts, "\"outputs\"") {
@@ -362,7 +362,8 @@ fn unfit(ctx: &Context, facts: &Facts<'_>) -> Vec<(TaskId, Unfit)> {
     unfit.collect()
 }
 
-/// What would hold the archive of a session in review or done, or in a build that one person may take to its end.
+/// Lists the blockers that would hold the archive of a session in review or done, or in a build that one person may
+/// take to its end.
 fn held(ctx: &Context, snapshot: &Snapshot<'_>, facts: &Facts<'_>) -> Result<Vec<Blocker>> {
     let state = &facts.state;
     let is_light = facts.view().profile().is_light();
@@ -444,7 +445,7 @@ fn sent_back(snapshot: &Snapshot<'_>, session: &Session) -> Result<Option<Person
     Ok(last.and_then(|(verdict, by)| (!verdict.is_approval()).then(|| by.clone())))
 }
 
-/// Nothing differs from where the session began.
+/// Tells whether nothing differs from where the session began.
 pub(super) fn is_empty(ctx: &Context, facts: &Facts<'_>) -> Result<bool> {
     let (Some(code), Some(base)) = (&facts.code, &facts.state.base) else {
         return Ok(facts

@@ -31,7 +31,7 @@ use loopx_store::{Decision, Edits, Snapshot, journal_message};
 /// The longest text of a note, in bytes: what is longer is a document.
 const LONGEST: usize = 64 * 1024;
 
-/// What was noted, and where.
+/// The note that was written, and its place.
 #[derive(Debug)]
 pub(crate) struct Noted {
     pub home: Home,
@@ -39,7 +39,7 @@ pub(crate) struct Noted {
     pub commit: Oid,
 }
 
-/// Where a command of notes looks.
+/// The place where a command of notes looks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Where {
     /// The journal, also where a session is meant.
@@ -62,7 +62,7 @@ impl Where {
     }
 }
 
-/// Where notes are.
+/// The place of notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
     Session(SessionId),
@@ -128,14 +128,14 @@ pub(super) fn require_said(what: &str, text: &str, lead: Hint) -> Result<()> {
     Ok(())
 }
 
-/// What a note rests on that was said before.
+/// The earlier notes on which a note rests.
 #[derive(Clone, Debug)]
 pub(super) enum Look {
-    /// Nothing.
+    /// No earlier note.
     Nothing,
     /// The values of keys.
     Values,
-    /// One note, as somebody typed it; and what was said of it.
+    /// A note, as somebody typed it; and what was said of it.
     Note(String),
 }
 
@@ -152,7 +152,7 @@ impl Look {
     }
 }
 
-/// Whether somebody means this note: by its number, with `@` or without, or by the beginning of its id.
+/// Tells whether somebody means this note: by its number, with `@` or without, or by the beginning of its id.
 fn is_named(record: &NoteRecord, typed: &str) -> bool {
     let typed = typed.trim_start_matches('@');
     let is_number = typed.len() <= 7 && typed.bytes().all(|byte| byte.is_ascii_digit());
@@ -455,7 +455,7 @@ pub(crate) fn answer(ctx: &Context, number: u64, text: &str) -> Result<Noted> {
     })
 }
 
-/// Whether a session is named, or bound to this branch. The only one that there happens to be is not meant.
+/// Tells whether a session is named, or bound to this branch. The only one that there happens to be is not meant.
 fn is_about_a_session(ctx: &Context) -> Result<bool> {
     if ctx.wanted().is_some() {
         return Ok(true);

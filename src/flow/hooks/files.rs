@@ -31,7 +31,7 @@ pub(super) fn saved(dir: &Path, event: Event) -> Result<Saved> {
     Ok(if same { Saved::Both } else { Saved::Kept })
 }
 
-/// Where a manager put our shim.
+/// Finds the names under which a manager put our shim.
 pub(super) fn aside(dir: &Path, event: Event) -> Result<Vec<Aside>> {
     let mut found = Vec::new();
     for aside in Aside::ALL {
@@ -88,7 +88,7 @@ pub(super) fn save(dir: &Path, event: Event) -> std::io::Result<()> {
     fs::hard_link(&hook, &saved).or_else(|_| fs::rename(&hook, &saved))
 }
 
-/// What a shim is called until it is whole.
+/// Path of a shim until it is whole.
 pub(super) fn fresh(dir: &Path, event: Event) -> PathBuf {
     dir.join(format!(".{event}.loopx-new"))
 }

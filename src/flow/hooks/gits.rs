@@ -7,7 +7,7 @@ use loopx_hosts::hooks::GitVersion;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-/// Where systems and programs with a window keep a git of their own. They start it by this path,
+/// Paths at which systems and programs with a window keep a git of their own. They start that git by its path,
 /// whatever PATH says.
 const KNOWN: [&str; 10] = [
     "/usr/bin/git",

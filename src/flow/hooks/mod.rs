@@ -136,7 +136,7 @@ fn common_dir(cwd: &Path, here: &impl Fn(Run) -> Run) -> Result<PathBuf> {
     Ok(real(&cwd.join(path(common.line()?))))
 }
 
-/// Where a hooks folder lies.
+/// The place of a hooks folder.
 fn place(dir: &Path, common: &Path, top: Option<&Path>) -> Result<Place> {
     let in_git_dir = real(dir).starts_with(common);
     let in_worktree = !in_git_dir && top.is_some_and(|top| real(dir).starts_with(real(top)));
@@ -237,14 +237,14 @@ fn remove_words(file: &Path) -> String {
     format!("remove every [hook \"loopx-...\"] of ours from {file}")
 }
 
-/// Where this program is, as bytes: a path need not be UTF-8.
+/// Path of this program, as bytes: a path need not be UTF-8.
 pub(super) fn program() -> Result<Vec<u8>> {
     let program =
         env::program().map_err(|error| Failure::internal(Code::NoProgram, format!("{error}")))?;
     Ok(program.into_os_string().into_vec())
 }
 
-/// Where git looks for hook files, and which setting says so.
+/// Finds the folder in which git looks for hook files, and the setting that says so.
 pub(super) fn hooks_dir(
     cwd: &Path,
     enter: &impl Fn(Run) -> Run,

@@ -35,7 +35,7 @@ pub(super) fn remove(common_dir: &Path) {
     drop(fs::remove_file(path(common_dir)));
 }
 
-/// Whether an install of this repository, or of its person, is known of, without a look at each hook.
+/// Tells whether an install of this repository, or of its person, is known of, without a look at each hook.
 pub(crate) fn is_installed(repo: &Repo) -> bool {
     let common_dir = repo.common_dir();
     let shim = common_dir.join("hooks").join(Event::PreCommit.name());

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Keys and values of one file under our names.
 pub(super) type Settings = Vec<(String, Vec<u8>)>;
 
-/// What one configuration file says under our names.
+/// Reads the settings of a configuration file under our names.
 pub(super) fn own_settings(file: &Path) -> Result<Settings> {
     let listed = Run::git(["config", "-z", "--file"])
         .args([file.as_os_str(), OsStr::new("--get-regexp")])
@@ -51,7 +51,7 @@ pub(super) fn setting(settings: &[(String, Vec<u8>)], event: Event, program: &[u
     }
 }
 
-/// Where a setting stands that is false, in whichever file has the last word.
+/// The file and scope of a setting that is false, in whichever file has the last word.
 pub(super) fn switched_off(enter: &impl Fn(Run) -> Run, key: &str) -> Result<Option<SetAt>> {
     let args = [
         "config",

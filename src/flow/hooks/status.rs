@@ -1,4 +1,4 @@
-//! Where hooks fire: each event in each worktree, proven by having git run it where that has no effect
+//! Places where hooks fire: each event in each worktree, proven by having git run it where that has no effect
 //! on anything but our own program.
 
 use super::lines::wired;
@@ -116,7 +116,7 @@ fn ask(enter: &impl Fn(Run) -> Run, event: Event, token: &str, off: &Overlay) ->
 /// Settings for one process. Through the environment: the name of a config hook may hold `=`, at
 /// which `git -c` would split.
 struct Overlay {
-    /// How many the environment holds already.
+    /// The number of settings that the environment holds already.
     first: usize,
     settings: Vec<(OsString, &'static str)>,
 }

@@ -33,7 +33,7 @@ use tree::{read_tree, spec_texts};
 /// The other tool's name in records.
 const FROM: &str = "openspec";
 
-/// What `import openspec` was asked for.
+/// The options of `import openspec`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     /// `openspec/` at the top of the worktree where nothing is said.
@@ -45,12 +45,12 @@ pub(crate) struct Request {
     pub dry_run: bool,
 }
 
-/// What became, or would become, of a tree.
+/// The report on what became, or would become, of a tree.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
     pub tree: String,
     pub dry_run: bool,
-    /// Where specs lie in the worktree.
+    /// Path of the specs in the worktree.
     pub specs_path: String,
     pub specs: Vec<SpecReport>,
     pub changes: Vec<ChangeReport>,
@@ -58,7 +58,7 @@ pub(crate) struct Report {
     pub overlaps: Vec<Overlap>,
     /// Files of the tree that are neither spec nor change; they stay where they are.
     pub strays: Vec<String>,
-    /// What is not as it is in OpenSpec, and why.
+    /// Remarks on what is not as it is in OpenSpec, and why.
     pub differs: Vec<Blocker>,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct ChangeReport {
     pub commit: Option<Oid>,
     pub domains: Vec<String>,
     pub operations: usize,
-    /// Whether its delta applies to the specs of the tree. Not asked of an archived one.
+    /// Set when its delta applies to the specs of the tree. Not asked of an archived change.
     pub applies: Option<bool>,
     pub findings: Vec<Remark>,
     /// Files without a place: their text is in `intent.md`, their bytes in `imported/`.
@@ -246,7 +246,7 @@ fn locate(ctx: &Context, request: &Request) -> Result<(PathBuf, String)> {
 
 // Specs of the worktree.
 
-/// Which specs are to be written. One that is there with other bytes is never overwritten.
+/// Lists the specs to write. A spec that is there with other bytes is never overwritten.
 fn plan_specs(
     ctx: &Context,
     request: &Request,
@@ -347,7 +347,7 @@ impl Bases<'_> {
     }
 }
 
-/// Where a change can go.
+/// The session to which a change can go.
 enum Seat {
     Free(SessionId),
     /// An earlier run gave it this session.
@@ -443,7 +443,7 @@ fn seat(
     })
 }
 
-/// Whether an archived change is the one that came from the open folder `other`, which is gone.
+/// Tells whether an archived change is the one that came from the open folder `other`, which is gone.
 fn is_open_twin(other: &str, item: &Item, items: &[Item]) -> bool {
     item.folder.is_archived()
         && other == format!("changes/{}", item.folder.name())
@@ -518,7 +518,7 @@ fn begin(
     origin.place(ctx, id, bases, identity, &what)
 }
 
-/// What holds for the whole tree.
+/// Remarks that hold for the whole tree.
 fn differs(items: &[Item], specs: &[SpecReport]) -> Vec<Blocker> {
     let mut found = Vec::new();
     let (archived, open): (Vec<&Item>, Vec<&Item>) =

@@ -29,7 +29,7 @@ pub(super) struct Origin<'a> {
     /// Set where it had ended there, with the day where the tool knows it.
     pub ended: Option<Option<&'a str>>,
     pub artifacts: &'a BTreeMap<Artifact, String>,
-    /// Its files as they were, by path.
+    /// The files of the change as they were, by path.
     pub files: &'a BTreeMap<String, Vec<u8>>,
     pub delta: Option<&'a Delta>,
     pub notes: &'a [Said],

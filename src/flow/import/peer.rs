@@ -28,7 +28,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What became, or would become, of a tree.
+/// The report on what became, or would become, of a tree.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PeerReport {
     pub tool: Tool,
@@ -41,7 +41,7 @@ pub(crate) struct PeerReport {
     pub journal: usize,
     /// Files that nothing was made of; they stay where they are.
     pub left: Vec<String>,
-    /// What has no counterpart, and is about no session.
+    /// Remarks on things without a counterpart here that are about no session.
     pub remarks: Vec<Remark>,
     pub differs: Vec<Blocker>,
 }
@@ -53,9 +53,9 @@ pub(crate) struct SessionReport {
     /// By an earlier run.
     pub already: bool,
     pub title: String,
-    /// Where it stood there.
+    /// The place where the session stood there.
     pub stood: String,
-    /// It had ended there, and is archived here.
+    /// Set when the session had ended there, and is archived here.
     pub archived: bool,
     pub commit: Option<Oid>,
     pub artifacts: Vec<Artifact>,
@@ -445,7 +445,7 @@ fn journal(
     Ok(Placed { edits, message })
 }
 
-/// What holds for the whole tree.
+/// Remarks that hold for the whole tree.
 fn differs(found: &Found) -> Vec<Blocker> {
     let mut said = Vec::new();
     if found.sessions.iter().any(|taken| taken.ended.is_none()) {

@@ -39,7 +39,7 @@ pub(crate) struct ApartIssue {
     /// The sessions that go on for it, where these are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionId>,
-    /// What somebody has to settle, in words; nothing where that is none of its fields.
+    /// The fields that somebody has to settle, in words; nothing where no field has to be settled.
     #[serde(skip)]
     listed: Option<String>,
 }
@@ -242,7 +242,7 @@ pub(crate) struct LostClaim {
     pub short: String,
     pub of: String,
     pub to: String,
-    /// It counted until somebody took the issue over.
+    /// Set when the claim counted until somebody took the issue over.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub taken_over: bool,
     /// The claim that counts is one that a remote took, whichever is older.

@@ -10,7 +10,7 @@ use loopx_rules::issue::{Issue, IssueId};
 use loopx_store::Snapshot;
 use serde::Serialize;
 
-/// What was found.
+/// The reviews of an audit.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
     /// The worst of all.
@@ -18,7 +18,7 @@ pub(crate) struct Report {
     pub reviews: Vec<Review>,
 }
 
-/// One solution.
+/// The audit of a solution.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Review {
     pub issue: IssueId,
@@ -27,14 +27,15 @@ pub(crate) struct Review {
     pub audit: Audit,
 }
 
-/// What the session of an issue did to the code.
+/// The work that the session of an issue did to the code.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub tip: Oid,
     pub files: Vec<String>,
 }
 
-/// What the newest session of an issue did whose branch is there; nothing where none did anything.
+/// The work of the newest session of an issue whose branch is there and has some; nothing where no session did
+/// anything.
 pub(super) fn work(ctx: &Context, snapshot: &Snapshot<'_>, issue: &Issue) -> Result<Option<Work>> {
     for one in issue.sessions.iter().rev() {
         let Some(session) = snapshot.find(&one.session)? else {

@@ -8,7 +8,7 @@ use loopx_store::{IssueLinks, Snapshot};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 
-/// What the end of an issue may let begin is read up to this number; beyond it the kept list says it.
+/// The number of issues that an end may let begin and that are still read one by one; beyond it the kept list says it.
 const MOST_BEHIND: usize = 200;
 
 /// The links of all issues, and the issues that were read.
@@ -72,7 +72,8 @@ impl<'s, 'r> Beside<'s, 'r> {
         Ok(found)
     }
 
-    /// What cannot be read may be what an issue waits for: nothing is decided without it.
+    /// Requires that each issue could be read: an issue may wait for one that could not, and nothing is decided without
+    /// it.
     fn require_read(&self) -> Result<()> {
         self.failed.borrow_mut().take().map_or(Ok(()), Err)
     }
@@ -128,12 +129,12 @@ impl<'s, 'r> Beside<'s, 'r> {
         Ok(found)
     }
 
-    /// Whether each issue is known here, and as far as it is.
+    /// Tells whether each issue is known here, and its own records alone say how far it is.
     pub(super) fn says_all(&self) -> bool {
         self.links.says_all()
     }
 
-    /// How many issues there are, and how many of them are open.
+    /// Counts the issues, and those that are open.
     pub(super) fn counts(&self) -> (usize, usize) {
         let rows = self.links.rows().filter(|row| !row.is_withdrawn);
         rows.fold((0, 0), |(all, open), row| {

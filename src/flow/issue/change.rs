@@ -72,7 +72,7 @@ impl Ask {
     }
 }
 
-/// What is to become of some issues.
+/// The changes and links that issues are to get, and the links that they are to lose.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Edit {
     pub changes: Vec<Change>,
@@ -125,14 +125,14 @@ pub(crate) fn change(
     })
 }
 
-/// True where an issue is said to be planned or queued, and has no solution by which it would be.
+/// Tells whether an issue is said to be planned or queued, and has no solution by which it would be.
 fn lacks_solution((issue, changes): &(Issue, Vec<Change>)) -> bool {
     let plans =
         |change: &Change| matches!(change, Change::Status(status) if PLANNED.contains(status));
     issue.bound.is_none() && changes.iter().any(plans)
 }
 
-/// Whether it says that there is something to do.
+/// Tells whether a change says that there is something to do.
 fn opens(change: &Change) -> bool {
     matches!(change, Change::Status(status) if !status.is_final())
 }
@@ -239,7 +239,7 @@ fn link(
     Ok(())
 }
 
-/// True where the issue that a link names says itself that the two are related.
+/// Tells whether the issue that a link names says itself that the two are related.
 fn is_related(
     snapshot: &Snapshot<'_>,
     changed: &[(Issue, Vec<Change>)],
@@ -440,7 +440,7 @@ fn numbered(issue: &Issue, texts: &[&str]) -> String {
     format!("{}{more}", meant.join(", "))
 }
 
-/// Whether the issue says so already, and nobody wrote it apart.
+/// Tells whether the issue says so already, and nobody wrote it apart.
 fn is_so(issue: &Issue, change: &Change) -> bool {
     let settled = |field: &str| issue.apart_in(field).is_none();
     match change {

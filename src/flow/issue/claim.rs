@@ -25,7 +25,7 @@ use loopx_store::Snapshot;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What is asked for.
+/// The options of taking an issue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TakeRequest {
     /// The issue; else the next that is ready.
@@ -409,7 +409,7 @@ fn nothing_ready(backlog: &Backlog, labels: &[String]) -> Failure {
     Failure::nothing(Code::IssueNoneReady, message).help(command!("issue list"))
 }
 
-/// Nothing is left to do. What an archive resolved is opened with its session.
+/// The refusal where nothing is left to do. An issue that an archive resolved is opened with its session.
 pub(super) fn ended(snapshot: &Snapshot<'_>, issue: &Issue) -> Failure {
     let id = &issue.id;
     let archived = super::sessions::require_no_archive(snapshot, issue).err();

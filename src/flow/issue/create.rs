@@ -25,7 +25,7 @@ pub(crate) struct New {
     pub key: Option<String>,
     /// The id, where it follows from where the issue comes from.
     pub id: Option<IssueId>,
-    /// Its fields, the title among them.
+    /// The fields of the issue, the title among them.
     pub changes: Vec<Change>,
     pub links: Vec<Ask>,
     /// Why it ended, where it did.
@@ -51,7 +51,7 @@ impl New {
         }
     }
 
-    /// How whoever makes it knows it: its id is not there yet.
+    /// The name by which whoever makes the issue knows it: its id is not there yet.
     fn name(&self) -> String {
         match (&self.at, &self.key) {
             (Some(at), Some(key)) => format!("`{key}` ({at})"),
@@ -61,7 +61,7 @@ impl New {
         }
     }
 
-    /// What leads on where its links make a cycle.
+    /// The command that leads on where the links of the issue make a cycle.
     fn without_cycle(&self) -> Hint {
         let file = self.at.as_ref().and_then(|at| at.rsplit_once(':'));
         match file {
@@ -207,7 +207,7 @@ fn title(changes: &[Change]) -> String {
     title.unwrap_or_default()
 }
 
-/// What is to be made under an id.
+/// The issue that is to be made under an id.
 fn made_as<'n>(new: &'n [New], ids: &[IssueId], id: &IssueId) -> Option<&'n New> {
     let at = ids.iter().position(|one| one == id)?;
     new.get(at)

@@ -16,7 +16,7 @@ use loopx_store::one_line;
 const LABEL: &str = "tech-debt";
 /// The number of its characters that become a description: each has at most four bytes, and an issue takes 64 KiB.
 const LONGEST_SAID: usize = 16_000;
-/// Where it comes from.
+/// The system that is the source of such an issue.
 const SYSTEM: &str = "task";
 /// The longest title.
 const LONGEST: usize = 120;

@@ -64,7 +64,7 @@ pub(crate) fn duplicates(
     Ok((alike.collect(), Names::of(&snapshot)?))
 }
 
-/// Whether one says already what it is to the other.
+/// Tells whether one issue says already what it is to the other.
 fn is_said(one: &Issue, other: &Issue) -> bool {
     let kinds = [
         LinkKind::DuplicateOf,

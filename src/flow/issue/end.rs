@@ -25,9 +25,9 @@ use std::collections::{BTreeSet, HashSet};
 /// The end of an issue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It was done. A person says so, with a reason.
+    /// The issue was done. A person says so, with a reason.
     Resolve,
-    /// It will not be done.
+    /// The issue will not be done.
     Close,
     /// Another issue says the same.
     Duplicate(String),

@@ -21,7 +21,7 @@ pub(crate) struct SessionEnd {
     pub event: &'static str,
     /// Fate of the work, in words.
     pub words: String,
-    /// It was taken back.
+    /// Set when the end was taken back.
     pub undone: bool,
 }
 

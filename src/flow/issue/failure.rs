@@ -8,7 +8,7 @@ use loopx_base::hint::command;
 use loopx_rules::issue::event::{Change, IssueEvent};
 use loopx_rules::issue::{Issue, IssueId, Status};
 
-/// What failed, or is tried again: the issue and its solution.
+/// The issues whose work failed, or is tried again, each with its solution.
 pub(crate) type Moved = Vec<(IssueId, String)>;
 
 /// Notes that work on issues failed, and why: they come again when somebody says so.

@@ -12,7 +12,7 @@ use loopx_rules::task::status::Status;
 use loopx_store::one_line;
 use serde::Serialize;
 
-/// So many are proposed: whoever left more looks at the session.
+/// The number of follow-ups that are proposed: whoever left more looks at the session.
 const MOST: usize = 8;
 /// The longest title of a proposal.
 const LONGEST: usize = 120;
@@ -23,13 +23,13 @@ pub(crate) struct FollowUp {
     /// test, docs, refactor or enhance.
     pub kind: &'static str,
     pub title: String,
-    /// What of the session it follows from.
+    /// The part of the session that the issue follows from.
     pub why: String,
     pub command: Hint,
 }
 
-/// What an archived session leaves: scenarios that were let in without evidence, findings that nobody answered, and
-/// tasks that were not done.
+/// Proposes issues for what an archived session leaves: scenarios that were let in without evidence, findings that
+/// nobody answered, and tasks that were not done.
 pub(crate) fn follow_ups(
     ctx: &Context,
     id: &SessionId,

@@ -25,10 +25,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const LARGEST_CODE: u64 = 1 << 20;
 /// Number of solutions that come with an issue.
 const MOST_WAYS: usize = 100;
-/// So many faults are told.
+/// The number of faults that are told.
 const MOST_FAULTS: usize = 50;
 
-/// Where the issues come from.
+/// The place from which issues are imported.
 #[derive(Clone, Debug)]
 pub(crate) enum From {
     /// Stdin.
@@ -58,23 +58,23 @@ pub(crate) struct Came {
     pub title: String,
     /// The place of it in the file.
     pub at: String,
-    /// Its id there.
+    /// The id of the issue in the other backlog.
     pub key: String,
 }
 
-/// What became, or would become, of a backlog.
+/// The report on what became, or would become, of a backlog.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
     pub format: String,
     pub dry_run: bool,
     pub new: Vec<Came>,
-    /// Those that are here already.
+    /// The number of issues that are here already.
     pub here: usize,
     /// News of their program of those that are here: what it says otherwise than when it spoke last.
     pub changed: Vec<Differs>,
-    /// True where that was brought.
+    /// Set when those changes were brought.
     pub updated: bool,
-    /// Those whose beginning was taken back here: they stay away.
+    /// Issues whose beginning was taken back here: they stay away.
     pub taken_back: Vec<IssueId>,
     /// Issues that stood in a queue there: they come as planned, and `issue queue form` orders them here.
     pub queued: Vec<IssueId>,
@@ -89,7 +89,7 @@ pub(crate) struct Report {
 }
 
 impl Request {
-    /// The same command with these words mapped, where there are any.
+    /// The command of this import with these words mapped, where there are any.
     fn again(&self, wishes: &[String]) -> Option<Hint> {
         if wishes.is_empty() {
             return None;
@@ -348,8 +348,9 @@ struct Branch {
 }
 
 impl Branch {
-    /// True where this branch had the comment once: the commit at which it was read is one of its own. Where that commit is
-    /// not in this clone, or nobody knows it, the branch has its file.
+    /// Tells whether this branch had the comment once: the commit at which the comment was read is on the branch. Where
+    /// that commit is not in this clone, the branch has the file of the comment; where nobody knows the commit, the
+    /// answer is yes.
     fn had(&self, ctx: &Context, place: &Place) -> Result<bool> {
         if let Some(commit) = &place.commit
             && ctx.repo.contains(commit)?
@@ -369,24 +370,24 @@ fn is_under(path: &str, under: Option<&str>) -> bool {
         || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What is to be taken over beside what is here.
+/// The issues that are to be taken over, sorted by what is here.
 struct Sorting {
     taken: Taken,
     /// The id here of each item.
     ids: Vec<IssueId>,
-    /// Whether the item comes.
+    /// Marks of the items that come.
     comes: Vec<bool>,
     by_key: HashMap<String, usize>,
     sources: Sources,
     open: Vec<Issue>,
     known: HashSet<IssueId>,
-    /// Those that are a part of another issue here.
+    /// Items that are a part of another issue here.
     parts: HashSet<IssueId>,
     links: Vec<Vec<Ask>>,
     here: usize,
     taken_back: Vec<IssueId>,
     queued: Vec<IssueId>,
-    /// True of JSON lines of our own.
+    /// Set when the items are JSON lines of our own.
     is_own: bool,
 }
 
@@ -755,7 +756,7 @@ impl Sorting {
     }
 }
 
-/// Nothing is taken over: each thing that is wrong, with its place.
+/// The refusal of an import, with each fault and its place: nothing is taken over.
 fn refused(faults: Vec<Finding>) -> Failure {
     let all = faults.len();
     let blockers = faults.into_iter().take(MOST_FAULTS).map(|fault| {

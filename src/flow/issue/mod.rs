@@ -60,22 +60,22 @@ use loopx_store::{Committed, Decision, Edits, Issues, Linear, Snapshot, issue_me
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What a command makes of issues: records by issue, in the order in which they are written.
+/// The records that a command writes of issues, in the order in which they are written.
 pub(super) struct Plan<T> {
-    /// What happened, for the commit's subject behind the id.
+    /// Words for what happened, in the commit's subject behind the id.
     pub what: String,
     pub reason: Option<String>,
     pub steps: Vec<Step>,
     pub value: T,
 }
 
-/// One record that is to be written.
+/// A record that is to be written.
 pub(super) struct Step {
     pub id: IssueId,
     /// The issue as it is; nothing for one that comes to be.
     pub before: Option<Issue>,
     pub body: Content,
-    /// Where it is another than the plan's.
+    /// The reason of this record, where it is another than the plan's.
     pub reason: Option<String>,
 }
 
@@ -107,7 +107,7 @@ impl From<Note> for Content {
     }
 }
 
-/// What was written.
+/// The result of a write.
 #[derive(Debug)]
 pub(crate) struct Written<T> {
     /// The issues that have a new record.
@@ -167,7 +167,7 @@ pub(super) fn write_there<T>(
 }
 
 impl<T> Plan<T> {
-    /// True where it goes on from the same records as another one.
+    /// Tells whether a plan goes on from the same records as another plan.
     fn goes_on_from(&self, other: &Plan<T>) -> bool {
         let from = |step: &Step| {
             let newest = step.before.as_ref().map(|issue| issue.newest.clone());
@@ -416,7 +416,7 @@ pub(super) fn require_person(ctx: &Context, what: &str) -> Result<()> {
     agent::require_person(&policy, agent.as_deref(), what)
 }
 
-/// What a list says of one issue.
+/// The damage of an issue, as a list names it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Damaged {
     pub issue: IssueId,

@@ -22,7 +22,7 @@ use loopx_store::Snapshot;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is asked of a queue that is formed.
+/// The options of forming a queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     /// The issues; else all that are planned.
@@ -31,11 +31,11 @@ pub(crate) struct Request {
     pub mode: Option<Mode>,
 }
 
-/// What forming a queue came to.
+/// The result of forming a queue.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Formed {
     pub mode: Mode,
-    /// What is in the queue since now, and what was already.
+    /// The issues that are in the queue since now; `skipped` has those that were in it already.
     pub queued: Vec<IssueId>,
     pub skipped: Vec<IssueId>,
     /// The audits that the mode asks for.
@@ -58,7 +58,7 @@ pub(crate) fn form(ctx: &Context, request: &Request) -> Result<Written<Formed>> 
     })
 }
 
-/// What forming it would come to.
+/// Shows the queue that forming would give.
 pub(crate) fn preview(ctx: &Context, request: &Request) -> Result<(Formed, Names)> {
     let snapshot = ctx.store()?.snapshot()?;
     let (formed, _) = formed(ctx, &snapshot, request, &today(ctx.now()))?;
@@ -295,7 +295,7 @@ impl Line {
     }
 }
 
-/// Whether an issue has a place in the queue.
+/// Tells whether an issue has a place in the queue.
 pub(super) fn is_queued(issue: &Issue) -> bool {
     let is_there = matches!(issue.status, Status::Queued | Status::InProgress);
     is_there && issue.bound.is_some()
@@ -381,7 +381,7 @@ pub(crate) struct QueueView {
     pub issues: BTreeMap<IssueId, Row<'static>>,
     /// Planned issues that have no place in it yet.
     pub planned: usize,
-    /// True where somebody can take the next issue now.
+    /// Set when somebody can take the next issue now.
     #[serde(skip)]
     pub can_go_on: bool,
     #[serde(skip)]
@@ -389,7 +389,7 @@ pub(crate) struct QueueView {
 }
 
 impl QueueView {
-    /// Whether nothing goes on before somebody has what failed tried again.
+    /// Tells whether nothing goes on before somebody has the failed work tried again.
     pub(crate) fn waits_for_retry(&self) -> bool {
         let failed = |row: &Row| row.issue.bound.as_ref().is_some_and(|bound| bound.failed);
         self.queue.groups.is_empty() && self.issues.values().any(failed)

@@ -102,7 +102,7 @@ pub(crate) fn write(path: &Path, text: &str, force: bool) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// True where a file begins as a report does.
+/// Tells whether a file begins as a report does.
 fn is_report(file: &Path) -> bool {
     let mut begin = vec![0; MARK.len()];
     let read = fs::File::open(file).and_then(|mut file| file.read_exact(&mut begin));

@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 struct Here {
     id: IssueId,
     title: String,
-    /// When it was made there.
+    /// The time at which the issue was made there.
     made: Option<String>,
 }
 
@@ -109,8 +109,8 @@ impl Sources {
         }
     }
 
-    /// True where nothing says that an issue is another one than the only one here of its id: by its time, or by a title
-    /// that shares no word with the one here, or with the one that it had there.
+    /// Tells whether nothing says that an issue is another one than the only issue here of its id: neither its time nor
+    /// its title, which shares a word with the title here, or with the title that the issue had there.
     fn is_likely(&self, snapshot: &Snapshot<'_>, one: &Here, item: &Item) -> Result<bool> {
         let title = item.plain.title.trim();
         let are_apart = one.made.is_some() && made(item).is_some();

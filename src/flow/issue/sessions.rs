@@ -285,8 +285,8 @@ pub(in crate::flow) fn tell(
     Ok(trailers)
 }
 
-/// Whether these words, which stand behind an issue, mean issues as well: all of them, or none. Where only some do,
-/// nobody can tell whether the rest is a name or mistyped.
+/// Tells whether these words, which stand behind an issue, mean issues as well: all of them, or none. Where only some
+/// do, nobody can tell whether the rest is a name or mistyped.
 pub(crate) fn are_issues(ctx: &Context, words: &[String]) -> Result<bool> {
     let is_like_one = |word: &str| {
         let random = match word.split_once('-') {
@@ -332,7 +332,8 @@ pub(crate) struct Request {
     pub ids: Vec<IssueId>,
     pub title: String,
     pub intent: String,
-    /// What of it the issues ask for: their titles, descriptions and criteria, without what the program says of them.
+    /// The part of it that the issues ask for: their titles, descriptions and criteria, without what the program says
+    /// of them.
     pub asked: String,
 }
 

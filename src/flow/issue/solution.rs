@@ -23,12 +23,12 @@ const LONGEST: usize = 64 * 1024;
 /// The most tasks and files of one solution.
 const MOST: usize = 500;
 
-/// What was said of a solution.
+/// The solution that was chosen or changed, and the status of its issue now.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Said {
     pub issue: IssueId,
     pub solution: String,
-    /// How far the issue is now.
+    /// The status of the issue now.
     pub status: Status,
 }
 
@@ -106,7 +106,7 @@ fn mended(read: &Read, old: &Solution) -> Result<OpId> {
     Ok(old.op.clone())
 }
 
-/// What a person can do about a solution that was mended as often as that may be.
+/// The commands for a person whose solution was mended as often as that may be.
 fn spent_way(id: &IssueId, old: &Solution) -> loopx_base::hint::Hint {
     let name = &old.proposal.name;
     hint![
@@ -251,7 +251,7 @@ pub(crate) fn unbind(ctx: &Context, typed: &str, reason: Option<&String>) -> Res
     })
 }
 
-/// Whether a choice says how far an issue is: nobody is at it yet.
+/// Tells whether a choice of a solution also says how far an issue is: nobody is at the issue yet.
 fn begins(issue: &Issue) -> bool {
     matches!(
         issue.status,
@@ -266,7 +266,7 @@ fn is_bound(issue: &Issue, solution: &OpId) -> bool {
         .is_some_and(|bound| bound.solution == *solution)
 }
 
-/// One record of one issue.
+/// The plan for one record of one issue.
 fn one(
     issue: Issue,
     what: String,
@@ -357,7 +357,7 @@ pub(crate) fn read(ctx: &Context, typed: &str) -> Result<Read> {
     require(&snapshot, typed)
 }
 
-/// One solution of an issue.
+/// Finds a solution of an issue.
 pub(crate) fn show(ctx: &Context, typed: &str, solution: Option<&str>) -> Result<(Read, Solution)> {
     let read = read(ctx, typed)?;
     let found = meant(&read, solution)?.clone();
@@ -438,7 +438,7 @@ fn require_path(touched: &Touched) -> Result<()> {
     }
 }
 
-/// What a session that begins for an issue is told of the bound solution, and of what was tried and did not work.
+/// The text for a session that begins for an issue: the bound solution, and what was tried and did not work.
 pub(super) fn told(snapshot: &Snapshot<'_>, issue: &Issue, long: &Texts) -> Result<String> {
     let mut text = String::new();
     if let Some(bound) = &issue.bound

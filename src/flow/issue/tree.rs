@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The largest file that is read.
 const LARGEST: u64 = 64 << 20;
 
-/// Where the folders of other programs lie in a repository.
+/// Paths of the folders and files of other programs in a repository.
 const PLACES: [(&str, Format); 7] = [
     ("issues.jsonl", Format::Beads),
     (".beads/issues.jsonl", Format::Beads),
@@ -30,7 +30,7 @@ pub(super) struct Found {
     pub links: Vec<String>,
 }
 
-/// What is to be read: a text, a file or a folder.
+/// Reads a backlog: a text, a file or a folder.
 pub(super) fn read(named: &str, wanted: Option<Format>) -> Result<Found> {
     let mut links = Vec::new();
     let (format, files) = found(named, wanted, &mut links)?;
@@ -219,7 +219,7 @@ fn backlog(tasks: &Path, links: &mut Vec<String>) -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// What lies beside the issues of ccw.
+/// Reads the files that lie beside the issues of ccw.
 fn beside(dir: &Path, links: &mut Vec<String>) -> Result<Vec<File>> {
     let mut files = Vec::new();
     for (folder, ends) in [

@@ -322,7 +322,7 @@ fn require_policy(ctx: &Context, moves: &[Around], is_redo: bool) -> Result<()> 
     Ok(())
 }
 
-/// Where the next record goes. An issue whose beginning was taken back has a log all the same.
+/// The place of the next record. An issue whose beginning was taken back has a log all the same.
 fn place(id: &IssueId, ops: &[Operation]) -> Result<Issue> {
     let mut issue = names::as_begun(id, ops)
         .ok_or_else(|| names::unknown(id.as_str()))?

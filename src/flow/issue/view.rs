@@ -23,14 +23,14 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// One issue of a list, which a long list has already.
+/// A row of a list: an issue, borrowed where a long list has it already.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row<'i> {
     #[serde(flatten)]
     pub issue: Cow<'i, Issue>,
     /// So much of its id as tells it from the others.
     pub short: String,
-    /// True where somebody could begin now.
+    /// Set when somebody could begin the issue now.
     pub ready: bool,
     /// The rules of policy that keep it from being begun.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -39,10 +39,10 @@ pub(crate) struct Row<'i> {
     /// The day by which it was to be done is over.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overdue: bool,
-    /// Its parts, where it has some.
+    /// The parts of the issue, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
-    /// Whoever has it in hand, and until when.
+    /// The claim of whoever has the issue in hand, and until when.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<Holder>,
 }
@@ -65,18 +65,18 @@ fn parts(backlog: &Backlog) -> HashMap<IssueId, Parts> {
     all.collect()
 }
 
-/// Whoever has an issue in hand.
+/// The claim of an issue that is in hand: by whom, and until when.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Holder {
     pub who: String,
     pub until: String,
-    /// Whether the lease is still running.
+    /// Set when the lease is still running.
     pub alive: bool,
-    /// It is this worktree.
+    /// Set when this worktree has the issue in hand.
     pub here: bool,
 }
 
-/// Whoever asks, and when.
+/// The asker: a person, a moment, and the rules of policy.
 #[derive(Debug)]
 struct Asker {
     watched: Watched,
@@ -105,7 +105,7 @@ impl Asker {
         }
     }
 
-    /// True where whoever asks has taken an issue, and no session goes on for it.
+    /// Tells whether whoever asks has taken an issue, and no session goes on for it.
     fn has_in_hand(&self, issue: &Issue) -> bool {
         let claim = issue.claim.as_deref();
         let leases = &self.watched.leases;
@@ -163,7 +163,7 @@ pub(crate) struct Rows {
     /// The places of those that are shown.
     order: Vec<usize>,
     asker: Asker,
-    /// How many issues there are, and how many of them are open.
+    /// The number of issues, and of those that are open.
     pub all: usize,
     pub open: usize,
     pub damaged: Vec<Damaged>,
@@ -193,7 +193,7 @@ impl Rows {
 /// In which order a list stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// What can be begun first, then what waits; each by priority, day and age.
+    /// Issues that can be begun first, then those that wait; each by priority, day and age.
     #[default]
     Next,
     /// The newest change first.
@@ -206,7 +206,7 @@ pub(crate) enum Order {
     Due,
 }
 
-/// What is asked of a list beside the conditions.
+/// The options of a list beside the conditions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     pub filter: Filter,
@@ -272,7 +272,7 @@ pub(crate) fn taken_here(ctx: &Context) -> Result<Option<Rows>> {
     list(ctx, &asked).map(Some)
 }
 
-/// So many of what can be begun are read one by one.
+/// The number of issues that can be begun and are read one by one.
 const FEW: usize = 16;
 
 /// The first few that can be begun; `None` where all issues have to be looked at for it.
@@ -482,7 +482,7 @@ fn order(backlog: &Backlog, waits: &[Vec<Wait>], by: Order) -> Vec<usize> {
     order
 }
 
-/// Whether all words stand somewhere in an issue, whatever their case.
+/// Tells whether all words stand somewhere in an issue, whatever their case.
 fn has_words(issue: &Issue, texts: Option<&Texts>, words: &str) -> bool {
     let mut all = issue.title.to_lowercase();
     if let Some(source) = &issue.source {
@@ -513,7 +513,7 @@ pub(crate) struct Shown {
     pub kept: std::collections::BTreeMap<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<loopx_rules::issue::solution::Solution>,
-    /// What was tried and did not work.
+    /// The solutions that were tried and did not work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<loopx_rules::issue::solution::Failed>,
     /// The issues that name it, with the word for what it is to them.
@@ -632,7 +632,7 @@ pub(super) fn taken(
     Ok(shown)
 }
 
-/// One record of an issue, as its log shows it.
+/// A record of an issue, as its log shows it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Entry {
     pub seq: u64,
@@ -640,14 +640,14 @@ pub(crate) struct Entry {
     pub at: String,
     pub by: Person,
     pub event: String,
-    /// What it changed, in words.
+    /// The changes of the record, in words.
     pub changes: Vec<String>,
     /// The text that it gave the description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// It was taken back.
+    /// Set when the record was taken back.
     pub undone: bool,
 }
 
@@ -658,7 +658,7 @@ pub(crate) struct Log {
     pub entries: Vec<Entry>,
     /// The ends of its sessions.
     pub ends: Vec<SessionEnd>,
-    /// True unless its beginning was taken back.
+    /// Set unless the beginning of the issue was taken back.
     pub is_there: bool,
 }
 
@@ -736,13 +736,13 @@ fn words(op: &Operation, all: &[Operation], worktrees: &Worktrees) -> Vec<String
 /// The open issues as a graph.
 #[derive(Debug, Serialize)]
 pub(crate) struct GraphView {
-    /// What can be done side by side, wave after wave.
+    /// The issues that can be done side by side, wave after wave.
     pub waves: Vec<Vec<Row<'static>>>,
     /// The longest chain of what is left.
     pub critical_path: Vec<IssueId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<Vec<IssueId>>,
-    /// How many issues are open.
+    /// The number of issues that are open.
     pub open: usize,
     /// The command that ends the cycle.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ use loopx_store as store;
 use loopx_store::{Decision, Snapshot};
 use serde::{Deserialize, Serialize};
 
-/// What the record of one archive says.
+/// The archive of a session, as its record tells of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Closing {
     pub id: SessionId,
@@ -89,7 +89,8 @@ fn record(
     })
 }
 
-/// Whether a session stands archived by this commit, and nobody knows yet that this other one takes it back.
+/// Tells whether a session stands archived by the commit `archive`, and nobody knows yet that the commit `back` takes
+/// the archive back.
 fn is_untold(state: &State, archive: &Oid, back: &Oid) -> bool {
     matches!(
         &state.ending,

@@ -29,15 +29,15 @@ use steps::Outcome;
 const FORMAT: u32 = 2;
 const FIRST_FORMAT: u32 = 1;
 
-/// One landing.
+/// A landing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Entry {
     format: u32,
-    /// What lands: a command, or the subject of the commit.
+    /// The name of the landing: a command, or the subject of the commit.
     pub what: String,
     /// The ref whose move makes it done.
     pub name: String,
-    /// Where that goes.
+    /// The commit to which the ref goes.
     pub new: Oid,
     /// The sessions that nothing else may happen to before it is finished.
     pub sessions: Vec<SessionId>,
@@ -72,7 +72,7 @@ impl Entry {
         self.name.strip_prefix("refs/heads/").unwrap_or(&self.name)
     }
 
-    /// What is done, for people.
+    /// Says what is done, for people.
     pub(crate) fn done(&self) -> String {
         let (what, branch, at) = (&self.what, self.branch(), self.new.short());
         format!("`{what}` is done, {branch} stands at {at}")
@@ -101,7 +101,7 @@ impl Entry {
         drop(files::remove(&self.file(repo)));
     }
 
-    /// Whether the ref had moved.
+    /// Tells whether the ref had moved.
     fn landed(&self, repo: &Repo) -> Result<bool> {
         match repo.find_ref(&self.name)? {
             Some(tip) if repo.contains(&self.new)? => repo.is_ancestor(&self.new, &tip),
@@ -117,11 +117,11 @@ fn folder(repo: &Repo) -> PathBuf {
 /// A file of the journal.
 enum Noted {
     Entry(Entry),
-    /// It was being written when its process died: nothing had happened yet.
+    /// A torn file: it was being written when its process died, and nothing had happened yet.
     Torn,
 }
 
-/// What every format says.
+/// The part of an entry that every format has.
 #[derive(Deserialize)]
 struct Versioned {
     format: u32,
@@ -154,7 +154,7 @@ fn noted(repo: &Repo) -> Vec<(PathBuf, Noted)> {
         .collect()
 }
 
-/// What landed and is not finished: what is done, and what is left. Nothing is written.
+/// Lists the landings that are not finished: what is done, and what is left. Nothing is written.
 pub(crate) fn unfinished(repo: &Repo) -> Vec<String> {
     let mut found = Vec::new();
     for (_, noted) in noted(repo) {
@@ -188,16 +188,17 @@ pub(crate) fn unfinished_here(repo: &Repo) -> Vec<String> {
     found
 }
 
-/// What came of the landings that were under way.
+/// The results of the landings that were under way.
 #[derive(Debug, Default)]
 pub(crate) struct Earlier {
-    /// Those that are finished now.
+    /// The landings that are finished now.
     pub finished: Vec<Entry>,
     failed: Vec<(Vec<SessionId>, Failure)>,
 }
 
 impl Earlier {
-    /// Whether this session's could be finished. That of another is no reason to stop.
+    /// Refuses where the landing of this session could not be finished. The landing of another session is no reason to
+    /// stop.
     pub(crate) fn check(&self, id: &SessionId) -> Result<()> {
         match self.failed.iter().find(|(failed, _)| failed.contains(id)) {
             Some((_, failure)) => Err(failure.clone()),
@@ -206,7 +207,7 @@ impl Earlier {
     }
 }
 
-/// What a writer holds.
+/// The state that a writer holds: context, store, lock and identity.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'s> {
     pub ctx: &'s Context,

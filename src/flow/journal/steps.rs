@@ -34,7 +34,7 @@ impl Worktree {
     }
 }
 
-/// One step.
+/// A step of a landing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Step {
@@ -73,7 +73,7 @@ pub(crate) enum Step {
     Retire { at: Worktree, session: SessionId },
 }
 
-/// How a step ended that did not fail.
+/// The end of a step that did not fail.
 pub(super) enum Outcome {
     Done,
     /// Only a command in another worktree can do it.
@@ -95,12 +95,12 @@ impl Step {
         })
     }
 
-    /// Whether programs that know only the first format do not know it: they leave its entry to others.
+    /// Tells whether the step is unknown to programs that know only the first format: they leave its entry to others.
     pub(super) fn is_newer(&self) -> bool {
         matches!(self, Step::Unarchive { .. })
     }
 
-    /// What is left where it was not carried out.
+    /// Names the work that is left where the step was not carried out.
     pub(super) fn words(&self) -> String {
         match self {
             Step::Follow { changes } => match changes.keys().next() {
@@ -126,7 +126,7 @@ impl Step {
         }
     }
 
-    /// The same for somebody in this worktree, who may have to go to another one.
+    /// Names the work that is left, for somebody in this worktree, who may have to go to another one.
     pub(super) fn words_from(&self, repo: &Repo) -> String {
         match self.worktree() {
             Some(at) if *at != Worktree::here(repo) => {
@@ -137,7 +137,7 @@ impl Step {
         }
     }
 
-    /// True where a command in this worktree can carry it out.
+    /// Tells whether a command in this worktree can carry the step out.
     pub(super) fn is_here(&self, repo: &Repo) -> bool {
         self.worktree().is_none_or(|at| *at == Worktree::here(repo))
     }

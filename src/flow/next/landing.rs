@@ -175,7 +175,8 @@ pub(super) fn unlanded(
     }))
 }
 
-/// True where the check that is next may run here: the words of somebody else are read first.
+/// Has the next checks be read before they run, where nobody in this clone has allowed them: the words of somebody else
+/// are read first.
 pub(super) fn trusted(
     ctx: &Context,
     at: (&Snapshot<'_>, &Session),

@@ -82,7 +82,7 @@ pub(super) fn worktree(
     }))
 }
 
-/// So many names below untracked folders are looked at for those that hold credentials.
+/// The number of names below untracked folders that are looked at for files with credentials.
 const NAMES: usize = 10_000;
 
 /// The untracked files that hold credentials by their names, by path; a folder that has no others is one of them.

@@ -11,7 +11,7 @@ use loopx_rules::note::bus;
 use loopx_rules::note::bus::{Keyed, RoleStatus};
 use std::collections::HashSet;
 
-/// What each role of a place said last, and how many notes there are.
+/// The last word of each role of a place, and the number of notes.
 #[derive(Debug)]
 pub(crate) struct Status {
     pub home: Home,
@@ -20,7 +20,7 @@ pub(crate) struct Status {
     pub values: Vec<Keyed>,
 }
 
-/// What each role said last.
+/// The last word of each role.
 pub(crate) fn status(ctx: &Context, place: &Where) -> Result<Status> {
     let (home, records) = records(ctx, place)?;
     let gone = bus::withdrawn(&records);
@@ -37,7 +37,7 @@ pub(crate) fn status(ctx: &Context, place: &Where) -> Result<Status> {
     })
 }
 
-/// What a key holds, or every key.
+/// The value of a key, or of every key.
 pub(crate) fn get(ctx: &Context, place: &Where, key: Option<&str>) -> Result<(Home, Vec<Keyed>)> {
     let (home, records) = records(ctx, place)?;
     let mut found: Vec<Keyed> = bus::values(&records).into_values().collect();

@@ -1,4 +1,4 @@
-//! Which notes somebody asks for: filters that compose.
+//! Filters of notes that somebody asks for; they compose.
 
 use super::Where;
 use super::list::Listed;
@@ -6,7 +6,7 @@ use loopx_rules::lease::seconds_of;
 use loopx_rules::note::bus::ALL;
 use loopx_rules::note::{Note, NoteRecord};
 
-/// Which notes are asked for.
+/// The notes that are asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub kind: Option<String>,
@@ -19,13 +19,13 @@ pub(crate) struct Filter {
     /// Words that the text has, whatever the letter case.
     pub text: Option<String>,
     pub task: Option<String>,
-    /// What sort of message.
+    /// The sort of message.
     pub sort: Option<String>,
     /// A note: it, what it answers, and what answers it.
     pub thread: Option<String>,
     /// Not before this second of the clock.
     pub since: Option<i64>,
-    /// So many at most, the newest.
+    /// The greatest number of notes, the newest of them.
     pub last: Option<usize>,
     /// Also what was withdrawn.
     pub withdrawn: bool,
@@ -34,7 +34,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Whether it leaves out any note of the place that is looked at.
+    /// Tells whether the filter leaves out any note of the place that is looked at.
     pub(crate) fn is_narrow(&self) -> bool {
         let words = [
             &self.kind,

@@ -19,22 +19,22 @@ use loopx_store::{Decision, Edits, Record, Snapshot, journal_message};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// So many notes one import brings to a session: everybody who reads a session reads all its records.
+/// The number of notes that one import brings to a session: everybody who reads a session reads all its records.
 const MOST_ON_SESSION: usize = 5_000;
 /// The largest file that is read.
 const LARGEST: u64 = 256 * 1024 * 1024;
-/// How deep a folder is looked through.
+/// The depth to which a folder is looked through.
 const DEPTH: usize = 6;
 
-/// What an import did, or would do.
+/// The report on what an import did, or would do.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub home: Home,
     /// The files that were read, and how many notes each has.
     pub files: Vec<(String, usize)>,
-    /// So many notes are new.
+    /// The number of notes that are new.
     pub new: usize,
-    /// So many were here before.
+    /// The number of notes that were here before.
     pub known: usize,
     pub commit: Option<Oid>,
 }
@@ -77,7 +77,7 @@ pub(crate) fn import(ctx: &Context, place: &Where, path: &Path, dry_run: bool) -
 
 type Known<'n> = HashSet<(&'n NoteSource, &'n str)>;
 
-/// What is not here yet, each once.
+/// Lists the notes that are not here yet, each once.
 fn unknown_of<'b>(before: &[NoteRecord], brought: &'b [Brought]) -> Vec<&'b Brought> {
     let mut known: Known<'_> = before
         .iter()

@@ -56,12 +56,12 @@ pub(crate) struct Listed {
     /// Of a question, whether nobody has answered it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<bool>,
-    /// Who answered the question, in order.
+    /// The answers to the question, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<AnswerOf>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub withdrawn: bool,
-    /// What was made out of it.
+    /// The rules and drafts that were made out of the note.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub promoted: Vec<Promoted>,
 }
@@ -82,11 +82,11 @@ pub(crate) struct Promoted {
     pub path: String,
 }
 
-/// What a list found.
+/// The notes that a list found.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub notes: Vec<Listed>,
-    /// How many more there are than were asked for.
+    /// The number of notes beyond those that were asked for.
     pub left_out: usize,
     /// Sessions, issues and folders of the journal of which something cannot be read, and why.
     pub damaged: Vec<(String, String)>,
@@ -146,7 +146,7 @@ pub(crate) fn of_session(
     Ok(taken(&group, filter, None))
 }
 
-/// One note with its thread, oldest first.
+/// A note with its thread, oldest first.
 pub(crate) fn show(ctx: &Context, typed: &str, place: &Where) -> Result<(Listed, Vec<Listed>)> {
     let snapshot = ctx.store()?.snapshot()?;
     let group = of_place(ctx, &snapshot, place)?;
@@ -200,7 +200,7 @@ impl Group {
     }
 }
 
-/// What an approval says, where an operation is one.
+/// Says what an approval holds, where an operation is one.
 fn approval(op: &Operation) -> Option<String> {
     match op.event()? {
         Event::Approved {

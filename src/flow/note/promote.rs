@@ -18,7 +18,7 @@ use loopx_store as store;
 use loopx_store::{Decision, Edits, Record, Snapshot};
 use std::fs;
 
-/// What `note promote` was asked for.
+/// The options of `note promote`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
     pub note: &'a str,
@@ -31,7 +31,7 @@ pub(crate) struct Request<'a> {
     pub dry_run: bool,
 }
 
-/// What was made.
+/// The rule or the draft that was made.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub path: String,
@@ -150,8 +150,8 @@ fn require_new(
     }
 }
 
-/// Whether a document that was made out of a note is still there: under its path, or beside it under the name that it
-/// has got since. Without files nobody can tell.
+/// Tells whether a document that was made out of a note is still there: under its path, or beside it under the name
+/// that it has got since. Without files nobody can tell.
 fn is_there(ctx: &Context, record: &NoteRecord, path: &str) -> bool {
     let Some(top) = ctx.repo.work_dir() else {
         return true;

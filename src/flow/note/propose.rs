@@ -23,7 +23,7 @@ pub(crate) struct Proposal {
     pub note: OpId,
     /// The number of the note in its session.
     pub seq: u64,
-    /// Who noted it.
+    /// The person who noted it.
     pub by: String,
     pub kind: RuleKind,
     pub category: String,
@@ -48,7 +48,7 @@ pub(crate) struct Proposed {
     pub unfit: Vec<Unfit>,
 }
 
-/// What somebody chose of it.
+/// The notes and the category that somebody chose of the proposals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Choice<'a> {
     /// Only these notes; all where none is named.
@@ -162,7 +162,8 @@ fn choose(ctx: &Context, choice: Choice<'_>) -> Result<Vec<NoteRecord>> {
     Ok(records.iter().filter(is_wanted).cloned().collect())
 }
 
-/// Whether a note says how things are done, what was decided, or what was found out. What a role is told is none of it.
+/// Tells whether a note says how things are done, what was decided, or what was found out. A message to a role is none
+/// of these.
 fn says_a_rule(record: &NoteRecord) -> bool {
     let said = record.note.said();
     said.is_some_and(|said| {

@@ -18,7 +18,7 @@ use loopx_rules::roadmap::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What `roadmap new` was asked for.
+/// The options of `roadmap new`.
 #[derive(Clone, Debug)]
 pub(crate) struct Make {
     pub title: String,

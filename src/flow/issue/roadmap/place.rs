@@ -14,7 +14,7 @@ use serde::Serialize;
 /// The word that takes a value away.
 const NONE: &str = "none";
 
-/// Where issues are to stand. What is not said stays.
+/// The places where issues are to stand. A part that is not said stays.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     /// A number, `L0`, the name of a layer, or `none`.
@@ -25,7 +25,7 @@ pub(crate) struct Wanted {
     pub milestone: Option<String>,
 }
 
-/// What was said of where issues stand.
+/// The places in a roadmap that were asked for.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Placing {
     pub roadmap: IssueId,
@@ -140,7 +140,7 @@ pub(crate) fn take_out(
     })
 }
 
-/// What is to become of the fields of each issue: nothing, another value, or no value.
+/// The changes of the fields of each issue: nothing, another value, or no value.
 struct Changes {
     wave: Option<Option<u32>>,
     phase: Option<Option<String>>,

@@ -8,7 +8,7 @@ use loopx_rules::roadmap::{Document, Place, Shape, phase_order, phase_said};
 use loopx_rules::session::State;
 use serde::Serialize;
 
-/// Where a session stands in a roadmap.
+/// The place of a session in a roadmap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct InRoadmap {
     pub roadmap: IssueId,
@@ -21,8 +21,8 @@ pub(crate) struct InRoadmap {
     pub open: usize,
 }
 
-/// Where a session stands: by its first issue that is below a roadmap; else by the phase that `intent` names, where one
-/// open roadmap has it.
+/// Finds the place of a session in a roadmap: by its first issue that is below a roadmap; else by the phase that
+/// `intent` names, where one open roadmap has that phase.
 pub(crate) fn standing(ctx: &Context, state: &State, intent: &str) -> Result<Option<InRoadmap>> {
     let Some(snapshot) = ctx.store()?.read()? else {
         return Ok(None);

@@ -14,13 +14,13 @@ use loopx_rules::roadmap::{
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One roadmap of the list.
+/// A roadmap of the list.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Listed {
     pub roadmap: IssueId,
     pub short: String,
     pub title: String,
-    /// Whether it is resolved or closed.
+    /// Set when the roadmap is resolved or closed.
     pub ended: bool,
     pub status: roadmap::Status,
     pub mode: Option<Mode>,
@@ -30,7 +30,7 @@ pub(crate) struct Listed {
     pub closed: usize,
 }
 
-/// How much of something is done.
+/// The progress of a milestone or a phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Progress {
     pub name: String,
