@@ -37,7 +37,7 @@ pub(super) fn roots(top: &Path) -> Vec<&'static str> {
     roots.copied().collect()
 }
 
-/// What an old root has where working copies lie; git shows it, as before.
+/// Names in the folder of working copies of an old root that are no working copies; git shows them, as before.
 pub(super) fn beside_copies(top: &Path) -> Vec<String> {
     let inside = inside(&top.join(FOLDER));
     if !is_loopx_root(&inside) {

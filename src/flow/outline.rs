@@ -101,7 +101,7 @@ pub(crate) struct View {
     pub findings: Vec<Finding>,
 }
 
-/// Whether a session has a plan of this kind: a list of tasks, and nobody who reviews the plan.
+/// Tells whether a session has a light plan: a list of tasks, and nobody who reviews the plan.
 pub(crate) fn is_light(facts: &Facts<'_>) -> bool {
     let view = facts.view();
     let profile = view.profile();
@@ -201,7 +201,7 @@ fn notes(repo: &Repo, facts: &Facts<'_>, tree: Option<&Oid>) -> Vec<Explored> {
     newest.into_iter().map(explored).collect()
 }
 
-/// How many lines a file of a tree has; a folder has as many as anybody names.
+/// Number of lines of a file of a tree; a folder has as many as anybody names.
 fn lines(repo: &Repo, tree: &Oid, path: &str) -> Option<usize> {
     let entry = repo.entry_at(tree, path).ok()??;
     if entry.kind == EntryKind::Tree {

@@ -19,7 +19,7 @@ use loopx_rules::stage::{Stage, Transition};
 use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 
-/// How the target's policy differs from the policy that the gates of a session ask.
+/// Differences between the target's policy and the policy that the gates of a session ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PolicyMoved {
     pub target: String,
@@ -27,7 +27,7 @@ pub(crate) struct PolicyMoved {
     pub commit: Oid,
     /// The tables of `loopx.toml`, and the files that it names, that are others there.
     pub changed: Vec<String>,
-    /// What that policy finds wrong with the approvals and the verdict as they are now.
+    /// Blockers by the target's policy of the approvals and the verdict as they are now.
     pub missing: Vec<Blocker>,
     pub help: Hint,
 }

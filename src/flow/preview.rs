@@ -21,7 +21,7 @@ use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is approved.
+/// Content of an approval before it is given.
 #[derive(Debug, Serialize)]
 pub(crate) struct Preview {
     pub session: SessionId,
@@ -33,7 +33,7 @@ pub(crate) struct Preview {
     /// The code, where the gate judges it.
     pub code: Option<Covered>,
     pub checks: Vec<AuditItem>,
-    /// What was found, is not answered, and holds nothing.
+    /// Findings that are not answered and hold nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingView>,
     /// Things that completed tasks left undone.
@@ -42,9 +42,9 @@ pub(crate) struct Preview {
     /// Questions that nobody has answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
-    /// What stands in the way.
+    /// Blockers of the transition.
     pub blockers: Vec<Blocker>,
-    /// How many people policy asks for.
+    /// Number of people that policy asks for.
     pub required: usize,
     /// The policy by which the target judges it, where that is another than the gate asks.
     pub policy_moved: Option<PolicyMoved>,
@@ -61,7 +61,7 @@ pub(crate) struct Covered {
     pub commits: usize,
 }
 
-/// What the approval would cover.
+/// Gathers what the approval would cover.
 pub(crate) fn preview(ctx: &Context, ends: Ends) -> Result<Preview> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;

@@ -18,7 +18,7 @@ use loopx_store::{Lines, Session};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One profile, as `profile` lists it.
+/// Profile as a row of `profile`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Listed {
     pub name: ProfileName,
@@ -75,7 +75,7 @@ fn session(ctx: &Context) -> Result<Option<Session>> {
     }
 }
 
-/// What changed with the profile.
+/// Changes that came with another profile.
 #[derive(Debug)]
 pub(crate) struct Changed {
     pub before: ProfileName,

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 vocabulary!(
-    /// What sessions are put together by.
+    /// Criterion by which sessions are put together.
     By {
         Month = "month",
         Domain = "domain",
@@ -24,7 +24,7 @@ vocabulary!(
     }
 );
 
-/// One archived session.
+/// Archived session as a row of the history.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Entry {
     pub session: SessionId,
@@ -33,21 +33,21 @@ pub(crate) struct Entry {
     pub month: String,
     pub target: String,
     pub commit: Option<Oid>,
-    /// It had ended in another tool, and was taken over as it was.
+    /// Set when the session had ended in another tool, and was taken over as it was.
     pub imported: bool,
-    /// Its archive was taken back since.
+    /// Undo of the archive, where somebody took it back since.
     pub taken_back: Option<TakenBack>,
-    /// Who began, built and reviewed it.
+    /// People who began, built and reviewed the session.
     pub people: Vec<Person>,
     pub domains: BTreeSet<String>,
     /// The folder of most of its files.
     pub area: Option<String>,
-    /// Nothing where this clone has not got the code.
+    /// Files that the code changed; nothing where this clone has not got the code.
     pub files: Option<Vec<String>>,
     pub issues: Vec<IssueId>,
 }
 
-/// Which sessions are asked for: what is named has to hold.
+/// Conditions on sessions: each that is named has to hold.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     /// A part of the id or the title, whatever the letter case.
@@ -65,12 +65,12 @@ pub(crate) struct Filter {
 /// Sessions that have something in common.
 #[derive(Debug, Serialize)]
 pub(crate) struct Group {
-    /// Nothing for those that have none of it.
+    /// Name of the group; nothing for the sessions that have none of it.
     pub name: Option<String>,
     pub sessions: Vec<SessionId>,
 }
 
-/// What was done.
+/// Archived sessions of a project, and their groups.
 #[derive(Debug)]
 pub(crate) struct History {
     /// Newest month first.
@@ -181,7 +181,7 @@ fn domain_of(specs: &str, path: &str) -> Option<String> {
     Some(below.to_owned())
 }
 
-/// Who began, built and reviewed a session, each once.
+/// People who began, built and reviewed a session, each once.
 fn people(state: &State) -> Vec<Person> {
     let mut people: Vec<Person> = Vec::new();
     let all = std::iter::once(&state.started.by)

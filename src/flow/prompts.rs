@@ -22,12 +22,12 @@ const ENDING: &str = ".md";
 pub(crate) struct RolePrompt {
     pub role: String,
     pub about: String,
-    /// Its file on the code branch; nothing where the program brings it.
+    /// File of the prompt on the code branch; nothing where the program brings it.
     pub path: Option<String>,
     pub words: usize,
     pub text: String,
     pub findings: Vec<Finding>,
-    /// Its file is no text.
+    /// Set when the file is no text.
     #[serde(skip)]
     pub is_unreadable: bool,
 }
@@ -47,7 +47,7 @@ impl RolePrompt {
         }
     }
 
-    /// One whose file is no text: it hides no other, and is not followed.
+    /// Builds the prompt of a file that is no text: it hides no other, and is not followed.
     fn unreadable(role: &str, path: &str) -> Self {
         RolePrompt {
             role: role.to_owned(),
@@ -110,7 +110,7 @@ pub(crate) fn all(ctx: &Context) -> Result<Vec<RolePrompt>> {
 #[derive(Default)]
 pub(in crate::flow) struct Prompted {
     pub(in crate::flow) folder: String,
-    /// Nothing where nobody can read them: then nothing is said of any role.
+    /// Roles that have a prompt; nothing where nobody can read them: then nothing is said of any role.
     roles: Option<BTreeSet<String>>,
 }
 

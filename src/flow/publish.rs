@@ -29,10 +29,10 @@ use std::time::{Duration, Instant};
 /// The setting that says where a claim goes first.
 const SETTING: &str = "loopx.claim";
 
-/// How long a branch that others keep moving is tried.
+/// Time for which a push is tried to a branch that others keep moving.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Whether what happens to tasks goes to the remote at once.
+/// Tells whether changes of tasks go to the remote at once.
 pub(crate) fn is_wanted(ctx: &Context) -> bool {
     ctx.repo.config(SETTING).as_deref() == Some("remote")
 }

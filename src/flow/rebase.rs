@@ -14,7 +14,7 @@ use loopx_rules::policy::{FILE as POLICY_FILE, Policy};
 use loopx_rules::rebase::{Bases, check};
 use loopx_rules::session::State;
 
-/// What `rebase` did.
+/// Result of `rebase`.
 #[derive(Debug)]
 pub(crate) struct Rebased {
     pub before: Option<Oid>,

@@ -36,7 +36,7 @@ pub(super) fn placed(ctx: &Context, state: &State, mut event: Event) -> Result<E
     Ok(event)
 }
 
-/// What a commit records of a session.
+/// Content that a commit records of a session.
 pub(super) struct Recording {
     pub(super) body: Body,
     pub(super) reason: Option<String>,
@@ -52,9 +52,9 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// Its operations, at least one, and the state after them. Nobody takes back that a command ran; the edits that
-    /// were saved along with it, somebody may: those have an operation of their own. So have the words beside a step
-    /// of its own: whoever takes it back keeps them.
+    /// Operations of the recording, at least one, and the state after them. Nobody takes back that a command ran; the
+    /// edits that were saved along with it, somebody may: the edits have an operation of their own. So have the words
+    /// beside a step of its own: whoever takes back the step keeps the words.
     pub(super) fn operations(
         self,
         repo: &Repo,

@@ -23,7 +23,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What `redact` was asked for.
+/// Arguments of `redact`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     /// A text to take out beside what looks like a credential.
@@ -48,17 +48,17 @@ pub(crate) struct Approval {
     pub by: String,
 }
 
-/// What came of it.
+/// Result of a redaction.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub dry_run: bool,
-    /// Where the branch was, and where it is now; where it would be, in a dry run.
+    /// Tip of the sessions' branch before; the next field has the tip after, or the one that a dry run would leave.
     pub before: Oid,
     pub tip: Oid,
     /// Commits that are others now.
     pub commits: usize,
     pub places: Vec<Place>,
-    /// Where what a remote has holds the text too.
+    /// Places on a remote that hold the text too.
     pub pushed: Vec<Place>,
     /// Records that somebody had signed.
     pub unsigned: Vec<String>,
@@ -125,7 +125,7 @@ pub(crate) fn redact(ctx: &Context, request: &Request) -> Result<Report> {
     Ok(report)
 }
 
-/// Where the remotes were when git last heard of them, by whatever name they have a branch of sessions.
+/// Tips of the remotes' branches of sessions, under whatever name, as git last heard of them.
 fn pushed_tips(repo: &Repo) -> Result<Vec<Oid>> {
     let is_ours = |name: &str, tip: &Oid| Snapshot::at(repo, tip.clone(), name).is_ok();
     let found = repo.refs_below("refs/remotes/")?.into_iter();
@@ -134,7 +134,7 @@ fn pushed_tips(repo: &Repo) -> Result<Vec<Oid>> {
     Ok(found.into_iter().collect())
 }
 
-/// What is to be taken out.
+/// Texts that are to be taken out.
 fn texts(ctx: &Context, request: &Request, blobs: &Blobs, old: &Blobs) -> Result<Texts> {
     let mut texts = Texts::default();
     for found in credentials(ctx, blobs)? {
@@ -192,7 +192,7 @@ fn forms(text: &str) -> BTreeSet<String> {
     forms
 }
 
-/// Where the texts stand.
+/// Places in which the texts stand.
 fn places(repo: &Repo, blobs: &Blobs, texts: &Texts) -> Result<Vec<Place>> {
     let mut found = BTreeSet::new();
     for (blob, paths) in blobs {

@@ -13,7 +13,7 @@ use loopx_rules::op::Event;
 use loopx_rules::session::{Ending, State};
 use loopx_rules::stage::{Stage, Transition};
 
-/// What was taken back with it.
+/// Archive that was taken back with the reopened session.
 #[derive(Debug)]
 pub(crate) struct Reopened {
     /// The archive, where the session had one on a branch.

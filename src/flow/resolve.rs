@@ -29,7 +29,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One operation, as a list shows it.
+/// Operation as a row of a list.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Brief {
     pub op: OpId,
@@ -82,11 +82,11 @@ pub(crate) struct SideView {
     pub operation: Brief,
     /// `None`: removed.
     pub blob: Option<Oid>,
-    /// Where it lies on the branch.
+    /// Place of the file on the branch.
     pub path: Option<String>,
 }
 
-/// Everything of a session that waits for a person.
+/// Conflicts of a session, each of which waits for a person.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Conflicts {
     pub session: SessionId,
@@ -250,7 +250,7 @@ fn writer<'o>(operations: &'o [Operation], path: &str, blob: &Oid) -> Option<&'o
     operations.iter().filter(writes).max_by_key(|op| op.seq)
 }
 
-/// Which text of an artifact is to stand.
+/// Choice of the text of an artifact that is to stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Text {
     /// The side that I wrote, or the only one that I did not.
@@ -261,11 +261,11 @@ pub(crate) enum Text {
     Both,
     /// These bytes.
     Given(Vec<u8>),
-    /// What stands in the working copy, without markers.
+    /// Text of the working copy, which has to be without markers.
     WorkingCopy,
 }
 
-/// What a person decided.
+/// Choices of a person.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choices {
     pub artifact: Option<(Artifact, Option<Text>)>,
@@ -277,13 +277,13 @@ pub(crate) struct Choices {
     pub reason: Option<String>,
 }
 
-/// What was settled.
+/// Result of a settled conflict.
 #[derive(Debug)]
 pub(crate) struct Resolved {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
-    /// What still waits.
+    /// Number of conflicts that still wait.
     pub left: usize,
     /// Tasks that got another id.
     pub renamed: Vec<Renamed>,
@@ -477,7 +477,7 @@ fn by_hand(ctx: &Context, state: &State, artifact: Artifact, is_twice: bool) -> 
     ]
 }
 
-/// Where both tasks of one id are to stay.
+/// Advice where both tasks of one id are to stay.
 pub(crate) const ANOTHER_ID: &str =
     " (of two tasks with one id that are both to stay, give one of the two another id)";
 

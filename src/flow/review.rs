@@ -26,7 +26,7 @@ use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::template::TemplateInput;
 use std::collections::BTreeSet;
 
-/// What a reviewer says.
+/// Verdict of a reviewer, as given.
 #[derive(Clone, Debug)]
 pub(crate) struct VerdictRequest {
     pub verdict: CodeVerdict,
@@ -36,7 +36,7 @@ pub(crate) struct VerdictRequest {
     pub findings: Vec<ReviewFinding>,
 }
 
-/// What `review` was asked for.
+/// Arguments of `review`.
 #[derive(Clone, Debug)]
 pub(crate) struct ReviewRequest {
     pub verdict: Option<VerdictRequest>,
@@ -46,18 +46,18 @@ pub(crate) struct ReviewRequest {
     pub sign: bool,
 }
 
-/// What a review came to.
+/// Result of a review.
 #[derive(Debug)]
 pub(crate) struct Reviewed {
     /// The review was opened by this command.
     pub entered: bool,
     pub commits: Vec<CommitInfo>,
-    /// Whether a key shows who committed each.
+    /// Proof for each commit of who committed it: a key, or a claim alone.
     pub proof: Vec<Basis>,
     pub files: Vec<String>,
     pub verdict: Option<Verdict>,
     pub judgement: Option<Judgement>,
-    /// What the verdict comes to, in the language that policy asks for.
+    /// Words of the verdict, in the language that policy asks for.
     pub message: String,
 }
 
@@ -102,7 +102,7 @@ fn step(ctx: &Context, request: &ReviewRequest) -> Result<Done<Reviewed>> {
     })
 }
 
-/// What a review covers.
+/// Commits that a review covers.
 pub(super) struct Range {
     pub(super) base: Option<Oid>,
     pub(super) head: Option<Oid>,
@@ -178,7 +178,7 @@ fn files(repo: &Repo, facts: &Facts<'_>, base: Option<&Oid>) -> Result<Vec<Strin
     repo.changed_paths(base.as_ref(), &code_tree(facts)?)
 }
 
-/// What a review would cover: the commits, counted, and the files that they change.
+/// Commits that a review would cover, counted, and the files that they change.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) base: Option<Oid>,
@@ -220,13 +220,13 @@ pub(super) fn reviewed(ctx: &Context, state: &State, code: &CodeFacts) -> Result
     })
 }
 
-/// Whether a commit is here and goes on from another one.
+/// Tells whether a commit is here and goes on from another one.
 fn is_ahead(repo: &Repo, commit: &Oid, than: &Oid) -> Result<bool> {
     Ok(commit != than && repo.contains(commit)? && repo.is_ancestor(than, commit)?)
 }
 
-/// What holds an archive of code that is not the reviewed one. What archive writes, and what every stage may commit,
-/// does not count.
+/// Blocker of an archive whose code is not the reviewed code. The files that archive writes, and those that every stage
+/// may commit, do not count.
 pub(crate) fn unreviewed(ctx: &Context, state: &State, policy: &Policy) -> Result<Option<Blocker>> {
     let Some(verdict) = &state.verdict else {
         return Ok(None);
@@ -297,7 +297,7 @@ fn lags(ctx: &Context, state: &State, who: &str, reviewed: &Oid) -> Result<Block
     Ok(Blocker::new(Code::ReviewStale, why, help))
 }
 
-/// What the branch changed since the reviewed commit by itself: clean merges of the target bring what was judged
+/// Paths that the branch itself changed since the reviewed commit: clean merges of the target bring what was judged
 /// when the target took it. `None` where the branch does not go on from that commit.
 fn own_since(
     ctx: &Context,
@@ -542,7 +542,7 @@ fn sent_back(request: &VerdictRequest, target: Target) -> Hint {
     command!("review --verdict request-changes --target {target}{words} --reason WHY")
 }
 
-/// What the policy asks of the reviewer, and what an approval rests on.
+/// Refuses a verdict without what the policy asks of the reviewer, and without what an approval rests on.
 fn require_ground(
     facts: &Facts<'_>,
     request: &VerdictRequest,
@@ -623,7 +623,7 @@ fn require_something(facts: &Facts<'_>, files: &[String]) -> Result<()> {
     ]))
 }
 
-/// Whether a key that the base knows shows who made each commit.
+/// Tells for each commit whether a key that the base knows shows who made it.
 pub(super) fn proof(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> Result<Vec<Basis>> {
     let judge = Judge::new(&facts.policy)?;
     commits
@@ -632,8 +632,8 @@ pub(super) fn proof(repo: &Repo, facts: &Facts<'_>, commits: &[CommitInfo]) -> R
         .collect()
 }
 
-/// Who of the range, or of the build, the reviewer is: by name or address, letter case aside, under
-/// every name that the mailmap of the base or the one here gives (W14).
+/// Ties of the reviewer to the range and to the build: by name or address, letter case aside, under every name that the
+/// mailmap of the base or the one here gives (W14).
 pub(super) fn dependence(
     repo: &Repo,
     facts: &Facts<'_>,

@@ -27,10 +27,10 @@ use similar::{ChangeTag, TextDiff};
 
 /// A file beyond this is not counted line by line.
 const COUNTED: usize = 1 << 20;
-/// So many files are named of what changed since a finding.
+/// Number of files that are named of those that changed since a finding.
 const NAMED: usize = 5;
 
-/// One file of the range.
+/// File of the range.
 #[derive(Debug, Serialize)]
 pub(crate) struct ReviewedFile {
     pub path: String,
@@ -43,7 +43,7 @@ pub(crate) struct ReviewedFile {
     pub in_scope: bool,
 }
 
-/// One finding, and the files that changed since it was found.
+/// Finding of a review, and the files that changed since.
 #[derive(Debug, Serialize)]
 pub(crate) struct FoundBefore {
     #[serde(flatten)]
@@ -51,7 +51,7 @@ pub(crate) struct FoundBefore {
     pub changed: Vec<String>,
 }
 
-/// Everything that a review shows.
+/// Sections of the report that a review shows.
 #[derive(Debug)]
 pub(crate) struct ReviewShown {
     pub session: SessionId,
@@ -59,7 +59,7 @@ pub(crate) struct ReviewShown {
     pub base: Option<Oid>,
     pub head: Option<Oid>,
     pub commits: Vec<CommitInfo>,
-    /// Whether a key shows who committed each.
+    /// Proof for each commit of who committed it: a key, or a claim alone.
     pub proof: Vec<Basis>,
     pub files: Vec<ReviewedFile>,
     pub scope: Vec<String>,
@@ -74,7 +74,7 @@ pub(crate) struct ReviewShown {
     pub specs: Vec<RequirementDiff>,
     /// Why the delta cannot be shown.
     pub specs_failed: Option<String>,
-    /// What makes the person who looks dependent on the range; nothing where nobody says who looks.
+    /// Ties of the person who looks to the range; nothing where nobody says who looks.
     pub dependence: Option<Vec<Dependence>>,
     /// Policy takes the verdict of nobody who took part.
     pub asks_independence: bool,
@@ -94,7 +94,7 @@ impl ReviewShown {
     }
 }
 
-/// Whether the session that is meant is under review.
+/// Tells whether the session that is meant is under review.
 pub(crate) fn is_open(ctx: &Context) -> Result<bool> {
     let store = ctx.store()?;
     let state = ctx.session(&store.snapshot()?)?.state;

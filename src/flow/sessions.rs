@@ -32,7 +32,7 @@ use loopx_store as store;
 use loopx_store::{Begun, Decision, Snapshot};
 use std::collections::BTreeMap;
 
-/// What `init` did.
+/// Result of `init`.
 #[derive(Debug)]
 pub(crate) struct Initialised {
     pub branch: String,
@@ -78,16 +78,16 @@ pub(crate) fn init(ctx: &Context) -> Result<Initialised> {
     })
 }
 
-/// What `start` was asked for.
+/// Arguments of `start`.
 #[derive(Debug)]
 pub(crate) struct StartRequest {
-    /// What to change; a session that takes a commit back has a name without.
+    /// Name of the change; a session that takes a commit back has a name without one given.
     pub name: Option<String>,
-    /// Its id; made of the name where nothing is said.
+    /// Id of the session; made of the name where nothing is said.
     pub id: Option<String>,
     /// The request as it was given; the name where nothing else was.
     pub intent: Option<String>,
-    /// What of it is asked for, where the program says more beside.
+    /// Part of the intent that is asked for, where the program says more beside.
     pub asked: Option<String>,
     /// The profile by name; what git config or policy says where nothing is said.
     pub profile: Option<ProfileName>,
@@ -313,7 +313,7 @@ fn elsewhere(ctx: &Context, request: &StartRequest, id: &SessionId, title: &str)
     }
 }
 
-/// The same request once more, in another place or under another name.
+/// Builds the command for a start once more, in another place or under another name.
 fn again(request: &StartRequest, id: &SessionId, title: &str, how: &str) -> Hint {
     let profile = request.profile.as_ref();
     let profile = profile.map_or_else(String::new, |name| format!("--profile {name} "));
@@ -403,7 +403,7 @@ fn title_of(ctx: &Context, request: &StartRequest) -> Result<String> {
     Ok(titled(&title))
 }
 
-/// What a session begins with.
+/// Files that a session begins with.
 fn templates(
     id: &SessionId,
     title: &str,
@@ -526,7 +526,7 @@ fn taken(state: &State, way: Option<Hint>, again: Hint) -> Failure {
     .help(help)
 }
 
-/// What `use` did.
+/// Result of `use`.
 #[derive(Debug)]
 pub(crate) struct Used {
     pub branch: String,

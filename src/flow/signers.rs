@@ -22,7 +22,7 @@ use loopx_rules::stage::{Stage, Transition};
 use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 
-/// Something that somebody signed and that counts no more.
+/// Signed approval, verdict, evidence, part in a build or other record that counts no more.
 #[derive(Debug, Serialize)]
 pub(crate) struct Open {
     pub session: SessionId,
@@ -36,7 +36,7 @@ pub(crate) struct Open {
     pub help: Hint,
 }
 
-/// What was found.
+/// Result of a look at the signers and at what they signed.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// The branch whose signers count.
@@ -78,7 +78,7 @@ pub(crate) fn check(ctx: &Context, onto: Option<&str>) -> Result<Report> {
     Ok(report)
 }
 
-/// What there is to say of the signers that a policy trusts.
+/// Remarks on the signers that a policy trusts.
 pub(crate) fn of_policy(policy: &Policy) -> Vec<Remark> {
     let text = policy.trust.signers.as_deref().unwrap_or_default();
     let now = moment(loopx_base::env::now());
@@ -107,7 +107,7 @@ fn target(ctx: &Context, onto: Option<&str>) -> Result<(Option<String>, Oid)> {
     }
 }
 
-/// Whether a session needs no signature any more. An archived one has not landed while the branch that it was
+/// Tells whether a session needs no signature any more. An archived one has not landed while the branch that it was
 /// archived on is there and has more than the target.
 fn has_landed(ctx: &Context, state: &State, report: &Report) -> Result<bool> {
     let repo = &ctx.repo;
@@ -153,7 +153,7 @@ struct Found<'a> {
     policy: &'a Policy,
     state: &'a State,
     known: &'a Credentials,
-    /// What keys showed of those who took part, and show no more.
+    /// Proofs that keys gave of those who took part, and give no more.
     parts: Vec<(Person, Proofs)>,
     sorted: Vec<&'a Operation>,
 }
@@ -292,7 +292,7 @@ impl Found<'_> {
     }
 }
 
-/// Whether a key is at fault, and not that there is none.
+/// Tells whether a key is at fault, and not that there is none.
 fn is_of_key(blocker: &Blocker) -> bool {
     matches!(
         blocker.code,

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// The name of a spec file below the folder of its domain.
 const SPEC: &str = "spec.md";
 
-/// What `spec apply` is asked for.
+/// Arguments of `spec apply`.
 #[derive(Clone, Debug)]
 pub struct Apply {
     pub delta: PathBuf,
@@ -27,7 +27,7 @@ pub struct Apply {
     pub retire: bool,
 }
 
-/// What became, or would become, of one domain.
+/// Result, or expected result, for one domain.
 #[derive(Clone, Debug)]
 pub struct Applied {
     pub outcome: DomainOutcome,

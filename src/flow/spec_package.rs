@@ -32,7 +32,7 @@ use loopx_spec::{Finding, Severity, Spec, fold, read_delta, read_spec};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Where the documents stand.
+/// Place of the documents.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// In the outputs of the tasks of the session that is meant.
@@ -215,7 +215,7 @@ pub(crate) struct Applied {
     pub drafts: Vec<FileChange>,
     /// Decisions of which a record is there already.
     pub there: Vec<String>,
-    /// Nothing where the delta says it already, or nothing is to be written.
+    /// Edit of the session's files; nothing where the delta says it already, or nothing is to be written.
     pub put: Option<Put>,
 }
 

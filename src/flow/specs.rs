@@ -11,13 +11,13 @@ use loopx_base::hint::command;
 use loopx_rules::policy::Policy;
 use loopx_spec::{Finding, Severity, Spec, block_of, check_domain, read_spec};
 
-/// One spec file, read.
+/// Spec file that was read.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub domain: String,
     pub path: String,
     pub text: String,
-    /// What is wrong with the file where it is no spec at all.
+    /// Spec, or the fault of the file where it is no spec at all.
     pub spec: Result<Spec, Finding>,
 }
 
@@ -44,8 +44,8 @@ pub(crate) fn policy(ctx: &Context) -> Result<Policy> {
     }
 }
 
-/// What is wrong with the policy file of the worktree: nothing judges by it yet, and the first session that starts
-/// from it would be refused.
+/// Fault of the policy file of the worktree: nothing judges by that file yet, and the first session that starts from it
+/// would be refused.
 pub(crate) fn worktree_fault(ctx: &Context) -> Option<String> {
     let file = loopx_rules::policy::FILE;
     let path = worktree::inside(ctx.repo.work_dir()?, file);
@@ -113,7 +113,7 @@ fn listed(domain: String, bytes: &[u8], path: String) -> Listed {
     }
 }
 
-/// One spec, or one requirement of it, as written.
+/// Reads a spec, or one requirement of it, as written.
 pub(crate) fn show(
     ctx: &Context,
     domain: &str,

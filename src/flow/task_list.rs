@@ -41,7 +41,7 @@ pub(crate) fn text(ctx: &Context) -> Result<(State, String)> {
     }
 }
 
-/// The same, and what it says; refused where it is no list.
+/// Reads the list and what it says; refuses a text that is no list.
 pub(crate) fn readable(ctx: &Context) -> Result<(State, String, TaskFile)> {
     let (state, text) = text(ctx)?;
     let file = read(&text).map_err(|findings| led(&state, invalid(&findings, "is")))?;
@@ -57,7 +57,7 @@ fn led(state: &State, failure: Failure) -> Failure {
     }
 }
 
-/// What is wrong with a list.
+/// Faults of a list.
 #[derive(Debug, Serialize)]
 pub(crate) struct Checked {
     pub session: SessionId,
@@ -126,7 +126,7 @@ fn unserved(ctx: &Context, state: &State) -> Result<Vec<Finding>> {
         .collect())
 }
 
-/// What a change of the list came to.
+/// Result of a change of the list.
 #[derive(Debug)]
 pub(crate) struct Changed<T> {
     pub put: Put,
@@ -253,12 +253,12 @@ fn takes_plan(ctx: &Context) -> Result<bool> {
     Ok(policy.profiles.get(&state.profile)?.asks(Artifact::Plan))
 }
 
-/// What taking in a list came to.
+/// Result of taking in a list.
 #[derive(Debug, Serialize)]
 pub(crate) struct TakenIn {
     pub format: Format,
     pub tasks: usize,
-    /// What has no counterpart.
+    /// Remarks on what has no counterpart.
     pub remarks: Vec<Remark>,
     /// The file that has what the plan says besides its tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -344,10 +344,10 @@ fn behind(text: &str, lines: &[String]) -> String {
     out
 }
 
-/// What a change makes of the text of a list.
+/// Text of a list after a change.
 pub(super) enum Text {
     Made(String),
-    /// It was read as a list already.
+    /// Text that was read as a list already.
     Read(String),
 }
 
@@ -364,7 +364,7 @@ pub(super) fn rewrite<T>(
     })
 }
 
-/// The same where nothing is asked about the fields of the list as they are written.
+/// Changes the list as `rewrite` does, and asks nothing about its fields as they are written.
 fn change<T>(
     ctx: &Context,
     reason: Option<String>,
@@ -447,7 +447,7 @@ fn require_list(text: String, before: &TaskFile, placed: Option<&TaskId>) -> Res
     }
 }
 
-/// What somebody gave makes no list: the file is not what is to be mended.
+/// Refuses a text that would make no list: the file is not what is to be mended.
 fn would_be(findings: &[Finding], lead: impl Fn(&str) -> Hint) -> Failure {
     let led = |one: &Finding| Finding {
         fix: lead(one.id),
@@ -457,7 +457,7 @@ fn would_be(findings: &[Finding], lead: impl Fn(&str) -> Hint) -> Failure {
     invalid(&led, "would be")
 }
 
-/// The same by what the session has.
+/// Changes the list and saves it, by a change that also sees the state of the session.
 fn rewrite_in<T>(
     ctx: &Context,
     reason: Option<String>,

@@ -41,7 +41,7 @@ use loopx_store as store;
 use loopx_store::{Decision, Record, Session, Snapshot};
 use std::collections::BTreeMap;
 
-/// Everything that a decision may look at.
+/// Facts that a decision may look at.
 #[derive(Clone)]
 pub(crate) struct Facts<'a> {
     /// The state with the edits of the working copy taken in.
@@ -55,27 +55,27 @@ pub(crate) struct Facts<'a> {
     pub policy_checks: Vec<Check>,
     /// The profile that policy demands for what the session changes, where its own is lighter.
     pub demand: Option<Demand>,
-    /// Who acts; reading needs nobody.
+    /// Identity of whoever acts; reading needs nobody.
     pub identity: Option<&'a Identity>,
     /// Artifacts that the working copy changed.
     pub saved: Vec<Artifact>,
     /// Files of tasks that the working copy changed.
     pub outputs: Outputs,
-    /// What stood in their files when they were read, by path.
+    /// Contents of the working copy's files when they were read, by path.
     pub taken: BTreeMap<String, Oid>,
     pub operations: Vec<Operation>,
     /// The other sessions that are bound to its branch.
     pub shared: Vec<SessionId>,
     /// The commit that the session starts from is not here.
     pub base_missing: Option<Failure>,
-    /// What tasks wait for outside of their list.
+    /// Outside conditions, beyond the list, that tasks wait for.
     pub world: World,
     /// Records about tasks whose steps were taken before they could be. The state above does not go by the words among
     /// them.
     pub early: Vec<Early>,
-    /// How long claims of tasks still run.
+    /// Time for which claims of tasks still run.
     pub watched: Watched,
-    /// What the next stage has to read and does not find.
+    /// Files that the next stage has to read and does not find.
     pub context: Vec<Row>,
     /// The numbered statements of its request; none where it says one thing, or began before they were numbered.
     pub statements: Vec<Statement>,
@@ -106,7 +106,7 @@ impl Facts<'_> {
         }
     }
 
-    /// Who acts.
+    /// Person who acts.
     pub(crate) fn actor(&self) -> Result<&Person> {
         self.identity
             .map(|identity| &identity.author)
@@ -138,7 +138,7 @@ impl Facts<'_> {
     }
 }
 
-/// What a decision wants to happen.
+/// Changes that a decision wants.
 #[derive(Debug)]
 pub(crate) struct Act<T> {
     pub body: Body,
@@ -157,9 +157,9 @@ pub(crate) struct Act<T> {
     pub bases: Option<Vec<RequirementBase>>,
     /// The hold on the build, where it is new or renewed.
     pub claim: Option<Claim>,
-    /// It is somebody's word, which policy may want signed.
+    /// Word of a person in the act, which policy may want signed.
     pub word: Option<Word>,
-    /// What failed: the issues that the session was started for are told.
+    /// Failure of which the issues that the session was started for are told.
     pub failure: Option<String>,
     /// A move that goes before it, to the stage where this one of the files that it writes is open.
     pub before: Option<(Event, Artifact)>,
@@ -249,18 +249,18 @@ impl<T> Act<T> {
     }
 }
 
-/// What happened.
+/// Result of an act.
 #[derive(Debug)]
 pub(crate) struct Done<T> {
     pub id: SessionId,
     pub commit: Oid,
     pub state: State,
-    /// What the working copy had changed and went in, by path.
+    /// Paths that the working copy had changed and that went in.
     pub saved: Vec<String>,
     pub value: T,
 }
 
-/// How much of the world a decision needs.
+/// Part of the world that a decision needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
     /// The code only where the stage judges it: build and review.
@@ -534,7 +534,7 @@ impl Entered {
     }
 }
 
-/// The same with edits that were taken in already; `depth` says how much of what was signed is looked at.
+/// Gathers the facts with edits that were taken in already; `depth` says how much of what was signed is looked at.
 pub(super) fn gather_with<'a>(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
@@ -617,7 +617,8 @@ pub(super) fn gather_with<'a>(
     Ok(facts)
 }
 
-/// The same with the edits of this worktree, which stay where they are: what a command would judge that saves them.
+/// Gathers the facts with the edits of this worktree, which stay where they are: what a command would judge that saves
+/// them.
 pub(super) fn gather_here(
     ctx: &Context,
     snapshot: &Snapshot<'_>,
@@ -662,7 +663,7 @@ fn is_of_header(artifact: &Artifact) -> bool {
     matches!(artifact, Artifact::Plan | Artifact::TaskList)
 }
 
-/// What a decision makes: the state, what was saved of which files, and the value.
+/// Outcome of a decision: the state, what was saved of which files, and the value.
 pub(super) type Built<T> = (State, Vec<String>, BTreeMap<String, Oid>, T);
 
 /// The commit that records what was decided.
@@ -958,7 +959,7 @@ fn refresh_graph(
     Ok(())
 }
 
-/// Nothing is new: what `save` says.
+/// Refusal of `save` where nothing is new.
 pub(crate) fn nothing_to_save() -> Failure {
     Failure::nothing(Code::NothingToSave, "the working copy has no edits").help(command!("status"))
 }

@@ -23,12 +23,12 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Where a repository keeps which words somebody said may run, by the id of their blob.
+/// File in which a repository keeps the words that somebody said may run, by the id of their blob.
 fn remembered(repo: &Repo) -> PathBuf {
     repo.common_dir().join("loopx").join("trusted")
 }
 
-/// Where a repository keeps which records were made in it that could make a check its own.
+/// File in which a repository keeps the records that were made in it and could make a check its own.
 fn own_records(repo: &Repo) -> PathBuf {
     repo.common_dir().join("loopx").join("own")
 }
@@ -93,8 +93,8 @@ pub(super) fn require(
         .help(again))
 }
 
-/// Whose word is enough here. What an agent says of it in its own call (`git -c`) is not heard, unless policy names the
-/// agent: it would give itself the word that it may not give.
+/// Mode of trust: whose word is enough here. A setting that an agent gives in its own call (`git -c`) is not heard,
+/// unless policy names the agent: it would give itself the word that it may not give.
 fn mode(ctx: &Context, policy: &Policy) -> Result<Mode> {
     let Some(said) = ctx.repo.config(trust::SETTING) else {
         return Ok(Mode::default());
@@ -137,7 +137,7 @@ struct Stored<'c> {
 }
 
 impl Stored<'_> {
-    /// Whether a stored file of checks has these words. What is not here any more shows nothing.
+    /// Tells whether a stored file of checks has these words. A file that is not here any more shows nothing.
     fn has(&self, artifact: Artifact, blob: &Oid, argv: &[String]) -> bool {
         let mut read = self.read.borrow_mut();
         let commands = read.entry((artifact, blob.clone())).or_insert_with(|| {
@@ -151,7 +151,7 @@ impl Stored<'_> {
     }
 }
 
-/// Those of some checks that nobody agreed to here.
+/// Checks, of those given, that nobody agreed to here.
 fn strangers(
     ctx: &Context,
     (snapshot, session): (&Snapshot<'_>, &Session),
@@ -222,8 +222,8 @@ fn strangers(
     Ok(found)
 }
 
-/// Who wrote the words of a record, and whether that is whoever asks. A session that began for issues copied them: they
-/// are of whoever proposed them there, and nobody's here where no proposal has them.
+/// Writer of the words of a record, and whether that is whoever asks. A session that began for issues copied its words:
+/// they are of whoever proposed them there, and nobody's here where no proposal has them.
 fn writer(
     snapshot: &Snapshot<'_>,
     op: &Operation,
@@ -266,7 +266,7 @@ fn of(me: &Identity) -> Hands<'_> {
     }
 }
 
-/// Whether a record says which commit the session starts from.
+/// Tells whether a record says which commit the session starts from.
 fn chooses_base(op: &Operation) -> bool {
     matches!(
         op.event(),
@@ -274,7 +274,7 @@ fn chooses_base(op: &Operation) -> bool {
     )
 }
 
-/// Whether a record could agree to checks at all.
+/// Tells whether a record could agree to checks at all.
 fn is_agreement(op: &Operation) -> bool {
     match op.event() {
         Some(Event::Approved { transition, .. }) => transition.from() != Stage::Clarify,
@@ -283,7 +283,7 @@ fn is_agreement(op: &Operation) -> bool {
     }
 }
 
-/// Whether the approval of the plan, or of what comes after it, or an approving verdict, is about these words.
+/// Tells whether the approval of the plan, or of what comes after it, or an approving verdict, is about these words.
 fn approves(
     op: &Operation,
     argv: &[String],
@@ -301,7 +301,8 @@ fn approves(
     }
 }
 
-/// The same by what the state keeps of approvals, without a look at the records: the way of whoever approved the plan.
+/// Tells whether approvals that the state keeps are about a check, without a look at the records: the way of whoever
+/// approved the plan.
 fn is_approved_by(
     state: &State,
     is_mine: impl Fn(&OpId, Hands<'_>) -> bool,

@@ -26,7 +26,7 @@ use std::collections::HashSet;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub name: String,
-    /// Where it is here, and where it was when its remote was last fetched.
+    /// Tip of the branch here, and its tip when its remote was last fetched.
     pub tips: Vec<Oid>,
 }
 
@@ -176,7 +176,7 @@ fn is_gone(repo: &Repo, branch: Option<&str>) -> Result<bool> {
     Ok(own.transpose()?.is_some_and(|own| own.is_none()))
 }
 
-/// Where a branch of the project stands: here, and where it was when its remote was last fetched.
+/// Tips of a branch of the project: here, and where it was when its remote was last fetched.
 pub(super) fn tips(repo: &Repo, name: &str) -> Result<Vec<Oid>> {
     let here = repo.find_ref(&format!("refs/heads/{name}"))?;
     let there = repo.project_ref(name)?.map(|(_, tip)| tip);
@@ -216,7 +216,7 @@ pub(crate) fn own(
     Ok(Own { base, commits })
 }
 
-/// What a review covers.
+/// Commits that a review covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// The protected target, and where it is; all that the head has beyond it is shown.
@@ -371,7 +371,7 @@ pub(crate) fn rebind(ctx: &Context, id: &SessionId) -> Result<Hint> {
     })
 }
 
-/// What to say when the branch that a session is bound to was deleted or renamed.
+/// Refusal where the branch that a session is bound to was deleted or renamed.
 pub(crate) fn missing(ctx: &Context, state: &State) -> Result<Option<Failure>> {
     let Some(branch) = &state.branch else {
         return Ok(None);

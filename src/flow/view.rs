@@ -36,14 +36,14 @@ use loopx_store::{Session, Snapshot};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that `status` shows of a session.
+/// Status of a session, as `status` shows it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Status {
     pub session: SessionId,
     pub title: String,
     pub stage: Stage,
     pub ending: Option<Ending>,
-    /// Whether the result of an archived session is on the branch that it is meant for; nothing where that is not known.
+    /// State of an archived session's result on the branch that it is meant for; nothing where that is not known.
     pub landed: Option<Landed>,
     pub profile: ProfileName,
     pub branch: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct Status {
     pub void: Vec<Void>,
     /// Signed words that somebody took back, or brought back.
     pub taken: Vec<Taken>,
-    /// What stands between this stage and the next.
+    /// Blockers between this stage and the next.
     pub blockers: Vec<Blocker>,
     pub evidence_chain: Vec<Claim>,
     pub audit: Vec<AuditItem>,
@@ -64,15 +64,15 @@ pub(crate) struct Status {
     #[serde(skip)]
     pub failed: Vec<String>,
     pub review: Option<ReviewView>,
-    /// What was found, answered or not.
+    /// Findings, answered or not.
     pub findings: Vec<FindingView>,
     /// Statements of the request that the gates will ask for, and that the plan cites nowhere yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_cited: Vec<String>,
     pub rounds: Rounds,
-    /// Whose build it is.
+    /// Claim of the build.
     pub claim: Option<ClaimView>,
-    /// Who has which task; nothing where nobody has one.
+    /// Tasks that somebody has, with who; nothing where nobody has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskTaken>,
     /// The tally of the list of tasks, where the stage works by one.
@@ -96,7 +96,7 @@ pub(crate) struct Status {
     /// The files of tasks.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, FileStatus>,
-    /// How the policy of the target differs from the policy that the gates ask.
+    /// Differences between the policy of the target and the policy that the gates ask.
     pub policy_moved: Option<PolicyMoved>,
     /// Required rules that are others than when the session began.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,12 +110,12 @@ pub(crate) struct Status {
     #[serde(skip)]
     pub artifacts: BTreeSet<Artifact>,
     #[serde(skip)]
-    /// Those in which nobody wrote anything.
+    /// Artifacts in which nobody wrote anything.
     pub blank_artifacts: BTreeSet<Artifact>,
-    /// Those that a person may change now.
+    /// Artifacts that a person may change now.
     #[serde(skip)]
     pub open: BTreeSet<Artifact>,
-    /// Its own commits on its branch, where the stage looks at the code.
+    /// Number of the session's own commits on its branch, where the stage looks at the code.
     pub commits: Option<usize>,
     #[serde(skip)]
     pub has_worktree: bool,
@@ -125,7 +125,7 @@ pub(crate) struct Status {
     pub uncommitted: Vec<Uncommitted>,
     /// The branch that is checked out here.
     pub checked_out: Option<String>,
-    /// What is checked out here, in words.
+    /// Words for what is checked out here.
     #[serde(skip)]
     pub here: String,
     /// A merge, rebase or the like that is under way.
@@ -139,16 +139,16 @@ pub(crate) struct Status {
     /// The current folder below the top of the worktree; none outside of it.
     #[serde(skip)]
     pub below: Option<String>,
-    /// How far the code branch is behind its upstream, as that was last seen.
+    /// Number of commits by which the code branch is behind its upstream, as that was last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
-    /// How far the branch of the sessions is from what was last seen of a remote's.
+    /// Distance of the branch of the sessions from what was last seen of a remote's.
     pub remote: Option<Distance>,
     /// The command that leads on, where one does.
     pub next_action: Option<Hint>,
-    /// What to know, or to write, before that; no command.
+    /// Advice to know, or to write, before the next action; no command.
     pub advice: Option<Hint>,
-    /// Who else has to go on.
+    /// Others who have to go on.
     pub waits: Option<Waits>,
     #[serde(skip)]
     pub advised: Advised,
@@ -179,12 +179,12 @@ impl Rounds {
 #[derive(Debug, Serialize)]
 pub(crate) struct ReviewView {
     pub reviewer: String,
-    /// Whether a key shows who that is.
+    /// Proof of who the reviewer is: a key, or a claim alone.
     pub proof: Basis,
     pub independent: bool,
     pub verdict: Stamped<loopx_rules::op::Verdict>,
     pub judgement: Option<Judgement>,
-    /// What was found of the signature under the verdict, where there is one.
+    /// Check of the signature under the verdict, where there is one.
     pub signature: Option<Checked>,
 }
 
@@ -374,7 +374,7 @@ fn warnings(ctx: &Context, facts: &Facts<'_>) -> Vec<String> {
     warnings
 }
 
-/// What stands between a session that was looked at and its next stage.
+/// Blockers between a session that was looked at and its next stage.
 pub(super) fn held(look: &Look) -> Vec<Blocker> {
     let view = look.facts.view();
     let gates = gate::gates(view);
@@ -458,24 +458,24 @@ fn parked(ctx: &Context, state: &State) -> Option<Parked> {
     ledger.parked.filter(|_| ledger.build == build.key)
 }
 
-/// Everything that is stored of a session.
+/// Session as it is stored.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
     pub commit: Oid,
     pub path: String,
     pub state: State,
-    /// What was found of signatures, by the operation that they are about.
+    /// Checks of signatures, by the operation that they are about.
     pub signatures: Signatures,
 }
 
 impl Shown {
-    /// Whether a key shows whose word an operation is.
+    /// Tells whether a key shows whose word an operation is.
     pub(crate) fn basis(&self, op: &OpId) -> Basis {
         Basis::of(self.signatures.get(op))
     }
 }
 
-/// Whether a key shows whose word an operation of a session is.
+/// Tells whether a key shows whose word an operation of a session is.
 pub(crate) fn basis(ctx: &Context, id: &SessionId, op: &OpId) -> Result<Basis> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -498,7 +498,7 @@ pub(crate) fn show(ctx: &Context) -> Result<Shown> {
     })
 }
 
-/// What there is to say of everything that people signed in a session.
+/// Checks of all signatures that people gave in a session.
 fn signatures(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Result<Signatures> {
     if snapshot.signatures(session)?.is_empty() {
         return Ok(Signatures::new());
@@ -508,7 +508,7 @@ fn signatures(ctx: &Context, snapshot: &Snapshot<'_>, session: &Session) -> Resu
     Ok(sign::gather(ctx, &policy, snapshot, session, depth, None)?.signatures)
 }
 
-/// One operation of a session's history.
+/// Operation of a session's history.
 #[derive(Debug, Serialize)]
 pub(crate) struct Logged {
     #[serde(flatten)]
@@ -516,7 +516,7 @@ pub(crate) struct Logged {
     pub undone: bool,
     /// Why it counts for nothing.
     pub void: Option<String>,
-    /// Whether a key shows whose word it is; nothing where it is nobody's.
+    /// Proof of whose word the operation is, a key or a claim alone; nothing where it is nobody's.
     pub proof: Option<Basis>,
 }
 

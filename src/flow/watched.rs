@@ -154,7 +154,7 @@ fn read(text: &str) -> HashMap<OpId, i64> {
     first
 }
 
-/// What cannot be kept is watched anew.
+/// Writes down when claims were first seen; a claim that cannot be kept is watched anew.
 fn note(repo: &Repo, new: &HashMap<OpId, i64>, instead: Option<&HashMap<OpId, i64>>) {
     let mut lines = String::new();
     for (op, at) in instead.unwrap_or(new) {

@@ -36,7 +36,7 @@ pub(crate) fn not_saved(ctx: &Context) -> Result<Vec<String>> {
     Ok(workcopy::not_saved(&ctx.repo, &state))
 }
 
-/// What `checkout` did.
+/// Result of `checkout`.
 #[derive(Debug)]
 pub(crate) struct CheckedOut {
     pub id: SessionId,
@@ -244,7 +244,7 @@ fn by_another_program(path: &Path) -> Hint {
     ]
 }
 
-/// What `put` did.
+/// Result of `put`.
 #[derive(Debug)]
 pub(crate) struct Put {
     pub done: Done<()>,

@@ -18,7 +18,7 @@ pub(crate) struct Opening<'c> {
     pub identity: Identity,
     pub store: Store<'c>,
     pub lock: Lock,
-    /// What was brought to its end, and what could not be.
+    /// Landings that were brought to their end, and those that could not be.
     pub earlier: Earlier,
 }
 
@@ -37,7 +37,7 @@ impl<'c> Opening<'c> {
         Ok(opening)
     }
 
-    /// What a landing needs of it.
+    /// Store, lock and identity of the opening, as a landing needs them.
     pub(crate) fn scope<'s>(&'s self, ctx: &'s Context) -> Scope<'s> {
         Scope {
             ctx,
@@ -54,7 +54,7 @@ impl<'c> Opening<'c> {
         Ok(id)
     }
 
-    /// The same with its working copy, where there is a worktree.
+    /// Session that is meant, refused as by `session`, with its working copy where there is a worktree.
     pub(crate) fn with_copy(&self, ctx: &'c Context) -> Result<(SessionId, Option<WorkCopy<'c>>)> {
         let id = self.session(ctx)?;
         let copy = WorkCopy::open(&ctx.repo, &id)?;

@@ -121,7 +121,7 @@ fn require_outside<'p>(
         .try_for_each(|place| require_free_of_git(ctx, place))
 }
 
-/// True for a folder that git takes for a repository, as bare ones are.
+/// Tells whether git takes a folder for a repository, as it does bare ones.
 fn is_git_dir(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).is_dir();
     folder.join("HEAD").exists() && has("objects") && has("refs")
@@ -149,7 +149,7 @@ fn require_free_of_git(ctx: &Context, folder: &Path) -> Result<()> {
     .help(command!("pipeline export results")))
 }
 
-/// True where nothing stands in a folder but files as they would be written: what a killed export left of the same.
+/// Tells whether a folder has nothing but files as this export would write them, which a killed export left.
 fn is_part(folder: &Path, files: &[(String, Vec<u8>)]) -> bool {
     let mut open = vec![folder.to_owned()];
     while let Some(dir) = open.pop() {
@@ -197,8 +197,8 @@ fn in_the_way(folder: &Path, files: &[(String, Vec<u8>)]) -> Option<PathBuf> {
     found.map(|(place, _)| place)
 }
 
-/// True where the folder is not there yet. Refused where something else is, or where other files stand in it and nobody
-/// says that they may be replaced.
+/// Tells whether the folder is not there yet. Refuses where something else stands there, or where other files stand in
+/// the folder and nobody says that they may be replaced.
 fn require_free(folder: &Path, files: &[(String, Vec<u8>)], force: bool) -> Result<bool> {
     if let Some(above) = folder.parent().filter(|above| !above.is_dir()) {
         return Err(Failure::not_found(

@@ -46,12 +46,12 @@ use std::path::Path;
 
 const ENDING: &str = ".toml";
 
-/// One pipeline in a list.
+/// Pipeline as a row of a list.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Listed {
     pub name: String,
     pub title: String,
-    /// Its file; nothing where the program brings it.
+    /// File of the pipeline; nothing where the program brings it.
     pub path: Option<String>,
     pub tasks: usize,
     pub errors: usize,
@@ -66,7 +66,7 @@ pub(in crate::flow) struct Source {
 }
 
 impl Source {
-    /// What stands in a folder of it.
+    /// Names and entries of a folder of that code.
     pub(in crate::flow) fn files(
         &self,
         ctx: &Context,
@@ -312,7 +312,7 @@ fn invalid(name: &str, findings: &[Finding]) -> Failure {
         .blockers(blockers)
 }
 
-/// What is wrong with some pipelines.
+/// Faults of some pipelines.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Checked {
     pub pipelines: Vec<String>,
@@ -415,7 +415,7 @@ pub(crate) fn sample(pipeline: &Pipeline) -> Vec<Value> {
         .collect()
 }
 
-/// What a request chooses among.
+/// Pipelines among which a request chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum By {
     /// The modes.
@@ -427,24 +427,24 @@ pub(crate) enum By {
     Team,
 }
 
-/// What `pipeline start` was asked for.
+/// Arguments of `pipeline start`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StartRequest {
     /// The pipeline; else the one that the request asks for.
     pub name: Option<String>,
-    /// What is asked for; what the session is for where nothing is said.
+    /// Request in words; the session's intent where nothing is said.
     pub request: Option<String>,
     pub params: Vec<(String, String)>,
     pub prefix: String,
-    /// What the request chooses among, where no pipeline is named.
+    /// Pipelines among which the request chooses, where none is named.
     pub by: By,
     pub on_complete: Option<OnComplete>,
     pub reason: Option<String>,
-    /// Nothing is to be written: what leads on from a refusal writes nothing either.
+    /// Mark of a dry run, which writes nothing; the commands that a refusal names write nothing either.
     pub dry_run: bool,
 }
 
-/// What a pipeline adds to a list.
+/// Addition of a pipeline to a list of tasks.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Plan {
     pub session: SessionId,
@@ -456,7 +456,7 @@ pub(crate) struct Plan {
     pub sprint: Option<SprintSize>,
     /// The team that was made for the request, and why it is this one.
     pub team: Option<Team>,
-    /// What becomes of the session once its tasks are done.
+    /// Fate of the session once its tasks are done.
     pub on_complete: OnComplete,
     /// Values that follow from what the session has.
     pub positions: Vec<Position>,
@@ -464,11 +464,11 @@ pub(crate) struct Plan {
     pub roadmap: Option<Standing>,
     /// The values that it starts with.
     pub params: BTreeMap<String, String>,
-    /// So many tasks somebody does.
+    /// Number of tasks that somebody does.
     pub tasks: usize,
     /// The number of decisions and checkpoints beside them.
     pub gates: usize,
-    /// All that it adds, decisions and checkpoints among it.
+    /// Ids that the pipeline adds, decisions and checkpoints among them.
     pub ids: Vec<String>,
     pub left_out: Vec<String>,
     /// Skills by which its tasks are done, and that nobody can follow on this machine.
@@ -659,8 +659,8 @@ fn results(state: &State) -> Vec<HasResult<'_>> {
 /// The place of a value in a command: only whoever types it knows which.
 const PLACE: &str = "VALUE";
 
-/// Nothing is guessed: where no word decides, whoever asks is told which modes there are.
-/// A pipeline, and why it is this one where nobody named it.
+/// Pipeline of a request, and why it is this one where nobody named it. Nothing is guessed: where no word decides,
+/// whoever asks is told which modes there are.
 struct Picked {
     pipeline: Pipeline,
     chosen: Option<Choice>,
@@ -718,7 +718,7 @@ fn picked(
     }
 }
 
-/// How many files the tasks of the list change.
+/// Counts the files that the tasks of the list change.
 fn listed_files(ctx: &Context, state: &State) -> Result<usize> {
     let nodes = listed_tasks(ctx, state)?;
     let files: BTreeSet<&str> = nodes.iter().flat_map(Node::own_files).collect();
@@ -808,7 +808,7 @@ fn packages(ctx: &Context, tree: Option<&Oid>) -> Vec<String> {
     tables.flat_map(|table| table.keys().cloned()).collect()
 }
 
-/// What a pipeline was started with, to be put behind the command that starts it again.
+/// Options that a pipeline was started with, to be put behind the command that starts it again.
 fn words_given(request: &StartRequest) -> String {
     let one = |flag: &str, value: &str| format!(" {flag} {}", shell_word(value));
     let mut words = String::new();

@@ -33,22 +33,22 @@ pub(crate) struct StatusView {
     pub working: Vec<Working>,
     /// Taken by somebody whose lease has ended.
     pub orphans: Vec<TaskId>,
-    /// Nothing is ready, nobody works, and something is left.
+    /// Set when nothing is ready, nobody works, and something is left.
     pub stalled: bool,
-    /// What is to be done waits for this stage of the session, and for nothing else.
+    /// Stage of the session for which the tasks that are left wait, and for nothing else.
     pub waits_for_stage: Option<Stage>,
-    /// What cannot go on, each along what it waits for.
+    /// Tasks that cannot go on, each along what it waits for.
     pub blocked: Vec<Vec<TaskId>>,
     /// Tasks that wait for each other.
     pub deadlock: Option<Vec<TaskId>>,
-    /// Nothing of it is left to do.
+    /// Set when no task of the pipelines is left to do.
     pub complete: bool,
-    /// What becomes of the session then.
+    /// Fate of the session once its tasks are done.
     pub on_complete: OnComplete,
     /// The step once it is complete, or where nothing can go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_action: Option<Hint>,
-    /// What was noted where views did not agree, or where something was accepted with warnings.
+    /// Notes about views that did not agree, and about results that were accepted with warnings.
     pub notes: Vec<String>,
 }
 
@@ -69,29 +69,29 @@ pub(crate) struct Phase {
     pub beats: Vec<Vec<Mark>>,
 }
 
-/// One task in its place.
+/// Task in its place in a phase.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Mark {
     pub task: TaskId,
     pub status: Status,
     /// `V` done, `>>>` taken, `o` to be done, `x` failed, `-` skipped.
     pub mark: &'static str,
-    /// What judges it: `D1` for a round of discussion, else the id.
+    /// Gates that judge the task: `D1` for a round of discussion, else the id.
     pub judged_by: Vec<String>,
 }
 
-/// Something that is to be decided or opened.
+/// Decision, goal or checkpoint that is to be decided or opened.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Open {
     pub task: TaskId,
     pub kind: &'static str,
-    /// It waits for a person.
+    /// Set when the gate waits for a person.
     pub person: bool,
     #[serde(skip)]
     pub lead: Hint,
 }
 
-/// Somebody who has a task.
+/// Claim of a task, with the task and its role.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Working {
     pub task: TaskId,
@@ -122,7 +122,7 @@ fn to_archived(ctx: &Context, failure: Failure) -> Failure {
     failure.help(hint![status.note("(which is archived)"), "  or: ", begin])
 }
 
-/// How far the pipelines of the session that is meant are.
+/// Reports how far the pipelines of the session that is meant are.
 pub(crate) fn status(ctx: &Context) -> Result<StatusView> {
     let view = graph_of(ctx, None).map_err(|failure| to_archived(ctx, failure))?;
     let rows = tied(&view.nodes);
@@ -264,7 +264,7 @@ fn of(view: &GraphView, rows: &[&Row]) -> StatusView {
     }
 }
 
-/// True where a completed task left something undone.
+/// Tells whether a completed task left something undone.
 fn is_partial(row: &Row) -> bool {
     row.status == Status::Completed && row.partial.is_some()
 }
@@ -297,8 +297,8 @@ fn phases(rows: &[&Row], work: &[&Row]) -> Vec<Phase> {
     phases.collect()
 }
 
-/// What judges each task: `D1` for a round of discussion, else the id. Of gates that are decided in each other's place
-/// the first one.
+/// Gates that judge each task: `D1` for a round of discussion, else the id. Of gates that are decided in each other's
+/// place the first one.
 fn judges<'r>(rows: &[&'r Row]) -> HashMap<&'r TaskId, Vec<String>> {
     let mut found: HashMap<&TaskId, Vec<String>> = HashMap::new();
     let mut known: HashSet<(&TaskId, &str)> = HashSet::new();

@@ -26,7 +26,7 @@ const BACK: &str = "rollback";
 /// The word of a claim.
 const TAKE: &str = "take";
 
-/// What the note of a point says beside its name.
+/// Content of a point's note beside its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Data {
     /// The last operation of the session then.
@@ -45,9 +45,9 @@ pub(crate) struct Point {
     pub stage: Stage,
     pub at: String,
     pub by: String,
-    /// Whether what is checked out here has that commit.
+    /// Set when the commit that is checked out here is the point's, or goes on from it.
     pub here: bool,
-    /// Whether the tree of that commit is what is checked out here.
+    /// Set when the tree of the point's commit is what is checked out here.
     pub same: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct WentBack {
     pub commit: Option<Oid>,
     /// A hook committed something else than was there then.
     pub changed: bool,
-    /// What was taken back of the session, by word, the newest first.
+    /// Events of the session that were taken back, by word, the newest first.
     pub undone: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ pub(crate) fn back(
     Ok(went)
 }
 
-/// What takes going back back; nothing where nothing changed.
+/// Commands that take going back back; nothing where nothing changed.
 pub(crate) fn forth(went: &WentBack) -> Option<Hint> {
     let revert = went.commit.as_ref();
     let revert = revert.map(|commit| Hint::git(format!("revert --no-edit {}", commit.short())));
@@ -206,7 +206,7 @@ pub(crate) fn forth(went: &WentBack) -> Option<Hint> {
     }
 }
 
-/// How many of these events `redo` brings back: a claim comes with what it rests on.
+/// Counts the undone events that `redo` brings back: a claim comes with what it rests on.
 fn redoable(undone: &[String]) -> usize {
     undone.iter().filter(|event| *event != TAKE).count()
 }

@@ -3,7 +3,7 @@
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::Oid;
 
-/// One line: where a ref was, and where it is to be.
+/// Line of a hook's input: where a ref was, and where it is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Update {
     pub name: String,

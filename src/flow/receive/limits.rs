@@ -17,13 +17,13 @@ const MERGES: u64 = 500;
 /// Bytes of files of sessions, where `loopx.receiveBytes` says nothing.
 const BYTES: u64 = 128 << 20;
 
-/// How long a push may take; `None` is as long as it takes.
+/// Time that a push may take; `None` is as long as it takes.
 pub(crate) fn within(ctx: &Context) -> Result<Option<Duration>> {
     let seconds = number(ctx, "loopx.receiveTimeout", SECONDS)?;
     Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
 }
 
-/// What a push may bring.
+/// Budget of what a push may bring.
 pub(crate) fn budget(ctx: &Context) -> Result<Budget> {
     let limit = |key: &str, default: u64| {
         let number = number(ctx, key, default)?;

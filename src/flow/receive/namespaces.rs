@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 const HEADS: &str = "refs/heads/";
 
-/// Nobody pushes below these, and why.
+/// Namespaces below which nobody pushes, and why.
 const CLOSED: [(&str, &str); 2] = [
     (
         "refs/replace/",

@@ -7,7 +7,7 @@ use loopx_base::hint::hint;
 use loopx_base::id::Oid;
 use std::collections::{HashSet, VecDeque};
 
-/// So many commits of a push are looked at for one that cannot be read.
+/// Number of a push's commits that are searched for one that cannot be read.
 const LOOKED_AT: usize = 1000;
 
 /// The refusal of a push that ended in this failure.

@@ -34,7 +34,7 @@ pub(super) fn for_verdict(
     Ok(Some(opened))
 }
 
-/// What the verdict will find.
+/// Facts that the verdict will find after the review was opened.
 fn after<'a>(facts: &Facts<'a>, opened: &Act<Reviewed>) -> Facts<'a> {
     let mut after = facts.clone();
     after.state.stage = Stage::Review;

@@ -69,13 +69,13 @@ impl<'c> Applying<'c> {
             .collect()
     }
 
-    /// What applies at a stage to some paths, each with the id of its content.
+    /// Documents that apply at a stage to some paths, each with the id of its content.
     pub(in crate::flow) fn at(&self, stage: Stage, paths: &[String]) -> Vec<Read> {
         let documents = self.documents(stage, paths).into_iter();
         documents.map(read_of).collect()
     }
 
-    /// The same with whether each is required.
+    /// Documents that apply at a stage to some paths, with their ids and whether each is required.
     pub(in crate::flow) fn at_with(&self, stage: Stage, paths: &[String]) -> Vec<Applied> {
         let documents = self.documents(stage, paths).into_iter();
         documents
@@ -87,7 +87,8 @@ impl<'c> Applying<'c> {
             .collect()
     }
 
-    /// What a record says that a task with these files was made under. A person's own rules are nobody else's business.
+    /// Ids of the documents that a task with these files was made under, for its record. A person's own rules are
+    /// nobody else's business.
     pub(in crate::flow) fn pins(&self, paths: &[String]) -> BTreeMap<String, String> {
         let documents = self.documents(Stage::Build, paths).into_iter();
         let own = documents.filter(|document| document.origin == Origin::Project);
@@ -173,7 +174,7 @@ pub(in crate::flow) fn moved(
     }))
 }
 
-/// Whether there is nothing to compare: neither then nor now is there a folder of rules.
+/// Tells whether there is nothing to compare: neither then nor now is there a folder of rules.
 fn is_same(repo: &Repo, policy: &Policy, then: &Oid, place: &Place) -> Result<bool> {
     let folder = &policy.paths.rules;
     let was = repo.entry_at(then, folder)?;

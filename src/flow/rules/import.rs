@@ -17,16 +17,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the other tool keeps them.
+/// Folder in which the other tool keeps its rules.
 const WORKFLOW: &str = ".workflow";
 const FOLDER: &str = ".workflow/specs";
 const GUIDELINES: &str = "project-guidelines.json";
 
-/// What one document got.
+/// Rules that one document got.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Imported {
     pub path: String,
-    /// Whether the document is new.
+    /// Set when the document is new.
     pub created: bool,
     pub rules: Vec<String>,
     #[serde(skip)]
@@ -35,7 +35,7 @@ pub(crate) struct Imported {
     pub after: String,
 }
 
-/// What came, or would come, of an import.
+/// Result of an import, or of its dry run.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ImportReport {
     pub from: Vec<String>,
@@ -341,7 +341,7 @@ impl<'s> Taking<'s> {
     }
 }
 
-/// How many rules a text has.
+/// Counts the rules of a text.
 fn rule_count(text: &str) -> usize {
     let source = Source {
         path: String::new(),

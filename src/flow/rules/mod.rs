@@ -41,9 +41,9 @@ const ENDING: &str = ".md";
 pub(crate) struct RuleSet {
     /// The folder of the repository's documents, below its top.
     pub folder: String,
-    /// Those of the repository by path, then those of the person.
+    /// Documents of the repository by path, then those of the person.
     pub documents: Vec<Document>,
-    /// What could not be read, each with the reason.
+    /// Paths that could not be read, each with the reason.
     pub unread: Vec<(String, String)>,
     pub categories: Categories,
     /// The most bytes that are read to somebody; nothing where all are.
@@ -52,7 +52,7 @@ pub(crate) struct RuleSet {
     pub tree: Option<Oid>,
 }
 
-/// Where documents are read.
+/// Place from which documents are read.
 enum Place {
     Worktree(PathBuf),
     Tree(Oid),
@@ -239,7 +239,7 @@ impl RuleSet {
         )
     }
 
-    /// What applies now.
+    /// Loads the rules that apply now.
     pub(crate) fn load(&self, ask: &Ask) -> Result<Loaded<'_>> {
         if let Some(name) = &ask.category {
             self.require_category(name)?;
@@ -365,7 +365,7 @@ pub(crate) fn typed_path(ctx: &Context, typed: &str) -> String {
     }
 }
 
-/// What is wrong with the documents.
+/// Finds the faults of the documents.
 pub(crate) fn check(ctx: &Context, at: Option<&str>) -> Result<(RuleSet, Vec<Finding>)> {
     let rule_set = rule_set(ctx, at)?;
     let tree = match &rule_set.tree {

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// The longest rule, in bytes.
 const LONGEST: usize = 2000;
 
-/// What `rule add` was asked for.
+/// Arguments of `rule add`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AddRequest<'a> {
     pub text: &'a str,
@@ -39,7 +39,7 @@ pub(crate) struct Added {
     pub line: usize,
     pub rule: String,
     pub category: String,
-    /// Whether the document is new.
+    /// Set when the document is new.
     pub created: bool,
     #[serde(skip)]
     pub before: String,
@@ -198,7 +198,7 @@ pub(crate) fn add(ctx: &Context, request: AddRequest<'_>) -> Result<Added> {
     })
 }
 
-/// Whose documents are edited, and where they are.
+/// Place of the documents that are edited: the repository's or a person's.
 enum Home {
     /// The top of the worktree.
     Worktree(PathBuf),
@@ -298,7 +298,7 @@ fn line_of(before: &str, after: &str) -> usize {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Laid {
     pub written: Vec<String>,
-    /// Those that were there.
+    /// Documents that were there and were kept.
     pub kept: Vec<String>,
 }
 

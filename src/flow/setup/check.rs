@@ -23,7 +23,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// What our hook is called with to see that it can be run at all, and what it answers.
+/// Argument with which our hook is called to see that it can be run at all, and the answer that it gives.
 const PROBE: (&str, u8) = ("probe", 7);
 const WHO: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "git loopx setup"),
@@ -40,7 +40,7 @@ const UNREVIEWED: Judge = Judge::Hook(&[
     Code::PathGuarded,
 ]);
 
-/// What was tried, and what could not be.
+/// Results of the attempts, and what could not be tried.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub rows: Vec<Row>,
@@ -59,7 +59,7 @@ pub(crate) fn check(server: &Server) -> Result<Checked> {
     Ok(Checked { rows, notes })
 }
 
-/// Everything that is tried, and what cannot be, in words.
+/// Attempts on a server, and the notes on what cannot be tried.
 fn attempts(server: &Server, scratch: &Scratch) -> Result<(Vec<Attempt>, Vec<String>)> {
     let mut notes = Vec::new();
     let empty = scratch.tree("")?;

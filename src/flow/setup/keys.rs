@@ -13,11 +13,11 @@ const LARGEST: u64 = 64 * 1024;
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) key: PublicKey,
-    /// What `user.signingKey` has to be for it; `None` where it is that already.
+    /// Value that `user.signingKey` has to have for the key; `None` where it has that already.
     pub(super) setting: Option<String>,
 }
 
-/// What was found, or why nothing was.
+/// Finds a key to sign with, or says why there is none.
 pub(super) fn find(repo: &Repo) -> Result<Found, String> {
     let format = repo.config("gpg.format").unwrap_or_default();
     let wanted = repo.config("user.signingkey").filter(|key| !key.is_empty());

@@ -21,7 +21,7 @@ use std::path::Path;
 /// The largest file that is read.
 const LARGEST: u64 = 1 << 20;
 
-/// What was typed.
+/// Arguments of `setup`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     /// `None` wires the clone for the policy that stands.
@@ -33,7 +33,7 @@ pub(crate) struct Request {
     pub force: bool,
 }
 
-/// One thing about the clone.
+/// Step of the clone's set-up: a setting, the sessions' branch, or the hooks.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     pub text: String,
@@ -48,7 +48,7 @@ enum What {
     Hooks,
 }
 
-/// What a set-up does, before it does it.
+/// Plan of a set-up, before it is carried out.
 pub(crate) struct Plan {
     /// The branch that results go to.
     pub branch: String,
@@ -56,13 +56,13 @@ pub(crate) struct Plan {
     pub files: Vec<File>,
     pub wires: Vec<Wire>,
     pub warnings: Vec<String>,
-    /// What only a person can do.
+    /// Steps that only a person can do.
     pub by_hand: Vec<String>,
     pub next: Hint,
 }
 
 impl Plan {
-    /// Whether anything is left to do.
+    /// Tells whether anything is left to do.
     pub(crate) fn changes(&self) -> bool {
         self.files.iter().any(|file| file.fate() != Fate::Found)
             || self.wires.iter().any(|wire| wire.needed)
@@ -323,7 +323,7 @@ fn clone(ctx: &Context, plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// What leads on: a commit, a session where policy asks for one, or work.
+/// Command that leads on: a commit, a session where policy asks for one, or work.
 fn next(ctx: &Context, plan: &Plan) -> Result<Hint> {
     let head = ctx.repo.head()?;
     let tree = match &head.commit {

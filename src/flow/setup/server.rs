@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// A bare repository that takes pushes.
 pub(crate) struct Server {
     pub ctx: Context,
-    /// Where it is, with links followed.
+    /// Folder of the repository, with links followed.
     pub dir: PathBuf,
     /// As it was named, for what leads on.
     pub named: String,
@@ -102,7 +102,7 @@ impl Server {
         })
     }
 
-    /// What it lacks, and what it has.
+    /// Lists what the server lacks, and what it has.
     pub(crate) fn plan(&self) -> Result<Vec<Planned>> {
         server::plan(&self.facts, &self.named)
     }
@@ -151,7 +151,7 @@ impl Server {
     }
 }
 
-/// What the default branch says, and whether this machine can judge by it.
+/// Rules of the default branch, and whether this machine can judge by them.
 fn rules(ctx: &Context) -> Result<Rules> {
     let head = ctx.repo.head()?;
     let store = ctx.store()?;

@@ -11,7 +11,7 @@ use loopx_rules::policy::Policy;
 const NAMESPACE: &str = "git";
 const WHO: &str = "landing";
 
-/// Whether a commit is signed with this public key, which nobody revoked.
+/// Tells whether a commit is signed with this public key, which nobody revoked.
 pub(crate) fn is_commit_by(repo: &Repo, policy: &Policy, commit: &Oid, key: &str) -> Result<bool> {
     let Some((signature, payload)) = repo.commit_signature(commit)? else {
         return Ok(false);
@@ -28,7 +28,7 @@ pub(crate) fn is_commit_by(repo: &Repo, policy: &Policy, commit: &Oid, key: &str
     Ok(good.is_ok())
 }
 
-/// Whether a commit has git's SSH signature by its committer, with a key of the policy's signers.
+/// Tells whether a commit has git's SSH signature by its committer, with a key of the policy's signers.
 pub(crate) fn is_signed_by_somebody(repo: &Repo, policy: &Policy, commit: &Oid) -> Result<bool> {
     let info = repo.commit_info(commit)?;
     let checked = Judge::new(policy)?.check_commit(repo, &info)?;

@@ -19,12 +19,12 @@ use loopx_store::{Session, SignatureFiles, Snapshot};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// How much is looked at.
+/// Depth of the look at signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// What a gate that lies ahead may rest on.
+    /// Signatures that a gate that lies ahead may rest on.
     Ahead,
-    /// Everything that can be shown.
+    /// Every signature that can be shown.
     Everything,
 }
 
@@ -127,7 +127,7 @@ fn amended(state: &State) -> impl Iterator<Item = &Approval> {
     state.amended().map(|(_, one)| &one.approval)
 }
 
-/// What keys show of those who made the commits of a session and took part in its build, whatever its stage.
+/// Proofs by keys of those who made the commits of a session and took part in its build, whatever its stage.
 pub(crate) fn proofs(
     ctx: &Context,
     policy: &Policy,
@@ -182,7 +182,7 @@ pub(crate) fn runs_by(
     Ok(gate::runs_by(&operations, &signatures, may))
 }
 
-/// Those of a session's own commits whose keys matter at its stage: at done, those that the verdict is about.
+/// Commits of a session's own whose keys matter at its stage: at done, the commits that the verdict is about.
 fn rests_on(repo: &Repo, state: &State, commits: Vec<Oid>) -> Result<Vec<Oid>> {
     match state.stage {
         Stage::Done => reviewed(repo, state, &commits),
@@ -190,7 +190,7 @@ fn rests_on(repo: &Repo, state: &State, commits: Vec<Oid>) -> Result<Vec<Oid>> {
     }
 }
 
-/// Whether gates may rest on records besides approvals and verdicts whose signatures policy asks for.
+/// Tells whether gates may rest on records besides approvals and verdicts whose signatures policy asks for.
 fn rests_on_more(policy: &Policy, state: &State) -> bool {
     let raised = [
         state.clarify.extra_rounds,
@@ -201,7 +201,7 @@ fn rests_on_more(policy: &Policy, state: &State) -> bool {
     is_proven || !state.build.waivers.is_empty() || raised.iter().any(|more| *more > 0)
 }
 
-/// Whether somebody's word can be taken back, or takes one back.
+/// Tells whether an operation is somebody's word that can be taken back, or one that takes a word back.
 fn is_spoken(op: &Operation) -> bool {
     let is_word = matches!(
         op.event(),
@@ -210,7 +210,7 @@ fn is_spoken(op: &Operation) -> bool {
     is_word || op.said().is_some()
 }
 
-/// Whether policy may ask for the signature of an operation that is neither approval nor verdict.
+/// Tells whether policy may ask for the signature of an operation that is neither approval nor verdict.
 fn is_asked(policy: &Policy, op: &Operation) -> bool {
     match op.event() {
         Some(Event::Waived { .. } | Event::Extended { .. }) => true,
@@ -219,7 +219,7 @@ fn is_asked(policy: &Policy, op: &Operation) -> bool {
     }
 }
 
-/// What keys show of those who made some commits and took part in the build, where policy counts keys.
+/// Adds the proofs by keys of those who made some commits and took part in the build, where policy counts keys.
 fn prove(
     repo: &Repo,
     policy: &Policy,
@@ -268,7 +268,7 @@ fn prove(
     Ok(())
 }
 
-/// Whether a merge has nothing that its parents do not merge to: whoever made it brought nothing.
+/// Tells whether a merge has nothing that its parents do not merge to: whoever made such a merge brought nothing.
 fn is_clean_merge(repo: &Repo, remerge: &OnceCell<Remerge>, commit: &CommitInfo) -> Result<bool> {
     if commit.parents.len() != 2 {
         return Ok(false);
@@ -284,7 +284,7 @@ fn is_clean_merge(repo: &Repo, remerge: &OnceCell<Remerge>, commit: &CommitInfo)
     Ok(strays.paths.is_empty() && strays.conflicts.is_empty())
 }
 
-/// Those of some commits that a session's verdict is about; all of them where there is none.
+/// Commits, of those given, that a session's verdict is about; all of them where there is no verdict.
 pub(crate) fn reviewed(repo: &Repo, state: &State, commits: &[Oid]) -> Result<Vec<Oid>> {
     let verdict = state.verdict.as_ref();
     let head = match verdict.and_then(|verdict| verdict.value.head.as_ref()) {
@@ -300,12 +300,12 @@ pub(crate) fn reviewed(repo: &Repo, state: &State, commits: &[Oid]) -> Result<Ve
     Ok(found)
 }
 
-/// Which commits a session answers for, as `verify` sees it.
+/// Commits that a session answers for, as `verify` sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Commits<'a> {
-    /// Whoever made one of these took part.
+    /// Commits whose makers took part.
     pub own: &'a [Oid],
-    /// Those that its verdict rests on: policy may ask whose key made them.
+    /// Commits that the session's verdict rests on: policy may ask whose key made them.
     pub rests: &'a [Oid],
 }
 
@@ -388,7 +388,7 @@ fn aliases<'p>(
     Ok(found)
 }
 
-/// Everybody who took part in some commits and in the build of a session, under every name.
+/// People who took part in some commits and in the build of a session, under every name.
 pub(crate) fn participants(
     repo: &Repo,
     judge: &Judge,

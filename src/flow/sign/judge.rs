@@ -37,7 +37,7 @@ pub(crate) struct Judge {
     signers: Vec<u8>,
     revoked: Vec<u8>,
     label: String,
-    /// Whether the signers say when a key is valid.
+    /// Set when the signers say when a key is valid.
     dated: bool,
     listed: bool,
     mailmap: Option<Mailmap>,
@@ -232,7 +232,7 @@ impl Judge {
         }
     }
 
-    /// Whom git's own file of signers names: something to show, and nothing to rely on.
+    /// Name that git's own file of signers gives: something to show, and nothing to rely on.
     fn known_here(&self, repo: &Repo, armour: &str) -> Result<Option<String>> {
         let bytes = match repo.config_path("gpg.ssh.allowedSignersFile") {
             Some(path) => files::read(&path, MAX_SIGNERS).ok().flatten(),
@@ -282,7 +282,7 @@ impl Judge {
     }
 }
 
-/// Whether a pattern of OpenSSH, `*` and `?`, matches a name.
+/// Tells whether a pattern of OpenSSH, `*` and `?`, matches a name.
 fn covers(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n) = (0, 0);

@@ -28,7 +28,7 @@ use loopx_rules::session::State;
 use loopx_rules::signature;
 use loopx_rules::signature::{Checked, NAMESPACE, Place, Statement};
 
-/// Where a session's operations are signed: what `base` says of repository and policy.
+/// Place in which a session's operations are signed: what `base` says of repository and policy.
 pub(super) fn place(repo: &Repo, base: Option<&Oid>) -> Result<Place> {
     let nowhere = Place {
         repository: None,
@@ -72,7 +72,7 @@ pub(crate) fn sign(repo: &Repo, state: &State, op: &Operation) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-/// Somebody's word that is about to be recorded: an approval, a verdict.
+/// Word of a person that is about to be recorded: an approval, a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub sign: bool,
@@ -162,7 +162,7 @@ impl Word {
     }
 }
 
-/// Where policy asks for signatures, whoever gives one must be able to see that it counts.
+/// Refuses a signature that this machine cannot check: where policy asks for one, its giver must see that it counts.
 fn require_checkable(checked: &Checked) -> Result<()> {
     if checked.flaw != Some(signature::Flaw::Unchecked) {
         return Ok(());

@@ -21,17 +21,17 @@ use std::path::{Path, PathBuf};
 /// The largest document that is read.
 const MAX: u64 = 256 * 1024;
 
-/// Something that a skill wants read.
+/// File that a skill wants read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Reading {
     /// From the worktree, or with `~/` from home; as it is written where it is neither.
     pub path: String,
     pub present: bool,
-    /// Its content, where it stands with the skill.
+    /// Blob of the content, where the file stands with the skill.
     pub blob: Option<String>,
 }
 
-/// One skill as it stands here.
+/// Skill as it stands here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Skill {
     pub platform: Platform,
@@ -39,14 +39,14 @@ pub(crate) struct Skill {
     pub form: Form,
     pub scope: Scope,
     pub name: String,
-    /// Its file, from the worktree or with `~/` from home.
+    /// File of the skill, from the worktree or with `~/` from home.
     pub path: String,
     pub blob: Option<String>,
     pub description: String,
     pub hint: String,
     pub required: Vec<Reading>,
     pub deferred: Vec<String>,
-    /// What has to be read and is not there.
+    /// Files that have to be read and are not there.
     pub missing_required: Vec<String>,
     /// Why nobody can follow it.
     pub fault: Option<String>,
@@ -60,7 +60,7 @@ pub(crate) struct Skill {
 }
 
 impl Skill {
-    /// How it stands for a task that names it.
+    /// Tells how the skill stands for a task that names it.
     fn looked(&self, name: &str) -> Looked {
         if let Some(fault) = &self.fault {
             return Looked::Unusable(fault.clone());
@@ -80,7 +80,7 @@ impl Skill {
     }
 }
 
-/// Where skills are looked for.
+/// Folders in which skills are looked for.
 struct Roots {
     project: Option<PathBuf>,
     home: Option<PathBuf>,
@@ -231,8 +231,8 @@ fn text(
     }
 }
 
-/// What a skill wants read, as it stands. Of what the repository's skill wants from home nothing is said but whether it
-/// is there.
+/// File that a skill wants read, as it stands. Of a file from home that the repository's skill wants, nothing is said
+/// but whether it is there.
 fn reading(repo: &Repo, roots: &Roots, written: &str, (own, file): (Scope, &str)) -> Reading {
     let (scope, path) = match place(written, own, file) {
         Place::Inside(scope, path) => (scope, path),

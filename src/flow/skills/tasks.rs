@@ -18,7 +18,7 @@ use loopx_spec::Finding;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many tasks are looked at for what they left.
+/// Number of tasks whose leavings are looked at.
 const LOOKED_AT: usize = 200;
 
 /// The skills of this machine, looked up once somebody asks.
@@ -43,7 +43,7 @@ impl<'r> Skills<'r> {
         look(self.all(), name)
     }
 
-    /// Which others of the name of a skill are passed over for it and say otherwise, in words.
+    /// Names, in words, the other skills of the same name that are passed over for this one and say otherwise.
     pub(in crate::flow) fn displaced(&self, name: &str) -> Option<String> {
         let skill = find(self.all(), name)?;
         let others = displaced(self.all(), skill);
@@ -99,7 +99,7 @@ impl<'r> Skills<'r> {
         own.into_iter().chain(required).collect()
     }
 
-    /// What the card of a task says of its skill.
+    /// Row of a task's card about its skill.
     pub(in crate::flow) fn row(
         &self,
         graph: &Graph<'_>,
@@ -131,7 +131,7 @@ impl<'r> Skills<'r> {
     }
 }
 
-/// What stands before a task, and what it left.
+/// Tasks that stand before a task, and the folders that they left.
 struct Around {
     left: Vec<Folder>,
     behind: Option<Folder>,
@@ -200,7 +200,7 @@ impl Around {
     }
 }
 
-/// What is wrong with the skills of a list on this machine.
+/// Findings about the skills of a list on this machine.
 pub(in crate::flow) fn findings(repo: &Repo, file: &TaskFile) -> Vec<Finding> {
     let skills = Skills::of(repo);
     let repairs = |node: &'_ Node| -> Vec<Node> {

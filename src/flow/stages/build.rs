@@ -14,7 +14,7 @@ use loopx_rules::op::Event;
 use loopx_rules::stage::{Stage, Transition};
 use loopx_rules::template::TemplateInput;
 
-/// Where a rework's report comes from.
+/// Source of a rework's report.
 #[derive(Clone, Debug)]
 pub(crate) enum Report {
     /// The session's own.
@@ -26,7 +26,7 @@ pub(crate) enum Report {
     },
 }
 
-/// What `build` was asked for.
+/// Arguments of `build`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BuildRequest {
     pub from_review: Option<Report>,

@@ -41,7 +41,7 @@ pub(crate) fn report_lane(
     Ok(done)
 }
 
-/// What was handed to somebody else.
+/// Entry of the delegation ledger: work that was handed to somebody else.
 #[derive(Clone, Debug)]
 pub(crate) struct DelegationRequest {
     pub id: String,

@@ -23,20 +23,20 @@ use loopx_rules::op::Event;
 use loopx_rules::session::{PlanReview, Stamped};
 use loopx_rules::stage::{Stage, Transition};
 
-/// What a stage command came to.
+/// Result of a stage command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// The stage was entered by this command.
     pub entered: Option<Transition>,
-    /// What stands between the stage and the next one, where the command judged that.
+    /// Blockers between the stage and the next one, where the command judged that.
     pub blockers: Vec<Blocker>,
     /// The audit's lines, for build.
     pub audit: Vec<gate::AuditItem>,
-    /// What earlier drafts were told, for plan.
+    /// Reviews of earlier drafts, for plan.
     pub history: Vec<Stamped<PlanReview>>,
-    /// What plan proposed.
+    /// Tasks or slices that plan proposed.
     pub proposed: Option<Proposed>,
-    /// Whether the command judged anything: then blockers mean exit 1.
+    /// Set when the command judged anything: then blockers mean exit 1.
     pub judged: bool,
     /// The raised cap is that of returns to a plan that has no drafts.
     pub returns: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Proposed {
     pub file: Artifact,
-    /// What one of them is called.
+    /// Noun for a single task or slice.
     pub noun: &'static str,
     pub count: usize,
 }

@@ -21,7 +21,7 @@ use loopx_rules::template::TemplateInput;
 use loopx_spec::front::{FrontMatter, set_field};
 use std::collections::BTreeMap;
 
-/// What somebody says of the plan itself, in its front matter.
+/// Fields of the plan's front matter, as somebody gives them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Written {
     pub complexity: Option<Complexity>,

@@ -1,4 +1,4 @@
-//! Nothing secret leaves: what a push would send for the first time is looked through before it does.
+//! Secrets that a push would send for the first time: the guard looks through the content before anything leaves.
 
 use super::super::context::Context;
 use loopx_base::counted;

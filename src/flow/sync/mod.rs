@@ -35,31 +35,31 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-/// How often the other side may move while we push.
+/// Number of times that the other side may move while we push.
 const ROUNDS: u32 = 5;
 /// Seconds for one fetch or push, where `loopx.syncTimeout` says nothing.
 const LIMIT: u64 = 120;
 /// Seconds for a sync that a push started, where `loopx.syncOnPushTimeout` says nothing.
 const LIMIT_ON_PUSH: u64 = 10;
 
-/// What `sync` was asked for.
+/// Arguments of `sync`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     pub remote: Option<String>,
     pub dry_run: bool,
     pub no_fetch: bool,
     pub no_push: bool,
-    /// Nobody can answer a question of git.
+    /// Set when nobody can answer a question of git.
     pub unattended: bool,
 }
 
-/// What came of it.
+/// Result of a sync.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub remote: String,
     pub branch: String,
     pub dry_run: bool,
-    /// Where the branch is now; where it would be, in a dry run.
+    /// Tip of the branch now; in a dry run, the tip that it would get.
     pub tip: Oid,
     /// The remote's tip that was fetched.
     pub remote_tip: Option<Oid>,
@@ -76,11 +76,11 @@ pub(crate) struct Report {
     pub merged: Vec<MergedSession>,
     pub renamed: Vec<Renamed>,
     pub shared: Vec<Shared>,
-    /// What the remote's branch had lost of what was here.
+    /// Content that was here, and that the remote's branch had lost.
     pub taken_away: Vec<RemovedByRemote>,
-    /// What the remote's branch had otherwise than its records say, and was computed from them.
+    /// Flaws of the remote's branch against its own records, from which the content was computed.
     pub mended: Vec<Flaw>,
-    /// What is damaged there and was taken, because it is damaged here too, or because nothing was here.
+    /// Damage of the remote's branch that was taken, because the same is damaged here too, or because nothing was here.
     pub damaged: Vec<Flaw>,
     /// Set where own commits that no server takes were left behind.
     pub left_behind: Option<LeftBehind>,
@@ -129,7 +129,7 @@ impl Report {
         Ok(())
     }
 
-    /// Nothing has come or gone yet.
+    /// Begins a report in which nothing has come or gone yet.
     fn begin(store: &Store<'_>, request: &Request, remote: &str) -> Result<Self> {
         Ok(Report {
             remote: remote.to_owned(),
@@ -301,7 +301,7 @@ fn open_conflicts(
     Ok(found.into_values().collect())
 }
 
-/// Whether the remote's branch is behind what it was, or another.
+/// Finds out whether the remote's branch is behind what it was, or another.
 fn set_back(ctx: &Context, had: Option<Oid>, has: Option<&Oid>) -> Result<Option<SetBack>> {
     let Some(had) = had.filter(|had| ctx.repo.contains(had).unwrap_or(false)) else {
         return Ok(None);
@@ -422,7 +422,7 @@ fn meet(ctx: &Context, store: &Store<'_>, request: &Request, report: &mut Report
     Ok(())
 }
 
-/// Whether a meeting may make a merge commit here: `loopx.sync`.
+/// Choice between a merge commit and a linear history where two sides meet here: `loopx.sync`.
 pub(super) fn linear(ctx: &Context) -> Linear {
     match ctx.repo.config("loopx.sync").as_deref() {
         Some("linear") => Linear::OursOnTop,
@@ -430,7 +430,7 @@ pub(super) fn linear(ctx: &Context) -> Linear {
     }
 }
 
-/// Which remote: as asked, as configured, the one of this branch, the only one, origin.
+/// Remote of a sync: as asked, as configured, the one of this branch, the only one, origin.
 pub(super) fn remote(ctx: &Context, wanted: Option<&str>) -> Result<String> {
     let all = ctx.repo.remotes()?;
     let configured = ctx.repo.config("loopx.remote");
@@ -549,7 +549,7 @@ pub(crate) fn on_push(ctx: &Context, remote: &str) -> Option<String> {
     }
 }
 
-/// Whether `loopx.autoSync` asks for a sync around this command, and there is somebody to sync with. A sync that
+/// Tells whether `loopx.autoSync` asks for a sync around this command, and there is somebody to sync with. A sync that
 /// runs already is not begun again.
 pub(crate) fn is_automatic(ctx: &Context, point: SyncPoint) -> bool {
     let value = ctx.repo.config(AUTO_SYNC).unwrap_or_default();

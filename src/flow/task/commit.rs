@@ -64,7 +64,7 @@ pub(super) fn commit(ctx: &Context, node: &Node) -> Result<Option<Oid>> {
 /// The paths that differ and belong to a node.
 struct Own<'p> {
     all: Vec<&'p str>,
-    /// Those of them that git does not know yet.
+    /// Paths, of all those, that git does not know yet.
     new: Vec<&'p str>,
 }
 

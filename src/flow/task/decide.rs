@@ -25,7 +25,7 @@ use loopx_rules::task::world::Open;
 use loopx_store as store;
 use std::collections::BTreeSet;
 
-/// What `task decide` was given.
+/// Arguments of `task decide`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecideRequest {
     pub task: String,
@@ -33,7 +33,7 @@ pub(crate) struct DecideRequest {
     /// Names of what the decision rests on.
     pub evidence: Vec<String>,
     pub reason: Option<String>,
-    /// What a text said, where the values came from one.
+    /// Values of a text, where they came from one.
     pub said: Option<Said>,
     /// Some scores are figures of a specification package, which are of a hundred.
     pub has_figures: bool,
@@ -192,7 +192,7 @@ fn repeated(plan: &Plan<'_>, node: &Node, given: (&Decision, Option<&str>)) -> u
     }
 }
 
-/// What stands in the plan since the decision.
+/// Adds the tasks that stand in the plan since the decision, and the gate that follows.
 fn with_inserted(ctx: &Context, mut done: Done<Decided>) -> Done<Decided> {
     let prefix = |node: &Node| node.id.key();
     let read = || -> Result<(Vec<Node>, Option<TaskId>)> {
@@ -338,7 +338,7 @@ fn state_before(ctx: &Context, state: &State, seq: u64) -> Result<State> {
     store::replay(&ctx.repo, &state.id, &operations)
 }
 
-/// Whether an artifact that one of these tasks leaves has edits that are not saved.
+/// Tells whether an artifact that one of these tasks leaves has edits that are not saved.
 fn is_edited(ctx: &Context, state: &State, judged: &[&Node]) -> Result<bool> {
     let Some(copy) = WorkCopy::open(&ctx.repo, &state.id)? else {
         return Ok(false);
@@ -374,7 +374,8 @@ fn require_own(node: &Node, gate: &Gate, said: &Said) -> Result<()> {
     }
 }
 
-/// What a decision rests on, by id. A goal that names what nobody finds is not met; any other decision is refused.
+/// Grounds of a decision, by id. A goal that names evidence which nobody finds is not met; any other decision is
+/// refused.
 fn evidence(
     ctx: &Context,
     facts: &Facts<'_>,
@@ -438,7 +439,7 @@ fn resolve(
 #[derive(Clone, Debug)]
 pub(crate) struct Opened {
     pub task: TaskId,
-    /// It may begin by that, and is not over.
+    /// Set when the task may begin by that word, and is not over.
     pub begins: bool,
 }
 

@@ -26,7 +26,7 @@ use std::io::Write;
 /// The longest summary, in characters.
 const LONGEST: usize = 500;
 
-/// What `task done` was asked for.
+/// Arguments of `task done`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DoneRequest {
     /// The task; else the one that is taken here.
@@ -43,9 +43,9 @@ pub(crate) struct DoneRequest {
     pub sign: bool,
     /// Commit the files that the plan names for it.
     pub commit: bool,
-    /// Its check may run, whoever wrote it.
+    /// Set when the task's check may run, whoever wrote it.
     pub trust: bool,
-    /// What the text of a result said, where one was given.
+    /// Content of the text of a result, where one was given.
     pub said: Option<ResultText>,
 }
 
@@ -54,12 +54,12 @@ pub(crate) struct DoneRequest {
 pub(crate) struct Finished {
     pub task: TaskId,
     pub tree: Option<Oid>,
-    /// Whether its check was run for it; else it had passed on this code.
+    /// Set when the task's check was run for the completion; else the check had passed on this code.
     pub has_run: bool,
     pub completion: Completion,
     /// The commit of its files, where there was something to commit.
     pub committed: Option<Oid>,
-    /// What was touched beside what was planned; nothing where it is not known.
+    /// Files that were touched, and whether they were planned; nothing where it is not known.
     pub touched: Option<Touched>,
     /// Why the code here may be another change's.
     pub stray: Option<String>,
@@ -184,7 +184,7 @@ fn prove(
     Ok(ran.saved)
 }
 
-/// What was typed, with what the text of a result says where nothing was typed.
+/// Arguments, with the content of a result's text where nothing was typed.
 fn with_said(request: &DoneRequest, said: &ResultText) -> DoneRequest {
     let mut request = request.clone();
     match said {
@@ -393,7 +393,7 @@ fn require_no_decision(plan: &Plan<'_>, at: usize) -> Result<()> {
     }
 }
 
-/// Whether a person's word is what completes a node.
+/// Tells whether a person's word is what completes a node.
 fn is_manual(node: &Node) -> bool {
     node.kind != NodeKind::Work || !matches!(node.verification, Some(Verification::Cmd(_)))
 }
@@ -494,7 +494,7 @@ fn require_passed(ctx: &Context, task: &TaskId, ran: &Done<Ran>) -> Result<()> {
     ]))
 }
 
-/// Whether the newest runs of a task failed alike, since somebody took it.
+/// Tells whether the newest runs of a task failed alike, since somebody took it.
 fn repeats(ctx: &Context, task: &TaskId) -> Result<bool> {
     let store = ctx.store()?;
     let snapshot = store.snapshot()?;
@@ -517,7 +517,7 @@ fn repeats(ctx: &Context, task: &TaskId) -> Result<bool> {
     Ok(are_alike(&outputs))
 }
 
-/// Whether a task is taken here: its check runs, whosever the build is.
+/// Tells whether a task is taken here: its check runs, whosever the build is.
 pub(in crate::flow) fn is_taken_here(ctx: &Context, state: &State, task: &str) -> Result<bool> {
     let facts = TaskId::parse(task).and_then(|id| state.task(&id));
     let Some(claim) = facts.and_then(TaskFacts::holder) else {

@@ -18,15 +18,15 @@ use loopx_rules::task::status::{Status, Step};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How a gate is judged, and how it stands.
+/// Gate of a task: how it is judged, and how it stands.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct GateView {
     /// `open`, `proceed`, `fix`, `escalate` or `opened`.
     pub standing: &'static str,
-    /// True where it went on once, and what was judged is another one since.
+    /// Set when the gate went on once, and what was judged is another one since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reopened: bool,
-    /// How often it was repaired, and how often it may be.
+    /// Number of times that the gate was repaired; the cap says how often it may be.
     pub attempt: u32,
     pub cap: u32,
     pub at_cap: &'static str,
@@ -71,7 +71,7 @@ pub(crate) struct BesideView {
     pub verdict: Verdict,
 }
 
-/// One decision, as a list of them shows it.
+/// Decision as a row of a list.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct DecisionRow {
     pub seq: u64,
@@ -84,13 +84,13 @@ pub(crate) struct DecisionRow {
     /// The word of the outcome that was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// What counts; nothing where the plan has the gate no more.
+    /// Verdict that counts; nothing where the plan has the gate no more.
     pub verdict: Option<Verdict>,
     pub adjusted: bool,
     pub score: Option<Points>,
     pub severity: Option<Severity>,
     pub close_call: bool,
-    /// How sure whoever judged was.
+    /// Confidence of whoever judged.
     pub confidence: Option<Confidence>,
     pub weakest: Option<String>,
     /// Goals that are not met.
@@ -103,7 +103,7 @@ pub(crate) struct DecisionRow {
     pub undone: bool,
 }
 
-/// How the gate of a node stands; nothing where it has none.
+/// Gate of a node, and how it stands; nothing where the node has none.
 pub(super) fn gate(plan: &Plan<'_>, node: &Node) -> Option<GateView> {
     let gate = node.gate.as_deref()?;
     let (word, judged, next): (_, Option<Judged>, _) = match standing(node, plan.state)? {
@@ -180,7 +180,7 @@ pub(super) fn steps(plan: &Plan<'_>, at: usize) -> Option<Vec<Step>> {
     })
 }
 
-/// Everything that was decided about a gate, and about those in whose place it is decided.
+/// Decisions about a gate, and about those in whose place it is decided.
 pub(super) fn decided(facts: &Facts<'_>, plan: &Plan<'_>, node: &Node) -> Vec<DecisionRow> {
     let Some(gate) = node.gate.as_deref() else {
         return Vec::new();
@@ -230,7 +230,7 @@ fn rows_of(facts: &Facts<'_>, node: &Node) -> Vec<DecisionRow> {
     decisions.iter().map(row).collect()
 }
 
-/// Everything that was decided in the session that is meant, oldest first.
+/// Decisions of the session that is meant, oldest first.
 pub(crate) fn decisions(ctx: &Context) -> Result<(SessionId, Vec<DecisionRow>)> {
     ctx.only_reads();
     let store = ctx.store()?;
@@ -270,7 +270,7 @@ pub(crate) fn decisions(ctx: &Context) -> Result<(SessionId, Vec<DecisionRow>)> 
     ))
 }
 
-/// Who decided, when and why.
+/// Frame of a decision: who decided, when and why.
 struct Envelope<'o> {
     seq: u64,
     op: &'o OpId,

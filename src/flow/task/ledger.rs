@@ -49,7 +49,7 @@ pub(crate) fn sprints(ctx: &Context) -> Result<(SessionId, Vec<Sprint>)> {
     Ok((plan.state.id.clone(), sprints))
 }
 
-/// What the completed tasks of a session left undone.
+/// Work that the completed tasks of a session left undone.
 #[derive(Clone, Debug)]
 pub(crate) struct Left {
     pub session: SessionId,
@@ -60,7 +60,7 @@ pub(crate) struct Left {
     pub is_elsewhere: bool,
 }
 
-/// What the completed tasks of the session that is meant left, also of one that ended.
+/// Work that the completed tasks of the session that is meant left undone, also of one that ended.
 pub(crate) fn left_undone(ctx: &Context) -> Result<Left> {
     ctx.only_reads();
     let store = ctx.store()?;

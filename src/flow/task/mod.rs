@@ -146,7 +146,7 @@ struct Plan<'f> {
     watched: &'f Watched,
     /// Records whose steps were taken before they could be.
     early: &'f [Early],
-    /// True where whoever asks is an agent whose word is no person's.
+    /// Set when whoever asks is an agent whose word is no person's.
     is_agents: bool,
     /// The lines of the audit that say anything of a check, by its name.
     known: HashMap<String, AuditItem>,
@@ -257,7 +257,7 @@ impl<'f> Plan<'f> {
         self.state.task(&self.nodes[at].id)
     }
 
-    /// How a node's own check stands on the present code; nothing where it has none.
+    /// State of a node's own check on the present code; nothing where the node has none.
     fn proof(&self, at: usize) -> Option<Proof> {
         let node = &self.nodes[at];
         let known = self.known.get(node.id.as_str()).map(|item| item.proof);
@@ -274,7 +274,7 @@ impl<'f> Plan<'f> {
         format!("until {}", clock(self.until(claim)))
     }
 
-    /// Somebody else has a task: who, and until when.
+    /// Refusal because somebody else has a task: who, and until when.
     fn held(&self, id: &TaskId, claim: &Stamped<Claim>) -> Failure {
         let (who, until) = (self.watched.whose(claim), self.lasting(claim));
         Failure::waiting(Code::TaskHeld, format!("{id} is taken by {who}, {until}")).help(hint![
@@ -450,7 +450,7 @@ fn gates_inserted(nodes: &[Node]) -> BTreeSet<String> {
     keys.filter(|key| is_inside(key)).collect()
 }
 
-/// Nobody knows a task of this name.
+/// Refusal because nobody knows a task of this name.
 fn unknown<'n>(state: &State, name: &str, ids: impl Iterator<Item = &'n str>) -> Failure {
     let dropped = TaskId::parse(name).and_then(|id| state.dropped_by(&id));
     let gone = dropped.map_or(String::new(), |(change, _)| {
@@ -469,7 +469,8 @@ fn blob_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
     content_of(repo, state, path, |_| true)
 }
 
-/// The same for a file alone: a folder has no content that somebody could have looked at.
+/// Content of a single file of the session or of the code as committed: a folder has no content that somebody could
+/// have looked at.
 fn file_of(repo: &Repo, state: &State, path: &str) -> Option<String> {
     content_of(repo, state, path, |entry| entry.kind == EntryKind::Blob)
 }
@@ -512,12 +513,12 @@ fn content_of(
     is_meant(&entry).then(|| entry.id.to_string())
 }
 
-/// When a decision is made, in seconds.
+/// Time of a decision, in seconds.
 fn now(facts: &Facts<'_>) -> i64 {
     facts.identity.map_or(0, Identity::judges_at)
 }
 
-/// Who asks, and the claim that they get.
+/// Builds the claim of whoever asks.
 fn claim_for(owner: &Owner, turn: Option<Turn>, over: Option<&Stamped<Claim>>) -> Claim {
     Claim {
         owner: owner.token.clone(),

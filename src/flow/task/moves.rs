@@ -19,7 +19,7 @@ use loopx_rules::task::status::{Status, Step, TaskFacts};
 pub(crate) struct Moved {
     pub task: TaskId,
     pub status: Status,
-    /// How often it failed, and how often it may be tried.
+    /// Number of failed attempts; the cap says how often the task may be tried.
     pub failures: u32,
     pub cap: u32,
 }
@@ -52,7 +52,7 @@ pub(crate) fn fail(
     own(ctx, task, Step::Fail, Some(reason))
 }
 
-/// Whoever has it gives it back.
+/// Gives a task back, by whoever has it.
 pub(crate) fn release(
     ctx: &Context,
     task: Option<&str>,
@@ -151,7 +151,7 @@ fn given_back(id: TaskId, claim: OpId, reason: Option<String>) -> Act<Moved> {
     Act::new(event, what, moved).reason(reason)
 }
 
-/// It is to be done again. Beyond its cap a person says so, with a reason.
+/// Puts a task back to be done again. Beyond its cap a person says so, with a reason.
 pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<Done<Moved>> {
     record(ctx, |facts| {
         let plan = Plan::of(facts)?;
@@ -194,7 +194,7 @@ pub(crate) fn retry(ctx: &Context, task: &str, reason: Option<&str>) -> Result<D
     })
 }
 
-/// It is not done. A person says so: what waits for it may go on without.
+/// Marks a task as not to be done. A person says so: what waits for the task may go on without.
 pub(crate) fn skip(ctx: &Context, task: &str, reason: Option<String>) -> Result<Done<Moved>> {
     let reason = loopx_base::said(reason).ok_or_else(|| reason_required(Some(task), Step::Skip))?;
     record(ctx, |facts| {

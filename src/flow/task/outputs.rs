@@ -26,21 +26,21 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Output {
     pub path: String,
     pub present: bool,
-    /// Whether the plan names it; else it was found in the folder of the task.
+    /// Set when the plan names the file; else it was found in the folder of the task.
     pub declared: bool,
-    /// Its content in the session, where it lies below `tasks/`.
+    /// Content of the file in the session, where it lies below `tasks/`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blob: Option<Oid>,
     /// The content that the task was completed with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pinned: Option<Oid>,
-    /// It has another content since the task was completed.
+    /// Set when the file has another content since the task was completed.
     pub changed: bool,
     /// Several wrote it apart, and nobody has chosen yet.
     pub apart: bool,
 }
 
-/// What a task leaves: what the plan names, and what else lies in its folder.
+/// Files that a task leaves: those that the plan names, and what else lies in its folder.
 pub(super) fn outputs(
     ctx: &Context,
     facts: &Facts<'_>,
@@ -101,7 +101,8 @@ pub(crate) fn left_by(ctx: &Context, task: Option<&str>) -> Result<Left> {
     })
 }
 
-/// The same as [`collect`] with nothing written. A file that was changed on both sides is there, whoever wins.
+/// Reads what [`collect`] would take in, and writes nothing. A file that was changed on both sides is there, whoever
+/// wins.
 fn peek(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<Outputs> {
     let Some(copy) = WorkCopy::open(&ctx.repo, &facts.state.id)? else {
         return Ok(Outputs::default());
@@ -120,7 +121,7 @@ pub(super) fn collect(ctx: &Context, facts: &Facts<'_>, node: &Node) -> Result<O
     copy.collect_outputs(&facts.state, max, |path| is_of(node, path))
 }
 
-/// Whether a file in the session is a task's.
+/// Tells whether a file in the session is a task's.
 pub(super) fn is_of(node: &Node, path: &str) -> bool {
     let is_named = || node.outputs.iter().any(|named| is_within(path, named));
     task_of(path).is_some_and(|task| task == node.id.as_str() || is_named())
@@ -145,7 +146,7 @@ fn own<'s>(state: &'s State, node: &Node) -> BTreeMap<&'s str, &'s FileVersions>
     all.filter(|(path, _)| is_of(node, path)).collect()
 }
 
-/// What a completion rests on: the contents of the files in the session.
+/// Contents in the session of the files that a completion rests on.
 pub(super) fn pinned(state: &State, node: &Node) -> BTreeMap<String, Oid> {
     let all = own(state, node).into_iter();
     all.filter_map(|(path, versions)| Some((path.to_owned(), versions.last()?.clone())))
@@ -231,13 +232,13 @@ pub(in crate::flow) fn missing<'n>(
     Ok(missing)
 }
 
-/// Whether a path that a task names as its result is there: in the session, in its working copy, or in the code.
+/// Tells whether a path that a task names as its result is there: in the session, in its working copy, or in the code.
 pub(super) fn is_there(ctx: &Context, facts: &Facts<'_>, node: &Node, path: &str) -> Result<bool> {
     let new = peek(ctx, facts, node)?;
     is_present(ctx, facts, &with(&facts.state, &new), path)
 }
 
-/// Whether a path is an artifact or another file of the session, or a file that git has or would take.
+/// Tells whether a path is an artifact or another file of the session, or a file that git has or would take.
 fn is_present(ctx: &Context, facts: &Facts<'_>, state: &State, path: &str) -> Result<bool> {
     let artifact = Artifact::at(path);
     let text = artifact.and_then(|artifact| facts.texts.get(&artifact));

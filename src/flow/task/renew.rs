@@ -53,7 +53,7 @@ pub(in crate::flow) fn renew(ctx: &Context, task: &str) -> Result<()> {
     renewed.map(drop)
 }
 
-/// Whether a claim is of whoever asks, and half of its lease is gone.
+/// Tells whether a claim is of whoever asks, and half of its lease is gone.
 fn is_due(claim: &Stamped<Claim>, owner: &Owner, now: i64) -> bool {
     let half = i64::from(claim.value.seconds.min(MAX_LEASE)) / 2;
     claim.value.is_of(owner) && ends(claim, claim.value.seconds).saturating_sub(half) <= now

@@ -1,4 +1,4 @@
-//! What the pipelines of the session that is meant came to, with the files that tasks left: gathered from the list, its
+//! Report on the pipelines of the session that is meant, with the files that tasks left: gathered from the list, its
 //! records and the code as it is. Nothing here writes.
 
 use super::outputs::{self, is_of};

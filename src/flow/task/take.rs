@@ -26,7 +26,7 @@ use loopx_rules::task::world::{Condition, Open, Seen};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
 
-/// What `take` was asked for.
+/// Arguments of `take`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TakeRequest {
     /// The task; else the next that is ready.
@@ -49,7 +49,7 @@ pub(crate) struct Taken {
     pub until: i64,
     /// From whom it was taken.
     pub from: Option<String>,
-    /// It was taken before under the same name: nothing was claimed now.
+    /// Set when the task was taken before under the same name: nothing was claimed now.
     pub again: bool,
     /// The remote that has the claim.
     pub remote: Option<String>,
@@ -227,7 +227,7 @@ fn asked_already(request: &TakeRequest) -> Failure {
     Failure::nothing(Code::RequestRepeated, message).help(command!("task list"))
 }
 
-/// What the same request got before: the same card, and nothing is written. Refused where it asks for another task now.
+/// Card that the same request got before, with nothing written. Refuses a request that asks for another task now.
 fn again(ctx: &Context, request: &TakeRequest) -> Result<Option<Done<Taken>>> {
     if request.request.is_none() {
         return Ok(None);
@@ -299,7 +299,7 @@ pub(crate) fn peek(ctx: &Context, request: &TakeRequest) -> Result<(Card, Advise
     Ok((card, advised))
 }
 
-/// Who asks, when, and on which machine.
+/// Circumstances of a request: who asks, when, and on which machine.
 type Asks<'a> = (&'a Owner, i64, &'a Skills<'a>);
 type Choice<'p> = (usize, Option<&'p Stamped<Claim>>);
 
@@ -406,20 +406,20 @@ fn locked(
     )
 }
 
-/// What a task would wait for if nobody had it: whoever had it may have begun before the work in front of it was asked
-/// for anew, or before the session went back.
+/// Waits that a task would have if nobody had it: whoever had it may have begun before the work in front of it was
+/// asked for anew, or before the session went back.
 fn before(plan: &Plan<'_>, graph: &Graph<'_>, at: usize) -> Vec<Wait> {
     let mut waits = graph.waits(at, plan.now());
     waits.retain(Wait::is_before);
     waits
 }
 
-/// Whether the time that somebody may have a task has passed under a claim: a failed attempt.
+/// Tells whether the time that somebody may have a task has passed under a claim: a failed attempt.
 fn is_late(plan: &Plan<'_>, at: usize, claim: &Stamped<Claim>, moment: i64) -> bool {
     plan.nodes[at].turn.is_some() && plan.until(claim) <= moment
 }
 
-/// Whether the attempt that ends with a claim is the last that the plan lets anybody make.
+/// Tells whether the attempt that ends with a claim is the last that the plan lets anybody make.
 fn is_last(plan: &Plan<'_>, at: usize, claim: &Stamped<Claim>, moment: i64) -> bool {
     let failures = plan.facts(at).map_or(0, |facts| facts.failures);
     is_late(plan, at, claim, moment) && failures + 1 >= plan.nodes[at].cap
@@ -449,7 +449,7 @@ pub(super) fn not_ready(facts: &Facts<'_>, id: &TaskId, waits: &[Wait]) -> Failu
     }
 }
 
-/// What brings on something that a task waits for.
+/// Command that brings on what a task waits for.
 pub(super) fn lead(facts: &Facts<'_>, wait: &Wait) -> Hint {
     match wait {
         Wait::Task { task, status } if matches!(status, Status::Failed | Status::Skipped) => {
@@ -477,7 +477,7 @@ fn mend_list(facts: &Facts<'_>) -> Hint {
     gate::list_help(&facts.state, &facts.policy, command!("edit tasks.jsonl"))
 }
 
-/// What brings on something outside of the list, where a command does.
+/// Command that brings on a condition outside of the list, where a command does.
 fn outside(facts: &Facts<'_>, open: &Open) -> Hint {
     match &open.condition {
         Condition::Person { person } => {
@@ -521,7 +521,7 @@ fn outside(facts: &Facts<'_>, open: &Open) -> Hint {
     }
 }
 
-/// Where nothing is free because of whoever asks: the task that they have.
+/// Refusal that names the task of whoever asks, where nothing is free because of them; else the failure as it is.
 fn own_first(plan: &Plan<'_>, owner: &Owner, failure: Failure, role: Option<&str>) -> Failure {
     if failure.code != Code::TaskHeld {
         return failure;
@@ -603,7 +603,7 @@ fn any<'p>(
     Err(nothing(facts, plan, graph, (&ready, &held), role))
 }
 
-/// True for a task that a role may do: where the task names none anybody does it.
+/// Tells whether a role may do a task: where the task names none anybody does it.
 fn is_for(node: &Node, role: Option<&str>) -> bool {
     match (&node.role, role) {
         (Some(own), Some(role)) => own.eq_ignore_ascii_case(role),
@@ -722,7 +722,7 @@ fn nothing_for(
     Some(Failure::waiting(Code::TaskOfRole, message).help(command!("take --role {other}")))
 }
 
-/// What one task that is left waits for, along its chain.
+/// Blocker for a task that is left: what it waits for, along its chain.
 fn stalled(
     facts: &Facts<'_>,
     plan: &Plan<'_>,

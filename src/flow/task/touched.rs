@@ -14,7 +14,7 @@ use loopx_rules::task::overlap::{Overlap, overlaps};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// So many files stand in the record.
+/// Number of files that a record holds.
 const KEPT: usize = 100;
 
 /// The files of a task: as they were planned, and as they were touched since it was taken.
@@ -22,7 +22,7 @@ const KEPT: usize = 100;
 pub(crate) struct Touched {
     /// Every file that changed, in commits and in the worktree; at most so many as a record holds.
     pub files: Vec<String>,
-    /// How many changed.
+    /// Number of files that changed.
     pub count: usize,
     /// Planned and touched.
     pub declared: Vec<String>,
@@ -30,13 +30,13 @@ pub(crate) struct Touched {
     pub undeclared: Vec<String>,
     /// Planned, and not touched.
     pub untouched: Vec<String>,
-    /// What had to be read and has another content than when the task was taken.
+    /// Files that had to be read and have another content than when the task was taken.
     pub reads_changed: Vec<String>,
     /// Other tasks that changed the same, or may.
     pub overlaps: Vec<Overlap>,
 }
 
-/// What changed since a claim. Nothing where the commit that was checked out then is not known here.
+/// Files that changed since a claim. Nothing where the commit that was checked out then is not known here.
 pub(super) fn touched(
     ctx: &Context,
     facts: &Facts<'_>,

@@ -28,23 +28,23 @@ use loopx_rules::task::status::{Aside, Status, Step, TaskFacts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Who has a task.
+/// Claim on a task: who has it, and until when.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct ClaimView {
     pub by: String,
     pub agent: Option<String>,
-    /// This worktree's.
+    /// Set when the claim is this worktree's.
     pub here: bool,
     pub since: String,
     pub until: String,
     /// The lease is still running.
     pub alive: bool,
-    /// Who in words.
+    /// Words for whoever has the task.
     #[serde(skip)]
     pub words: String,
 }
 
-/// One task as a list shows it.
+/// Task as a row of a list.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
     pub task: TaskId,
@@ -58,15 +58,15 @@ pub(crate) struct Row {
     pub conflict_risk: Option<Risk>,
     pub priority: u32,
     pub status: Status,
-    /// No record speaks of it: it is done by what passed on this code.
+    /// Set when no record speaks of the task: it is done by what passed on this code.
     pub by_evidence: bool,
-    /// A record completes it that no command writes: it does not count.
+    /// Set when a record completes the task that no command writes: it does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unearned: bool,
     /// Records about it that do not count, because their steps were taken before they could be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub early: Vec<Early>,
-    /// A person let a checkpoint pass, and what they looked at is not there, or was done anew since.
+    /// Set when a person let a checkpoint pass, and what they looked at is not there, or was done anew since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reopened: bool,
     pub ready: bool,
@@ -89,18 +89,18 @@ pub(crate) struct Row {
     pub claim: Option<ClaimView>,
     pub failures: u32,
     pub cap: u32,
-    /// What is left of one that was completed in part.
+    /// Work that is left of a task that was completed in part.
     pub partial: Option<String>,
     pub reason: Option<String>,
     /// The task because of which it is skipped, where no record of its own says so.
     pub skipped_by: Option<TaskId>,
-    /// How long it may be had, where somebody has it and that is bounded.
+    /// Time for which the task may be had, where somebody has it and that is bounded.
     pub turn: Option<TurnView>,
-    /// So many seconds somebody has it.
+    /// Number of seconds that somebody has had the task.
     pub elapsed: Option<i64>,
     /// The pipeline that it came from, its part of that, and the number of a discussion.
     pub pipeline: Option<String>,
-    /// What becomes of the session once that is done.
+    /// Fate of the session once the pipeline is done.
     #[serde(skip)]
     pub on_complete: Option<OnComplete>,
     pub phase: Option<String>,
@@ -113,13 +113,13 @@ pub(crate) struct Row {
     /// Files of it that several wrote apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs_apart: Vec<String>,
-    /// How its check stands on this code; nothing where it has none.
+    /// State of the task's check on this code; nothing where it has none.
     pub proof: Option<loopx_rules::gate::Proof>,
-    /// What others did with it at the same time, and what does not count.
+    /// Steps that others took with the task at the same time, and that do not count.
     pub beside: Vec<Stamped<Aside>>,
-    /// How it is judged and how it stands, where it is a decision or a goal.
+    /// Gate of the task, and how it stands, where the task is a decision or a goal.
     pub gate: Option<GateView>,
-    /// What leads on from where it is.
+    /// Command that leads on from where the task is.
     #[serde(skip)]
     pub lead: Hint,
 }
@@ -127,13 +127,13 @@ pub(crate) struct Row {
 /// The time of whoever has a task.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TurnView {
-    /// So many seconds they have it.
+    /// Number of seconds that they have had the task.
     pub elapsed: i64,
     pub limit: u32,
     pub grace: u32,
-    /// They are asked to finish: save what is there, and say what is left.
+    /// Set when they are asked to finish: save what is there, and say what is left.
     pub asked_to_finish: bool,
-    /// It is free for others.
+    /// Set when the task is free for others.
     pub over: bool,
 }
 
@@ -166,7 +166,7 @@ pub(crate) struct Rows {
     pub tasks: Vec<Row>,
     /// The step that leads on, where a task is ready.
     pub advised: Option<Advised>,
-    /// What amendments took out of the list.
+    /// Tasks that amendments took out of the list.
     pub dropped: Vec<DroppedRow>,
 }
 
@@ -180,7 +180,7 @@ pub(crate) struct DroppedRow {
     pub reason: Option<String>,
 }
 
-/// One task with its card.
+/// Task with its card.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TaskView {
     #[serde(flatten)]
@@ -188,16 +188,16 @@ pub(crate) struct TaskView {
     pub card: Card,
     pub completion: Option<Stamped<loopx_rules::task::event::Completion>>,
     pub failure: Option<String>,
-    /// What the plan says that it leaves, and what else lies in its folder.
+    /// Files that the plan says the task leaves, and what else lies in its folder.
     pub outputs: Vec<Output>,
-    /// Everything that was decided about it, and about those in whose place it is decided.
+    /// Decisions about the task, and about those in whose place it is decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionRow>,
     /// The steps that lead on from where it is.
     pub steps: Vec<Step>,
 }
 
-/// Something that happened to a task.
+/// Event in the history of a task.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Happened {
     pub seq: u64,
@@ -212,7 +212,7 @@ pub(crate) struct Happened {
     /// The files that it was completed with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<String>,
-    /// How a run of its check ended; nothing where no exit code came of it.
+    /// Exit code of a run of the task's check; nothing where no exit code came of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
 }
@@ -226,24 +226,24 @@ pub(crate) struct GraphView {
     pub waves: Vec<Vec<TaskId>>,
     /// The longest chain of what is not done.
     pub critical: Vec<TaskId>,
-    /// What cannot go on, each along what it waits for.
+    /// Tasks that cannot go on, each along what it waits for.
     pub blocked: Vec<Vec<TaskId>>,
     pub stalled: bool,
     /// Tasks that wait for each other, as only a merge makes them.
     pub cycle: Option<Vec<TaskId>>,
 }
 
-/// Something that only one task can have at a time.
+/// Resource that only one task can have at a time.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Resource {
     pub resource: String,
-    /// Who has it; several only where clones took their tasks apart.
+    /// Tasks that have the resource; several only where clones took their tasks apart.
     pub held: Vec<TaskTaken>,
     /// The tasks that want it next and are not done.
     pub wanted: Vec<TaskId>,
 }
 
-/// What the tasks of the session have for themselves, and who has it.
+/// Resources that the tasks of the session have for themselves, and who has them.
 pub(crate) fn resources(ctx: &Context) -> Result<(SessionId, Vec<Resource>)> {
     read(ctx, None, |_, plan, _| {
         let mut found: BTreeMap<String, Resource> = BTreeMap::new();
@@ -359,7 +359,7 @@ fn holds(plan: &Plan<'_>, at: usize) -> bool {
     }
 }
 
-/// One task.
+/// Reads a task and its card.
 pub(crate) fn show(ctx: &Context, task: Option<&str>) -> Result<TaskView> {
     read(ctx, None, |all, plan, graph| {
         let owner = lease::owner(&ctx.repo, None)?;
@@ -410,7 +410,7 @@ pub(crate) fn graph_of(ctx: &Context, limit: Option<usize>) -> Result<GraphView>
     })
 }
 
-/// What happened to the tasks of the session that is meant, oldest first; or to one of them.
+/// Events of the tasks of the session that is meant, oldest first; or of one of them.
 pub(crate) fn log(ctx: &Context, task: Option<&str>) -> Result<(SessionId, Vec<Happened>)> {
     ctx.only_reads();
     let store = ctx.store()?;
@@ -475,7 +475,7 @@ fn known(ctx: &Context, state: &State, name: &str) -> Result<String> {
     ))
 }
 
-/// What amendments dropped, and no later one brought back.
+/// Tasks that amendments dropped, and no later one brought back.
 fn dropped(plan: &Plan<'_>, graph: &Graph<'_>) -> Vec<DroppedRow> {
     let mut found: Vec<DroppedRow> = Vec::new();
     for (change, one) in plan.state.amended() {
@@ -573,7 +573,7 @@ fn row(ctx: &Context, plan: &Plan<'_>, at: usize, waits: Vec<Wait>) -> Row {
     }
 }
 
-/// What the completion of a task rests on, and is another by now.
+/// Files that the completion of a task rests on, and that are others by now.
 fn outputs_changed(state: &State, facts: Option<&TaskFacts>) -> Vec<String> {
     let facts = facts.filter(|facts| facts.status == Status::Completed);
     let done = facts.and_then(|facts| facts.completion.as_ref());
@@ -608,7 +608,7 @@ pub(crate) struct TaskTaken {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct TaskApart {
     pub task: TaskId,
-    /// Who has the others.
+    /// People who have the other results.
     pub by: Vec<String>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) enum Back {
     Within(String),
 }
 
-/// One event that was taken back, or brought back.
+/// Event that was taken back, or brought back.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Moved {
     pub op: OpId,
@@ -63,7 +63,7 @@ pub(crate) struct Moved {
     /// The event's number, and the artifacts that went with it.
     pub seq: u64,
     pub artifacts: Vec<String>,
-    /// True where the session came to another stage by it.
+    /// Set when the session came to another stage by the undo or redo.
     #[serde(skip)]
     pub moves_stage: bool,
 }
@@ -285,7 +285,7 @@ pub(crate) fn redo(
     })
 }
 
-/// True for whoever did it, or ran the agent that did.
+/// Tells whether a person did an operation, or ran the agent that did.
 fn is_by(op: &Operation, who: &Person) -> bool {
     op.by.is_same(who) || op.committer.as_ref().is_some_and(|by| by.is_same(who))
 }

@@ -27,7 +27,7 @@ use std::rc::Rc;
 pub(super) struct Judged {
     pub(super) target: String,
     pub(super) account: Account,
-    /// What the target had.
+    /// Commits that the target had.
     pub(super) without: Vec<Oid>,
     states: BTreeMap<SessionId, Rc<State>>,
 }
@@ -139,7 +139,7 @@ fn landing(repo: &Repo, span: &Span, target: String, policy: &Policy) -> Result<
     })
 }
 
-/// Whether somebody said that the result of a session is not to land.
+/// Tells whether somebody said that the result of a session is not to land.
 pub(super) fn is_abandoned(state: &State) -> bool {
     matches!(state.ending, Some(Ending::Abandoned { .. }))
 }
@@ -167,7 +167,7 @@ fn candidate(state: &State) -> Candidate {
     }
 }
 
-/// What the account does not cover, one finding for each reason.
+/// Findings on what the account does not cover, one for each reason.
 pub(super) fn findings(ctx: &Context, judged: &Judged) -> Result<Vec<Finding>> {
     let repo = &ctx.repo;
     let mut found: Vec<Finding> = Vec::new();
@@ -338,13 +338,13 @@ fn help(ctx: &Context, judged: &Judged, why: &Why) -> Result<Hint> {
 #[derive(Debug, Serialize)]
 pub(crate) struct View {
     pub target: String,
-    /// What the target had.
+    /// Commit that the target had.
     pub from: Option<Oid>,
     pub covered: bool,
     pub commits: Vec<Row>,
 }
 
-/// One commit of it.
+/// Commit of an account.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     pub commit: Oid,
@@ -352,12 +352,12 @@ pub(crate) struct Row {
     /// `F`, `M`, `S`, `R`, `A` or `E`; absent where nothing covers it.
     pub step: Option<&'static str>,
     pub session: Option<SessionId>,
-    /// What the step is, or why there is none.
+    /// Meaning of the step, or why there is none.
     pub because: String,
     pub paths: Vec<PathRow>,
 }
 
-/// One path of it.
+/// Path of an account.
 #[derive(Debug, Serialize)]
 pub(crate) struct PathRow {
     pub path: String,

@@ -25,11 +25,11 @@ use loopx_store::{Lines, SignatureFiles};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Which commits are a session's own.
+/// Commits that are a session's own.
 pub(super) struct Own {
     /// The branch is the session's.
     pub(super) bound: bool,
-    /// What its verdict brings to the target, where it lands.
+    /// Commits that the session's verdict brings to the target, where it lands.
     pub(super) reviewed: Option<Vec<Oid>>,
     /// The paths that it changes there though none of these does.
     pub(super) strays: Vec<String>,
@@ -75,20 +75,20 @@ pub(super) fn judge(
     ))
 }
 
-/// What was said in a session, and the commits that are its own.
+/// Records of a session, and the commits that are its own.
 pub(in crate::flow) struct Words<'a> {
     pub(in crate::flow) session: &'a SessionId,
     pub(in crate::flow) operations: &'a [Operation],
     pub(in crate::flow) signatures: &'a SignatureFiles,
     pub(in crate::flow) commits: &'a [Oid],
-    /// Those that its verdict rests on, where somebody knows better than the verdict's head.
+    /// Commits that the session's verdict rests on, where somebody knows better than the verdict's head.
     pub(in crate::flow) reviewed: Option<&'a [Oid]>,
     /// Paths that the session changes on its target though none of its commits does.
     pub(in crate::flow) strays: &'a [String],
 }
 
 impl Words<'_> {
-    /// What the policy of a target finds wrong with the approvals that moved the session.
+    /// Findings by the policy of a target on the approvals that moved the session.
     pub(in crate::flow) fn faults(
         &self,
         ctx: &Context,
@@ -302,18 +302,18 @@ fn earlier(
     Ok(None)
 }
 
-/// Somebody whose word or work a session rests on.
+/// Person whose word or work a session rests on.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PersonRow {
     pub session: SessionId,
     /// `approver of plan->build`, `reviewer`, `committer`, `builder`, ...
     pub role: String,
     pub person: String,
-    /// Whether a key shows who that is.
+    /// Proof of who the person is: a key, or a claim alone.
     pub proof: Basis,
 }
 
-/// Everybody that a session rests on, each once in each role.
+/// People that a session rests on, each once in each role.
 fn people(
     session: &SessionId,
     used: &[approvals::Used],
@@ -364,7 +364,7 @@ fn people(
     found
 }
 
-/// Whether whoever made a commit took part in a session: it names the session, or nothing else on the
+/// Tells whether whoever made a commit took part in a session: the commit names the session, or nothing else on the
 /// session's own branch. A merge counts where it brings something of its own.
 fn is_own(commit: &Commit, session: &SessionId, bound: bool) -> bool {
     // What a command makes of the reviewed delta, anybody may run, also who reviewed it.

@@ -16,10 +16,10 @@ use loopx_store::receive::Budget;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 
-/// What was typed.
+/// Arguments of a check of branches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BranchRequest {
-    /// What is about to land: its pins are asked too.
+    /// Range that is about to land: its pins are asked too.
     pub range: Option<String>,
     pub onto: Option<String>,
     /// Pins of this commit, and of what it has, are not asked.
@@ -34,15 +34,15 @@ pub(crate) struct Tip {
     pub commit: Oid,
 }
 
-/// What was judged, and what was found.
+/// Commits that were judged, and findings about them.
 #[derive(Debug, Serialize)]
 pub(crate) struct BranchReport {
     pub branch: String,
     pub tips: Vec<Tip>,
-    /// How many commits they have.
+    /// Number of commits that the tips have.
     pub commits: usize,
     pub target: Option<String>,
-    /// How many states the commits of the target name.
+    /// Number of states that the commits of the target name.
     pub pins: usize,
     pub findings: Vec<Finding>,
 }

@@ -13,7 +13,7 @@ use loopx_store::Snapshot;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-/// How many session commits are looked for one by one before the whole branch is read.
+/// Number of session commits that are looked for one by one before the whole branch is read.
 const LOOKED_FOR_ALONE: usize = 16;
 
 /// Reads the claims of many commits; what they name is read once.
@@ -48,7 +48,7 @@ impl<'a, 'r> Reading<'a, 'r> {
         }
     }
 
-    /// What a commit claims, and the session that it names as it is now.
+    /// Claim of a commit, and the session that it names as it is now.
     pub(super) fn claim(&mut self, info: &CommitInfo) -> Result<(Claim, Option<Rc<State>>)> {
         let links = trailers::links(info.message.as_bytes(), b"#");
         if links.is_empty() {
@@ -110,8 +110,8 @@ impl<'a, 'r> Reading<'a, 'r> {
         Ok(None)
     }
 
-    /// Whether the commit names another session than the one whose branch it is on, and is nowhere
-    /// that the named one reached.
+    /// Tells whether the commit names another session than the one whose branch it is on, and is nowhere that the named
+    /// one reached.
     fn is_strange(&self, info: &CommitInfo, session: &State) -> Result<bool> {
         if self.bound.is_none_or(|bound| bound.id == session.id) {
             return Ok(false);
@@ -138,7 +138,7 @@ impl<'a, 'r> Reading<'a, 'r> {
         Ok(true)
     }
 
-    /// Whether the loopx branch has a commit. A few are looked for one by one; for many its history is
+    /// Tells whether the loopx branch has a commit. A few are looked for one by one; for many the branch's history is
     /// walked once.
     fn reaches(&mut self, commit: &Oid) -> Result<bool> {
         if let Some(known) = self.reachable.get(commit) {

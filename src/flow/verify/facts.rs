@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// What `git cherry-pick -x` writes before the id.
+/// Text that `git cherry-pick -x` writes before the id.
 const PICKED: &str = "(cherry picked from commit ";
 
 /// No marker is ever written.
@@ -69,8 +69,8 @@ impl<'a, 'r> Facts<'a, 'r> {
 }
 
 impl Facts<'_, '_> {
-    /// Whether a tree is otherwise than git merges two commits only in specs and documents of rules, and has these as
-    /// our drivers merge them: by requirement, and by rule.
+    /// Tells whether a tree is otherwise than git merges two commits only in specs and documents of rules, and has
+    /// these as our drivers merge them: by requirement, and by rule.
     fn merges_by_drivers(&self, ours: &Oid, theirs: &Oid, tree: &Oid) -> Result<bool> {
         let repo = &self.ctx.repo;
         let strays = self.merger.get()?.departures(ours, theirs, tree)?;
@@ -139,7 +139,7 @@ enum By {
     Rule,
 }
 
-/// What is known under a key, or what looking gives.
+/// Value that is known under a key, or the result of looking.
 fn once<K: Eq + Hash, V: Clone>(
     memo: &Memo<K, V>,
     key: K,

@@ -39,9 +39,9 @@ pub(super) fn approving(state: &State) -> Option<&Verdict> {
     (verdict.verdict == CodeVerdict::Approve).then_some(verdict)
 }
 
-/// What a commit has otherwise than the reviewed trees of these sessions, oldest first, make on top of
-/// `base`. `None` where one has no approving verdict, or its tree is not here. On a session's own branch
-/// (`own`), a base that has the reviewed commit has more than what was reviewed.
+/// Paths that a commit has otherwise than the reviewed trees of these sessions, oldest first, make on top of `base`.
+/// `None` where one has no approving verdict, or its tree is not here. On a session's own branch (`own`), a base that
+/// has the reviewed commit has more than what was reviewed.
 pub(super) fn differing(
     repo: &Repo,
     merger: &Merger<'_>,

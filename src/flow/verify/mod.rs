@@ -39,7 +39,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// What was typed.
+/// Arguments of `verify`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
     pub range: Option<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Request {
     pub onto: Option<String>,
 }
 
-/// What was judged, and what was found.
+/// Commits that were judged, and findings about them.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// Absent where the range begins with the first commit.
@@ -60,11 +60,11 @@ pub(crate) struct Report {
     pub session: Option<SessionId>,
     /// Merges are passed over.
     pub commits: usize,
-    /// Whose result the newest commit is, where that is asked.
+    /// Landing that the newest commit is the result of, where that is asked.
     pub result: Option<Landing>,
-    /// What covers each commit, where the branch is protected.
+    /// Account of what covers each commit, where the branch is protected.
     pub account: Option<View>,
-    /// Whose word and work the sessions rest on, and whether a key shows that.
+    /// People whose word and work the sessions rest on, and whether a key shows that.
     pub people: Vec<PersonRow>,
     pub findings: Vec<Finding>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Report {
 pub(crate) struct Landing {
     pub sessions: Vec<SessionId>,
     pub tree: Oid,
-    /// What no verdict covers; absent where there is no approving verdict to compare with.
+    /// Paths that no verdict covers; absent where there is no approving verdict to compare with.
     pub differing: Option<Vec<String>>,
 }
 

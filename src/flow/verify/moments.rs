@@ -1,4 +1,4 @@
-//! Where the commits of a range stand to the moments that their session's operations name.
+//! Positions of the commits of a range relative to the moments that their session's operations name.
 
 use super::Sessions;
 use loopx_base::failure::Result;
@@ -13,20 +13,20 @@ pub(super) struct Moments<'a, 'r> {
     repo: &'a Repo,
     sessions: &'a Sessions<'r>,
     infos: &'a [CommitInfo],
-    /// What the range builds on.
+    /// Commits that the range builds on.
     hidden: &'a [Oid],
     known: HashMap<SessionId, (History, Vec<Sides>)>,
-    /// What heads of stage moves have beyond what the range builds on, each walked once.
+    /// Commits that heads of stage moves have beyond those that the range builds on, each head walked once.
     had: HashMap<Oid, HashSet<Oid>>,
 }
 
-/// One milestone in the range.
+/// Milestone in the range.
 enum Sides {
     Here {
         before: HashSet<Oid>,
         after: HashSet<Oid>,
     },
-    /// It lies below the range.
+    /// Milestone that lies below the range.
     Below(Oid),
     Nowhere,
 }
@@ -96,8 +96,8 @@ impl<'a, 'r> Moments<'a, 'r> {
         Ok(history.moment(&has))
     }
 
-    /// Whether a branch that was rebased since had this commit: author, message and paths are the same, and
-    /// it is nowhere behind the commit.
+    /// Tells whether a branch that was rebased since had this commit: author, message and paths are the same, and the
+    /// twin is nowhere behind the commit.
     fn has_twin(&self, head: &Oid, start: Option<&Oid>, info: &CommitInfo) -> Result<bool> {
         let mut without = vec![info.id.clone()];
         if let Some(start) = start
@@ -187,7 +187,7 @@ impl<'a, 'r> Moments<'a, 'r> {
     }
 }
 
-/// What is reached from these, and these.
+/// Commits that are reached from these, and these.
 fn reach(from: &[&Oid], ways: &HashMap<&Oid, Vec<&Oid>>) -> HashSet<Oid> {
     let mut found = HashSet::new();
     let mut next: Vec<&Oid> = from.to_vec();

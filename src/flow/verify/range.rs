@@ -210,7 +210,7 @@ fn own(
     })
 }
 
-/// What the verdict of a session brings to the target, where it lands: whoever made that took part.
+/// Commits that the verdict of a session brings to the target, where it lands: whoever made them took part.
 fn reviewed(repo: &Repo, state: &State, landing: Option<&Judged>) -> Result<Option<Vec<Oid>>> {
     let Some(landing) = landing.filter(|landing| landing.state(&state.id).is_some()) else {
         return Ok(None);
@@ -245,7 +245,7 @@ fn infos(repo: &Repo, ids: &[Oid]) -> Result<Vec<CommitInfo>> {
     ids.iter().map(|id| repo.commit_info(id)).collect()
 }
 
-/// What the trailers of the commits claim.
+/// Claims in the trailers of the commits.
 struct Claims {
     /// In the order of the commits, each with the session that it names.
     all: Vec<(Claim, Option<Rc<State>>)>,
@@ -431,7 +431,7 @@ fn judged_sessions<'s>(
     found
 }
 
-/// What a commit changes against every parent that it has.
+/// Paths that a commit changes against every parent that it has.
 pub(in crate::flow) fn own_paths(repo: &Repo, info: &CommitInfo) -> Result<Vec<String>> {
     let mut own: Option<Vec<String>> = None;
     for parent in &info.parents {

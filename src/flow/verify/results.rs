@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 /// The texts that a commit should have at paths; `None` where a file goes.
 type FileTexts = BTreeMap<String, Option<String>>;
 
-/// Whether a commit is the archive of a session: the specs are what its delta makes of those before, and the
+/// Tells whether a commit is the archive of a session: the specs are what its delta makes of those before, and the
 /// fragment is the delta's. A text that a person chose in a conflict is none of these: it was reviewed by nobody.
 pub(super) fn is_archive(
     ctx: &Context,
@@ -73,8 +73,8 @@ pub(super) fn is_archive(
     Ok(made.has(&ctx.repo, &expected)? && is_proven(ctx, policy, state, &texts, &made)?)
 }
 
-/// Whether all that an archive lets in is proven on the reviewed code, or waived; where policy asks for signatures, by a
-/// commit that somebody's key signed.
+/// Tells whether all that an archive lets in is proven on the reviewed code, or waived; where policy asks for
+/// signatures, by a commit that somebody's key signed.
 fn is_proven(
     ctx: &Context,
     policy: &Policy,
@@ -100,7 +100,7 @@ fn is_proven(
         || sign::is_signed_by_somebody(&ctx.repo, policy, &made.info.id)?)
 }
 
-/// What other commands make.
+/// Results that other commands make.
 pub(super) fn made(
     ctx: &Context,
     sessions: &Sessions<'_>,
@@ -268,7 +268,7 @@ impl Commit {
         }
     }
 
-    /// Whether it changes exactly these files, to these texts.
+    /// Tells whether the commit changes exactly these files, to these texts.
     fn has(&self, repo: &Repo, expected: &FileTexts) -> Result<bool> {
         if self.changes.len() != expected.len() {
             return Ok(false);

@@ -16,7 +16,7 @@ use loopx_rules::session::State;
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
-/// What the sessions of a landing changed outside of the scope of their plans, put down to the newest commit.
+/// Paths that the sessions of a landing changed outside of the scope of their plans, put down to the newest commit.
 pub(super) fn outside(
     repo: &Repo,
     merger: &Merger<'_>,

@@ -69,7 +69,7 @@ impl<'r> Sessions<'r> {
         Ok(Sessions { repo, tips })
     }
 
-    /// One state of the branch, and no other; nothing where there is none.
+    /// Reads a single state of the branch, and no other; nothing where there is none.
     pub(crate) fn at(ctx: &'r Context, tip: Option<Oid>, label: &str) -> Result<Self> {
         let repo = &ctx.repo;
         let tips = match tip {
@@ -110,7 +110,7 @@ impl<'r> Sessions<'r> {
         Ok(None)
     }
 
-    /// Everything that happened in a session by now.
+    /// Operations of a session by now.
     pub(super) fn operations(&self, id: &SessionId) -> Result<Vec<Operation>> {
         for tip in &self.tips {
             if let Some(session) = tip.find(id)? {
@@ -120,7 +120,7 @@ impl<'r> Sessions<'r> {
         Ok(Vec::new())
     }
 
-    /// The same with what people signed about them, by the names of their files.
+    /// Operations of a session with what people signed about them, by the names of their files.
     pub(super) fn signed_operations(
         &self,
         id: &SessionId,
@@ -133,8 +133,8 @@ impl<'r> Sessions<'r> {
         Ok((Vec::new(), BTreeMap::new()))
     }
 
-    /// What is taken back in a session by now, or counts for nothing: a state that rests on it lets nothing in
-    /// any more.
+    /// Operations that are taken back in a session by now, or count for nothing: a state that rests on one lets nothing
+    /// in any more.
     pub(super) fn taken_back(&self, id: &SessionId) -> Result<BTreeSet<OpId>> {
         let operations = self.operations(id)?;
         let mut found = replay::taken_back(&operations);

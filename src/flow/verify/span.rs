@@ -1,4 +1,4 @@
-//! Which commits are judged: the ends of the range, the branch that it is on, and that branch's session.
+//! Span of commits that are judged: the ends of the range, the branch that it is on, and that branch's session.
 
 use super::{Request, Sessions};
 use crate::flow::context::Context;
@@ -17,13 +17,13 @@ pub(crate) struct Span {
     pub base: Option<Oid>,
     /// Reachable from here is judged elsewhere.
     pub hidden: Vec<Oid>,
-    /// What these have is not judged either, but for what names the bound session.
+    /// Commits that, with their history, are not judged either, but for what names the bound session.
     pub upstream: Vec<Oid>,
-    /// What the target has is left out.
+    /// Set when the commits that the target has are left out.
     pub own: bool,
     /// The branch takes only what is done and reviewed.
     pub protected: bool,
-    /// This is the server, whose branches are the project's.
+    /// Set when this is the server, whose branches are the project's.
     pub receiving: bool,
     pub head: Oid,
     pub branch: Option<String>,
@@ -145,7 +145,7 @@ pub(super) fn end(repo: &Repo, revision: &str) -> Result<Oid> {
     })
 }
 
-/// Nothing says where a range begins. A branch that was renamed is the likeliest reason.
+/// Refusal where nothing says where a range begins. A branch that was renamed is the likeliest reason.
 fn without_base(sessions: &Sessions<'_>, ctx: &Context, branch: Option<&str>) -> Result<Failure> {
     let failure = Failure::usage(
         Code::RangeWithoutBase,

@@ -12,10 +12,10 @@ use loopx_git::objects::{EntryKind, RawEntry};
 use loopx_rules::range_rules::{Finding, Severity};
 use std::collections::HashSet;
 
-/// So many commits are named.
+/// Number of commits that are named.
 const SHOWN: usize = 10;
 
-/// What is wrong with these commits, newest first, and with the trees that none of their parents has.
+/// Faults of these commits, newest first, and of the trees that none of their parents has.
 pub(super) fn findings(repo: &Repo, commits: &[Oid]) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let mut trees = Trees {
@@ -87,7 +87,7 @@ struct Trees<'r> {
 }
 
 impl Trees<'_> {
-    /// What is wrong with the trees that are new where they are, by path.
+    /// Faults of the trees that are new where they are, by path.
     fn faults(&mut self, tree: &Oid, before: &[Oid]) -> Result<Vec<Fault>> {
         let mut found = Vec::new();
         let root = tree;

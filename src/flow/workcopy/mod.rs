@@ -42,15 +42,15 @@ const LARGE: u64 = 8 * 1024 * 1024;
 /// The folder of the delta in it.
 const CHANGE: &str = "change";
 
-/// What the working copy was last in step with.
+/// Record of what the working copy was last in step with.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Bases {
     format: u32,
     bases: BTreeMap<Artifact, Oid>,
-    /// Whose files these are: two sessions may have had one name. Older records do not say it.
+    /// Session whose files these are: two sessions may have had one name. Older records do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     uid: Option<String>,
-    /// The same of files of tasks.
+    /// Contents that files of tasks were last in step with.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     outputs: BTreeMap<String, Oid>,
     /// Files that carry conflict markers.
@@ -65,9 +65,9 @@ pub(crate) struct WorkCopy<'r> {
     top: PathBuf,
     bases_file: PathBuf,
     bases: Bases,
-    /// Its folder, once it is known that no link leads there.
+    /// Folder of the working copy, once it is known that no link leads there.
     inside: OnceCell<PathBuf>,
-    /// What a command of its own records, with what stood in its file.
+    /// Artifacts that a command of its own records, with what stood in their files.
     reserved: BTreeMap<Artifact, Oid>,
 }
 
@@ -81,13 +81,13 @@ pub(crate) struct Edited {
 /// An artifact with its text between markers, and what the branch has of it.
 type BothChanged = (Artifact, String, Option<Oid>);
 
-/// What is in the working copy and not on the branch.
+/// Edits that are in the working copy and not on the branch.
 #[derive(Debug, Default)]
 pub(crate) struct Edits {
     pub writes: BTreeMap<Artifact, Write>,
     /// Contents of the changed artifacts, merged where both sides had changed.
     pub texts: Texts,
-    /// What stood in their files when they were read, by path; those of tasks among them.
+    /// Contents of the edited files when they were read, by path; those of tasks among them.
     pub taken: BTreeMap<String, Oid>,
     /// Files of tasks.
     pub outputs: Outputs,
@@ -129,7 +129,7 @@ impl<'r> WorkCopy<'r> {
         }))
     }
 
-    /// Where an artifact lies, as an absolute path.
+    /// Path of an artifact, absolute.
     pub(crate) fn path(&self, artifact: Artifact) -> Result<PathBuf> {
         files::inside(&self.top, &format!("{FOLDER}/{}/{artifact}", self.id))
     }
@@ -144,7 +144,7 @@ impl<'r> WorkCopy<'r> {
         shown(self.repo, &self.id, below)
     }
 
-    /// Whether this worktree has ever checked the session out.
+    /// Tells whether this worktree has ever checked the session out.
     pub(crate) fn exists(&self) -> bool {
         !self.bases.bases.is_empty() || !self.bases.outputs.is_empty()
     }
@@ -204,7 +204,7 @@ impl<'r> WorkCopy<'r> {
         bytes.map(hash).transpose()
     }
 
-    /// What a file was last in step with.
+    /// Content that a file was last in step with.
     pub(crate) fn base(&self, artifact: Artifact) -> Option<&Oid> {
         self.bases.bases.get(&artifact)
     }
@@ -444,7 +444,7 @@ impl<'r> WorkCopy<'r> {
         }))
     }
 
-    /// Whether a list of tasks stands in the working copy that an amendment could take.
+    /// Tells whether a list of tasks stands in the working copy that an amendment could take.
     fn has_list(&self) -> bool {
         let bytes = self.read(Artifact::TaskList, u64::MAX).ok().flatten();
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -674,7 +674,7 @@ pub(crate) fn not_saved(repo: &Repo, state: &State) -> Vec<String> {
     found
 }
 
-/// Whether a file is a note of what a working copy was last in step with.
+/// Tells whether a file is a note of what a working copy was last in step with.
 pub(crate) fn is_note(file: &Path) -> bool {
     let note = std::fs::read(file).ok();
     note.and_then(|bytes| serde_json::from_slice::<Bases>(&bytes).ok())
@@ -691,7 +691,7 @@ pub(super) fn closed_list_help(amend: Hint) -> Hint {
     ]
 }
 
-/// Whether an artifact that is closed in this stage is changed by an amendment.
+/// Tells whether an artifact that is closed in this stage is changed by an amendment.
 pub(super) fn is_amended(artifact: Artifact, state: &State) -> bool {
     artifact == Artifact::TaskList && state.stage == Stage::Build && !state.is_open(artifact)
 }

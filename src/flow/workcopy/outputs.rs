@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outputs {
     pub writes: BTreeMap<String, Write>,
-    /// What is to be written.
+    /// Contents that are to be written.
     pub contents: BTreeMap<String, Vec<u8>>,
     /// Files of which the branch has all that stands in them, and more: they have to follow, as after a kill between
     /// the commit and the working copy.
     followed: BTreeMap<String, Vec<u8>>,
-    /// What stood in the files when they were read.
+    /// Contents of the files when they were read.
     pub taken: BTreeMap<String, Oid>,
 }
 
@@ -59,7 +59,7 @@ impl Outputs {
 }
 
 impl WorkCopy<'_> {
-    /// Where a file of a task lies, as an absolute path.
+    /// Path of a file of a task, absolute.
     pub(crate) fn output_path(&self, path: &str) -> Result<PathBuf> {
         files::inside(&self.top, &format!("{}/{path}", self.folder()))
     }
@@ -95,7 +95,7 @@ impl WorkCopy<'_> {
         }
     }
 
-    /// How every file of a task stands here, without changing anything.
+    /// Status of every file of a task here, without changing anything.
     pub(crate) fn output_statuses(&self, state: &State) -> Result<BTreeMap<String, FileStatus>> {
         self.require_own(state)?;
         let mut statuses = BTreeMap::new();
@@ -138,7 +138,7 @@ impl WorkCopy<'_> {
         Ok(all)
     }
 
-    /// The same with nothing written: what a save would take in, and what it would refuse.
+    /// Reads what a save would take in, and what it would refuse; nothing is written.
     pub(crate) fn peek_outputs(
         &self,
         state: &State,
@@ -434,9 +434,9 @@ enum Merge {
     Clean(Vec<u8>),
     /// Both sides stand in it between markers.
     Marked(Vec<u8>),
-    /// One of the sides is no text.
+    /// Sides of which one is no text.
     Unlike,
-    /// It was removed here.
+    /// File that was removed here.
     Gone,
 }
 

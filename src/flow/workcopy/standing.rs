@@ -42,7 +42,7 @@ pub(crate) enum FileStatus {
 }
 
 impl FileStatus {
-    /// True where an edit of it here is not saved.
+    /// Tells whether an edit of the file here is not saved.
     pub(crate) fn is_edited(self) -> bool {
         matches!(
             self,
@@ -100,8 +100,8 @@ impl WorkCopy<'_> {
         Ok(found)
     }
 
-    /// True where a file into which both sides of a conflict were put still carries a marker: what somebody chose by hand
-    /// is an edit like any other.
+    /// Tells whether a file into which both sides of a conflict were put still carries a marker: what somebody chose by
+    /// hand is an edit like any other.
     fn is_marked(&self, artifact: Artifact) -> Result<bool> {
         if !self.bases.conflicts.contains(&artifact) {
             return Ok(false);
