@@ -30,7 +30,7 @@ const OPERATIONS: u32 = 2_000;
 /// Sessions of the repository that is synced.
 const SHARED: usize = 1_000;
 
-/// What a sync with nothing new cannot do without.
+/// Floor of a sync with nothing new: a fetch that it cannot do without.
 const FETCH: &str = "git fetch, 1,000 sessions, nothing new";
 const FETCH_ARGS: [&str; 10] = [
     "fetch",
@@ -280,7 +280,7 @@ fn large() -> Sandbox {
     s
 }
 
-/// One session, and as many commits.
+/// Repository with a single session, and as many commits as the large one.
 fn deep() -> Sandbox {
     let s = Sandbox::new();
     s.commit_file("README.md", "bench\n", "first").ok();

@@ -1,4 +1,4 @@
-//! What hooks cost a commit: ours, and those of hook managers, each with one trivial hook, in one run.
+//! Cost of hooks for a commit: ours, and those of hook managers, each with one trivial hook, in one run.
 //!
 //! `cargo bench --bench hooks` prints the table. LOOPX_TEST_MANAGERS names a folder with `husky`,
 //! `lefthook`, `prek`, `pre-commit` and `hk`; one that is not there is left out, and that is said.
@@ -23,7 +23,7 @@ use std::process::Command;
 /// CPU that one sample takes at least: ten steps of the system's counter.
 const SAMPLE_MS: f64 = 100.0;
 
-/// One repository that is committed to.
+/// Repository that is committed to.
 struct Case {
     name: String,
     dir: PathBuf,

@@ -1,4 +1,4 @@
-//! What the backlog costs: CPU and wall time of whole processes in one run.
+//! Cost of the backlog: CPU and wall time of whole processes in one run.
 //!
 //! ```text
 //! cargo bench --bench issues
@@ -23,7 +23,7 @@ use std::process::Command;
 /// Issues beside the one.
 const COUNTS: [usize; 3] = [0, 1_000, 10_000];
 const ROUNDS: usize = 3;
-/// So many runs make a batch, for the steps of 10 ms that CPU is counted in.
+/// Number of runs in a batch, for the steps of 10 ms that CPU is counted in.
 const BATCH: u32 = 5;
 /// The issue that the commands change.
 const ONE: &str = "lx-00000000aa";

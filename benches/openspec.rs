@@ -150,7 +150,7 @@ fn main() {
 }
 
 impl Measured {
-    /// One run, in a copy of the folder when it writes.
+    /// Measures a single run, in a copy of the folder when it writes.
     fn take(&mut self, folder: &Path, writes: bool, run: impl Fn(&Path)) {
         let copy = tempfile::tempdir_in(folder.parent().expect("a parent")).expect("a folder");
         let dir = if writes {
@@ -266,7 +266,7 @@ fn spec(n: usize) -> String {
     text
 }
 
-/// One requirement modified and one added in one domain.
+/// Delta of one requirement modified and one added in one domain.
 fn imported(n: usize) -> String {
     format!(
         "# Domain: {}\n## MODIFIED Requirements\n\n{}## ADDED Requirements\n\n{}",
@@ -276,7 +276,7 @@ fn imported(n: usize) -> String {
     )
 }
 
-/// The same in many domains, for other requirements.
+/// Delta of the same in many domains, for other requirements.
 fn delta(domains: std::ops::Range<usize>) -> String {
     let mut text = String::new();
     for n in domains {

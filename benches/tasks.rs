@@ -1,4 +1,4 @@
-//! What tasks cost, beside other programs that keep lists of them: CPU and wall time of whole processes in one run.
+//! Cost of tasks, beside other programs that keep lists of them: CPU and wall time of whole processes in one run.
 //!
 //! ```text
 //! cargo bench --bench tasks
@@ -185,12 +185,12 @@ const OF_PIPELINES: [Row; 8] = [
     },
 ];
 
-/// One command on one list.
+/// Command on a list, of a program.
 struct Case {
     rows: &'static [Row],
     row: usize,
     count: usize,
-    /// Nothing for ours.
+    /// Program that is measured; nothing for ours.
     peer: Option<(Peer, String)>,
     dir: PathBuf,
     batch: u32,
@@ -480,7 +480,7 @@ fn session(dir: &Path, tasks: String) {
     run(loopx, dir, &["save", "-q"]);
 }
 
-/// The same in the build, with a copy of each state that commands start from.
+/// Makes a session in the build, with a copy of each state that commands start from.
 fn building_of(dir: &Path, count: usize) {
     planned(dir, count);
     keep_states(dir, ONE);

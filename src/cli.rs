@@ -29,7 +29,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// How a command ended that did not fail.
+/// Ending of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done: 0.
@@ -301,7 +301,7 @@ impl Command {
         }
     }
 
-    /// Whether it only shows, and at length.
+    /// Tells whether the command only shows, and at length.
     fn is_paged(&self) -> bool {
         matches!(
             self,
@@ -439,8 +439,8 @@ fn not_run(error: &clap::Error, args: &[OsString]) -> ExitCode {
     }
 }
 
-/// What git calls at every commit, read without the description of every other command: that is
-/// half of the time that such a call takes.
+/// Reads a call that git makes at every commit, without the description of every other command: that is half of the
+/// time that such a call takes.
 fn hook_call(args: &[OsString]) -> Option<cmd::hook::HookArgs> {
     if args.get(1).is_none_or(|word| word != "hook") {
         return None;
@@ -475,8 +475,8 @@ fn home(global: Global, ui: &mut Ui) -> Result<Exit> {
     cmd::home::home(ctx, ui)
 }
 
-/// What a coding agent's host calls. It is told nothing about a command line that is wrong: it would
-/// take that, or the exit code, for an answer to its agent.
+/// Reads a call by a coding agent's host. The host is told nothing about a command line that is wrong: it would take
+/// that, or the exit code, for an answer to its agent.
 fn agent_hook_call(args: &[OsString]) -> Option<cmd::agent_hook::AgentHookArgs> {
     let asks = |arg: &OsString| arg == "--help" || arg == "-h";
     if args.get(1).is_none_or(|word| word != "agent-hook") || args.iter().any(asks) {
@@ -526,7 +526,7 @@ fn ended(outcome: Result<Exit>, ui: &mut Ui) -> ExitCode {
     }
 }
 
-/// How output is wanted, where the command line as a whole cannot be read.
+/// Options for output, where the command line as a whole cannot be read.
 fn options_of(args: &[OsString]) -> Options {
     Options {
         json: wants_json(args),
@@ -534,7 +534,7 @@ fn options_of(args: &[OsString]) -> Options {
     }
 }
 
-/// Whether `--json` was typed, where the command line as a whole cannot be read.
+/// Tells whether `--json` was typed, where the command line as a whole cannot be read.
 fn wants_json(args: &[OsString]) -> bool {
     args.iter()
         .take_while(|arg| *arg != "--")

@@ -33,7 +33,7 @@ mod ui;
 
 pub use cli::main;
 
-/// What the tests hold the program against: its command line, and the spec engine as the commands call it.
+/// Parts that the tests hold the program against: its command line, and the spec engine as the commands call it.
 #[doc(hidden)]
 pub mod testing {
     pub use crate::cli::{Cli, described};

@@ -1,5 +1,5 @@
-//! What the benchmarks measure with: CPU of whole processes, and an environment that no configuration
-//! of this machine gets into.
+//! Tools that the benchmarks measure with: CPU of whole processes, and an environment that no configuration of this
+//! machine gets into.
 //!
 //! CPU comes from `/proc/self/stat`: it counts all children that were waited for, in steps of 10 ms.
 //! So one sample is a batch that takes many steps.
@@ -26,7 +26,7 @@ pub(crate) fn loopx() -> &'static str {
     PROGRAM.get_or_init(named)
 }
 
-/// What one run of a batch took on average, in milliseconds.
+/// Average time of a run of a batch, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Taken {
     /// User and system time of the process and of all that it waited for.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is measured of every program.
+/// Steps that are measured of every program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     List,
@@ -22,7 +22,7 @@ pub(crate) enum What {
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
     variable: &'static str,
-    /// Its program, and how the version of it begins: others have the name, too.
+    /// Program of the peer, and how its version begins: others have the name, too.
     on_path: (&'static str, &'static str),
     version: &'static [&'static str],
     /// Writes a list of so many tasks.
@@ -32,7 +32,7 @@ pub(crate) struct Peer {
     add: &'static [&'static str],
     claim: &'static [&'static str],
     done: &'static [&'static str],
-    /// What its commands change, from its folder.
+    /// Files that the peer's commands change, from its folder.
     keeps: &'static str,
 }
 
@@ -116,7 +116,7 @@ impl Peer {
         (self.version(&program).starts_with(begins)).then_some(program)
     }
 
-    /// What it says of itself.
+    /// Version that the peer says of itself.
     pub(crate) fn version(&self, program: &str) -> String {
         let out = command(program, Path::new("/")).args(self.version).output();
         let out = out.expect("start a peer");

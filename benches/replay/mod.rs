@@ -32,7 +32,7 @@ struct Totals {
     conflicts: usize,
     requirements: usize,
     reproduced: usize,
-    /// Those that came out otherwise, of commits whose changes were all clean: people edit by hand, too.
+    /// Requirement changes that came out otherwise, of commits whose changes were all clean: people edit by hand, too.
     differing: usize,
 }
 

@@ -55,7 +55,7 @@ pub(super) fn expand_begun(words: Vec<String>) -> Vec<String> {
     expanded.chain([last.clone()]).collect()
 }
 
-/// Where the first word stands that is no option and no value of one.
+/// Position of the first word that is no option and no value of one.
 fn first_word(args: &[OsString]) -> Option<usize> {
     let mut at = 1;
     loop {

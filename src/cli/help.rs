@@ -45,7 +45,7 @@ fn with_examples(mut command: clap::Command, path: &str) -> clap::Command {
     }
 }
 
-/// What `help` is asked for that is no command of the parser.
+/// Topic of `help` that is no command of the parser.
 pub(super) enum Asked {
     Page,
     All,

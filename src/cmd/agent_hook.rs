@@ -27,7 +27,7 @@ pub struct AgentHookArgs {
 
 /// The most that is read of what the host says.
 const MAX_INPUT: u64 = 5 * 1024 * 1024;
-/// How long the host may take to say it, and how long all of it may take.
+/// Time that the host may take to say its input, and below it the time that the whole call may take.
 const INPUT_DEADLINE: Duration = Duration::from_secs(4);
 const DEADLINE: Duration = Duration::from_secs(10);
 

@@ -81,7 +81,7 @@ pub(crate) fn run(args: AmendArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What a list does, a task a line.
+/// Prints the changes that a list makes, a task a line.
 fn tell(ui: &mut Ui, impact: &Impact) {
     if impact.is_empty() {
         ui.out("no task changes");

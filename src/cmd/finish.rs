@@ -81,7 +81,7 @@ pub(crate) fn finish(args: FinishArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
     Ok(tell(&done, before, ctx, ui))
 }
 
-/// So many files stand in a preview before they are counted.
+/// Number of files that a preview names before they are counted.
 const NAMED: usize = 20;
 
 /// The range and the files that are about to be approved.

@@ -84,7 +84,7 @@ fn print_artifacts(state: &State, ui: &mut Ui) {
     }
 }
 
-/// How far the signature of an operation was proven, where it has one.
+/// Prints how far the signature of an operation was proven, where it has one.
 fn print_signature(shown: &Shown, op: &OpId, ui: &mut Ui) {
     if let Some(checked) = shown.signatures.get(op) {
         ui.fold_out(format!("  {}", line(&checked.words())), 4);

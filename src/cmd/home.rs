@@ -35,7 +35,7 @@ pub(crate) fn home(ctx: Result<Context>, ui: &mut Ui) -> Result<Exit> {
     super::list::board(&ctx, &advised, ui)
 }
 
-/// One of several sessions is chosen as the refusal of a command says.
+/// Advice to choose among several sessions, as the refusal of a command says it.
 fn choose(failure: Failure) -> Advised {
     Advised::write(failure.help.unwrap_or_default())
 }

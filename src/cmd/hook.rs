@@ -74,7 +74,7 @@ fn passed(warnings: Vec<String>, ui: &mut Ui) -> Exit {
     Exit::Done
 }
 
-/// What the judge of a push tells whoever waits for it.
+/// Message of the judge of a push to whoever waits for the judge.
 enum Told {
     Within(Option<Duration>),
     Judged(Result<Outcome>),

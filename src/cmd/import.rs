@@ -331,7 +331,7 @@ fn overlaps(report: &Report, ui: &mut Ui) {
     }
 }
 
-/// What became of all changes, in a line or two.
+/// Prints the fates of all changes, in a line or two.
 fn totals(report: &Report, would: &str, ui: &mut Ui) {
     let count = |status| {
         let changes = report.changes.iter();

@@ -193,7 +193,7 @@ fn nothing(board: &Board, ui: &mut Ui) {
     }
 }
 
-/// One session as cells: marker, id, stage, its gate, who is waited for, what is next, age, title.
+/// Row of a session as cells: marker, id, stage, its gate, who is waited for, what is next, age, title.
 struct Cells {
     texts: [String; 7],
     /// The next command as it is typed, where it is a command.
@@ -212,7 +212,7 @@ fn nothing_known(one: &Listed) -> String {
     }
 }
 
-/// Whether a session goes on, and nobody looked how.
+/// Tells whether a session goes on, and nobody looked how.
 fn is_unjudged(one: &Listed) -> bool {
     !one.judged && one.ending.is_none() && one.damage.is_none()
 }

@@ -15,7 +15,7 @@ use loopx_rules::settings::SETTINGS;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// What the program keeps where.
+/// Files and refs that the program keeps, and what is in them.
 const FILES: [(&str, &str); 7] = [
     (
         ".loopx/ID/",
@@ -119,7 +119,7 @@ fn collect(
     Ok(())
 }
 
-/// What stands in the page of the whole program alone.
+/// Writes the sections that the page of the whole program alone has.
 fn whole(page: &mut Vec<String>) {
     section("FILES", page);
     for (name, means) in FILES {
@@ -171,7 +171,7 @@ fn item(name: &str, means: &str, page: &mut Vec<String>) {
     page.push(text(means));
 }
 
-/// One line of text in which roff(7) finds nothing to do.
+/// Line of text in which roff(7) finds nothing to do.
 fn text(line: &str) -> String {
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     if line.starts_with(['.', '\'']) {
@@ -242,7 +242,7 @@ fn own_folder() -> Result<PathBuf> {
     Ok(found.unwrap_or_else(usual))
 }
 
-/// Where `man` looks, if it says so: man-db has a program for it, the other ones an option.
+/// Folders in which `man` looks, if it says so: man-db has a program for it, the other ones an option.
 fn looked_at() -> Option<Vec<PathBuf>> {
     let asked = [
         Run::program("manpath").args(["-q"]),
@@ -257,7 +257,7 @@ fn looked_at() -> Option<Vec<PathBuf>> {
     })
 }
 
-/// Whether `man` looks in this folder, by whatever name.
+/// Tells whether `man` looks in this folder, by whatever name.
 fn is_among(dir: &Path, places: &[PathBuf]) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let dir = real(dir);

@@ -1,4 +1,4 @@
-//! One file per group of commands: arguments in, text or JSON out. No rule lives here.
+//! Commands, one file per group: arguments in, text or JSON out. No rule lives here.
 
 pub(crate) mod adr;
 pub(crate) mod agent;
@@ -143,7 +143,7 @@ fn lead(ctx: &Context, id: &SessionId, body: &mut Value, ui: &mut Ui) {
     tell_next(body, &next);
 }
 
-/// What leads on, as keys of a document.
+/// Adds the next step to a document, as keys.
 fn tell_next(body: &mut Value, next: &Advised) {
     body["next_action"] = json!(next.command());
     let advice = Some(&next.advice).filter(|advice| !advice.is_empty());
@@ -184,7 +184,7 @@ fn finding_lines(ui: &mut Ui, findings: &[FindingView]) {
     }
 }
 
-/// How one check stands, as a word of one width.
+/// State of a check, as a word of a fixed width.
 fn proof_word(ui: &Ui, proof: Proof) -> String {
     match proof {
         Proof::Passed => ui.paint(style::GOOD, "passed "),

@@ -67,7 +67,7 @@ pub struct NoteArgs {
     command: Option<NoteCommand>,
 }
 
-/// What belongs to something said, and to nothing else that a note can be.
+/// Arguments of something said, and of nothing else that a note can be.
 const SAID: [&str; 10] = [
     "kind", "to", "from", "sort", "about", "data", "task", "reply_to", "journal", "issue",
 ];
@@ -245,7 +245,7 @@ fn add(args: NoteArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     done("note", "noted", noted, ui)
 }
 
-/// What somebody said, as they typed it.
+/// Message of somebody, as they typed it.
 fn said(args: &NoteArgs, text: Option<String>) -> Result<Said> {
     let mut said = match (&args.sort, &args.from) {
         (Some(sort), Some(from)) => core::message(from, sort, args.to.as_deref(), text.as_deref())?,

@@ -41,7 +41,7 @@ pub(crate) fn tell(ctx: &Context, ui: &mut Ui) {
     }
 }
 
-/// So many groups, and so many tasks of one, are told.
+/// Number of groups, and of tasks of a group, that are told.
 const GROUPS: usize = 20;
 
 fn lines(view: &View, all: bool) -> Vec<String> {
@@ -112,7 +112,7 @@ fn lines(view: &View, all: bool) -> Vec<String> {
     out
 }
 
-/// What chose a value.
+/// Words for what chose a value.
 fn by<T>(chosen: &Chosen<T>) -> String {
     match (chosen.written, chosen.words.as_slice()) {
         (true, _) => " (plan.md says so)".to_owned(),

@@ -178,7 +178,7 @@ fn entered(ctx: &Context, done: &Done<Reviewed>, extra: Value, ui: &mut Ui) -> R
     Ok(Exit::Done)
 }
 
-/// Whether a key shows whose verdict it is.
+/// Proof of whose verdict it is: a key, or a claim alone.
 fn basis(ctx: &Context, done: &Done<Reviewed>) -> Result<Basis> {
     view::basis(ctx, &done.id, &done.state.last)
 }

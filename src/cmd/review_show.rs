@@ -9,7 +9,7 @@ use loopx_rules::contract::Contract;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// All that is shown, for machines.
+/// Document with all that is shown, for machines.
 pub(super) fn document(shown: &ReviewShown) -> Value {
     let commits: Vec<Value> = shown
         .commits
@@ -53,7 +53,7 @@ pub(super) fn document(shown: &ReviewShown) -> Value {
     body
 }
 
-/// All that is shown, for people.
+/// Prints all that is shown, for people.
 pub(super) fn print(shown: &ReviewShown, ui: &mut Ui) {
     head(shown, ui);
     for (commit, proof) in shown.commits.iter().zip(&shown.proof) {
@@ -202,7 +202,7 @@ fn specs(shown: &ReviewShown, ui: &mut Ui) {
     }
 }
 
-/// What becomes of a requirement, word by word: against what the target has, else what it was written against.
+/// Changes of a requirement, word by word: against what the target has, else what the change was written against.
 fn words_of(one: &RequirementDiff, color: bool) -> Vec<String> {
     let old = one.target.as_deref().or(one.base.as_deref());
     let new = one.merged.as_deref().or(one.delta.as_deref());

@@ -68,7 +68,7 @@ pub(crate) fn init(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// So many open sessions `init` names; `list` shows them all.
+/// Number of open sessions that `init` names; `list` shows them all.
 const NAMED: usize = 3;
 
 /// The sessions that somebody finds here.

@@ -256,7 +256,7 @@ pub(crate) fn drift(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(if none { Exit::Done } else { Exit::Blocked })
 }
 
-/// What git takes as "stop", not as "conflict".
+/// Exit code that git takes as "stop", not as "conflict".
 const STOP: u8 = 129;
 
 pub(crate) fn merge_driver(args: DriverArgs, ui: &mut Ui) -> Result<Exit> {

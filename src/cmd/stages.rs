@@ -245,7 +245,7 @@ fn tell_approved(done: &Done<Approved>, ctx: &Context, ui: &mut Ui) {
     report(ctx, ui, "approve", done, &said, extra);
 }
 
-/// What is said of a content that was approved before.
+/// Remark on a content that was approved before.
 fn once_more(approved: &Approved) -> String {
     approved.before.as_ref().map_or_else(String::new, |before| {
         format!(
@@ -449,7 +449,8 @@ fn delegate_part(
     Ok(tell(ctx, ui, "build", &done, &said))
 }
 
-/// What `--from-review` names: the verdict on record, or a file. A file that is not there is for the rules to say.
+/// Reads the report that `--from-review` names: the verdict on record, or a file. A file that is not there is for the
+/// rules to say.
 fn report_of_review(path: String) -> Result<Report> {
     if path.is_empty() {
         return Ok(Report::Stamped);

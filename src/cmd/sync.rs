@@ -108,7 +108,7 @@ fn unasked(ctx: &Context, no_push: bool, ui: &mut Ui) -> bool {
     }
 }
 
-/// What the other side had taken away, and who did it.
+/// Warns of what the other side had taken away, and says who did it.
 pub(super) fn lost(from: &str, taken: &[RemovedByRemote], dry_run: bool, ui: &mut Ui) {
     for one in taken {
         let then = match (one.brought_back, dry_run) {
@@ -121,7 +121,7 @@ pub(super) fn lost(from: &str, taken: &[RemovedByRemote], dry_run: bool, ui: &mu
     }
 }
 
-/// What the other side had otherwise than its records say, and what is damaged there.
+/// Warns of what the other side had otherwise than its records say, and of what is damaged there.
 pub(super) fn flaws(
     (from, then): (&str, &str),
     (mended, damaged): (&[Flaw], &[Flaw]),
@@ -167,10 +167,10 @@ pub(super) fn open_conflicts(sessions: &[MergedSession], ui: &mut Ui) {
 /// The number of issues of a person that are named.
 const NAMED: usize = 5;
 
-/// How many sessions that moved are told one by one.
+/// Number of sessions that moved and are told one by one.
 const TOLD: usize = 20;
 
-/// Whose sessions moved and how, one line each.
+/// Prints whose sessions moved and how, one line each.
 fn moved(report: &Report, ui: &mut Ui) {
     let not_yet = if report.dry_run {
         " (not taken yet)"
@@ -320,7 +320,7 @@ fn tell_apart(report: &Report, ui: &mut Ui) {
     }
 }
 
-/// What the remote, or a repair, did to commits that were there before.
+/// Warns of what the remote, or a repair, did to commits that were there before.
 fn warn_of_history(report: &Report, ui: &mut Ui) {
     if let Some(SetBack { had, has }) = &report.set_back {
         let now = match has {
@@ -383,7 +383,7 @@ fn warn_of_names(report: &Report, ui: &mut Ui) {
     }
 }
 
-/// How many commits came and went.
+/// Words for the number of commits that came and went.
 fn traffic(report: &Report, is_dry: bool) -> String {
     let would = if is_dry { "would be " } else { "" };
     let received = counted(report.received, "commit");

@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns where nobody says.
 const UNKNOWN: usize = 80;
-/// What is narrower is laid out as if it were this wide.
+/// Width below which text is laid out as if it were this wide.
 const NARROWEST: usize = 20;
 
 /// The columns that there are: COLUMNS, those of the terminal, or 80.
@@ -18,7 +18,7 @@ pub(crate) fn columns() -> usize {
     columns.unwrap_or(UNKNOWN).max(NARROWEST)
 }
 
-/// Whether the locale takes more than ASCII.
+/// Tells whether the locale takes more than ASCII.
 pub(crate) fn is_utf8() -> bool {
     let locale = [env::LC_ALL, env::LC_CTYPE, env::LANG]
         .into_iter()
@@ -34,7 +34,7 @@ pub(crate) fn columns_of_errors() -> Option<usize> {
     std::io::stderr().is_terminal().then(columns)
 }
 
-/// The same of stdout.
+/// Columns that somebody reads stdout in, where a person does.
 pub(crate) fn columns_of_output() -> Option<usize> {
     std::io::stdout().is_terminal().then(columns)
 }
@@ -172,8 +172,8 @@ fn glued(pieces: &[Piece]) -> Vec<String> {
     all
 }
 
-/// What is not broken: a command as a whole, and the words of a sentence. A sentence with a command in it is broken
-/// only behind a clause.
+/// Units that are not broken: a command as a whole, and the words of a sentence. A sentence with a command in it is
+/// broken only behind a clause.
 fn units(piece: &Piece) -> Vec<&str> {
     let text = piece.text.as_str();
     if piece.is_command {

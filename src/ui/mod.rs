@@ -29,7 +29,7 @@ use std::rc::Rc;
 /// The number in every JSON document. It grows when a key changes its meaning or goes away.
 pub(crate) const JSON_SCHEMA: u32 = 1;
 
-/// How output is wanted.
+/// Options for output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     pub json: bool,
@@ -46,7 +46,7 @@ pub enum ColorChoice {
     Never,
 }
 
-/// Where a command writes to.
+/// Output of a command: where it writes to.
 #[derive(Debug)]
 pub(crate) struct Ui {
     options: Options,
@@ -63,13 +63,13 @@ pub(crate) struct Ui {
     stdout: Sink,
 }
 
-/// So many bytes of a long list are written at once.
+/// Number of bytes of a long list that are written at once.
 const TOGETHER: usize = 64 * 1024;
 
-/// Where stdout goes.
+/// Destination of stdout.
 #[derive(Debug, Default)]
 struct Sink {
-    /// What is kept for a pager.
+    /// Text that is kept for a pager.
     kept: Option<Vec<u8>>,
     /// Lines that are written together.
     lines: Option<Vec<u8>>,
@@ -142,7 +142,7 @@ impl Ui {
         }
     }
 
-    /// What was kept for a pager, if there is any.
+    /// Text that was kept for a pager, if there is any.
     pub(crate) fn kept(&self) -> Option<&[u8]> {
         let kept = self.stdout.kept.as_deref();
         kept.filter(|text| !text.is_empty())
@@ -164,17 +164,17 @@ impl Ui {
         Some(Failure::new(Kind::Output, Code::OutputUnwritable, message))
     }
 
-    /// Where a command that is done notes what it left.
+    /// List in which a command that is done notes what it left.
     pub(crate) fn unfinished(&self) -> &UnfinishedList {
         &self.unfinished
     }
 
-    /// Where it is noted which session a command changed that nobody named.
+    /// Note of the session that a command changed and that nobody named.
     pub(crate) fn taken(&self) -> Rc<RefCell<Option<SessionId>>> {
         Rc::clone(&self.taken)
     }
 
-    /// Where it is noted which session a command looked at that nobody named, and that has to be named to be changed.
+    /// Note of the session that a command looked at, that nobody named, and that has to be named to be changed.
     pub(crate) fn aside(&self) -> Rc<RefCell<Option<SessionId>>> {
         Rc::clone(&self.aside)
     }
@@ -235,22 +235,22 @@ impl Ui {
         })
     }
 
-    /// Where it is noted, once a repository is open, that it has no worktree.
+    /// Note, once a repository is open, that it has no worktree.
     pub(crate) fn bare(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.is_bare)
     }
 
-    /// Whether one JSON document is wanted instead of text.
+    /// Tells whether one JSON document is wanted instead of text.
     pub(crate) fn is_json(&self) -> bool {
         self.options.json
     }
 
-    /// Whether somebody watches a long job: progress goes to stderr.
+    /// Tells whether somebody watches a long job: progress goes to stderr.
     pub(crate) fn shows_progress(&self) -> bool {
         !self.options.json && !self.options.quiet && io::stderr().is_terminal()
     }
 
-    /// Whether a person reads stdout at a terminal, through a pager or not.
+    /// Tells whether a person reads stdout at a terminal, through a pager or not.
     pub(crate) fn is_watched(&self) -> bool {
         !self.options.json && io::stdout().is_terminal()
     }
@@ -268,7 +268,7 @@ impl Ui {
         Some(read.is_ok() && (answer == "y" || answer == "yes"))
     }
 
-    /// Whether stdout takes colour.
+    /// Tells whether stdout takes colour.
     pub(crate) fn color(&self) -> bool {
         self.color
     }
@@ -390,8 +390,9 @@ impl Ui {
         }
     }
 
-    /// Whether a person is shown the codes of refusals and findings beside their words: where they are asked for, and
-    /// in what the hooks of a push answer, which nobody can ask again. `verify` prints them always, as `--json` does.
+    /// Tells whether a person is shown the codes of refusals and findings beside their words: where they are asked for,
+    /// and in what the hooks of a push answer, which nobody can ask again. `verify` prints them always, as `--json`
+    /// does.
     pub(crate) fn shows_codes(&self) -> bool {
         self.options.verbose || self.judges_push
     }
@@ -428,7 +429,7 @@ impl Ui {
         }
     }
 
-    /// How long a lease lasts, or since when it does no more.
+    /// Words for how long a lease lasts, or since when it does no more.
     pub(crate) fn lasting(&self, is_alive: bool, until: &str) -> String {
         match (self.told_at(), seconds_of(until)) {
             _ if !is_alive => format!("lease ended {}", self.when(until)),
@@ -437,12 +438,12 @@ impl Ui {
         }
     }
 
-    /// Whether codes are wanted too, and what rests on what.
+    /// Tells whether codes are wanted too, and what rests on what.
     pub(crate) fn is_verbose(&self) -> bool {
         self.options.verbose
     }
 
-    /// Whether anybody reads what leads on.
+    /// Tells whether anybody reads what leads on.
     pub(crate) fn tells_next(&self) -> bool {
         self.options.json || !self.options.quiet
     }
@@ -518,7 +519,7 @@ impl Ui {
         say(&text);
     }
 
-    /// What clap prints where it does not run a command: help and versions to stdout, in its own colours.
+    /// Prints what clap prints where it does not run a command: help and versions to stdout, in its own colours.
     pub(crate) fn parser_said(&mut self, error: &clap::Error) {
         let said = error.render();
         let said = if self.color {

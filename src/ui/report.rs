@@ -9,13 +9,13 @@ use serde_json::json;
 /// Blockers that a person is shown; `--json` has them all.
 const SHOWN: usize = 20;
 
-/// Whether the help of this blocker is to be shown: there is one, and the next says another.
+/// Tells whether the help of a blocker is to be shown: there is one, and the next says another.
 pub(crate) fn is_last_help(blockers: &[Blocker], at: usize) -> bool {
     let help = |at: usize| blockers.get(at).map(|blocker| &blocker.help);
     help(at).is_some_and(|help| !help.is_empty()) && help(at) != help(at + 1)
 }
 
-/// How a failure is shown as text.
+/// Look of a failure as text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Look {
     pub(super) color: bool,

@@ -49,7 +49,7 @@ impl Ui {
     }
 }
 
-/// What is gathered before it is written.
+/// Number of bytes that are gathered before they are written.
 const BUFFER: usize = 64 * 1024;
 
 /// A document whose rows stand under one of its keys, which are in the order of every document.

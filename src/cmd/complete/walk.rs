@@ -7,12 +7,12 @@ use clap::{Arg, Command, CommandFactory};
 use loopx_hosts::Host;
 use loopx_rules::stage::Stage;
 
-/// Something that could stand there.
+/// Candidate for the word that is completed.
 #[derive(Debug)]
 pub(super) enum Offer {
     /// A word, and what it is.
     Word(String, String),
-    /// What the repository has.
+    /// Names of the repository, of a kind.
     Of(Kind),
     Files,
 }
@@ -28,7 +28,7 @@ pub(super) struct Asked {
     pub(super) session: Option<String>,
 }
 
-/// Where the walk along the words is.
+/// State of the walk along the words.
 struct Walk<'c> {
     at: &'c Command,
     path: Vec<&'c str>,
@@ -41,7 +41,7 @@ struct Walk<'c> {
     only_words: bool,
 }
 
-/// What the last of these words could be.
+/// Finds the candidates for the last of these words.
 pub(super) fn walk(words: &[String]) -> Asked {
     let mut cli = Cli::command();
     cli.build();
@@ -159,7 +159,7 @@ impl<'c> Walk<'c> {
             .collect()
     }
 
-    /// What the `had`-th value of an argument could be.
+    /// Candidates for the `had`-th value of an argument.
     fn values(&self, arg: &Arg, had: usize) -> Vec<Offer> {
         let known = arg.get_possible_values();
         if !known.is_empty() {
@@ -178,7 +178,7 @@ impl<'c> Walk<'c> {
     }
 }
 
-/// How many values an argument takes at most.
+/// Largest number of values that an argument takes.
 fn most(arg: &Arg) -> usize {
     arg.get_num_args().map_or(1, |range| range.max_values())
 }

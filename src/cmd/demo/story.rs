@@ -1,7 +1,7 @@
 //! The story that `demo` plays: a change from intent to archived specs, with a refused commit, a stale
 //! approval and a merge conflict on the way.
 
-/// Who types.
+/// Person who types.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Who {
     Ada,

@@ -9,7 +9,7 @@ use crate::cli::Exit;
 use crate::ui::{Ui, layout, style};
 use serde_json::json;
 
-/// What most people type on most days.
+/// Commands that most people type on most days.
 const DAILY: [(&str, &[&str]); 5] = [
     ("begin", &["init", "start", "status", "next"]),
     ("write", &["edit", "diff", "save"]),
@@ -83,7 +83,7 @@ pub(crate) const EXITS: [(u8, &str); 9] = [
 
 const ABOUT: &str = "Keep a change's workflow inside the repository that it changes.";
 const EXAMPLES: &str = include_str!("examples.txt");
-/// How many examples one command shows.
+/// Number of examples that the help of a command shows.
 const SHOWN: usize = 3;
 /// The column where the text of a short label begins.
 const TEXT: usize = 9;
@@ -215,7 +215,7 @@ pub(crate) fn command(cli: &clap::Command, path: &str, ui: &mut Ui) -> Exit {
     Exit::Done
 }
 
-/// One argument or option of a command as a value.
+/// Argument or option of a command as a value.
 fn argument(arg: &clap::Arg) -> serde_json::Value {
     let takes_value = arg.get_action().takes_values();
     let names = |id: &clap::builder::Str| id.to_string();

@@ -53,7 +53,7 @@ pub(crate) fn find(name: &str) -> Option<Topic> {
     TOPICS.into_iter().find(|topic| topic.name == name)
 }
 
-/// What can be asked for, with the catalogue of codes.
+/// Names that can be asked for, with the catalogue of codes.
 pub(crate) fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = TOPICS.iter().map(|topic| topic.name).collect();
     names.push("codes");

@@ -115,7 +115,7 @@ pub(crate) fn run(args: CreateArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-/// What is typed comes after what the template says, and counts.
+/// Builds an issue: options that are typed come after the fields of the template, and count.
 fn one(args: &CreateArgs, template: Template) -> Result<New> {
     let typed = args.title.join(" ");
     if template.lacks_title(&typed) {

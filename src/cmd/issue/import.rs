@@ -10,7 +10,7 @@ use loopx_base::hint::{Hint, command};
 use loopx_rules::issue::foreign::{Format, Wish};
 use serde_json::json;
 
-/// So many remarks are told in text.
+/// Number of remarks that are told in text.
 const MOST_REMARKS: usize = 20;
 
 /// Take over a backlog of another program, our JSON lines, or the TODO comments of the code

@@ -65,7 +65,7 @@ pub(crate) fn run(command: IssueCommand, ctx: &Context, ui: &mut Ui) -> Result<E
     }
 }
 
-/// How far an issue is, as a word of one width.
+/// Status of an issue, as a word of a fixed width.
 fn status_word(ui: &Ui, row: &Row<'_>) -> String {
     let (role, word) = match row.issue.status {
         Status::Resolved => (style::GOOD, "resolved"),
@@ -84,7 +84,7 @@ fn status_word(ui: &Ui, row: &Row<'_>) -> String {
     ui.paint(role, &format!("{word:<8}"))
 }
 
-/// One issue of a list, and below it what is to be known of it.
+/// Prints an issue of a list, and below it what is to be known of the issue.
 pub(crate) fn row_lines(ui: &mut Ui, names: &Names, row: &Row<'_>) {
     let issue = &row.issue;
     let word = status_word(ui, row);
@@ -124,7 +124,7 @@ fn waiting(cycle: &[IssueId], names: &Names) -> String {
     format!("these wait for each other: {}", names.join(" -> "))
 }
 
-/// What is to be known of an issue beside its fields.
+/// Remarks on an issue beside its fields.
 fn remarks(names: &Names, row: &Row<'_>, ui: &Ui) -> Vec<String> {
     let mut said = Vec::new();
     let lacks: Vec<_> = row.lacks.iter().map(Lack::words).collect();

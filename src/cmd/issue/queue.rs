@@ -82,7 +82,7 @@ fn lines(formed: &Formed, names: &Names, ui: &mut Ui) {
     after(&formed.queue, names, ui);
 }
 
-/// What stands below the groups.
+/// Prints the conflicts below the groups.
 fn after(queue: &Queue, names: &Names, ui: &mut Ui) {
     for conflict in &queue.conflicts {
         conflict_line(conflict, names, ui);

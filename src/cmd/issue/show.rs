@@ -167,7 +167,7 @@ fn print_apart(shown: &Shown, ui: &mut Ui) {
     }
 }
 
-/// What somebody wrote: the description, what an import kept, and the criteria.
+/// Prints the texts that somebody wrote: the description, what an import kept, and the criteria.
 fn print_texts(shown: &Shown, ui: &mut Ui) {
     if !shown.description.trim().is_empty() {
         ui.out("");

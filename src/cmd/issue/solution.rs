@@ -151,7 +151,7 @@ fn of_words(ctx: &Context, args: &AddArgs) -> Result<Proposal> {
     })
 }
 
-/// What was said of a solution, and the document of it.
+/// Prints what was said of a solution, and the document of it.
 fn done(ui: &mut Ui, written: &Written<Said>, what: &str, next: Option<Hint>, verb: &str) {
     let said = &written.value;
     let words = format!("{} {what}", said.solution);
@@ -193,7 +193,7 @@ fn list(args: &ListArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// One solution in two lines.
+/// Prints a solution in two lines.
 pub(super) fn row(read: &Read, one: &Solution, ui: &mut Ui) {
     let (role, word) = standing(read, one);
     let word = ui.paint(role, &format!("{word:<8}"));
@@ -296,7 +296,7 @@ fn judge(args: &AuditArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     })
 }
 
-/// One audit for people.
+/// Prints an audit for people.
 pub(super) fn review_lines(review: &Review, ui: &mut Ui) {
     let audit = &review.audit;
     let role = match audit.verdict {

@@ -154,7 +154,7 @@ pub(super) fn show(typed: &str, place: &Where, ctx: &Context, ui: &mut Ui) -> Re
     Ok(Exit::Done)
 }
 
-/// What a list leaves out of a note.
+/// Prints the fields of a note that a list leaves out.
 fn detail(note: &Listed, ui: &mut Ui) {
     ui.out(format!("    id: {}", note.op));
     if let Some(about) = &note.about {
@@ -199,7 +199,7 @@ fn print(note: &Listed, ui: &mut Ui) {
     }
 }
 
-/// What became of a note.
+/// Fate of a note: open, or answered.
 fn fate(note: &Listed, ui: &Ui) -> String {
     let mut said = match (note.open, note.answers.as_slice()) {
         (None, _) => String::new(),

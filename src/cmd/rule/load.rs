@@ -100,13 +100,13 @@ fn print(loaded: &Loaded<'_>, ui: &mut Ui) {
     }
 }
 
-/// What is wrong with the front matter of what was read.
+/// Faults in the front matter of what was read.
 fn faults(loaded: &Loaded<'_>) -> Vec<String> {
     let documents = loaded.documents.iter();
     documents.flat_map(|one| one.faults()).collect()
 }
 
-/// What is not there, and why.
+/// Warns of documents that are not there, and says why.
 fn warn(rule_set: &RuleSet, loaded: &Loaded<'_>, budget: Option<usize>, ui: &mut Ui) {
     let most = budget.map_or_else(String::new, |most| format!(" (the budget is {most})"));
     for left in &loaded.left_out {

@@ -168,7 +168,7 @@ pub(super) fn check(args: &CheckArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit
     Ok(if valid { Exit::Done } else { Exit::Blocked })
 }
 
-/// What git takes as "stop", not as "conflict".
+/// Exit code that git takes as "stop", not as "conflict".
 const STOP: u8 = 129;
 
 pub(super) fn merge_driver(args: &DriverArgs, ui: &mut Ui) -> Exit {

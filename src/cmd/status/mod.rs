@@ -57,7 +57,7 @@ pub(crate) fn status(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Which session this is: its title, profile, branch and age.
+/// Prints which session this is: its title, profile, branch and age.
 fn head(status: &Status, now: i64, ui: &mut Ui) {
     let id = status.session.as_str();
     let title = line(&status.title);

@@ -62,7 +62,7 @@ pub(super) fn of(status: &Status, ui: &Ui) -> Vec<Row> {
     rows
 }
 
-/// What the plan has to say of the request before a later gate asks for it.
+/// Row of the statements of the request that the plan has to cite before a later gate asks for them.
 fn not_cited(status: &Status) -> Option<Row> {
     let (verb, them) = match status.not_cited.len() {
         0 => return None,
@@ -145,7 +145,7 @@ fn file_of(blocker: &Blocker) -> Option<Artifact> {
     Artifact::parse(name).ok()
 }
 
-/// What a blocker says of its file, without the name that stands before it.
+/// Words of a blocker about its file, without the name that stands before it.
 fn about(artifact: Artifact, message: &str) -> String {
     // Before the name there may be its folder.
     let mut text = match message.find(artifact.path()) {
@@ -226,7 +226,7 @@ fn files(status: &Status) -> Vec<Row> {
     rows
 }
 
-/// What else holds the gate.
+/// Rows of the other blockers that hold the gate.
 fn held(status: &Status) -> Vec<Row> {
     // What the checks say is said there.
     let is_said = |blocker: &&Blocker| {
@@ -261,7 +261,7 @@ fn held(status: &Status) -> Vec<Row> {
     rows
 }
 
-/// Who let the session go on from here, where somebody did already.
+/// Row of the people who let the session go on from here, where somebody did already.
 fn approval(status: &Status) -> Option<Row> {
     let from_here = |transition: loopx_rules::stage::Transition| transition.from() == status.stage;
     let gate = status
@@ -498,7 +498,7 @@ fn review(status: &Status) -> Vec<Row> {
     rows
 }
 
-/// What reviewers found and nobody has answered, where the gate does not say it.
+/// Rows of the findings that nobody has answered, where the gate does not say them.
 fn findings(status: &Status) -> Vec<Row> {
     let is_said = |words: &str| {
         let mut held = status.blockers.iter();
@@ -517,7 +517,7 @@ fn findings(status: &Status) -> Vec<Row> {
     .collect()
 }
 
-/// Whose build it is, and what stopped it.
+/// Rows of whose build it is, and of what stopped it.
 fn people(status: &Status, ui: &Ui) -> Vec<Row> {
     let mut rows = Vec::new();
     // Nobody works on what has ended.
@@ -576,7 +576,7 @@ fn remote(status: &Status) -> Option<Row> {
     Some(Row::new("sessions", said))
 }
 
-/// How a file differs from what is saved, where it does.
+/// Word for how a file differs from what is saved, where it does.
 fn word(status: FileStatus) -> Option<&'static str> {
     match status {
         FileStatus::Clean | FileStatus::Absent => None,

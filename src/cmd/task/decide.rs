@@ -129,7 +129,7 @@ pub(crate) fn decide(args: DecideArgs, ctx: &Context, ui: &mut Ui) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// What follows from a decision, in lines.
+/// Consequences of a decision, in lines.
 fn words(decided: &Decided) -> Vec<String> {
     let judged = &decided.judged;
     let mut words = Vec::new();

@@ -113,10 +113,10 @@ pub(crate) fn run(args: DoneArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// So many paths stand in a warning.
+/// Number of paths that a warning names.
 const NAMED: usize = 5;
 
-/// What was touched and not planned, and the other way round. Only `--json` has all.
+/// Warns of files that were touched and not planned, and the other way round. Only `--json` has all.
 fn warn(ui: &mut Ui, finished: &Finished, touched: &Touched) {
     let names = |paths: &[String]| {
         let mut named: Vec<String> = paths.iter().take(NAMED).map(|path| line(path)).collect();

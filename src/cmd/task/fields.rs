@@ -196,7 +196,7 @@ impl FieldArgs {
         Ok((!all.is_empty()).then(|| json!(all)))
     }
 
-    /// What it waits for outside of the list; nothing where no condition is given.
+    /// Conditions outside of the list that a task waits for; nothing where no condition is given.
     fn waits(&self) -> Option<Value> {
         let until = self.until.iter();
         let until = until.filter_map(|one| serde_json::to_value(one).ok());

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &LogArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// So many files stand in a line.
+/// Number of files that stand in a line.
 const NAMED: usize = 3;
 
 fn named(paths: &[String]) -> String {

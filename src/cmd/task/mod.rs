@@ -58,7 +58,7 @@ pub(crate) fn run(command: TaskCommand, ctx: &Context, ui: &mut Ui) -> Result<Ex
     }
 }
 
-/// How far a task is, as a word of one width.
+/// Status of a task, as a word of a fixed width.
 fn status_word(ui: &Ui, row: &Row) -> String {
     let (role, word) = match row.status {
         Status::Pending if row.ready => (style::GOOD, "ready"),
@@ -135,7 +135,7 @@ fn remarks(row: &Row, ui: &Ui) -> Vec<String> {
     said
 }
 
-/// How a gate stands, in words.
+/// State of a gate, in words.
 fn gate_words(gate: &GateView) -> Vec<String> {
     let mut said = Vec::new();
     match (gate.standing, &gate.next) {
@@ -169,7 +169,7 @@ fn gate_words(gate: &GateView) -> Vec<String> {
     said
 }
 
-/// One task in a line, with what there is to say of it below.
+/// Prints a task in a line, with what there is to say of it below.
 fn row_lines(ui: &mut Ui, row: &Row) {
     let word = status_word(ui, row);
     let id = ui.paint(style::NAME, row.task.as_str());

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ShowArgs, ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// How the task stands, above its card.
+/// Prints how the task stands, above its card.
 fn standing(view: &TaskView, ui: &mut Ui) {
     let word = status_word(ui, &view.row);
     let id = ui.paint(style::NAME, view.row.task.as_str());
@@ -84,7 +84,7 @@ fn passes(gate: &GateView) -> String {
     format!("with a mean from 2.5, and no flag ({flags})")
 }
 
-/// What a gate is judged by, and what was decided.
+/// Rows of what a gate is judged by, and of what was decided.
 fn gate_rows(gate: &GateView, decisions: &[DecisionRow]) -> Vec<String> {
     let judges: Vec<&str> = gate.judges.iter().map(|id| id.as_str()).collect();
     let mut rows = vec![
