@@ -139,7 +139,7 @@ enum Given {
     Nothing,
     /// Whole, by somebody who has seen this list, where it is known what this worktree has seen.
     Whole { bytes: Vec<u8>, seen: Option<Oid> },
-    /// As it was edited in the working copy.
+    /// A list as it was edited in the working copy.
     Edited(Edited),
 }
 
@@ -415,7 +415,7 @@ fn how_far(state: &State, stored: &str) -> impl Fn(&TaskId) -> Status {
     }
 }
 
-/// After plan->build, and before somebody reviews what was built.
+/// Requires a build: plan->build is passed, and nobody has reviewed yet what was built.
 fn require_build(state: &State) -> Result<()> {
     let path = Artifact::TaskList;
     if state.is_open(path) {

@@ -19,8 +19,8 @@ pub(crate) fn require_branch(ctx: &Context, state: &State) -> Result<()> {
     }
 }
 
-/// No other branch may be checked out here: what is recorded about this tree would be another change's. A detached
-/// HEAD passes, which is what CI has, and a bisection.
+/// Requires that no other branch is checked out here: what is recorded about this tree would be another change's. A
+/// detached HEAD passes, which is what CI has, and a bisection.
 pub(crate) fn require_no_other(ctx: &Context, state: &State) -> Result<()> {
     let Some(bound) = &state.branch else {
         return Ok(());

@@ -179,7 +179,7 @@ struct Part {
     folder: Option<(String, Oid)>,
 }
 
-/// Of commits those that no other one has behind it.
+/// The commits that no other of them has behind it.
 fn ends<'p>(repo: &Repo, commits: &[&'p Part]) -> Result<Vec<&'p Part>> {
     let mut ends: Vec<&Part> = Vec::new();
     for one in commits {

@@ -288,7 +288,7 @@ pub(crate) fn follow(ctx: &Context, worktree: &Path, tip: &Oid, changes: &Change
     Ok(())
 }
 
-/// Has git look at these files and note what it saw: without it, it reads them once more. What somebody
+/// Has git look at these files and note what it saw: else git reads them once more. What somebody
 /// copied or restored beside them stays as stale as it was.
 fn refresh_these(worktree: &Path, changes: &Changes) -> Result<()> {
     let mut args = vec!["status", "--porcelain", "-z", "--untracked-files=no"];

@@ -42,13 +42,13 @@ vocabulary!(
     }
 );
 
-/// Something that is stale.
+/// A stale thing, and the step to take about it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Item {
     pub what: Stale,
     pub name: String,
     pub why: String,
-    /// Why it stays.
+    /// The reason why it stays.
     pub kept: Option<String>,
     /// The step that is taken about the item.
     pub step: &'static str,
@@ -56,7 +56,7 @@ pub(crate) struct Item {
     pub undo: Option<Hint>,
     /// Set when the step is taken now.
     pub done: bool,
-    /// Why it could not be done.
+    /// The reason why the step could not be taken.
     pub failed: Option<String>,
     #[serde(skip)]
     doing: Doing,
@@ -74,13 +74,13 @@ enum Doing {
 /// The kinds and the age that somebody asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
-    /// Everything where nothing is named.
+    /// The kinds; where none is named, all of them.
     pub what: Vec<Stale>,
     /// Sessions that nothing touched for so many days.
     pub days: u32,
 }
 
-/// Everything that is stale, with the time before which a session has to be touched last.
+/// The search for stale things, with the time before which a session has to be touched last.
 struct Look<'c> {
     ctx: &'c Context,
     before: i64,
@@ -277,7 +277,7 @@ impl<'c> Look<'c> {
         format!("nothing touched it for {} days: since {day}", self.days)
     }
 
-    /// Why a session is not this person's alone: who started it, touched it last, or worked on it lately.
+    /// The reason why a session is not this person's alone: who started it, touched it last, or worked on it lately.
     fn of_another(&self, state: &State, operations: &[Operation]) -> Option<String> {
         let is_other = |person: &Person| !has_one_address(person, &self.me);
         if is_other(&state.started.by) {
@@ -311,7 +311,7 @@ impl<'c> Look<'c> {
         Ok(())
     }
 
-    /// Why a session may be somebody's work still.
+    /// The reason why a session may be somebody's work still.
     fn holds(&self, state: &State, operations: &[Operation]) -> Result<Option<String>> {
         if !state.is_understood() {
             return Ok(Some("a newer program wrote it".to_owned()));
@@ -335,7 +335,7 @@ impl<'c> Look<'c> {
         }
     }
 
-    /// Why nobody can say that the branch of a session has nothing of its own.
+    /// The reason why nobody can say that the branch of a session has nothing of its own.
     fn not_merged(&self, state: &State) -> Result<Option<String>> {
         let Some(branch) = &state.branch else {
             return Ok(None);
@@ -465,7 +465,8 @@ impl<'c> Look<'c> {
     }
 }
 
-/// Why a worktree that has the branch may have work in it: files that are not committed, or it is away.
+/// The reason why a worktree that has the branch may have work in it: files that are not committed, or the worktree is
+/// away.
 fn edited_in(branch: &str) -> Result<Option<String>> {
     let listed = Run::git(["worktree", "list", "--porcelain", "-z"])
         .capture()?

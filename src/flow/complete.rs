@@ -12,7 +12,7 @@ use loopx_rules::stage::{Stage, Transition};
 use loopx_store::Snapshot;
 use std::collections::BTreeSet;
 
-/// Of more sessions than these, no titles are read.
+/// The greatest number of sessions whose titles are read.
 const TITLED: usize = 200;
 const HEADS: &str = "refs/heads/";
 

@@ -148,12 +148,12 @@ fn of_session(ctx: &Context) -> Result<Option<State>> {
     }
 }
 
-/// Every `loopx.alias.NAME` with its words, in a repository or outside of one.
+/// Reads each `loopx.alias.NAME` with its words, in a repository or outside of one.
 pub(crate) fn aliases() -> Vec<(String, String)> {
     named("alias")
 }
 
-/// Every `loopx.list.NAME` with its words.
+/// Reads each `loopx.list.NAME` with its words.
 pub(crate) fn lists() -> Vec<(String, String)> {
     named("list")
 }

@@ -166,7 +166,7 @@ impl Context {
         Ok(tip)
     }
 
-    /// Has what is left undone go to this list.
+    /// Has the context put the work that is left undone into this list.
     #[must_use]
     pub fn leaving_to(mut self, list: &UnfinishedList) -> Self {
         self.unfinished = list.clone();
@@ -192,7 +192,7 @@ impl Context {
         result.map_err(left_over).ok()
     }
 
-    /// Has the session that was taken without being named be told here, and the one that was looked at so.
+    /// Has the context tell here which session was taken without being named, and which one was looked at so.
     #[must_use]
     pub fn telling(mut self, taken: &TakenSession, aside: &TakenSession) -> Self {
         self.taken = taken.clone();

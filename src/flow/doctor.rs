@@ -32,7 +32,7 @@ pub(crate) enum Level {
     Fine,
     /// Works, and is worth a look.
     Note,
-    /// Something does not work.
+    /// A thing does not work.
     Problem,
 }
 
@@ -376,8 +376,8 @@ fn copies(ctx: &Context, store: &Store<'_>) -> Check {
     }
 }
 
-/// Why the working copy of an active session cannot be read here: a link, something that is no file, or a refusal of the
-/// system.
+/// The failure of the first working copy of a session that cannot be read here: a link, something that is no file, or a
+/// refusal of the system.
 fn unread_copy(ctx: &Context, store: &Store<'_>) -> Option<Failure> {
     let snapshot = store.read().ok()??;
     let names = files::entries(&ctx.repo.work_dir()?.join(workcopy::FOLDER));
@@ -589,7 +589,7 @@ fn bound(ctx: &Context, store: &Store<'_>) -> Check {
     }
 }
 
-/// As `hooks status` sees them.
+/// Checks the hooks, as `hooks status` sees them.
 fn hooks() -> Check {
     let seen = hooks::read().and_then(|repository| hooks::status(&repository));
     let rows = match seen {

@@ -28,7 +28,7 @@ pub(crate) struct Ground {
     pub target: Target,
     /// Open sessions that it depends on, also by way of others, those first that others depend on.
     pub open: Vec<SessionId>,
-    /// Why it can never be archived as it says.
+    /// The reasons why the session can never be archived as its delta says.
     pub faults: Vec<Finding>,
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Ran {
     pub is_check: bool,
     /// The seconds that it had, where they were over.
     pub limit: Option<u64>,
-    /// Why the code here may be another change's.
+    /// The reason why the code here may be another change's.
     pub stray: Option<String>,
 }
 
@@ -227,7 +227,7 @@ impl<'r> CheckRun<'r> {
 struct Output {
     /// The part of it that is kept on the branch.
     log: Oid,
-    /// Not all of it is kept.
+    /// Set when not all of the output is kept.
     is_cut: bool,
     whole: Oid,
 }
@@ -287,7 +287,8 @@ fn require_nothing_hidden(ctx: &Context) -> Result<()> {
     .help(Hint::git(show)))
 }
 
-/// Somebody agreed to what is run: the target's policy, whoever typed the words, or a person who was asked.
+/// Requires that somebody agreed to what is run: the target's policy, whoever typed the words, or a person who was
+/// asked.
 fn require_may_run(
     ctx: &Context,
     (snapshot, session): (&Snapshot<'_>, &Session),

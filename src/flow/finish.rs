@@ -32,7 +32,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Preview {
     pub session: SessionId,
     pub stage: Stage,
-    /// From where to where the commits go.
+    /// The commits from which and to which the session's commits go.
     pub base: Option<Oid>,
     pub head: Option<Oid>,
     pub commits: usize,
@@ -79,7 +79,7 @@ pub(crate) struct Finished {
     /// The reviewer took part in what was reviewed.
     pub self_reviewed: bool,
     pub archived: Option<Archived>,
-    /// Why it went no further.
+    /// The reason why `finish` went no further.
     pub stopped: Option<Failure>,
 }
 
@@ -280,7 +280,7 @@ pub(super) fn out_of_scope(
     Ok(Some(Blocker::new(Code::OutOfScope, message, help)))
 }
 
-/// More steps than a session has.
+/// A number of steps that is greater than any session has.
 const MOST_STEPS: usize = 12;
 
 /// Goes on until the session is archived, or somebody else has to.

@@ -30,7 +30,7 @@ pub(crate) struct Request {
 /// The end of a call of a hook.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// With what is worth a warning.
+    /// Passed, with what is worth a warning.
     Passed(Vec<String>),
     /// The workflow does not allow it yet.
     Refused(Failure),
@@ -130,13 +130,13 @@ fn judge(event: Event, args: &[OsString], stdin: &[u8]) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Only what cannot be mistaken for anything else, since it is printed.
+/// The token of a probe, with no character that could be mistaken for anything else, since it is printed.
 fn probe_token() -> Option<String> {
     env::var(env::LOOPX_HOOK_PROBE)
         .filter(|token| token.len() <= 64 && token.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// All of stdin. Nobody types it: at a terminal there is none.
+/// Reads all of stdin. Nobody types it: at a terminal there is none.
 fn read_stdin() -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut stdin = std::io::stdin().lock();

@@ -191,7 +191,7 @@ pub(super) fn renew(ctx: &Context) -> Result<()> {
     renewed.map(drop)
 }
 
-/// Whose build a session is, for views.
+/// The owner of the build of a session, for views.
 #[derive(Debug, Serialize)]
 pub(crate) struct ClaimView {
     /// Set when the build is this worktree's.
@@ -202,15 +202,15 @@ pub(crate) struct ClaimView {
     pub until: String,
     /// The lease is still running.
     pub alive: bool,
-    /// Whom it was taken from, and why.
+    /// The owner from whom the build was taken, and the reason in `reason`.
     pub taken_from: Option<String>,
     pub reason: Option<String>,
-    /// Whose it is, and whose it was, in a line.
+    /// The owner now and the owner before, in a line.
     #[serde(skip)]
     pub words: String,
 }
 
-/// Whose build a session is.
+/// The owner of the build of a session.
 pub(crate) fn view(repo: &Repo, claim: &Stamped<Claim>) -> ClaimView {
     let worktrees = worktrees(repo);
     let here = worktrees.here.as_deref() == Some(claim.value.owner.as_str());

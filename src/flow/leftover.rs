@@ -30,7 +30,7 @@ pub(crate) struct Leftover {
     pub is_here: bool,
 }
 
-/// Why the working copy of a session is left over, where it is.
+/// The reason why the working copy of a session is left over, where it is.
 pub(crate) fn left_over(state: Option<&State>) -> Option<&'static str> {
     match state {
         None => Some("the session is not there"),
@@ -210,7 +210,7 @@ fn one(
     Ok(left)
 }
 
-/// Everything below a folder: what is stored as it stands, and what is not.
+/// Sorts the files below a folder: those that are stored as they stand, and those that are not.
 fn walk(
     repo: &Repo,
     dir: &Path,

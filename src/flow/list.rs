@@ -20,12 +20,12 @@ const LOOKED: usize = 20;
 /// The sessions that are wanted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Request {
-    /// Sessions that have ended, too.
+    /// Set for the sessions that have ended, too.
     pub all: bool,
-    /// Only sessions that this person began, or touched last.
+    /// Set for only the sessions that this person began, or touched last.
     pub mine: bool,
     pub stage: Option<Stage>,
-    /// Only sessions that wait for somebody else.
+    /// Set for only the sessions that wait for somebody else.
     pub waiting: bool,
     /// A text that id, title or branch contain.
     pub text: Option<String>,
@@ -48,9 +48,9 @@ pub(crate) struct Listed {
     pub branch: Option<String>,
     pub started: Option<String>,
     pub touched: Option<String>,
-    /// Bound to the branch that is checked out here.
+    /// Set when the session is bound to the branch that is checked out here.
     pub current: bool,
-    /// Why the session cannot be read.
+    /// The reason why the session cannot be read.
     pub damage: Option<String>,
     /// The command that leads on, where the gates were looked at and one does.
     pub next_action: Option<Hint>,
@@ -59,7 +59,7 @@ pub(crate) struct Listed {
     pub missing: Option<usize>,
     /// The other person who has to go on.
     pub waits: Option<Waits>,
-    /// Somebody has to write something: there is no command for it.
+    /// Set when somebody has to write something: there is no command for it.
     pub to_write: bool,
     /// The target that has not got what was archived.
     #[serde(skip_serializing_if = "Option::is_none")]

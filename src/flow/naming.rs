@@ -416,7 +416,7 @@ fn goes_on(snapshot: &Snapshot<'_>, id: &SessionId) -> bool {
     }
 }
 
-/// No session has that id: with the nearest name.
+/// The failure where no session has that id: with the nearest name.
 pub(crate) fn unknown(snapshot: &Snapshot<'_>, id: &SessionId) -> Failure {
     let ids = snapshot.active_ids().unwrap_or_default();
     let near = loopx_base::nearest(id.as_str(), ids.iter().map(SessionId::as_str));

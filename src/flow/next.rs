@@ -94,7 +94,7 @@ pub(crate) fn anywhere() -> Option<Advised> {
     }
 }
 
-/// Test for a refusal that leads to a word of a person, or names a reason that does.
+/// Tells whether a refusal leads to a word of a person, or names a reason that does.
 pub(crate) fn has_word(failure: &Failure) -> bool {
     let mut reasons = failure.blockers.iter().map(|blocker| &blocker.help);
     reasons.any(Hint::is_persons_word) || failure.help.as_ref().is_some_and(Hint::is_persons_word)
@@ -137,7 +137,7 @@ fn spoken_hint(ctx: &Context, hint: Hint, is_agents: bool) -> Hint {
     }
 }
 
-/// Test for an agent from which policy takes no word.
+/// Tells whether an agent asks from which policy takes no word.
 pub(super) fn asks_a_person(ctx: &Context) -> bool {
     let agent = loopx_rules::agent_identity::host(loopx_base::env::var);
     let may_not = || -> Result<bool> {

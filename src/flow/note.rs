@@ -85,7 +85,7 @@ impl Home {
         }
     }
 
-    /// As people read it.
+    /// The name of the place, as people read it.
     pub(crate) fn name(&self) -> &str {
         match self {
             Home::Session(id) => id.as_str(),

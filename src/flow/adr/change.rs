@@ -327,7 +327,7 @@ pub(crate) enum Renumber<'a> {
         to: u32,
         file: Option<&'a str>,
     },
-    /// Whatever has a number that is taken, here or on one of these branches.
+    /// Records whose number is taken, here or on one of these branches.
     Fix { with: &'a [String] },
 }
 

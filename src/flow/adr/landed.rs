@@ -10,7 +10,7 @@ use loopx_rules::policy::Policy;
 use loopx_rules::session::State;
 use loopx_spec::adr::Record;
 
-/// Everything that promoting a session's candidate could make of a tree: in either layout, accepted or not.
+/// Changes of files that promoting a session's candidate could make of a tree: in either layout, accepted or not.
 pub(in crate::flow) fn promotions(
     repo: &Repo,
     policy: &Policy,

@@ -30,7 +30,7 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024;
 pub(crate) struct Folder {
     /// Below the top of the worktree: `docs/adr`.
     pub path: String,
-    /// By number, drafts last.
+    /// The records by number, drafts last.
     pub records: Vec<Record>,
     /// Files, from the top, that read like records and are read as none.
     pub unread: Vec<String>,
@@ -363,7 +363,7 @@ fn top(ctx: &Context) -> Result<PathBuf> {
     })
 }
 
-/// Everything that is wrong with the folder. Other branches are those named, else all local ones.
+/// Lists all findings of the folder. Other branches are those named, else all local ones.
 pub(crate) fn check(ctx: &Context, with: &[String]) -> Result<(Folder, Vec<Finding>)> {
     let folder = load(ctx)?;
     let (elsewhere, ours) = elsewhere(ctx, &folder, with)?;

@@ -67,7 +67,7 @@ pub(in crate::flow) type FileTexts = BTreeMap<String, Option<String>>;
 /// The draft of a record that is promoted, wherever the draft comes from.
 pub(super) struct Candidate {
     pub(super) text: String,
-    /// Known by this whatever its number.
+    /// The id by which the record is known, whatever its number.
     pub(super) id: String,
     pub(super) session: Option<SessionId>,
     pub(super) draft: Option<Draft>,

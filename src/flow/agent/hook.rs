@@ -453,7 +453,7 @@ fn pre_tool(call: &Call, reading: &guard::Reading) -> Result<Decision> {
     Ok(Decision::Allow)
 }
 
-/// Why a command is refused; `None` where nothing of ours is at stake.
+/// The reason why a command is refused; `None` where nothing of ours is at stake.
 fn refusal(ctx: &Context, store: &Store<'_>, offence: &Offence) -> Result<Option<String>> {
     let bound = bound(ctx, store)?;
     let what = line(&offence.what, 200);

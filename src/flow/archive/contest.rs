@@ -33,7 +33,7 @@ pub(super) struct Contest {
     format: u32,
     pub(super) target: String,
     pub(super) way: Way,
-    /// By their path on the target branch.
+    /// The files in conflict, by their path on the target branch.
     files: BTreeMap<String, Sides>,
 }
 

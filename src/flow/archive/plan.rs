@@ -46,7 +46,7 @@ pub(super) struct Plan {
     pub(super) verdict: Verdict,
     /// A remark on the reviewed code, where the target has not got it.
     pub(super) lacks_code: Option<String>,
-    /// Why no requirement changes, where the delta says so.
+    /// The reason why no requirement changes, where the delta says so.
     pub(super) unchanged: Option<String>,
     /// The scenarios that go in without proof, and why.
     pub(super) waived: Waivers,

@@ -28,7 +28,7 @@ pub(super) struct Asked<'a> {
     pub(super) identity: Option<&'a Identity>,
     /// The conflict that was resolved, where one session is continued.
     pub(super) contest: Option<&'a Contest>,
-    /// Only one session was named: its conflict is for a person to resolve.
+    /// Set when only one session was named: its conflict is for a person to resolve.
     pub(super) alone: bool,
 }
 

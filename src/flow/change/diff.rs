@@ -23,13 +23,13 @@ pub(crate) struct RequirementDiff {
     /// Absent for the domain's purpose.
     pub requirement: Option<String>,
     pub renamed_to: Option<String>,
-    /// As it was when the delta was written.
+    /// The requirement as it was when the delta was written.
     pub base: Option<String>,
-    /// As the delta has it.
+    /// The requirement as the delta has it.
     pub delta: Option<String>,
-    /// As the target branch has it now.
+    /// The requirement as the target branch has it now.
     pub target: Option<String>,
-    /// As archive would write it; absent also where there is a conflict.
+    /// The requirement as archive would write it; absent also where there is a conflict.
     pub merged: Option<String>,
     /// Set when the target branch changed the requirement since the base.
     pub moved: bool,

@@ -41,11 +41,11 @@ use serde::Serialize;
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Word {
     Clean,
-    /// Something is wrong with the delta, or it does not fit the specs.
+    /// The delta has an error, or does not fit the specs.
     Refused,
     /// The delta and the target changed one thing in two ways.
     Conflict,
-    /// Of a pair: one of them is refused alone.
+    /// A verdict on a pair: one of the two is refused alone.
     Unknown,
 }
 
@@ -238,7 +238,7 @@ fn active(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Session> {
     super::transaction::load_active(snapshot, &ctx.session_id(snapshot)?)
 }
 
-/// Every active session that has a delta.
+/// Loads every active session that has a delta.
 fn load_all(ctx: &Context, snapshot: &Snapshot<'_>) -> Result<Vec<Loaded>> {
     let mut loaded = Vec::new();
     for (_, session) in snapshot.active()? {

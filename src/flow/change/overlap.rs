@@ -38,7 +38,7 @@ pub(crate) struct Shared {
     pub requirement: Option<String>,
 }
 
-/// Every pair of open sessions that touch one requirement.
+/// Lists the pairs of open sessions that touch one requirement.
 pub(crate) fn overlap(ctx: &Context) -> Result<Vec<Overlap>> {
     ctx.only_reads();
     let store = ctx.store()?;

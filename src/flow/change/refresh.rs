@@ -38,7 +38,7 @@ pub(crate) struct Refreshed {
     pub moved: Vec<Moved>,
 }
 
-/// Of each domain: whether its purpose is replaced, and which requirements are, by folded name.
+/// Tells of each domain whether its purpose is replaced, and which requirements are, by folded name.
 fn replaced_whole(delta: &Delta) -> HashMap<&str, (bool, HashSet<String>)> {
     let mut found = HashMap::new();
     for part in &delta.domains {

@@ -34,7 +34,7 @@ pub(super) fn version(git: &OsStr) -> Result<GitVersion> {
     })
 }
 
-/// Every git in PATH behind the first one, then those in known places, with their versions. A relative
+/// Lists each git in PATH behind the first one, then those in known places, with their versions. A relative
 /// folder of PATH is passed over: what it holds depends on where we stand.
 pub(super) fn other_gits() -> Vec<(PathBuf, GitVersion)> {
     let in_path = env::path().into_iter().filter(|dir| dir.is_absolute());

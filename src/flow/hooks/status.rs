@@ -134,7 +134,7 @@ impl Overlay {
     }
 }
 
-/// Every worktree that is there, the main one first. A bare repository counts where it has none.
+/// Lists the worktrees that are there, the main one first. A bare repository counts where it has none.
 pub(crate) fn worktrees(repository: &Repository) -> Result<Vec<PathBuf>> {
     let listed = Run::git(["worktree", "list", "--porcelain", "-z"])
         .capture()?

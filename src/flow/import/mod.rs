@@ -67,7 +67,7 @@ pub(crate) struct Report {
 pub(crate) enum SpecStatus {
     New,
     Same,
-    /// Not asked for.
+    /// The import of specs was not asked for.
     Left,
 }
 
@@ -83,11 +83,11 @@ pub(crate) struct SpecReport {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ChangeStatus {
     Imported,
-    /// By an earlier run.
+    /// The change was imported by an earlier run.
     Already,
     /// Another session has the id.
     Taken,
-    /// Not asked for.
+    /// The import of changes was not asked for.
     Left,
 }
 

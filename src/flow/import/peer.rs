@@ -50,7 +50,7 @@ pub(crate) struct PeerReport {
 pub(crate) struct SessionReport {
     pub folder: String,
     pub session: SessionId,
-    /// By an earlier run.
+    /// Set when an earlier run imported the session.
     pub already: bool,
     pub title: String,
     /// The place where the session stood there.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Every file below `dir` by its path from there. Links are not followed: they are strays.
+/// Reads each file below `dir` by its path from there. Links are not followed: they are strays.
 pub(super) fn walk(
     dir: &Path,
     below: &str,
@@ -63,7 +63,7 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
 }
 
-/// Everything below the tree, sorted into specs, changes and strays.
+/// Reads all files below the tree, sorted into specs, changes and strays.
 pub(super) fn read_tree(root: &Path, label: &str) -> Result<Tree> {
     let mut tree = Tree::default();
     let (specs, changes) = (root.join("specs"), root.join("changes"));

@@ -455,7 +455,7 @@ fn lost_claims(snapshot: &Snapshot<'_>, issues: &[Issue], names: &Names) -> Vec<
     found
 }
 
-/// Test for a claim that went to a remote before it stood anywhere else.
+/// Tells whether a claim went to a remote before it stood anywhere else.
 fn is_there(snapshot: &Snapshot<'_>, id: &IssueId, claim: &OpId) -> bool {
     let records = snapshot.issue_records(id).ok().flatten();
     let mut records = records.iter().flatten();

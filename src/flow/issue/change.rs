@@ -289,7 +289,7 @@ pub(super) fn two_parents(name: &str, [first, second]: [&IssueId; 2]) -> Failure
     .help(command!("help issue link"))
 }
 
-/// No issue is linked to itself.
+/// The refusal of a link from an issue to itself.
 pub(super) fn to_itself(name: &str, kind: LinkKind) -> Failure {
     Failure::usage(
         Code::IssueLinkInvalid,

@@ -30,9 +30,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub(crate) struct TakeRequest {
     /// The issue; else the next that is ready.
     pub issue: Option<String>,
-    /// Only issues with all of these labels.
+    /// Labels that the issue must have, all of them.
     pub labels: Vec<String>,
-    /// Also from somebody whose lease is still running.
+    /// Set when the issue may be taken from somebody whose lease is still running.
     pub take_over: bool,
     pub reason: Option<String>,
     /// The next of the queue, and no other.
@@ -49,7 +49,7 @@ pub(crate) struct Taken {
     pub until: String,
     /// From whom it was taken.
     pub from: Option<String>,
-    /// Somebody had it in hand before, and did not end it.
+    /// Set when somebody had the issue in hand before, and did not end it.
     pub resumed: bool,
     /// The remote that has the claim.
     pub remote: Option<String>,
@@ -421,7 +421,7 @@ pub(super) fn ended(snapshot: &Snapshot<'_>, issue: &Issue) -> Failure {
     .help(help.unwrap_or_else(|| command!("issue reopen {id}")))
 }
 
-/// Somebody else has it.
+/// The refusal of an issue that somebody else has.
 pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>, watched: &Watched) -> Failure {
     let id = &issue.id;
     Failure::waiting(

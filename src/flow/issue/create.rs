@@ -28,7 +28,7 @@ pub(crate) struct New {
     /// The fields of the issue, the title among them.
     pub changes: Vec<Change>,
     pub links: Vec<Ask>,
-    /// Why it ended, where it did.
+    /// The reason why the issue ended, where it did.
     pub reason: Option<String>,
     /// The solutions that come with it.
     pub ways: Vec<Way>,

@@ -29,7 +29,7 @@ pub(crate) enum End {
     Resolve,
     /// The issue will not be done.
     Close,
-    /// Another issue says the same.
+    /// The issue says the same as this other one.
     Duplicate(String),
 }
 

@@ -6,8 +6,8 @@ use loopx_base::hint::command;
 use loopx_rules::issue::Texts;
 use loopx_rules::issue::plain::Plain;
 
-/// Every issue, oldest id first; or those that are named. A backlog that cannot be read whole is refused: a part of it
-/// would look like all of it.
+/// Exports the issues, oldest id first; all, or those that are named. A backlog that cannot be read whole is refused: a
+/// part of it would look like all of it.
 pub(crate) fn export(ctx: &Context, typed: &[String]) -> Result<Vec<Plain>> {
     let snapshot = ctx.store()?.snapshot()?;
     if !typed.is_empty() {

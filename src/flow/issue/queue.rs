@@ -377,7 +377,7 @@ impl Trials<'_> {
 pub(crate) struct QueueView {
     #[serde(flatten)]
     pub queue: Queue,
-    /// Every issue of it.
+    /// The issues of the queue.
     pub issues: BTreeMap<IssueId, Row<'static>>,
     /// Planned issues that have no place in it yet.
     pub planned: usize,

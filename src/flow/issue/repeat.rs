@@ -18,7 +18,7 @@ use loopx_store::{Edits, Snapshot};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     Made,
-    /// Somebody ended the one before it already.
+    /// The issue is here: somebody ended the one before it already.
     Here,
     TakenBack,
 }

@@ -24,7 +24,7 @@ pub(super) struct Sources {
     here: HashMap<Source, Vec<Here>>,
     /// All ids, also of issues whose beginning was taken back.
     folders: HashSet<IssueId>,
-    /// Somebody says that a backlog is the one that was taken over before.
+    /// Set when somebody says that a backlog is the one that was taken over before.
     is_same: bool,
 }
 

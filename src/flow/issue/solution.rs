@@ -232,7 +232,7 @@ pub(crate) fn bind(
     })
 }
 
-/// No solution is chosen any more.
+/// Takes the choice of a solution back: the issue has none any more.
 pub(crate) fn unbind(ctx: &Context, typed: &str, reason: Option<&String>) -> Result<Written<Said>> {
     write(ctx, |snapshot, _| {
         let issue = open(snapshot, typed)?.issue;
@@ -364,7 +364,7 @@ pub(crate) fn show(ctx: &Context, typed: &str, solution: Option<&str>) -> Result
     Ok((read, found))
 }
 
-/// No solution of these issues is bound.
+/// The refusal of issues to which no solution is bound.
 pub(super) fn unbound(ids: &[&IssueId]) -> Failure {
     let names: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
     let first = names.first().copied().unwrap_or_default();
@@ -383,7 +383,7 @@ fn invalid(message: String) -> Failure {
     Failure::usage(Code::IssueFieldInvalid, message)
 }
 
-/// Test for a text that can name a solution; an empty one stands for a number.
+/// Tells whether a text can name a solution; an empty one stands for a number.
 pub(super) fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     name.len() <= 40 && name.chars().all(plain)

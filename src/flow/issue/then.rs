@@ -14,7 +14,7 @@ use loopx_rules::when::Side;
 use loopx_store::{Issues, Snapshot};
 use std::collections::{BTreeSet, HashMap};
 
-/// Fewer characters of an id say nothing.
+/// The number of characters below which the beginning of an id says nothing.
 const SHORTEST: usize = 4;
 
 /// A moment of the backlog.

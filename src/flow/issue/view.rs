@@ -138,7 +138,7 @@ impl Asker {
         }
     }
 
-    /// Somebody who looks at another moment than this one.
+    /// The asker who looks at another moment than this one, where a moment is given.
     fn then(ctx: &Context, then: Option<&Then>, issues: &[Issue]) -> Self {
         let asker = Asker::of(ctx);
         match then {
@@ -190,7 +190,7 @@ impl Rows {
     }
 }
 
-/// In which order a list stands.
+/// The order of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Issues that can be begun first, then those that wait; each by priority, day and age.
@@ -210,11 +210,11 @@ pub(crate) enum Order {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
     pub filter: Filter,
-    /// Only what can be begun now.
+    /// Set for a list of only what can be begun now.
     pub ready: bool,
-    /// Only the parts of an issue, and theirs.
+    /// An issue of which only the parts are listed, and theirs.
     pub whole: Option<String>,
-    /// Only what this worktree has taken, and begun no session for.
+    /// Set for a list of only what this worktree has taken, and begun no session for.
     pub here: bool,
     pub order: Order,
     pub limit: Option<usize>,
@@ -538,7 +538,7 @@ pub(crate) struct Naming {
     pub issue: IssueId,
 }
 
-/// Everything of one issue, as it is or as it was at a moment.
+/// Reads an issue with everything that is known of it, as it is or as it was at a moment.
 pub(crate) fn show(ctx: &Context, typed: &str, at: Option<&str>) -> Result<Shown> {
     let snapshot = ctx.store()?.snapshot()?;
     if let Some(at) = at {

@@ -302,7 +302,7 @@ impl<'s> Scope<'s> {
         committed
     }
 
-    /// Lets follow what comes of a ref that moved before.
+    /// Carries out the steps behind a ref that moved before.
     pub(crate) fn follow(&self, entry: Entry) {
         // Where it cannot be noted it is done all the same, or said.
         drop(entry.write(&self.ctx.repo));

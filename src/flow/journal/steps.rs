@@ -76,7 +76,7 @@ pub(crate) enum Step {
 /// The end of a step that did not fail.
 pub(super) enum Outcome {
     Done,
-    /// Only a command in another worktree can do it.
+    /// The step is left: only a command in another worktree can take it.
     Elsewhere,
 }
 

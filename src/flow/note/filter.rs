@@ -23,11 +23,11 @@ pub(crate) struct Filter {
     pub sort: Option<String>,
     /// A note: it, what it answers, and what answers it.
     pub thread: Option<String>,
-    /// Not before this second of the clock.
+    /// The second of the clock before which no note is taken.
     pub since: Option<i64>,
     /// The greatest number of notes, the newest of them.
     pub last: Option<usize>,
-    /// Also what was withdrawn.
+    /// Set when withdrawn notes are taken, too.
     pub withdrawn: bool,
     pub place: Where,
     pub all: bool,

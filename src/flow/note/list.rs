@@ -53,7 +53,7 @@ pub(crate) struct Listed {
     /// The question that it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<OpId>,
-    /// Of a question, whether nobody has answered it.
+    /// Mark of a question that nobody has answered; nothing where the note is no question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<bool>,
     /// The answers to the question, in order.

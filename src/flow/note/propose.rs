@@ -51,7 +51,7 @@ pub(crate) struct Proposed {
 /// The notes and the category that somebody chose of the proposals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Choice<'a> {
-    /// Only these notes; all where none is named.
+    /// The notes to take; all where none is named.
     pub only: &'a [String],
     /// The category of the rules, where it is not that of their kind.
     pub category: Option<&'a str>,

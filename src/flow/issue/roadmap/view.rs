@@ -57,7 +57,7 @@ pub(crate) struct WaveRows {
     pub groups: Vec<Vec<IssueId>>,
 }
 
-/// Everything of a roadmap.
+/// A roadmap with everything that is known of it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct View {
     pub roadmap: IssueId,
@@ -132,7 +132,7 @@ pub(crate) fn check(ctx: &Context, typed: Option<&str>) -> Result<Checked> {
     })
 }
 
-/// Everything of a roadmap.
+/// Reads a roadmap with everything that is known of it.
 pub(crate) fn view(ctx: &Context, typed: Option<&str>) -> Result<View> {
     let snapshot = ctx.store()?.snapshot()?;
     let loaded = Loaded::of(ctx, &snapshot, typed)?;
