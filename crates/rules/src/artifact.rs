@@ -34,7 +34,7 @@ pub enum Artifact {
 }
 
 impl Artifact {
-    /// Whether the tool writes it by itself beside the edits of people.
+    /// Tells whether the tool writes the artifact by itself beside the edits of people.
     pub fn is_derived(self) -> bool {
         matches!(self, Artifact::ArtifactGraph | Artifact::AdrCandidate)
     }
@@ -170,8 +170,8 @@ impl Artifact {
         [self.path(), file, stem, self.key()].contains(&wanted)
     }
 
-    /// Whether a person may change it while the session is at `stage`. What an approval covered can
-    /// change again only after a rollback, so that "approved" keeps meaning this content. A session that has no
+    /// Tells whether a person may change the artifact while the session is at `stage`. Content that an approval covered
+    /// can change again only after a rollback, so that "approved" keeps meaning this content. A session that has no
     /// plan knows more: ask its state.
     pub fn is_open_at(self, stage: Stage) -> bool {
         match self {

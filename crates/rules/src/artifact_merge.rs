@@ -23,7 +23,7 @@ pub struct Joined {
     pub clean: bool,
 }
 
-/// Nothing is merged: for histories in which nobody wrote apart.
+/// Joiner that merges nothing: for histories in which nobody wrote apart.
 #[derive(Clone, Copy, Debug)]
 pub struct NoJoiner;
 

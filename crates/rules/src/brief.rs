@@ -122,7 +122,7 @@ pub fn delta(text: &str) -> String {
     out
 }
 
-/// Whether it says what becomes of the specs.
+/// Tells whether a brief says what becomes of the specs.
 pub fn has_delta(text: &str) -> bool {
     domain_at(text).is_some()
 }
@@ -134,7 +134,7 @@ pub fn why(text: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// Where the first heading begins that belongs to a delta.
+/// Finds the place where the first heading begins that belongs to a delta.
 fn domain_at(text: &str) -> Option<usize> {
     use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
     let mut heading = None;
@@ -157,7 +157,7 @@ fn domain_at(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a heading begins a delta: a domain, or a section of one whose domain was forgotten.
+/// Tells whether a heading begins a delta: a domain, or a section of one whose domain was forgotten.
 fn begins_delta(heading: &str) -> bool {
     let heading = heading.trim().to_lowercase();
     let sections = ["added", "modified", "removed", "renamed"];

@@ -46,7 +46,7 @@ impl ChangeKind {
     }
 }
 
-/// Whether a word is this one, with one of the ends; a silent `e` goes before `ing`.
+/// Tells whether a word is the wanted one, with one of the ends; a silent `e` goes before `ing`.
 fn is_form(word: &str, wanted: &str) -> bool {
     let is_with = |stem: &str| {
         let end = word.strip_prefix(stem);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The format of the artifact graph.
 const FORMAT: u32 = 1;
 
-/// Whether a slice can be worked on without a person.
+/// Kind of a slice: with or without a person who works on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SliceKind {
     /// Away from keyboard: no person needed.
@@ -180,7 +180,7 @@ pub fn slices(text: Option<&str>) -> Result<Vec<Slice>, Blocker> {
     Ok(slices)
 }
 
-/// Which slices cannot be read, by their ids.
+/// Lists the slices that cannot be read, by their ids.
 fn unreadable(text: &str) -> Vec<String> {
     let values: Vec<serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
     let mut found = Vec::new();
@@ -275,7 +275,7 @@ pub(super) fn cycle(slices: &[Slice]) -> Option<Vec<String>> {
     None
 }
 
-/// How far an artifact of the change pack is.
+/// State of an artifact of the change pack: how far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeStatus {
@@ -292,7 +292,7 @@ pub struct Node {
     pub artifact: Artifact,
     pub depends_on: Vec<Artifact>,
     pub blob: Option<Oid>,
-    /// What it built on when it was last written.
+    /// Artifacts that this one built on when it was last written, with their content.
     pub inputs: BTreeMap<Artifact, Oid>,
     pub status: NodeStatus,
     /// The inputs that changed since.
@@ -309,7 +309,7 @@ pub struct Graph {
     pub next_ready: Vec<Artifact>,
 }
 
-/// Which artifact builds on which.
+/// Artifacts of the change pack, each with those that it builds on.
 const BUILDS_ON: [(Artifact, &[Artifact]); 5] = [
     (Artifact::Proposal, &[Artifact::Spec]),
     (Artifact::SpecDelta, &[Artifact::Proposal]),

@@ -17,10 +17,10 @@ use loopx_base::failure::Blocker;
 use loopx_base::id::Oid;
 use std::collections::HashMap;
 
-/// One command that has to pass.
+/// Command that has to pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What `run --task` takes.
+    /// Name of the check, as `run --task` takes it.
     pub id: String,
     pub argv: Vec<String>,
     pub source: Source,
@@ -37,7 +37,7 @@ pub enum Source {
 }
 
 impl Check {
-    /// Whether a run is one of this check. Policy asks for a command, whichever check it was run for; a note may
+    /// Tells whether a run is one of this check. Policy asks for a command, whichever check it was run for; a note may
     /// have been made in another folder.
     pub fn is_of(&self, run: &Evidence) -> bool {
         let is_its = match self.source {
@@ -61,7 +61,7 @@ pub enum Word {
     Looked,
 }
 
-/// What a person's word on the task of a check says of a tree.
+/// Reads what a person's word on the task of a check says of a tree.
 pub fn word_on(id: &str, argv: &[String], state: &State, tree: Option<&Oid>) -> Option<Word> {
     let facts = TaskId::parse(id).and_then(|id| state.task(&id))?;
     match facts.status {
@@ -114,7 +114,7 @@ impl<'r> Runs<'r> {
     }
 }
 
-/// All that there is to run now: the checks of the artifacts, those of tasks that decisions inserted, and these of
+/// Lists all checks that there are to run now: those of the artifacts, of tasks that decisions inserted, and of
 /// policy. Artifacts that cannot be read name none; policy asks all the same.
 pub fn checks_now(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<Check> {
     checks_of(texts, state, of_policy, &|_| true)
@@ -165,7 +165,7 @@ fn add(found: &mut Vec<Check>, of_policy: &[Check]) {
     }
 }
 
-/// Whether a check has the name of one of policy, and other words.
+/// Tells whether a check has the name of a check of policy, and another command.
 fn is_other(own: &Check, of_policy: &Check) -> bool {
     own.id.eq_ignore_ascii_case(&of_policy.id) && own.argv != of_policy.argv
 }

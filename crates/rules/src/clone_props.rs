@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 const CLONES: usize = 3;
 
-/// What stands for a merge of lines: some of them are clean.
+/// Model of a merge of lines: some of its merges are clean.
 struct Model;
 
 impl Joiner for Model {
@@ -46,16 +46,16 @@ fn union(a: &[Operation], b: &[Operation]) -> Vec<Operation> {
     all
 }
 
-/// One turn of one clone.
+/// Turn of one clone.
 #[derive(Clone, Debug)]
 enum Turn {
     Write {
         event: Box<Event>,
         artifact: Option<(u8, Option<u8>)>,
-        /// How far the number jumps: clocks and counters are not to be trusted.
+        /// Distance that the number jumps: clocks and counters are not to be trusted.
         jump: u64,
     },
-    /// How many.
+    /// Number of steps that are undone.
     Undo(usize),
     /// Back to one that is there.
     UndoTo(Index),

@@ -11,7 +11,7 @@ use loopx_base::globs::Globs;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_hosts::wiring;
 
-/// How many paths a message names before it counts.
+/// Number of paths that a message names before it counts.
 const NAMED: usize = 3;
 /// The working copy of sessions: ignored, and committed only by force.
 const WORKING_COPY: &str = ".loopx/";
@@ -76,7 +76,7 @@ impl Rules {
         })
     }
 
-    /// The same without what policy demands of profiles: what lands is judged by the profile that its session has then.
+    /// Rules without what policy demands of profiles: what lands is judged by the profile that its session has then.
     #[must_use]
     pub fn without_demands(mut self) -> Self {
         self.demands.clear();
@@ -119,7 +119,7 @@ impl Rules {
         })
     }
 
-    /// Whether a path is refused, and not only warned of.
+    /// Tells whether a path is refused, and not only warned of.
     pub fn refuses_path(&self, path: &str) -> bool {
         self.breaks(path).is_some_and(|rule| self.refuses(rule))
     }
@@ -176,7 +176,7 @@ pub fn out_of_scope(state: &State, policy: &Policy, paths: &[String]) -> Result<
     Ok(paths.iter().filter(is_out).cloned().collect())
 }
 
-/// What policy demands and the session's profile has not.
+/// Lists the profiles that policy demands for paths, with what the session's profile lacks of each.
 fn demands(state: &State, policy: &Policy) -> Result<Vec<(Demanded, ProfileName, String)>> {
     let demanded = policy.demanded()?;
     if demanded.is_empty() {
@@ -195,7 +195,7 @@ fn demands(state: &State, policy: &Policy) -> Result<Vec<(Demanded, ProfileName,
 }
 
 impl Offence {
-    /// What is wrong, without the paths.
+    /// Words what is wrong, without the paths.
     pub fn because(&self) -> String {
         match self.rule {
             Rule::StageClosed => format!("stage {} takes no code", self.stage),

@@ -1,4 +1,4 @@
-//! Which operations count, where writers did not know of each other.
+//! Conflicts: which operations count where writers did not know of each other.
 //!
 //! Nobody wins by a clock or a number. Two that cannot both hold are both kept and neither counts;
 //! where one of them closes a way and the other goes on, the closing one counts. What does not count is
@@ -16,15 +16,15 @@ use super::words::Word;
 use loopx_base::id::OpId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many operations that stand against one are looked for: where there are more, more are in the way
+/// Number of operations looked for that stand against one: where there are more, more are in the way
 /// than anybody settles one by one, and naming all of them to each of them would be their square.
 const LOOKED_FOR: usize = 100;
 
-/// So many of them a state names, and so many the sentence about them.
+/// Numbers of these operations that a state names, and that the sentence about them names.
 const KEPT: usize = 16;
 const NAMED: usize = 5;
 
-/// What becomes of one operation.
+/// Fate of one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Counts,
@@ -100,7 +100,7 @@ pub(super) fn fates(ops: &[&Operation], cause: &Causality) -> Vec<Fate> {
     fates
 }
 
-/// What may stand against an operation.
+/// Operations that may stand against another one.
 struct Others<'c> {
     ops: &'c [&'c Operation],
     cause: &'c Causality,
@@ -161,7 +161,7 @@ fn writes(op: &Operation, artifact: Artifact) -> bool {
     !artifact.is_derived() && !op.is_about_others() && op.writes.contains_key(&artifact)
 }
 
-/// One word of one operation about another: that it is taken back, or that it counts again.
+/// Word of one operation about another: that it is taken back, or that it counts again.
 #[derive(Clone, Copy, Debug)]
 struct Flip {
     at: usize,
@@ -174,7 +174,7 @@ fn places<'o>(ops: &[&'o Operation]) -> BTreeMap<&'o OpId, usize> {
     all.map(|(at, op)| (&op.op, at)).collect()
 }
 
-/// What one operation says. Of what comes after it nobody can have said anything.
+/// Lists what one operation says of others. Nobody can have said anything of an operation that comes later.
 fn words(ops: &[&Operation], places: &BTreeMap<&OpId, usize>, at: usize) -> Vec<Flip> {
     let (ids, takes_back) = match ops[at].said() {
         Some(Word::Undone { undone }) => (undone, true),
@@ -192,8 +192,8 @@ fn words(ops: &[&Operation], places: &BTreeMap<&OpId, usize>, at: usize) -> Vec<
         .collect()
 }
 
-/// Whether the last words about an operation take it back. Where they were said apart and differ, it
-/// stays back: who brought it back did not know that another had taken it back too.
+/// Tells whether the last words about an operation take it back. Where they were said apart and differ, the
+/// operation stays back: who brought it back did not know that another had taken it back too.
 fn is_back(words: &[Flip], cause: &Causality) -> bool {
     let speakers: Vec<usize> = words.iter().map(|flip| flip.at).collect();
     let last: BTreeSet<usize> = cause.newest(&speakers).into_iter().collect();
@@ -202,13 +202,13 @@ fn is_back(words: &[Flip], cause: &Causality) -> bool {
         .any(|flip| flip.takes_back && last.contains(&flip.at))
 }
 
-/// What was said of one operation by those that count.
+/// Words about one operation, by the operations that count.
 struct Words {
     flips: Vec<Flip>,
-    /// Whether it is back now.
+    /// Set when the operation is taken back now.
     is_back: bool,
     speakers: Set,
-    /// Those who say what is so now.
+    /// Speakers of the words that decide whether the operation is taken back now.
     deciding: Set,
 }
 
@@ -224,7 +224,7 @@ impl Words {
         }
     }
 
-    /// Whether the operation was back for the writer of another one.
+    /// Tells whether the operation was taken back for the writer of another one.
     fn was_back(&self, cause: &Causality, at: usize) -> bool {
         let speakers = self.speakers.last_seen(cause, at);
         let last = cause.newest(&speakers);
@@ -239,7 +239,7 @@ impl Words {
     }
 }
 
-/// What is said of operations by those that count, by what it is said of.
+/// Words about operations, by the operations that count; sorted by the operation that they are about.
 struct Flips<'c> {
     ops: &'c [&'c Operation],
     cause: &'c Causality,
@@ -291,7 +291,7 @@ impl<'c> Flips<'c> {
         self.about.seen(self.cause, at).into_iter().collect()
     }
 
-    /// What becomes of an operation whose writer had seen another one that is back now, and was not for
+    /// Finds the fate of an operation whose writer had seen another one that is taken back now and was not for
     /// that writer, or the other way round; where `clashes` says that the two have to do with each other.
     fn held(&self, at: usize, clashes: impl Fn(usize, bool) -> bool, how: &str) -> Option<Fate> {
         let cause = self.cause;
@@ -325,7 +325,7 @@ impl<'c> Flips<'c> {
     }
 }
 
-/// What an undo took back and no redo brought back.
+/// Lists the operations that an undo took back and no redo brought back.
 pub(super) fn taken_back(ops: &[&Operation], cause: &Causality) -> BTreeSet<usize> {
     let (out, _) = out(ops, cause);
     let flips = Flips::of(ops, cause, &out);
@@ -335,7 +335,7 @@ pub(super) fn taken_back(ops: &[&Operation], cause: &Causality) -> BTreeSet<usiz
         .collect()
 }
 
-/// The same, each with the undos that hold it back.
+/// Lists the operations that are taken back, each with the undos that hold it back.
 pub(super) fn undos_of(ops: &[&Operation], cause: &Causality) -> Vec<(usize, Vec<usize>)> {
     let (out, _) = out(ops, cause);
     let flips = Flips::of(ops, cause, &out);
@@ -350,7 +350,7 @@ pub(super) fn undos_of(ops: &[&Operation], cause: &Causality) -> Vec<(usize, Vec
     found
 }
 
-/// What was undone or settled away, and what was settled in two ways.
+/// Lists the operations that were undone or settled away, and those that were settled in two ways.
 fn out(ops: &[&Operation], cause: &Causality) -> (BTreeSet<usize>, BTreeMap<usize, Vec<usize>>) {
     let places = places(ops);
     let void = void(ops, cause, &places, &BTreeSet::new());

@@ -208,8 +208,8 @@ impl Bounds {
         self.within.is_none() && self.without.is_none()
     }
 
-    /// Whether a path is within. `is_free`: policy takes it whatever the scope is; a path that the plan itself names
-    /// as out of scope is not free for that.
+    /// Tells whether a path is within the bounds. `is_free`: policy takes the path whatever the scope is; a path that
+    /// the plan itself names as out of scope is not free for that.
     pub fn has(&self, path: &str, is_free: bool) -> bool {
         let is_out =
             |without: &Without| without.paths.matches(path) && !without.results.matches(path);

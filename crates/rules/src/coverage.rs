@@ -15,7 +15,7 @@ use loopx_spec::{Delta, OpKind, fold};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What a scenario rests on.
+/// Proof that a scenario rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -50,7 +50,7 @@ impl Proof {
     }
 }
 
-/// One scenario with its slices and their proof.
+/// Scenario with its slices and their proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Covered {
     /// `domain/Requirement/Scenario`.
@@ -113,7 +113,7 @@ pub fn unserved(scenarios: &[String], slices: &[Slice]) -> Vec<String> {
     scenarios.iter().filter(is_free).cloned().collect()
 }
 
-/// What the slices of a session rest on.
+/// Facts that the slices of a session rest on.
 #[derive(Clone, Copy)]
 pub struct Known<'k> {
     pub state: &'k State,
@@ -122,7 +122,7 @@ pub struct Known<'k> {
     pub takes_words: bool,
 }
 
-/// What proves each scenario on `tree`.
+/// Finds the proof of each scenario on `tree`.
 pub fn coverage(
     scenarios: &[String],
     slices: &[Slice],
@@ -204,7 +204,7 @@ fn proof(slice: &Slice, known: Known<'_>, tree: Option<&Oid>) -> Proof {
     }
 }
 
-/// What holds the archive: scenarios without proof that are not in `waived`.
+/// Blockers of the archive: scenarios without proof that are not in `waived`.
 pub fn blockers(covered: &[Covered], waived: &[String]) -> Vec<Blocker> {
     let waived: HashSet<String> = waived.iter().map(|name| fold(name)).collect();
     covered

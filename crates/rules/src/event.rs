@@ -25,7 +25,7 @@ pub enum Event {
         uid: String,
         title: String,
         profile: ProfileName,
-        /// Where it begins; clarify where nothing is said.
+        /// Stage at which the session begins; clarify where nothing is said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stage: Option<Stage>,
         branch: Option<String>,
@@ -40,7 +40,7 @@ pub enum Event {
     Bound {
         branch: String,
     },
-    /// Its branch is another session's now.
+    /// The branch of the session is another session's now.
     Unbound,
     /// The session starts from another commit: history was rewritten.
     Rebased {
@@ -50,11 +50,11 @@ pub enum Event {
     Clarified {
         profile: ProfileName,
     },
-    /// It got another profile, and with it the stage that it goes on from.
+    /// The session got another profile, and with it the stage that it goes on from.
     Reprofiled {
         profile: ProfileName,
         stage: Stage,
-        /// Where the branch was then.
+        /// Commit of the branch when the profile changed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Oid>,
     },
@@ -69,7 +69,7 @@ pub enum Event {
         /// review->done, with everybody's approval that policy asks for: the stage moves here.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         completes: bool,
-        /// Where the branch was when the stage moved.
+        /// Commit of the branch when the stage moved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Oid>,
         /// The plan that was approved for the build gets another list of tasks by it, in the build.
@@ -85,18 +85,18 @@ pub enum Event {
         /// Patterns that the plan names as out of scope.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         out_of_scope: Vec<String>,
-        /// Where the branch was then: what it had been given by then was made in an earlier stage.
+        /// Commit of the branch when the stage moved: whatever the branch had by then was made in an earlier stage.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         head: Option<Oid>,
     },
     /// A new draft of the plan after a critic who did not approve.
     Drafted,
-    /// One of the two lanes of the plan's consensus loop gave its view.
+    /// A lane of the plan's consensus loop, one of two, gave its view.
     PlanReviewed {
         lane: PlanLane,
         verdict: PlanVerdict,
         findings: Vec<String>,
-        /// Those that say how much they weigh.
+        /// Findings that say how much they weigh.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         found: Vec<ReviewFinding>,
         /// The plan that was judged.
@@ -139,7 +139,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         missing: Vec<String>,
     },
-    /// What blocked the build is out of the way.
+    /// The build is no longer blocked.
     Resumed,
     Reviewed {
         verdict: Verdict,
@@ -155,15 +155,15 @@ pub enum Event {
     Imported {
         /// The tool.
         from: String,
-        /// Where it was in that tool's tree.
+        /// Place of the change in that tool's tree.
         folder: String,
-        /// Its files as they were, by path below the folder; kept in `imported/` of the session.
+        /// Files of the change as they were, by path below the folder; kept in `imported/` of the session.
         files: BTreeMap<String, Oid>,
-        /// It had ended there: the session is archived from the beginning.
+        /// End that the change had there: the session is archived from the beginning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ended: Option<ImportedEnd>,
     },
-    /// What the delta was written against was recorded anew, from the target branch.
+    /// The commits that the delta was written against were recorded anew, from the target branch.
     Refreshed,
     Abandoned,
     Archived {
@@ -419,8 +419,8 @@ impl Topic for Event {
 }
 
 impl Event {
-    /// True of an event that is a step of its own beside what was written: the words that were saved along stand by
-    /// themselves, also where it judges them.
+    /// Tells whether the event is a step of its own beside what was written: the words that were saved along stand by
+    /// themselves, also where the event judges them.
     pub fn is_beside_words(&self) -> bool {
         matches!(
             self,
@@ -433,7 +433,7 @@ impl Event {
         )
     }
 
-    /// Whether it is what only a person may say: an agent neither says it nor brings it back or takes it away.
+    /// Tells whether only a person may say the event: an agent neither says it nor brings it back or takes it away.
     pub fn is_persons_word(&self) -> bool {
         matches!(
             self,
@@ -446,13 +446,13 @@ impl Event {
         )
     }
 
-    /// Whether it is how the session came to be: without it there is nothing.
+    /// Tells whether the event is how the session came to be: without it there is nothing.
     pub fn is_beginning(&self) -> bool {
         matches!(self, Event::Started { .. } | Event::Imported { .. })
     }
 
-    /// Whether it can be recorded without the policy of the session: it moves nothing, and says nothing that
-    /// policy may forbid.
+    /// Tells whether the event can be recorded without the policy of the session: it moves nothing, and says nothing
+    /// that policy may forbid.
     pub fn asks_no_policy(&self) -> bool {
         matches!(
             self,
@@ -505,7 +505,7 @@ pub struct Evidence {
     pub millis: u64,
     /// The content of the worktree as a tree id, so that committing the same content keeps the evidence.
     pub tree: Oid,
-    /// Whether the command left the worktree as it found it.
+    /// Set when the command left the worktree as it found it.
     pub tree_kept: bool,
     /// Some of the files that it changed there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -513,7 +513,7 @@ pub struct Evidence {
     /// The git blob id of the whole output, and its size.
     pub output: Oid,
     pub output_bytes: u64,
-    /// Whether the stored log was cut.
+    /// Set when the stored log was cut.
     pub truncated: bool,
     /// The seconds that it had, where they were over before it had ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -525,7 +525,7 @@ impl Evidence {
         self.exit == Some(0)
     }
 
-    /// Whether it shows something of its tree: it passed, and left the tree as it found it.
+    /// Tells whether the run shows something of its tree: it passed, and left the tree as it found it.
     pub fn proves(&self) -> bool {
         self.passed() && self.tree_kept
     }
@@ -541,7 +541,7 @@ impl Evidence {
     }
 }
 
-/// Where and when an imported change ended.
+/// Target and month of the end of an imported change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedEnd {
     /// The code branch that its specs came to.
@@ -557,7 +557,7 @@ pub struct Dependence {
     pub person: Person,
 }
 
-/// What somebody found wrong.
+/// Flaw that somebody found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReviewFinding {
     pub severity: Severity,
@@ -566,7 +566,7 @@ pub struct ReviewFinding {
     pub file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// What it is about: `security`, `tests`, ...
+    /// Subject of the finding: `security`, `tests`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dimension: Option<String>,
 }
@@ -575,7 +575,7 @@ fn has_blocking(findings: &[ReviewFinding]) -> bool {
     findings.iter().any(|one| one.severity.is_blocking())
 }
 
-/// What somebody says of one finding, which is named by its record and its place there.
+/// Answer of somebody to one finding, which is named by its record and its place there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     pub op: OpId,
@@ -583,7 +583,7 @@ pub struct Answer {
     pub answer: AnswerWord,
 }
 
-/// What a reviewer said of `base..head`, bound to the tree that was looked at.
+/// Verdict of a reviewer on `base..head`, bound to the tree that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     pub verdict: CodeVerdict,
@@ -598,7 +598,7 @@ pub struct Verdict {
     /// The protected branch that the result is to go to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onto: Option<String>,
-    /// Where that was then: all that `head` has beyond it was shown.
+    /// Commit of that branch at the time of the review: all that `head` has beyond it was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Oid>,
     /// The code tree that was reviewed.
@@ -612,7 +612,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether it opens the way to done: everything else holds it.
+    /// Tells whether the verdict opens the way to done: every other verdict holds it.
     pub fn is_approval(&self) -> bool {
         self.verdict == CodeVerdict::Approve && self.architecture == Smell::Pass
     }

@@ -13,10 +13,10 @@ use loopx_base::id::{Oid, OpId};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 
-/// One finding of a session.
+/// Finding of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Its place among those of its record.
+    /// Place of the finding among those of its record.
     pub nth: u32,
     pub lane: FoundIn,
     /// The draft of the plan, or the review, that it belongs to.
@@ -157,7 +157,7 @@ impl ReviewFinding {
         }
     }
 
-    /// Whether it says more than its text.
+    /// Tells whether the finding says nothing more than its text.
     pub fn is_plain(&self) -> bool {
         *self == Self::plain(&self.text)
     }

@@ -36,7 +36,7 @@ const HEADINGS: [(&str, &str); 29] = [
     ("Why", "背景"),
 ];
 
-/// Whether two headings name the same section, whatever their letter case and their language.
+/// Tells whether two headings name the same section, whatever their letter case and their language.
 pub fn is_same(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
         || row(one).is_some_and(|found| row(other) == Some(found))
@@ -60,7 +60,7 @@ pub fn language(text: &str) -> Language {
     }
 }
 
-/// Whether templates have the heading.
+/// Tells whether templates have the heading.
 pub fn is_known(title: &str) -> bool {
     row(title).is_some()
 }

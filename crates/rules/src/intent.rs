@@ -26,12 +26,12 @@ pub fn purpose(request: &str) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join(" "))
 }
 
-/// What stands before each number.
+/// Prefix of each number.
 const PREFIX: &str = "I-";
-/// So many statements a range may name.
+/// Number of statements that a range may name.
 const LONGEST_RANGE: u32 = 1_000;
 
-/// One thing that a request says.
+/// Statement of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Statement {
     pub number: u32,
@@ -45,7 +45,7 @@ impl Statement {
     }
 }
 
-/// What became of a statement.
+/// Fate of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -133,7 +133,7 @@ pub fn statements(request: &str) -> Vec<Statement> {
         .collect()
 }
 
-/// What stands behind the marker of a list.
+/// Text behind the marker of a list.
 fn entry(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "+ "];
     if let Some(rest) = bullet.iter().find_map(|mark| line.strip_prefix(mark)) {
@@ -249,7 +249,7 @@ fn deferred(line: &str) -> Option<(BTreeSet<u32>, String)> {
         .then(|| (cited(numbers), reason.trim().to_owned()))
 }
 
-/// Whether a reason has a letter or a digit, and is not the place that a hint leaves for one: dots, dashes and
+/// Tells whether a reason has a letter or a digit, and is not the place that a hint leaves for one: dots, dashes and
 /// characters of no width say nothing.
 fn says_something(reason: &str) -> bool {
     reason.chars().any(char::is_alphanumeric) && reason != "WHY"
@@ -285,7 +285,7 @@ pub fn strays(statements: &[Statement], texts: &Texts) -> Vec<Stray> {
     found
 }
 
-/// What covers each statement.
+/// Finds what covers each statement.
 pub fn coverage(statements: &[Statement], texts: &Texts) -> Vec<CoveredStatement> {
     let mut cites: BTreeMap<u32, Vec<&'static str>> = BTreeMap::new();
     let mut put_off: BTreeMap<u32, Deferral> = BTreeMap::new();
@@ -338,7 +338,7 @@ pub fn coverage(statements: &[Statement], texts: &Texts) -> Vec<CoveredStatement
     statements.iter().map(of).collect()
 }
 
-/// What holds a gate: each statement that no artifact cites and nobody put off.
+/// Blockers of a gate: each statement that no artifact cites and nobody put off.
 pub fn blockers(covered: &[CoveredStatement], edit: Artifact) -> Vec<Blocker> {
     let missing = covered.iter().filter(|one| one.fate == Fate::Missing);
     missing

@@ -1,4 +1,4 @@
-//! Who builds: a build belongs to one worktree, and to one agent session where one is known, for as
+//! Leases: a build belongs to one worktree, and to one agent session where one is known, for as
 //! long as its lease runs (design 5 and 7; reference 7, "Stop gate", rule 2).
 //!
 //! A claim rides on the operations of the build, so that somebody who works alone never notices it. The
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::rc::Rc;
 
-/// How long a claim holds when nothing else is said, in seconds.
+/// Seconds that a claim holds when nothing else is said.
 pub const LEASE: u32 = 2 * 60 * 60;
 /// The longest lease, in seconds: a week. A slip of the pen must not lock a build for years.
 pub const MAX_LEASE: u32 = 7 * 24 * 60 * 60;
@@ -45,12 +45,12 @@ pub struct Over {
     pub agent: Option<String>,
     #[serde(flatten)]
     pub signed: Signed,
-    /// Its lease was still running.
+    /// Set when the lease of the claim was still running.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alive: bool,
 }
 
-/// Who asks: a worktree, perhaps with an agent session in it.
+/// Owner of a claim, or whoever asks for one: a worktree, perhaps with an agent session in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     pub token: String,
@@ -98,7 +98,7 @@ impl PartialEq for Beside {
 impl Eq for Beside {}
 
 impl Worktrees {
-    /// This worktree, and how the places of those beside it are found by their tokens.
+    /// Worktrees with the present one, and a way to find the places of those beside it by their tokens.
     pub fn new(
         here: Option<String>,
         look: impl Fn() -> BTreeMap<String, String> + 'static,
@@ -111,7 +111,7 @@ impl Worktrees {
         Worktrees { here, beside }
     }
 
-    /// This worktree alone.
+    /// Worktrees with the present one alone.
     pub fn alone(here: Option<String>) -> Self {
         let beside = Beside::default();
         Worktrees { here, beside }
@@ -131,10 +131,10 @@ impl Worktrees {
     }
 }
 
-/// How a build stands to somebody who asks for it.
+/// Standing of a build for somebody who asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing<'a> {
-    /// Nobody has claimed it.
+    /// Nobody has claimed the build.
     Free,
     /// His own; `fresh` when most of the lease is still to come.
     Own { fresh: bool },

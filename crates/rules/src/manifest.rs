@@ -13,7 +13,7 @@ use loopx_base::hint::Hint;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// So many rows a manifest has at most.
+/// Number of rows that a manifest has at most.
 pub const MOST: usize = 80;
 
 /// Something to read.
@@ -26,7 +26,7 @@ pub struct Row {
     pub reason: String,
     /// Lower is read first.
     pub priority: u32,
-    /// Whether the stage cannot do without it.
+    /// Set when the stage cannot do without the file.
     pub required: bool,
     pub exists: bool,
     /// The content, where it is known.
@@ -67,12 +67,12 @@ impl Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Manifest {
     pub rows: Vec<Row>,
-    /// How many did not fit.
+    /// Number of rows that did not fit.
     pub left_out: usize,
 }
 
-/// One row of each kind and path: reasons come together, the lowest priority counts, and required wins. What does not
-/// fit is what is read last and not required.
+/// Merges rows into one of each kind and path: reasons come together, the lowest priority counts, and required wins.
+/// Rows that do not fit are left out: those that are read last and not required.
 pub fn settle(rows: Vec<Row>) -> Manifest {
     let mut by_key: BTreeMap<(Stage, &'static str, String), Row> = BTreeMap::new();
     for row in rows {
@@ -105,7 +105,7 @@ pub fn settle(rows: Vec<Row>) -> Manifest {
     Manifest { rows, left_out }
 }
 
-/// What is read of a session's own files at each stage: kind, artifact, priority.
+/// Files of the session that are read at each stage: kind, artifact, priority.
 const OF_PLAN: [(&str, Artifact, u32); 3] = [
     ("intent", Artifact::Intent, 5),
     ("spec", Artifact::Spec, 10),
@@ -219,13 +219,13 @@ pub fn task_reads(nodes: &[Node], only: Option<&str>, exists: &dyn Fn(&str) -> b
     rows
 }
 
-/// Whether a path leads out of the repository, or into what git keeps of it: nothing there is of the repository.
+/// Tells whether a path leads out of the repository, or into git's own folder: nothing there is of the repository.
 fn leads_out(path: &str) -> bool {
     let is_out = |part: &str| part == ".." || part.eq_ignore_ascii_case(".git");
     path.starts_with(['/', '\\']) || path.split(['/', '\\']).any(is_out)
 }
 
-/// What holds a stage: rows that it cannot do without and that are not there.
+/// Blockers of a stage: rows that it cannot do without and that are not there.
 pub fn blockers(rows: &[Row], help: &dyn Fn(&Row) -> Hint) -> Vec<Blocker> {
     let missing = rows.iter().filter(|row| row.is_missing());
     missing

@@ -13,11 +13,11 @@ pub struct Section {
     pub title: String,
     /// 1-based line of the heading.
     pub line: usize,
-    /// Whether anything but comments, white space and sub-headings stands in it.
+    /// Set when anything but comments, white space and sub-headings stands in the section.
     pub filled: bool,
     /// The text of its list items, one entry each.
     pub items: Vec<String>,
-    /// Where its text lies, in bytes, sub-headings included.
+    /// Span of the section's text, in bytes, sub-headings included.
     pub span: std::ops::Range<usize>,
 }
 
@@ -173,7 +173,7 @@ pub fn said(text: &str) -> String {
     own.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a text has nothing but front matter, headings and comments.
+/// Tells whether a text has nothing but front matter, headings and comments.
 pub fn is_blank(text: &str) -> bool {
     let body = FrontMatter::parse(text).map_or(0, |front| front.body_offset());
     let written = without_comments(&text[body..]);

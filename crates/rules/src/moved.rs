@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Moved {
     pub session: SessionId,
-    /// Who did it, in the order of what they did.
+    /// People who moved the session, in the order of what they did.
     pub by: Vec<Person>,
-    /// Its stage before, or how it had ended; `None` where it is new here.
+    /// Stage of the session before, or how it had ended; `None` where the session is new here.
     pub from: Option<&'static str>,
     pub to: &'static str,
-    /// How often each kind of operation came.
+    /// Number of operations that came, by kind.
     pub kinds: BTreeMap<String, usize>,
     /// Claims of tasks that stood here, and that do not count beside what came.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +49,7 @@ fn lost(before: &State, now: &State) -> Vec<LostClaim> {
     .collect()
 }
 
-/// What operations of a kind are called, one of them; the others are records.
+/// Nouns for operations of a kind, each for a single one; operations of other kinds are called records.
 const NOUNS: [(&str, &str); 38] = [
     ("abandoned", "end"),
     ("allowed", "permission"),
@@ -92,7 +92,7 @@ const NOUNS: [(&str, &str); 38] = [
 ];
 
 impl Moved {
-    /// What `came` did to a session; `None` where nothing came.
+    /// Summary of what `came` did to a session; `None` where nothing came.
     pub fn of(before: Option<&State>, now: &State, came: &[Operation]) -> Option<Self> {
         if came.is_empty() {
             return None;

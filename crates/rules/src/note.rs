@@ -11,27 +11,27 @@ use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 
 vocabulary!(
-    /// What a note is.
+    /// Kind of a note.
     NoteKind {
-        /// What was found out.
+        /// Fact that was found out.
         Learning = "learning",
-        /// What was decided, and need not be decided again.
+        /// Choice that was made, and need not be made again.
         Decision = "decision",
-        /// How things are done here.
+        /// Way in which things are done here.
         Convention = "convention",
-        /// What may go wrong.
+        /// Thing that may go wrong.
         Risk = "risk",
-        /// What somebody is told.
+        /// Message to somebody.
         Message = "message",
     }
 );
 
-/// One note. The serde name is its kind in the log.
+/// Note of a session. The serde name is its kind in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
     Noted(Box<Said>),
-    /// What somebody found about one angle of the plan, on the code that they looked at.
+    /// Finding about one angle of the plan, on the code that somebody looked at.
     Explored {
         angle: String,
         text: String,
@@ -70,14 +70,14 @@ pub enum Note {
 }
 
 vocabulary!(
-    /// What can be made out of a note.
+    /// Outcome of a note that is promoted.
     Promotion {
         Rule = "rule",
         Adr = "adr",
     }
 );
 
-/// What somebody said.
+/// Words that somebody noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
     pub kind: NoteKind,
@@ -88,10 +88,10 @@ pub struct Said {
     /// The role that says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// What sort of message it is: `plan_ready`, `progress` and whatever else a team agrees on.
+    /// Sort of the message: `plan_ready`, `progress` and whatever else a team agrees on.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub sort: Option<String>,
-    /// What it is about: a path, a link, a name.
+    /// Subject of the note: a path, a link, a name.
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// JSON, as a text: a number is never rounded by being stored.
@@ -103,7 +103,7 @@ pub struct Said {
     /// The note that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply_to: Option<OpId>,
-    /// Where it was imported from: an import finds by it what it brought before.
+    /// Source that the note was imported from: an import finds by it what it brought before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<NoteSource>,
 }
@@ -131,7 +131,7 @@ impl Said {
         }
     }
 
-    /// Whether a program without a message bus reads all of it.
+    /// Tells whether a program without a message bus reads all of the note.
     fn is_plain(&self) -> bool {
         self.from.is_none()
             && self.sort.is_none()
@@ -176,7 +176,7 @@ impl NoteRecord {
 }
 
 impl Note {
-    /// What was said, unless it is of another kind.
+    /// Words of the note, unless it is of another kind.
     pub fn said(&self) -> Option<&Said> {
         match self {
             Note::Noted(said) => Some(said),
@@ -205,7 +205,7 @@ impl Note {
         }
     }
 
-    /// What kind of note it is, as a list names it.
+    /// Word for the kind of the note, as a list names it.
     pub fn kind_word(&self) -> &'static str {
         match self {
             Note::Noted(said) => said.kind.as_str(),

@@ -28,7 +28,7 @@ pub use super::word_lists::{
     PlanVerdict, Role, Severity, Smell, Target,
 };
 
-/// One thing that happened: who, when, why, what, and on which content.
+/// Event in the log: who, when, why, what, and on which content.
 ///
 /// All but `body` is the envelope, which every program understands.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Operation {
     pub after: Vec<OpId>,
     /// The uid of the session that it is about, or the name of another entity; format 1 did not say.
     pub entity: Option<String>,
-    /// The same for all operations of one commit; format 1 had one of each.
+    /// Transaction, the same for all operations of one commit; format 1 had one of each.
     pub tx: Option<String>,
     /// RFC 3339, from git's clock. Informative: order comes from `seq` and `op`.
     pub at: String,
@@ -60,7 +60,7 @@ pub struct Operation {
     pub body: Body,
 }
 
-/// What an operation says, by its topic.
+/// Statement of an operation, by its topic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     Log(Word),
@@ -71,7 +71,7 @@ pub enum Body {
     Unknown(Unknown),
 }
 
-/// What happened to a session.
+/// Event of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionBody {
     pub event: Event,
@@ -125,7 +125,7 @@ impl Body {
         }
     }
 
-    /// What a program that does not know it has to hold for it. What is unknown says so in its envelope.
+    /// Weight of the body: what a program that does not know it has to hold for it. An unknown body's envelope says it.
     pub fn weight(&self) -> Weight {
         match self {
             Body::Log(word) => word.weight(),
@@ -159,7 +159,7 @@ impl Body {
         }
     }
 
-    /// Whether it judges the artifacts as its writer had them.
+    /// Tells whether the body judges the artifacts as its writer had them.
     pub(super) fn is_judgement(&self) -> bool {
         match self {
             Body::Log(word) => word.is_judgement(),
@@ -171,7 +171,7 @@ impl Body {
         }
     }
 
-    /// Where it moves what it is about.
+    /// Move of the entity that the body is about, where the body moves it.
     pub(super) fn moves(&self) -> Option<Move> {
         match self {
             Body::Session(step) => step.event.moves().map(Move::Session),
@@ -181,7 +181,7 @@ impl Body {
         }
     }
 
-    /// What it takes for itself.
+    /// Lists what the body takes for itself.
     pub(super) fn takes(&self) -> Vec<Taken<'_>> {
         match self {
             Body::Log(word) => word.takes(),
@@ -199,7 +199,7 @@ impl Body {
         }
     }
 
-    /// Whether `undo` passes over it to what a person did.
+    /// Tells whether `undo` passes over the body to what a person did.
     pub fn is_passed_over(&self) -> bool {
         match self {
             Body::Log(word) => word.is_passed_over(),
@@ -211,7 +211,7 @@ impl Body {
         }
     }
 
-    /// Whether the kind says everything.
+    /// Tells whether the kind says everything.
     pub(super) fn is_bare(&self) -> bool {
         match self {
             Body::Session(step) => {
@@ -230,7 +230,7 @@ pub(super) enum Move {
 }
 
 impl Move {
-    /// Whether two moves are about one thing.
+    /// Tells whether two moves are about one entity.
     pub(super) fn meets(self, other: Move) -> bool {
         match (self, other) {
             (Move::Session(_), Move::Session(_)) => true,
@@ -273,7 +273,7 @@ impl From<Note> for Body {
 }
 
 impl Operation {
-    /// What happened to the session; nothing where it is of another topic.
+    /// Event of the session; nothing where the operation is of another topic.
     pub fn event(&self) -> Option<&Event> {
         match &self.body {
             Body::Session(step) => Some(&step.event),
@@ -281,7 +281,7 @@ impl Operation {
         }
     }
 
-    /// What is said of other operations.
+    /// Word about other operations.
     pub fn said(&self) -> Option<&Word> {
         match &self.body {
             Body::Log(word) => Some(word),
@@ -323,8 +323,8 @@ impl Operation {
         }
     }
 
-    /// Whether it says of other operations that they do not count, or that they do again, and does nothing
-    /// else.
+    /// Tells whether the operation says of other operations that they do not count, or that they do again, and does
+    /// nothing else.
     pub fn is_about_others(&self) -> bool {
         matches!(self.said(), Some(Word::Undone { .. } | Word::Redone { .. }))
     }
@@ -337,12 +337,12 @@ impl Operation {
         }
     }
 
-    /// Whether it is how the session came to be: without it there is nothing.
+    /// Tells whether the operation is how the session came to be: without it there is nothing.
     pub fn is_beginning(&self) -> bool {
         self.event().is_some_and(Event::is_beginning)
     }
 
-    /// Whether it cannot hold beside a move that its writer did not know of.
+    /// Tells whether the operation cannot hold beside a move that its writer did not know of.
     pub(super) fn is_stopped(&self, by: Move) -> bool {
         match (&self.body, by) {
             (Body::Session(step), Move::Session(way)) => step.event.is_stopped(self, way),
@@ -351,7 +351,7 @@ impl Operation {
         }
     }
 
-    /// What it makes of the state, but for files.
+    /// Applies the operation to the state, but for files.
     pub(super) fn fold(&self, state: &mut State, beside: &mut Beside<'_>) -> Result<(), String> {
         match &self.body {
             Body::Log(word) => word.fold(self, state, beside),
@@ -366,7 +366,7 @@ impl Operation {
         }
     }
 
-    /// Whether it is something that `undo` passes over to what a person did: a note, a run, a claim, or
+    /// Tells whether `undo` passes over the operation to what a person did: it is a note, a run, a claim, or
     /// another undo.
     pub fn is_passed_over(&self) -> bool {
         self.body.is_passed_over()
@@ -391,7 +391,7 @@ pub struct Write {
     pub to: Option<Oid>,
 }
 
-/// What one requirement of a delta was written against. Stamped, never guessed (design 6).
+/// Base that one requirement of a delta was written against. Stamped, never guessed (design 6).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequirementBase {
     pub domain: String,

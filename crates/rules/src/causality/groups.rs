@@ -34,8 +34,8 @@ impl<K: Ord> Groups<K> {
         }
     }
 
-    /// Those apart from one, of the parts that are wanted. Of more than `most` as many are given, the same
-    /// ones in every clone.
+    /// Lists the operations that stand apart from the one at `at`, of the parts that are wanted. Where there are more
+    /// than `most`, only `most` are given, the same ones in every clone.
     pub(crate) fn apart(
         &self,
         cause: &Causality,
@@ -106,7 +106,7 @@ impl Set {
         }
     }
 
-    /// Those that the writer of one had seen.
+    /// Lists the operations of the set that the writer of the one at `at` had seen.
     pub(crate) fn seen(&self, cause: &Causality, at: usize) -> Vec<usize> {
         self.seen_lines(cause, at, at).flatten().copied().collect()
     }
@@ -117,7 +117,8 @@ impl Set {
         seen.filter_map(<[usize]>::last).copied().collect()
     }
 
-    /// What a writer had seen of each line; of the own one what is before `end`.
+    /// Cuts each line of the set to what the writer of the operation at `at` had seen; the own line to what is before
+    /// `end`.
     fn seen_lines<'s>(
         &'s self,
         cause: &'s Causality,

@@ -1,4 +1,4 @@
-//! Which operations the writer of another had seen.
+//! Causality: which operations the writer of another operation had seen.
 //!
 //! Each operation names the newest ones before it, so the set is a graph; where it is a single line,
 //! which is nearly always, nothing is computed. Numbers only order: that one is larger says nothing of
@@ -34,12 +34,12 @@ struct Graph {
     past: Vec<Past>,
 }
 
-/// What one writer had seen beside the line that the operation goes on with.
+/// Past of one writer: what the writer had seen beside the line that the operation goes on with.
 #[derive(Clone)]
 struct Past {
-    /// Everything before this place.
+    /// Place before which everything was seen.
     floor: usize,
-    /// Nothing from this place on.
+    /// Place from which on nothing was seen.
     end: usize,
     /// By line: the place after the last one that was seen.
     seen: Table,
@@ -106,7 +106,7 @@ impl Causality {
         self.graph.is_none()
     }
 
-    /// Whether the writer of `later` had seen `earlier`.
+    /// Tells whether the writer of `later` had seen `earlier`.
     pub(super) fn saw(&self, later: usize, earlier: usize) -> bool {
         match &self.graph {
             None => earlier < later,
@@ -114,13 +114,13 @@ impl Causality {
         }
     }
 
-    /// Whether neither had seen the other.
+    /// Tells whether neither writer had seen the operation of the other.
     #[cfg(test)]
     pub(super) fn apart(&self, a: usize, b: usize) -> bool {
         a != b && self.graph.is_some() && !self.saw(a, b) && !self.saw(b, a)
     }
 
-    /// Those of `places` that none of the others had seen.
+    /// Lists the operations of `places` that no writer of the others had seen.
     pub(super) fn newest(&self, places: &[usize]) -> Vec<usize> {
         let Some(graph) = &self.graph else {
             return places.iter().max().copied().into_iter().collect();
@@ -141,14 +141,14 @@ impl Causality {
     }
 }
 
-/// True of a record whose writer knew of none before it: two clones that take one issue over from elsewhere begin it
-/// each. Records of format 1 name nothing before them, whatever they knew.
+/// Tells whether the writer of a record knew of none before it: two clones that take one issue over from elsewhere
+/// begin it each. Records of format 1 name nothing before them, whatever their writers knew.
 fn is_beginning(op: &Operation) -> bool {
     op.after.is_empty() && op.seq == 1 && op.format > 1
 }
 
 impl Graph {
-    /// What all these writers together had seen beside their own lines.
+    /// Joins what all these writers together had seen beside their own lines.
     fn past_of(&self, places: &BTreeSet<usize>) -> Past {
         let mut pasts = places.iter().map(|place| &self.past[*place]);
         let mut all = match pasts.next() {
@@ -163,7 +163,7 @@ impl Graph {
         all
     }
 
-    /// What somebody has seen who has these operations.
+    /// Computes the past of a writer who has these operations.
     fn joined(&self, named: &BTreeSet<usize>) -> Past {
         let mut past = self.past_of(named);
         for place in named {
@@ -213,10 +213,10 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
 
-    /// What one operation names: some that are before it, one that nobody has, or nothing.
+    /// Names that one operation gives: some that are before it, one that nobody has, or nothing.
     #[derive(Clone, Debug)]
     enum After {
-        /// How far back, from the one before.
+        /// Distances back, from the operation just before.
         These(Vec<usize>),
         /// The one that this many before it came after too.
         Beside(usize),

@@ -61,7 +61,7 @@ impl Causality {
         self.past.is_none()
     }
 
-    /// Whether the writer of `later` had seen `earlier`.
+    /// Tells whether the writer of `later` had seen `earlier`.
     pub(crate) fn saw(&self, later: usize, earlier: usize) -> bool {
         match &self.past {
             None => earlier < later,
@@ -69,12 +69,12 @@ impl Causality {
         }
     }
 
-    /// Whether neither had seen the other.
+    /// Tells whether neither writer had seen the operation of the other.
     pub(crate) fn apart(&self, a: usize, b: usize) -> bool {
         a != b && self.past.is_some() && !self.saw(a, b) && !self.saw(b, a)
     }
 
-    /// Those of `places` that none of the others had seen.
+    /// Lists the operations of `places` that no writer of the others had seen.
     pub(crate) fn newest(&self, places: &[usize]) -> Vec<usize> {
         let Some(past) = &self.past else {
             return places.iter().max().copied().into_iter().collect();

@@ -29,7 +29,7 @@ impl Node {
     }
 }
 
-/// Where a line is found in the nodes of a level.
+/// Index at which a line is found in the nodes of a level.
 fn slot(line: u32, depth: u32) -> usize {
     (line >> (depth * BITS)) as usize % WIDTH
 }

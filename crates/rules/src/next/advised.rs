@@ -6,17 +6,17 @@ use serde::Serialize;
 /// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// One command, ours or git's.
+    /// Command of git loopx, or of git.
     Command(Hint),
     /// Something that a person writes: the advice says what.
     Write,
     /// Only somebody else can go on.
     Waits(Waits),
-    /// Nothing is left to do.
+    /// No step is left to do.
     Nothing,
 }
 
-/// Who is waited for, and for what.
+/// Person who is waited for, and for what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Waits {
     pub who: String,
@@ -51,7 +51,7 @@ impl Advised {
         }))
     }
 
-    /// Nothing is left to do.
+    /// Answer that nothing is left to do.
     pub fn nothing() -> Self {
         Advised::new(Next::Nothing)
     }
@@ -79,7 +79,7 @@ impl Advised {
         }
     }
 
-    /// Who is waited for, where somebody is.
+    /// Person who is waited for, where the step is somebody else's.
     pub fn waiting(&self) -> Option<&Waits> {
         match &self.next {
             Next::Waits(waits) => Some(waits),

@@ -1,5 +1,5 @@
-//! Which session `git loopx`, `status` and `next` speak of where nobody names one, and how somebody begins who is in
-//! none. One decision, so that the three agree. Knows no store and no git: what is there comes in by name.
+//! Session that `git loopx`, `status` and `next` speak of where nobody names one, and the way into a first one. One
+//! decision, so that the three agree. Knows no store and no git: what is there comes in by name.
 
 use super::Advised;
 use crate::policy::FILE;
@@ -56,7 +56,7 @@ pub fn meant(around: Around) -> Meant {
     }
 }
 
-/// Where somebody would begin.
+/// Ground on which somebody would begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
     /// No repository is here.
@@ -126,7 +126,7 @@ pub fn begin(
     }
 }
 
-/// What leads on where git does not say whose record it would be, and when: why it does not.
+/// Step where git does not say whose record it would be, and when; the step says why.
 pub fn unsigned(why: &Failure) -> Advised {
     match (&why.code, &why.help) {
         (Code::DateInvalid, Some(help)) => Advised::write(format!("{help}  ({})", why.message)),

@@ -45,7 +45,7 @@ pub(super) fn by_blockers(view: View<'_>, blockers: &[Blocker]) -> Option<Advise
     Some(leading(view, first))
 }
 
-/// True where slices that are missing can be made of the delta's scenarios: nobody writes by hand what the program can.
+/// Tells whether missing slices can be made of the delta's scenarios: nobody writes by hand what the program can.
 fn proposes_slices(view: View<'_>, blocker: &Blocker) -> bool {
     blocker.code == Code::VerticalSlicesMissing
         && !view.delta.scenarios.is_empty()
@@ -147,7 +147,7 @@ pub(super) fn leading(view: View<'_>, blocker: &Blocker) -> Advised {
     }
 }
 
-/// True for a command with a place that the program cannot fill.
+/// Tells whether a command has a place that the program cannot fill.
 fn has_place(command: &Hint) -> bool {
     let args = command.command().map_or("", |command| command.args());
     args.split(' ')

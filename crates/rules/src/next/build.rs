@@ -79,7 +79,7 @@ fn at_top(here: &Here<'_>, found: Advised) -> Advised {
     }
 }
 
-/// Nothing was done yet: nothing differs from where the build began, and nothing ran on that.
+/// Step of a build without work: the code does not differ from where the build began, and nothing ran on it.
 pub(super) fn unwritten(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let code = view.code.filter(|code| !code.is_dirty)?;
     let state = view.state;
@@ -119,7 +119,7 @@ pub(super) fn unwritten(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     is_new.then(|| Advised::write(format!("write the code{branch}{within}, and commit it")))
 }
 
-/// Whether the execution record says something else than the one that the review saw.
+/// Tells whether the execution record says something else than the record that the review saw.
 fn is_told_anew(state: &State) -> bool {
     let record = Artifact::ExecutionRecord;
     let verdict = state.verdict.as_ref().map(|verdict| &verdict.value.files);
@@ -143,7 +143,7 @@ pub(super) fn failed_here(id: &str, run: &Stamped<Evidence>, again: &Hint) -> Ad
     Advised::write(hint![told, again, "  (what it printed: ", shown, ")"])
 }
 
-/// True for a run that speaks of the code as it is here, with nothing changed since.
+/// Tells whether a run speaks of the code as it is here, with nothing changed since.
 pub(super) fn is_of_this_code(view: View<'_>, here: &Here<'_>, run: &Stamped<Evidence>) -> bool {
     let code = view.code.or(here.code.as_ref());
     let code = code.filter(|code| !code.is_dirty);

@@ -28,8 +28,8 @@ pub struct Of<'t> {
     pub is_partial: bool,
 }
 
-/// What the tasks of pipelines come to; nothing while something of them is to be done. Where pipelines differ, or work
-/// is left that nobody does, a person chooses.
+/// Completion of the tasks of pipelines; nothing while some of these tasks are to be done. Where pipelines differ, or
+/// work is left that nobody does, a person chooses.
 pub fn completion<'t>(tasks: impl Iterator<Item = Of<'t>>) -> Option<Completion> {
     let mut found: Option<Completion> = None;
     for task in tasks {
@@ -55,7 +55,7 @@ pub fn completion<'t>(tasks: impl Iterator<Item = Of<'t>>) -> Option<Completion>
     found
 }
 
-/// What leads on, once the pipelines of a session are done as they say.
+/// Step once the pipelines of a session are done, as they say.
 pub(super) fn led(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
     let Some(done) = of(view) else { return found };
     let Some(command) = found.command().cloned() else {

@@ -22,7 +22,7 @@ pub struct Distance {
     pub ahead: usize,
     /// Commits that only the remote had.
     pub behind: usize,
-    /// True once the remote's branch was seen.
+    /// Set once the remote's branch was seen.
     #[serde(skip)]
     pub is_known: bool,
 }
@@ -33,7 +33,7 @@ pub struct Behind {
     pub branch: String,
     pub upstream: String,
     pub commits: usize,
-    /// Where the upstream is.
+    /// Commit of the upstream.
     #[serde(skip)]
     pub tip: Oid,
 }
@@ -46,7 +46,7 @@ impl Behind {
     }
 }
 
-/// Who asks, and where.
+/// Place and person of the question what comes next.
 #[derive(Clone, Debug, Default)]
 pub struct Here<'a> {
     pub who: Option<&'a Person>,
@@ -90,7 +90,7 @@ pub struct Here<'a> {
     pub unfetched: Option<Unfetched>,
     /// The target that has not got what was archived.
     pub unlanded: Option<Unlanded>,
-    /// Who gave the last verdict, where it asked for changes.
+    /// Reviewer who gave the last verdict, where it asked for changes.
     pub sent_back: Option<Person>,
     /// The archive of a session that was settled as abandoned, and the branch that still has it.
     pub leftover: Option<(String, Oid)>,
@@ -127,16 +127,16 @@ pub struct Unpushed {
     pub standing: Standpoint,
 }
 
-/// Where the branch of a remote, as it was last seen, stands beside ours.
+/// Standpoint of a remote's branch beside ours, as the branch was last seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standpoint {
-    /// Nobody saw one.
+    /// No branch of the remote was seen.
     Unseen,
-    /// It lacks commits of ours.
+    /// The remote's branch lacks commits of ours.
     Behind,
     /// Both have commits of their own: git takes no push.
     Apart,
-    /// It has the archive, and ours has nothing that it lacks.
+    /// The remote's branch has the archive, and ours has nothing that it lacks.
     Ahead,
 }
 
@@ -190,7 +190,7 @@ pub struct Unlanded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
     pub why: String,
-    /// What makes it fit.
+    /// Command that makes the place fit.
     pub help: Hint,
 }
 

@@ -96,7 +96,7 @@ fn writable(view: View<'_>, here: &Here<'_>, found: Advised) -> Advised {
     }
 }
 
-/// What leads on for somebody whom git has no name for, or no time: a record has both under it.
+/// Step of somebody for whom git has no name, or no time: a record has both under it.
 fn signed_first(state: &State, found: Advised, first: Advised) -> Advised {
     match &found.next {
         Next::Waits(_) => found,
@@ -239,7 +239,7 @@ fn mender(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
     Some(last.name.clone())
 }
 
-/// Who builds what is approved, where whoever asks gave their word and did not begin the session.
+/// Person who builds what is approved, where whoever asks gave their word and did not begin the session.
 fn builder(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
     if way != Transition::PlanToBuild || is_own(view, here) {
         return None;
@@ -251,7 +251,7 @@ fn builder(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
     approval.by.iter().any(is_theirs).then(|| started.clone())
 }
 
-/// Whether whoever asks began the session, or built some of it.
+/// Tells whether whoever asks began the session, or built some of it.
 fn is_own(view: View<'_>, here: &Here<'_>) -> bool {
     let names = here.who.map(|who| view.credentials.names(who));
     let mut people = vec![&view.state.started.by];
@@ -331,8 +331,8 @@ fn approve(view: View<'_>, here: &Here<'_>, way: Transition) -> Advised {
     }
 }
 
-/// Whether this person alone may take a build to its end: nobody else is asked, nothing holds the archive, and no word
-/// has to be signed.
+/// Tells whether this person alone may take a build to its end: nobody else is asked, nothing holds the archive, and
+/// no word has to be signed.
 fn finishes_alone(view: View<'_>, here: &Here<'_>, way: Transition) -> bool {
     let policy = view.policy;
     let ahead = [Transition::BuildToReview, Transition::ReviewToDone];
@@ -353,7 +353,7 @@ fn finishes_alone(view: View<'_>, here: &Here<'_>, way: Transition) -> bool {
         && !ahead.iter().any(is_asked)
 }
 
-/// Who approves a transition, where this person may not, or has already.
+/// Approver of a transition, where this person may not approve, or has already.
 fn approver(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> {
     if let Some(who) = person(view, here) {
         return Some(who);
@@ -376,7 +376,7 @@ fn approver(view: View<'_>, here: &Here<'_>, way: Transition) -> Option<String> 
     has_approved.then(|| "another person".to_owned())
 }
 
-/// Who has to give a word, where policy takes none from the agent that asks.
+/// Person who has to give a word, where policy takes none from the agent that asks.
 fn person(view: View<'_>, here: &Here<'_>) -> Option<String> {
     let refused = require_person(view.policy, here.agent.as_deref(), "this").is_err();
     refused.then(|| "a person".to_owned())

@@ -98,7 +98,7 @@ fn waits_for_reviewer() -> Advised {
     Advised::waits("a reviewer who took no part in it", "the verdict")
 }
 
-/// Whether policy lets nobody review who took part, and this person did.
+/// Tells whether policy lets nobody review who took part, and this person did.
 fn is_dependent(view: View<'_>, here: &Here<'_>) -> bool {
     let names = here.who.map(|who| view.credentials.names(who));
     let took_part = names.is_some_and(|names| {
@@ -173,7 +173,7 @@ pub(super) fn send_back(view: View<'_>, here: &Here<'_>, target: &str, why: &str
     Advised::from(back.because(why)).advice(why.to_owned())
 }
 
-/// What is not committed is in nobody's review, and in review nothing can be committed.
+/// Step that puts edits aside: what is not committed is in nobody's review, and in review nothing can be committed.
 fn put_aside(view: View<'_>, here: &Here<'_>) -> Option<Advised> {
     let code = view.code.filter(|code| code.is_dirty)?;
     let worktree = Worktree {

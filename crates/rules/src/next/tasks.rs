@@ -19,15 +19,15 @@ use crate::task::world::{Condition, Open, UNSEEN};
 use loopx_base::hint::{Command, Verb, command, hint};
 use std::cmp::Reverse;
 
-/// True where the list says what comes next before anybody writes. Where the world is waited for, or a word alone is,
-/// nothing may be left to write; and a pipeline says what is written when.
+/// Tells whether the task list says what comes next before anybody writes. Where the world is waited for, or a word
+/// alone is, nothing may be left to write; and a pipeline says what is written when.
 pub(super) fn list_leads(view: View<'_>, here: &Here<'_>) -> bool {
     here.world.is_some_and(|world| world.is_asked)
         || is_of_pipeline(view)
         || is_words_turn(view, here)
 }
 
-/// True where verdicts and words are all that can be given now.
+/// Tells whether verdicts and words are all that can be given now.
 fn is_words_turn(view: View<'_>, here: &Here<'_>) -> bool {
     // Most lists have work alone, and are not read for this.
     let text = view.texts.get(&Artifact::TaskList);
@@ -52,7 +52,7 @@ fn now<'s>(view: View<'_>, statuses: &'s [Status], here: &Here<'s>) -> Now<'s> {
     }
 }
 
-/// Whether a pipeline made some of the tasks.
+/// Tells whether a pipeline made some of the tasks.
 fn is_of_pipeline(view: View<'_>) -> bool {
     // Most lists come from none, and are not read for this.
     let text = view.texts.get(&Artifact::TaskList);
@@ -299,7 +299,7 @@ impl<'q> Tasks<'q> {
     }
 }
 
-/// Whether this worktree has taken a task.
+/// Tells whether this worktree has taken a task.
 pub(super) fn has_task(view: View<'_>, here: &Here<'_>) -> bool {
     let token = here.worktrees.here.as_deref();
     let mut holders = view.state.tasks.values().filter_map(TaskFacts::holder);

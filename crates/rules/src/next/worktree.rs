@@ -35,7 +35,7 @@ pub struct Worktree {
 pub const ASIDE: &str = "put aside for git loopx";
 
 impl Worktree {
-    /// True where the current folder is the top, so that paths may be typed as they are.
+    /// Tells whether the current folder is the top, so that paths may be typed as they are.
     pub fn is_top(&self) -> bool {
         self.below.as_deref() == Some("")
     }

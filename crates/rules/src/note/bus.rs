@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Who hears a message that names nobody.
+/// Role that hears a message which names nobody.
 pub const COORDINATOR: &str = "coordinator";
 /// Everybody.
 pub const ALL: &str = "all";
@@ -121,11 +121,11 @@ pub fn named_owner(key: &str) -> Option<&str> {
     (!role.is_empty() && !rest.is_empty()).then_some(role)
 }
 
-/// What a key holds.
+/// Key with the value that it holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Keyed {
     pub key: String,
-    /// None: nobody whom the key belongs to has set it.
+    /// Value that stands; none where nobody whom the key belongs to has set it.
     pub value: Option<String>,
     pub owner: String,
     pub op: Option<OpId>,
@@ -164,7 +164,7 @@ impl Keyed {
     }
 }
 
-/// What every key of a place holds, by key.
+/// Finds what every key of a place holds, by key.
 pub fn values<'n>(records: impl IntoIterator<Item = &'n NoteRecord>) -> BTreeMap<String, Keyed> {
     let mut sets: BTreeMap<&str, Vec<(&NoteRecord, Other)>> = BTreeMap::new();
     let mut replaced: HashSet<&OpId> = HashSet::new();
@@ -226,15 +226,15 @@ pub fn require_owner(key: &str, role: &str, known: Option<&Keyed>) -> Result<()>
     }
 }
 
-/// What a role is at.
+/// State of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RoleStatus {
     pub role: String,
-    /// How many notes it left.
+    /// Number of notes that the role left.
     pub count: usize,
-    /// Its last one.
+    /// Last note of the role.
     pub last: LastWord,
-    /// What its messages of the type `state_update` say, the later over the earlier.
+    /// Fields of the role's messages of the type `state_update`, the later over the earlier.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub state: Map<String, Value>,
 }
@@ -273,7 +273,7 @@ impl LastWord {
     }
 }
 
-/// What each role said last, by role. The records come in their order.
+/// Finds what each role said last, by role. The records come in their order.
 pub fn roles<'n>(records: impl IntoIterator<Item = &'n NoteRecord>) -> Vec<RoleStatus> {
     let mut found: BTreeMap<String, RoleStatus> = BTreeMap::new();
     for record in records {
@@ -311,7 +311,7 @@ pub fn withdrawn<'n>(records: impl IntoIterator<Item = &'n NoteRecord>) -> HashS
     records.into_iter().filter_map(of).collect()
 }
 
-/// Which notes answer which: the first note of each thread, by note.
+/// Threads of notes: the note that each note answers.
 pub struct Threads<'n>(HashMap<&'n OpId, &'n OpId>);
 
 impl<'n> Threads<'n> {

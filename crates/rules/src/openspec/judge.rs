@@ -16,7 +16,7 @@ pub struct Remark {
     pub requirement: Option<String>,
     #[serde(flatten)]
     pub finding: Finding,
-    /// What OpenSpec does with the same text, where it is not the same.
+    /// Behaviour of OpenSpec with the same text, where it differs.
     pub openspec: Option<&'static str>,
 }
 
@@ -41,7 +41,7 @@ pub struct Overlap {
     pub domain: String,
     pub requirement: String,
     pub changes: [String; 2],
-    /// Whether both can be archived, in either order. Unknown where one of them does not apply
+    /// Mark of whether both changes can be archived, in either order. Unknown where one of them does not apply
     /// to the domain alone.
     pub merges: Option<bool>,
 }
@@ -117,7 +117,7 @@ fn requirement(change: &Change, domain: &str, finding: &Finding) -> Option<Strin
     above.max_by_key(|op| op.line).map(|op| op.name.clone())
 }
 
-/// What OpenSpec 1.13 does where this program reports a finding (reference/spec-merge.md, 1.4 to 1.8).
+/// Describes what OpenSpec 1.13 does where this program reports a finding (reference/spec-merge.md, 1.4 to 1.8).
 fn openspec(id: &str) -> Option<&'static str> {
     Some(match id {
         "missing_requirement" | "missing_scenario" => {
@@ -184,7 +184,7 @@ pub fn overlaps(
     found
 }
 
-/// Whether the second change still applies after the first one, in this domain.
+/// Tells whether the second change still applies after the first one, in this domain.
 fn merges(
     domain: &str,
     one: &Change,

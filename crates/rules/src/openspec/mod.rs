@@ -35,7 +35,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// What it was archived as, if it was.
+    /// Name that the folder was archived as, if it was.
     fn archived(&self) -> Option<&str> {
         self.path.strip_prefix("changes/archive/")
     }
@@ -75,7 +75,7 @@ impl Folder {
         Ok(ids)
     }
 
-    /// Whether anything in it belongs to a change. A folder without is a stray one.
+    /// Tells whether any file of the folder belongs to a change. A folder without such a file is a stray one.
     pub fn is_change(&self) -> bool {
         self.files.keys().any(|path| {
             matches!(
@@ -86,7 +86,7 @@ impl Folder {
     }
 }
 
-/// What the tree holds.
+/// Content of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// Spec files by domain.
@@ -107,7 +107,7 @@ pub struct Change {
     pub delta: Delta,
     /// Files that are no artifact; their text is in the intent, or they are only beside it.
     pub unplaced: Vec<String>,
-    /// What is different from now on, and what is to be done about it.
+    /// Differences from now on, and what is to be done about them.
     pub notes: Vec<Blocker>,
 }
 
@@ -143,7 +143,7 @@ fn domain_of(path: &str) -> Option<&str> {
     check_domain(domain).is_ok().then_some(domain)
 }
 
-/// Where a file of a change goes by itself.
+/// Finds the artifact that a file of a change becomes by itself.
 fn artifact_of(path: &str) -> Option<Artifact> {
     match path {
         "proposal.md" => Some(Artifact::Proposal),
@@ -162,8 +162,8 @@ fn refuse(code: Code, finding: &Finding) -> Failure {
     .help(finding.fix.clone())
 }
 
-/// What a change becomes. `label` is the tree's path in messages; what the program writes itself is in the language that
-/// policy asks for.
+/// Reads a change as a session. `label` is the tree's path in messages; what the program writes itself is in the
+/// language that policy asks for.
 pub fn read_change(
     folder: &Folder,
     id: &SessionId,
@@ -296,7 +296,7 @@ fn spec(id: &SessionId, title: &str, domains: &[String], language: Language) -> 
     set_field(&Artifact::Spec.template(input), "target_domains", &list)
 }
 
-/// What `.openspec.yaml` says.
+/// Content of `.openspec.yaml`.
 #[derive(Debug, Default)]
 struct Settings {
     goal: Option<String>,
@@ -420,7 +420,7 @@ impl Intent {
     }
 }
 
-/// What the stages of a session ask for that the change does not bring.
+/// Notes what the stages of a session ask for and the change does not bring.
 fn differences(
     settings: &Settings,
     artifacts: &BTreeMap<Artifact, String>,
