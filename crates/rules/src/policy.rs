@@ -25,7 +25,7 @@ use unknown::UnknownKey;
 /// The file's name at the top of the code branch.
 pub const FILE: &str = "loopx.toml";
 
-/// Everything that a team can decide together.
+/// Policy: all that a team can decide together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -50,12 +50,12 @@ pub struct Policy {
     pub policy: OwnPolicy,
     #[serde(skip)]
     pub trust: Trust,
-    /// What the file sets and this program passes over.
+    /// Keys that the file sets and this program passes over.
     #[serde(skip)]
     pub unknown: Vec<UnknownKey>,
 }
 
-/// What issues may be.
+/// Rules for issues.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BacklogPolicy {
@@ -89,7 +89,7 @@ impl Default for BacklogPolicy {
     }
 }
 
-/// How sessions begin.
+/// Rules for the beginning of sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StartPolicy {
@@ -102,7 +102,7 @@ pub struct StartPolicy {
 pub struct Demand {
     pub path: String,
     pub profile: ProfileName,
-    /// What the session's profile has not.
+    /// Stage, review or file that the session's profile lacks.
     pub lacking: String,
 }
 
@@ -124,19 +124,19 @@ impl Demand {
 pub struct Demanded(Globs);
 
 impl Demanded {
-    /// Whether a path is one of them. A file system may fold letter case, and a file or a link may take the place of a
-    /// folder whose content is meant.
+    /// Tells whether policy demands a profile for a path. A file system may fold letter case, and a file or a link may
+    /// take the place of a folder whose content is meant.
     pub fn has(&self, path: &str) -> bool {
         let path = path.to_lowercase();
         self.0.matches(&path) || self.0.matches(&format!("{path}/x"))
     }
 }
 
-/// How the file itself is read.
+/// Rules for reading the file itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnPolicy {
-    /// Whether a key that is not known is refused wherever it stands.
+    /// Set when a key that is not known is refused wherever it stands.
     pub strict: bool,
 }
 
@@ -149,15 +149,15 @@ pub struct Trust {
     pub mailmap: Option<Vec<u8>>,
 }
 
-/// What a push lets through.
+/// Rules for what a push lets through.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SecretPolicy {
-    /// What looks like a credential and is none: `FINGERPRINT REASON`.
+    /// Texts that look like a credential and are none: `FINGERPRINT REASON`.
     pub allow: Vec<String>,
 }
 
-/// Where results live on the code branch.
+/// Places of results on the code branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Paths {
@@ -182,11 +182,11 @@ impl Default for Paths {
     }
 }
 
-/// What hooks and `verify` allow.
+/// Rules of hooks and `verify`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gates {
-    /// What each stage says to a commit that changes code.
+    /// Answer of each stage to a commit that changes code.
     pub stages: StageGates,
     /// Paths that every stage may commit.
     pub always_allow: Vec<String>,
@@ -215,7 +215,7 @@ impl Default for Gates {
     }
 }
 
-/// What each stage says to a commit that changes more than `always_allow`.
+/// Answer of each stage to a commit that changes more than `always_allow`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StageGates {
@@ -258,7 +258,7 @@ pub enum Strictness {
     Refuse,
 }
 
-/// Who may approve.
+/// Rules for approvals and for who may give them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Approve {
@@ -274,7 +274,7 @@ pub struct Approve {
     pub touched: BTreeSet<Transition>,
     /// Transitions whose approvers took no part in the range or the build.
     pub independent: BTreeSet<Transition>,
-    /// Who has a role: globs over `Name <email>`.
+    /// People of each role: globs over `Name <email>`.
     pub roles: BTreeMap<String, Vec<String>>,
     /// The roles whose signed word stands for a signed word that was taken back.
     pub take_back: Vec<String>,
@@ -312,7 +312,7 @@ pub struct ReviewPolicy {
     pub signed: bool,
 }
 
-/// What to do with a reviewer who wrote part of what is reviewed.
+/// Treatment of a reviewer who wrote part of what is reviewed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Independence {
@@ -325,7 +325,7 @@ pub enum Independence {
 }
 
 impl Independence {
-    /// Whether a dependent review is refused.
+    /// Tells whether a dependent review is refused.
     pub fn is_required(self) -> bool {
         self != Independence::Record
     }
@@ -336,7 +336,7 @@ impl Independence {
 pub struct BuildPolicy {
     /// Lanes that must be reported before a build can be handed to review.
     pub lanes: Vec<Lane>,
-    /// Whether a build needs a `--kind regression` run that passed.
+    /// Set when a build needs a `--kind regression` run that passed.
     pub regression: bool,
 }
 
@@ -349,28 +349,28 @@ impl Default for BuildPolicy {
     }
 }
 
-/// What an archive asks for besides the gates.
+/// Demands of an archive besides the gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ArchivePolicy {
     pub evidence: EvidenceRule,
 }
 
-/// What is asked of the statements of a request.
+/// Demands on the statements of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IntentPolicy {
-    /// Whether each has to be cited or deferred, where the profile clarifies the request.
+    /// Rule that each statement has to be cited or deferred, where the profile clarifies the request.
     pub coverage: EvidenceRule,
-    /// Whether a broad request has to have a contract before it is built.
+    /// Rule that a broad request has to have a contract before it is built.
     pub contract: EvidenceRule,
 }
 
-/// What is asked of the context manifest.
+/// Demands on the context manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextPolicy {
-    /// Whether what has to be read and is not there holds the stage, where the profile clarifies the request.
+    /// Rule that a missing file which has to be read holds the stage, where the profile clarifies the request.
     pub manifest: EvidenceRule,
 }
 
@@ -382,7 +382,7 @@ pub struct EvidencePolicy {
     pub by: Vec<String>,
 }
 
-/// What lands on a protected branch besides what was reviewed for it.
+/// Commits that land on a protected branch besides those that were reviewed for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LandingPolicy {
@@ -402,7 +402,7 @@ pub struct LandingException {
     pub key: String,
 }
 
-/// What documents of rules may say, and how much of them is read.
+/// Rules for documents of rules: what they may say, and how much of them is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RulesPolicy {
@@ -421,7 +421,7 @@ impl Default for RulesPolicy {
     }
 }
 
-/// What archive says of a change besides the specs.
+/// Rules for what archive says of a change besides the specs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChangelogPolicy {
@@ -429,7 +429,7 @@ pub struct ChangelogPolicy {
     pub fragments: String,
 }
 
-/// What to do with a scenario that no passing run proves.
+/// Treatment of a scenario that no passing run proves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceRule {
@@ -558,7 +558,7 @@ impl Policy {
         }
     }
 
-    /// What there is to say of keys that are passed over.
+    /// Warnings about keys that are passed over.
     pub fn warnings(&self) -> Vec<String> {
         self.unknown.iter().map(UnknownKey::warning).collect()
     }
@@ -587,8 +587,8 @@ impl Policy {
         dirs.map(|dir| format!("{dir}/**")).collect()
     }
 
-    /// Whether a branch takes only what is done: by its name, or by a pattern with `*`. A file system that folds letter
-    /// case has one file for two names.
+    /// Tells whether a branch takes only what is done: by its name, or by a pattern with `*`. A file system that folds
+    /// letter case has one file for two names.
     pub fn protects(&self, branch: &str) -> bool {
         let folded = branch.to_lowercase();
         self.gates.protected.iter().any(|pattern| {
@@ -606,7 +606,7 @@ impl Policy {
         Globs::in_any_case(&self.approve.deny)
     }
 
-    /// Whether policy bars this person from approving.
+    /// Tells whether policy bars this person from approving.
     pub fn denies(&self, person: &Person) -> bool {
         self.denied()
             .is_ok_and(|globs| is_named(&globs, std::slice::from_ref(person)))
@@ -679,7 +679,7 @@ impl Policy {
         Ok(())
     }
 
-    /// What policy asks for and a profile has not, as a sentence; nothing where the profile is taken.
+    /// Words what policy asks for and a profile lacks, as a sentence; nothing where the profile is taken.
     pub fn forbids(&self, name: &ProfileName, profile: &Profile) -> Option<String> {
         if self.profiles.allowed.contains(name) {
             return None;
@@ -804,19 +804,19 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether it matters who took part in what a transition is about.
+    /// Tells whether it matters who took part in what a transition is about.
     pub fn asks_independence(&self, transition: Transition) -> bool {
         self.approve.independent.contains(&transition)
             || (transition == Transition::ReviewToDone && self.review.independence.is_required())
     }
 
-    /// Whether somebody of these names has a role that may approve a transition.
+    /// Tells whether somebody of these names has a role that may approve a transition.
     pub fn may_approve(&self, transition: Transition, names: &[Person]) -> bool {
         let roles = self.approve.by.get(&transition);
         roles.is_none_or(|roles| self.has_role(roles, names))
     }
 
-    /// Whether the signed word of somebody of these names stands for one that was taken back.
+    /// Tells whether the signed word of somebody of these names stands for a word that was taken back.
     pub fn may_take_back(&self, names: &[Person]) -> bool {
         self.has_role(&self.approve.take_back, names)
     }
@@ -896,7 +896,7 @@ fn is_named(globs: &Globs, people: &[Person]) -> bool {
     })
 }
 
-/// Whether a path is below the folder of working copies, which no commit should have; a file system
+/// Tells whether a path is below the folder of working copies, which no commit should have; a file system
 /// may fold letter case.
 fn is_working_copy(path: &str) -> bool {
     path.split('/')
@@ -918,8 +918,8 @@ fn has_fine_parts(path: &str) -> bool {
     !path.contains('\\') && !path.contains(':') && path.split('/').all(is_part)
 }
 
-/// Whether a path has letters, digits, `-`, `_` and `.` alone, and no part that is empty or begins with a dot. Most are
-/// so, lists have thousands of them, and no such name is git's in any spelling.
+/// Tells whether a path has letters, digits, `-`, `_` and `.` alone, and no part that is empty or begins with a dot.
+/// Most are so, lists have thousands of them, and no such name is git's in any spelling.
 fn is_plain(path: &str) -> bool {
     let mut begins = true;
     for byte in path.bytes() {

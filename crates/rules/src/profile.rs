@@ -21,7 +21,7 @@ pub struct ProfileName(String);
 
 /// The longest name.
 const MAX_NAME: usize = 32;
-/// What `[profiles]` has beside profiles.
+/// Keys of `[profiles]` beside profiles.
 const RESERVED: [&str; 2] = ["allowed", "demand"];
 
 impl ProfileName {
@@ -64,7 +64,7 @@ impl ProfileName {
         &self.0
     }
 
-    /// Whether programs before profiles knew it: all sessions of those begin with clarify.
+    /// Tells whether programs before profiles knew the name: all sessions of those programs begin with clarify.
     pub fn is_first(&self) -> bool {
         ["standard", "deep"].contains(&self.as_str())
     }
@@ -89,7 +89,7 @@ impl TryFrom<String> for ProfileName {
     }
 }
 
-/// What a session of one profile has.
+/// Profile: what its sessions have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// In their order; the last three are always build, review and done.
@@ -100,7 +100,7 @@ pub struct Profile {
     pub sections: BTreeMap<Artifact, Vec<String>>,
     /// Front matter fields that must be true.
     pub flags: BTreeMap<Artifact, Vec<String>>,
-    /// Who reviews the plan before it can be approved.
+    /// Lanes that review the plan before it can be approved.
     pub reviews: Vec<PlanLane>,
     /// The lanes of the build that policy can ask for.
     pub lanes: Vec<Lane>,
@@ -148,7 +148,7 @@ pub struct Profiles {
     pub written: BTreeMap<ProfileName, Written>,
 }
 
-/// How deep profiles may extend each other.
+/// Depth to which profiles may extend each other.
 const MAX_EXTENDS: usize = 8;
 
 /// The profiles that the program brings.
@@ -185,7 +185,7 @@ impl Profiles {
         self.resolve(name, Some(&BUILT_IN))
     }
 
-    /// What is wrong with the table, as a sentence.
+    /// Fault of the table, as a sentence.
     pub fn fault(&self) -> Option<String> {
         let written = self.written.keys().map(|name| ("", name));
         let allowed = self.allowed.iter().map(|name| ("profiles.allowed: ", name));
@@ -350,12 +350,12 @@ impl Profile {
         self.stages.contains(&stage)
     }
 
-    /// Where its sessions begin.
+    /// Stage at which sessions of the profile begin.
     pub fn first(&self) -> Stage {
         self.stages.first().copied().unwrap_or(Stage::Clarify)
     }
 
-    /// Whether somebody has to write the file.
+    /// Tells whether somebody has to write the file.
     pub fn asks(&self, artifact: Artifact) -> bool {
         self.files.contains(&artifact)
     }
@@ -376,17 +376,17 @@ impl Profile {
         self.flags.get(&artifact).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether it begins after clarify: its sessions ask for little, and little is typed.
+    /// Tells whether the profile begins after clarify: its sessions ask for little, and little is typed.
     pub fn is_light(&self) -> bool {
         !self.has_stage(Stage::Clarify)
     }
 
-    /// Whether its sessions can make a move.
+    /// Tells whether sessions of the profile can make a move.
     pub fn has(&self, transition: Transition) -> bool {
         self.has_stage(transition.from()) && self.has_stage(transition.to())
     }
 
-    /// What it lacks of another profile; nothing where it asks for as much.
+    /// Names what the profile lacks of another one; nothing where it asks for as much.
     pub fn lacks(&self, of: &Profile) -> Option<String> {
         fn first<T: PartialEq + Copy>(own: &[T], other: &[T]) -> Option<T> {
             other.iter().copied().find(|one| !own.contains(one))

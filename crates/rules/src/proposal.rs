@@ -5,7 +5,7 @@ use super::change_pack::{Slice, SliceKind};
 use super::task::file::{lines, read_anyway};
 use serde_json::json;
 
-/// One task or slice to come.
+/// Task or slice to come.
 struct Proposed<'a> {
     id: String,
     /// The scenario's own name.
@@ -40,7 +40,7 @@ fn missing<'a>(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proposal {
     pub text: String,
-    /// How many tasks or slices are new.
+    /// Number of new tasks or slices.
     pub count: usize,
 }
 

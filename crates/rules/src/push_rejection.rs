@@ -1,10 +1,10 @@
-//! Why the other side did not take a push, read from what git and the forge said. Words and the way
+//! Refusals of a push by the other side, read from what git and the forge said. Words and the way
 //! on; nothing here runs anything.
 
 use loopx_base::failure::{Code, Failure, Kind};
 use loopx_base::hint::{Hint, command, hint};
 
-/// What kind of no it was.
+/// Kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Somebody pushed meanwhile: fetch, merge, push again.
@@ -186,7 +186,8 @@ const WORDS: [(Refusal, &[&str]); 14] = [
 ];
 
 impl Refusal {
-    /// Whether the other side said no itself: nothing that was pushed stands there, or comes to stand there later.
+    /// Tells whether the other side said no itself: nothing that was pushed stands there, or comes to stand there
+    /// later.
     pub fn is_an_answer(self) -> bool {
         !matches!(self, Refusal::Network | Refusal::Other)
     }
@@ -221,7 +222,7 @@ impl Refusal {
         }
     }
 
-    /// What it means, and what to do.
+    /// Words what the refusal means, and what to do.
     fn words(self, remote: &str, branch: &str, said: &str) -> (&'static str, Hint) {
         match self {
             Refusal::Moved => ("the branch there kept moving", command!("sync {remote}")),
@@ -326,7 +327,7 @@ impl Refusal {
     }
 }
 
-/// Whether a ref leaves no room for another one.
+/// Tells whether a ref leaves no room for another one.
 pub fn blocks(name: &str, other: &str) -> bool {
     let below = |name: &str, folder: &str| {
         let rest = name.strip_prefix(folder);
@@ -350,7 +351,7 @@ fn way_out(remote: &str, branch: &str, said: &str) -> String {
     }
 }
 
-/// What the other side said, without git's own frame: its `remote:` lines, the reasons in brackets, and
+/// Lists what the other side said, without git's own frame: its `remote:` lines, the reasons in brackets, and
 /// else git's errors.
 fn lines(said: &str) -> Vec<String> {
     const MOST: usize = 6;
@@ -404,7 +405,7 @@ fn lines(said: &str) -> Vec<String> {
 mod tests {
     use super::Refusal;
 
-    /// What forges and git really say.
+    /// Messages of forges and of git as they really are.
     const SAID: [(Refusal, &str); 23] = [
         (
             Refusal::Moved,

@@ -8,19 +8,19 @@ use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, SessionId};
 
-/// What is known of the commit that is to become the base, and of the one that is.
+/// Facts about the commit that is to become the base, and about the present base.
 #[derive(Clone, Debug)]
 pub struct Bases<'a> {
     pub session: &'a SessionId,
     pub branch: Option<&'a str>,
     /// The base that is recorded; none where the session began before the first commit.
     pub recorded: Option<&'a Oid>,
-    /// Whether the recorded one is here and in the history of the branch.
+    /// Set when the recorded base is here and in the history of the branch.
     pub stands: bool,
     pub onto: &'a Oid,
-    /// Whether the new one is in the history of the branch.
+    /// Set when the new base is in the history of the branch.
     pub is_in_history: bool,
-    /// Whether the target has the new one, with the recorded one behind it.
+    /// Set when the target has the new base, with the recorded one behind it.
     pub is_newer_on_target: bool,
     /// A commit up to the new one that names the session.
     pub own: Option<&'a Oid>,
@@ -82,7 +82,7 @@ pub fn check(bases: &Bases<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What leads on where the base of a session is not here.
+/// Way on where the base of a session is not here.
 pub fn way_on(onto: &str) -> Hint {
     hint![
         "git fetch  (the branch that has it); where that history was rewritten: ",

@@ -38,7 +38,7 @@ pub struct Draft {
     pub after: Vec<OpId>,
     /// The uid of the session that it is about, or the name of another entity.
     pub entity: String,
-    /// The same for all records of one commit.
+    /// Transaction, the same for all records of one commit.
     pub tx: String,
     pub at: String,
     pub by: Person,
@@ -195,7 +195,7 @@ struct Kind<'a> {
     kind: Cow<'a, str>,
 }
 
-/// What a session's body has beside its event.
+/// Fields of a session's body beside its event.
 #[derive(Default, Deserialize)]
 struct Beside {
     #[serde(default)]
@@ -467,7 +467,7 @@ fn damaged(path: &str, why: &str) -> Failure {
     .help(command!("fsck --repair"))
 }
 
-/// Whether a path can name a file of an entity's folder: below it, in none of the folders that the log
+/// Tells whether a path can name a file of an entity's folder: below it, in none of the folders that the log
 /// keeps there itself.
 fn is_file_path(path: &str) -> bool {
     const OURS: [&str; 6] = ["ops", "logs", "versions", "imported", "state.json", "state"];

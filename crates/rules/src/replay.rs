@@ -125,8 +125,8 @@ pub fn replay(id: &SessionId, ops: &[Operation], joiner: &dyn Joiner) -> Result<
     walk(id, ops, joiner, |_, _| {})
 }
 
-/// The same, showing each operation that moved the session, approved or gave a verdict, with the state after it
-/// and the artifacts that its writer had.
+/// Replays operations like [`replay`], and shows each one that moved the session, approved or gave a verdict, with the
+/// state after it and the artifacts that its writer had.
 pub fn walk(
     id: &SessionId,
     ops: &[Operation],
@@ -168,7 +168,7 @@ struct Walk<'w> {
     state: State,
     /// The operations that count.
     counted: Vec<usize>,
-    /// Those of them that write, and in a line what stands after them.
+    /// Counted operations that write, and in a line the blobs that stand after them.
     writing: Vec<usize>,
     standing: BTreeMap<Artifact, Oid>,
     /// See [`Beside::writers`].
@@ -384,15 +384,15 @@ fn void(ops: &[&Operation]) -> BTreeSet<OpId> {
     out.map(|(op, _)| op.op.clone()).collect()
 }
 
-/// What an undo took back and no redo brought back. Not what a person settled away.
+/// Lists the operations that an undo took back and no redo brought back. Not what a person settled away.
 pub fn taken_back(ops: &[Operation]) -> BTreeSet<OpId> {
     let ops = in_order(ops);
     let back = conflicts::taken_back(&ops, &Causality::of(&ops));
     back.into_iter().map(|at| ops[at].op.clone()).collect()
 }
 
-/// What `undo` could take back, newest first: whatever counts, but the beginning, what says something of
-/// others, and notes of the tool itself.
+/// Lists the operations that `undo` could take back, newest first: whatever counts, but the beginning, what says
+/// something of others, and notes of the tool itself.
 pub fn undoable(ops: &[Operation]) -> Vec<&Operation> {
     let sorted = in_order(ops);
     let void = void(&sorted);
@@ -448,7 +448,7 @@ pub fn unfit_claims<'o>(before: &State, after: &State, ops: &'o [Operation]) -> 
         .collect()
 }
 
-/// Whether somebody got a task by it.
+/// Tells whether somebody got a task by the operation.
 pub fn is_claim(op: &Operation) -> bool {
     op.claimed_task().is_some()
 }
@@ -470,12 +470,12 @@ pub fn claims_beside<'o>(ops: &'o [Operation], redone: &[&Operation]) -> Vec<&'o
         .collect()
 }
 
-/// What leads back to the moment after an operation.
+/// Way back to the moment after an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WayBack<'o> {
     /// Taking these back, newest first.
     Undo(Vec<&'o Operation>),
-    /// It does not: this one counted then, and was taken back since.
+    /// No way leads back: this operation counted then, and was taken back since.
     Gone(&'o Operation),
 }
 
@@ -506,16 +506,16 @@ pub fn way_back<'o>(ops: &'o [Operation], to: &OpId) -> Option<WayBack<'o>> {
     Some(WayBack::Undo(found))
 }
 
-/// What `redo` could bring back.
+/// Operations that `redo` could bring back.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Redoable<'o> {
-    /// What was undone last comes first; of one undo the oldest.
+    /// Operations in the order of `redo`: what was undone last comes first; of one undo the oldest.
     pub operations: Vec<&'o Operation>,
-    /// What happened since something was undone, which keeps that from coming back.
+    /// Operation that happened since another one was undone, and keeps that from coming back.
     pub since: Option<&'o Operation>,
 }
 
-/// What was undone and could count again: where nothing else has happened since.
+/// Lists what was undone and could count again: where nothing else has happened since.
 pub fn redoable(ops: &[Operation]) -> Redoable<'_> {
     let sorted = in_order(ops);
     let cause = Causality::of(&sorted);

@@ -271,7 +271,7 @@ fn history() -> impl Strategy<Value = Vec<Operation>> {
     })
 }
 
-/// What a state says besides who touched it last.
+/// State without the traces of who touched it last.
 fn without_traces(mut state: State, like: &State) -> State {
     state.seq = like.seq;
     state.last = like.last.clone();

@@ -12,7 +12,7 @@ use loopx_base::id::{Oid, SessionId};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// How many paths a document names one by one.
+/// Number of paths that a document names one by one.
 const NAMED: usize = 100;
 
 /// A commit that is to be taken back.
@@ -24,7 +24,7 @@ pub struct Revert {
     pub is_merge: bool,
     pub subject: String,
     pub author: String,
-    /// What it changed.
+    /// Paths that the commit changed.
     pub paths: Vec<String>,
     /// The paths that nobody changed since: taking the commit back makes them what they were.
     pub still: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Revert {
 }
 
 impl Revert {
-    /// What the change is called where nobody gives it another name.
+    /// Title of the change where nobody gives it another name.
     pub fn title(&self) -> String {
         format!("Revert \"{}\"", self.subject)
     }
@@ -57,7 +57,7 @@ impl Revert {
         }
     }
 
-    /// What the session starts with, for the reason that was given.
+    /// Artifacts that the session starts with, for the reason that was given.
     pub fn artifacts(
         &self,
         id: &SessionId,
@@ -235,8 +235,8 @@ impl Revert {
         ]
     }
 
-    /// One slice, whose verification compares what nobody changed since with what it was. Where all was changed
-    /// since, only a person knows what proves it: the template stays.
+    /// Slices with a single one, whose verification compares what nobody changed since with what it was. Where all was
+    /// changed since, only a person knows what proves it: the template stays.
     fn slices(&self, id: &SessionId, title: &str, language: Language) -> String {
         if self.still.is_empty() {
             let input = TemplateInput {

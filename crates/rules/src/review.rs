@@ -17,11 +17,11 @@ use std::fmt;
 const BLOCK_BEGIN: &str = "<!-- loopx:verdict -->";
 const BLOCK_END: &str = "<!-- /loopx:verdict -->";
 
-/// What stands in a report where several verdicts met.
+/// Sentence in a report where several verdicts met.
 const SEVERAL: &str =
     "Several verdicts were given apart. `git loopx review --show` says which one stands.";
 
-/// Where the block of the recorded verdict stands in a report.
+/// Finds the block of the recorded verdict in a report.
 fn block_at(text: &str) -> Option<std::ops::Range<usize>> {
     let start = text.find(BLOCK_BEGIN)?;
     let end = text.find(BLOCK_END)?;
@@ -142,8 +142,8 @@ pub fn scope_blockers(text: Option<&str>) -> Vec<Blocker> {
     blockers
 }
 
-/// Whether an execution record is complete, with something in each section that is asked for; what is missing otherwise. No pattern of the evidence's text
-/// counts: `Vec<u8>` is as good as any word (W21).
+/// Lists what an execution record lacks: the record itself, or text in a section that is asked for. No pattern of the
+/// evidence's text counts: `Vec<u8>` is as good as any word (W21).
 pub fn record_blockers(text: Option<&str>, asked: &[String], language: Language) -> Vec<Blocker> {
     let path = Artifact::ExecutionRecord.path();
     let help = command!("edit execution-record.md");
@@ -176,7 +176,7 @@ pub fn record_blockers(text: Option<&str>, asked: &[String], language: Language)
     }
 }
 
-/// What a review comes to.
+/// Judgement that a review comes to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
     pub outcome: CodeVerdict,
@@ -249,7 +249,7 @@ pub fn label(word: &'static str, language: Language) -> &'static str {
 }
 
 impl Judgement {
-    /// What it comes to, in the language that policy asks for.
+    /// Message about the outcome, in the language that policy asks for.
     pub fn message(&self, language: Language) -> String {
         match (self.target, language) {
             (Some(target), Language::Off) => format!("changes are asked for in {target}"),

@@ -10,9 +10,9 @@ use serde::Serialize;
 pub struct Reference {
     pub path: String,
     pub line: Option<usize>,
-    /// How much it matters: `high`, `medium` or `low`, where the note says so.
+    /// Weight of the file: `high`, `medium` or `low`, where the note says so.
     pub relevance: Option<String>,
-    /// What it is there for, in the words of the note.
+    /// Purpose of the file, in the words of the note.
     pub role: Option<String>,
     /// The code has it.
     pub verified: bool,
@@ -42,7 +42,7 @@ pub struct Explored {
     pub references: Vec<Reference>,
 }
 
-/// Whether a word looks like the path of a file: it has a folder, and a name with an ending.
+/// Tells whether a word looks like the path of a file: it has a folder, and a name with an ending.
 pub fn is_path(word: &str) -> bool {
     let (path, _) = place(word);
     let Some((folder, name)) = path.rsplit_once('/') else {

@@ -35,7 +35,7 @@ fn found(id: &'static str, file: &str, line: usize, message: String, fix: Hint) 
     Finding::new(Severity::Warning, id, file, line, message, fix)
 }
 
-/// What is to be said of the notes on angles, and of the header of the plan. A note's line is the number of its record.
+/// Findings about the notes on angles, and about the header of the plan. A note's line is the number of its record.
 pub fn findings(notes: &[Explored], now: Option<&Oid>, plan: Option<&str>) -> Vec<Finding> {
     let mut all = Vec::new();
     for note in notes {

@@ -13,17 +13,17 @@ use std::ops::Range;
 pub const BEGIN: &str = "<!-- loopx:tasks -->";
 pub const END: &str = "<!-- /loopx:tasks -->";
 
-/// So many tasks stand in the table.
+/// Number of tasks in the table.
 const ROWS: usize = 100;
 
-/// What is wrong with the markers, and on which line.
+/// Damage of the markers, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
     pub line: usize,
     pub message: String,
 }
 
-/// Where the lines between the markers are; nothing where there are no markers.
+/// Finds the place of the lines between the markers; nothing where there are no markers.
 pub fn place(text: &str) -> Result<Option<Range<usize>>, Damage> {
     let mut begin: Option<(usize, usize)> = None;
     let mut found: Option<Range<usize>> = None;

@@ -37,7 +37,7 @@ impl<T> Chosen<T> {
     }
 }
 
-/// So many characters of reading make a look at the code worth while, whatever they say.
+/// Number of characters of reading that make a look at the code worth while, whatever they say.
 const LONG: usize = 50_000;
 
 /// Why the code is looked at before it is planned.
@@ -102,7 +102,7 @@ pub fn outline(title: &str, texts: &Texts, has_files: bool) -> Result<Outline, F
     })
 }
 
-/// What somebody wrote into the front matter of plan.md.
+/// Reads what somebody wrote into the front matter of plan.md.
 pub fn written(front: &FrontMatter) -> Result<(Option<Complexity>, Vec<String>), Fault> {
     let fault = |field: &'static str, message: String| Fault {
         line: 1,
@@ -133,24 +133,24 @@ pub fn written(front: &FrontMatter) -> Result<(Option<Complexity>, Vec<String>),
 /// The field of plan.md that names angles.
 pub const ANGLES: &str = "angles";
 
-/// Whether a word can be an angle: `a-z`, `0-9` and `-`, at most 40.
+/// Tells whether a word can be an angle: `a-z`, `0-9` and `-`, at most 40.
 pub fn is_angle(word: &str) -> bool {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     !word.is_empty() && word.len() <= 40 && !word.starts_with('-') && word.bytes().all(plain)
 }
 
-/// What is said of a word that is none.
+/// Message about a word that is no angle.
 pub fn not_an_angle(word: &str) -> String {
     format!("expected an angle like `data-flow` (a-z, 0-9, -; at most 40), found `{word}`")
 }
 
-/// So many open questions may stand beside each other: one round.
+/// Number of open questions that may stand beside each other: one round.
 pub const QUESTIONS: usize = 4;
 
-/// So often a plan without reviews goes back to be changed before a person has to say that it may again.
+/// Number of returns of a plan without reviews before a person has to say that it may go back again.
 pub const RETURNS: u32 = 3;
 
-/// Whether a plan that was entered so often may be entered again. `extra` is what a person added since.
+/// Tells whether a plan that was entered so often may be entered again. `extra` is what a person added since.
 pub fn may_return(run: u32, extra: u32) -> bool {
     run.saturating_sub(1) < RETURNS || extra > 0
 }

@@ -4,7 +4,7 @@ use super::Chosen;
 use loopx_base::vocabulary::vocabulary;
 
 vocabulary!(
-    /// How large a change looks.
+    /// Size that a change seems to have.
     Complexity {
         Low = "low",
         Medium = "medium",
@@ -16,7 +16,7 @@ impl Complexity {
     /// The field of plan.md that says it.
     pub const FIELD: &'static str = "complexity";
 
-    /// So many angles the code is looked at from.
+    /// Number of angles from which the code is looked at.
     pub fn angles(self) -> usize {
         match self {
             Complexity::Low => 1,
@@ -25,7 +25,7 @@ impl Complexity {
         }
     }
 
-    /// What some points come to.
+    /// Complexity that a number of points makes.
     fn of(points: u32) -> Self {
         match points {
             0 | 1 => Complexity::Low,
@@ -167,10 +167,10 @@ const PRESETS: [Preset; 4] = [
     },
 ];
 
-/// What stands where no word asks for another.
+/// Angles that stand where no word asks for others.
 const USUAL: [&str; 4] = ["patterns", "integration-points", "testing", "dependencies"];
 
-/// How large a change looks by the words of its request.
+/// Estimates the size of a change by the words of its request.
 pub fn complexity_of(request: &str) -> Chosen<Complexity> {
     let request = words(request);
     let mut points = 0;
@@ -205,7 +205,7 @@ pub fn angles_of(request: &str, complexity: Complexity) -> Chosen<Vec<String>> {
     }
 }
 
-/// Whether a text names a file: a word with a folder and an ending, as in `src/a.rs`.
+/// Tells whether a text names a file: a word with a folder and an ending, as in `src/a.rs`.
 pub fn names_file(text: &str) -> bool {
     let mut words = text.split_whitespace();
     words.any(|word| {

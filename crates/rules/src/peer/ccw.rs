@@ -71,7 +71,7 @@ struct Task<'v> {
     on: Vec<String>,
     status: &'v str,
     revision_of: Option<&'v str>,
-    /// What follows waits for a person.
+    /// Set when the tasks that follow wait for a person.
     checkpoint: bool,
     whole: Value,
     at: String,
@@ -194,7 +194,7 @@ impl Task<'_> {
     }
 }
 
-/// How far the session had come there, and when.
+/// Notes how far the session had come there, and when.
 fn progress(state: Object<'_>, tasks: &[Task<'_>], taken: &mut Taken) {
     let done = tasks
         .iter()
@@ -446,7 +446,7 @@ fn in_wave<'v>(
     })
 }
 
-/// Who is done says what was found; who failed or was skipped says why.
+/// Requires of a task that is done what was found, and of a task that failed or was skipped why.
 fn outcome(files: &Files, id: &str, path: &str, task: &Task<'_>, faults: &mut Vec<Fault>) {
     let Some(fields) = Object::of(&task.whole, path, "", SESSION, faults) else {
         return;
@@ -582,7 +582,7 @@ fn role_files(files: &Files, id: &str, specs: &[RoleSpec<'_>], faults: &mut Vec<
     }
 }
 
-/// What is known of the tasks of a team beside the graph.
+/// Facts about the tasks of a team beside the graph.
 struct Team<'v> {
     roles: &'v [Value],
     /// The tasks of the analysis, by id.

@@ -12,10 +12,10 @@ use loopx_base::failure::Code;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where sessions lie: those that go on, and those that were archived.
+/// Folders of sessions: of those that go on, and of those that were archived.
 pub(super) const ACTIVE: &str = "active";
 pub(super) const ARCHIVES: &str = "archives";
-/// What is known of the project.
+/// File with what is known of the project.
 pub(super) const PROJECT: &str = "project-tech.json";
 
 const STATE: &str = "workflow-session.json";
@@ -134,7 +134,7 @@ fn begin(files: &Files, folder: String, id: &str) -> Taken {
     taken
 }
 
-/// What a session of this type is here.
+/// Names the counterpart that a session of this type has here.
 fn counterpart(kind: Option<&str>, path: &str) -> Option<Remark> {
     let Some(kind) = kind else {
         return Some(Remark {

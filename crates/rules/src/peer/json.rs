@@ -109,7 +109,7 @@ impl<'v> Object<'v> {
         list.map(Vec::as_slice)
     }
 
-    /// One word of a few, that has to be there.
+    /// Reads a word out of a few, which has to be there.
     pub(super) fn need_word(
         &self,
         field: &str,
@@ -165,7 +165,7 @@ const ROOTS: [&str; 6] = [
     ".codex/",
 ];
 
-/// The same value; a path of a machine is cut to what is known of it elsewhere.
+/// Copies a value; a path of a machine is cut to what is known of it elsewhere.
 pub(super) fn machine_free(value: &Value) -> Value {
     match value {
         Value::String(text) if is_of_machine(text) => {
@@ -188,7 +188,7 @@ pub(super) fn machine_free(value: &Value) -> Value {
     }
 }
 
-/// Whether a text is nothing but an absolute path.
+/// Tells whether a text is nothing but an absolute path.
 fn is_of_machine(text: &str) -> bool {
     let mut letters = text.chars();
     let is_drive = letters.next().is_some_and(|c| c.is_ascii_alphabetic())

@@ -31,11 +31,11 @@ const CHANGE: [(&str, Artifact); 5] = [
     ("tasks.md", Artifact::Tasks),
     ("slices.json", Artifact::Slices),
 ];
-/// What says that work was done, or found good: it is kept beside the artifacts, and is none of them.
+/// Files that say that work was done, or found good: they are kept beside the artifacts, and are none of them.
 const CLAIMS: [&str; 3] = ["execution-record.md", "build-result.md", "review-report.md"];
 
-/// Whether names of a folder, each with what is directly in it, are those of a root. A working copy of a session has
-/// neither, whatever the session is called.
+/// Tells whether names of a folder, each with what is directly in it, are those of a root. A working copy of a session
+/// has neither, whatever the session is called.
 pub fn is_root(entries: &BTreeMap<String, BTreeSet<String>>) -> bool {
     let has = |folder: &str, inside: &[&str]| {
         let found = entries.get(folder);
@@ -179,7 +179,7 @@ fn workflow(
     Some(taken)
 }
 
-/// What was said to be approved, proven or found good, in remarks.
+/// Notes in remarks what was said to be approved, proven or found good.
 fn claims(folder: &str, state: Option<Object<'_>>, taken: &mut Taken) {
     for name in CLAIMS {
         let path = format!("{folder}/{name}");

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const INVALID: Code = Code::ImportInvalid;
 const STEP: [&str; 5] = ["pending", "running", "completed", "skipped", "failed"];
 
-/// Where sessions lie: those of protocol 1 and 2, and session/3.0.
+/// Folders of sessions: of those of protocol 1 and 2, and of session/3.0.
 pub(super) const FOLDERS: [&str; 2] = [".maestro", "sessions"];
 
 pub(super) fn read(files: &Files, faults: &mut Vec<Fault>) -> Found {
@@ -63,7 +63,7 @@ fn begin(files: &Files, path: &str, id: &str) -> Taken {
 struct Plan {
     lines: Vec<String>,
     places: Vec<String>,
-    /// What the next node waits for.
+    /// Node that the next one waits for.
     last: Option<String>,
     /// Steps by the goal that they are for.
     of_goal: BTreeMap<String, Vec<String>>,
@@ -84,7 +84,7 @@ impl Plan {
         self.places.push(place);
     }
 
-    /// What the last node waits for, as the field of the next one.
+    /// Field of the next node that makes it wait for the last one.
     fn depends_on(&self) -> Value {
         json!(self.last.iter().collect::<Vec<_>>())
     }
@@ -213,7 +213,7 @@ fn boundary(state: Object<'_>, taken: &mut Taken, faults: &mut Vec<Fault>) -> Op
     Some(())
 }
 
-/// Whether a text can only be a pattern of paths: one word with a folder, an ending or a star.
+/// Tells whether a text can only be a pattern of paths: one word with a folder, an ending or a star.
 fn is_path(text: &str) -> bool {
     let is_plain = !text.contains(char::is_whitespace) && text.contains(['/', '.', '*']);
     is_plain && Globs::new(&[text.to_owned()]).is_ok()

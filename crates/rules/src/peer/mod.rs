@@ -48,7 +48,7 @@ impl Tool {
         }
     }
 
-    /// What a tree of it has in it.
+    /// Files that a tree of the tool has in it.
     pub fn expected(self) -> &'static str {
         match self {
             Tool::Loopx => "workflows/<slug>/, changes/active/<id>/ or specs/<domain>/spec.md",
@@ -59,7 +59,7 @@ impl Tool {
         }
     }
 
-    /// What is read of a tree; nothing is all of it.
+    /// Folders that are read of a tree; an empty list is all of it.
     pub fn folders(self) -> &'static [&'static str] {
         match self {
             Tool::Loopx => &[],
@@ -101,21 +101,21 @@ pub struct Fault {
 /// A session in the making.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Where it lay in the tree.
+    /// Folder of the session in the tree.
     pub folder: String,
-    /// What its id is made of.
+    /// Name that the session's id is made of.
     pub name: String,
     pub title: String,
     /// `yyyy-mm-dd`.
     pub created: Option<String>,
-    /// It had ended there, on that day where it is known.
+    /// End of the session there, with its day where that is known.
     pub ended: Option<Option<String>>,
-    /// Where it stood there, in words.
+    /// State of the session there, in words.
     pub stood: String,
     pub artifacts: BTreeMap<Artifact, String>,
     /// The boundary that its plan draws, beside its artifacts.
     pub contract: Contract,
-    /// Its files as they were, less the paths of a machine.
+    /// Files of the session as they were, less the paths of a machine.
     pub files: Files,
     pub notes: Vec<Said>,
     pub tasks: usize,
@@ -184,17 +184,17 @@ impl Taken {
     }
 }
 
-/// Everything that a tree gave.
+/// Sessions, specs and notes that a tree gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     pub sessions: Vec<Taken>,
     /// Accepted specs, by domain.
     pub specs: BTreeMap<String, String>,
-    /// What belongs to no session, for the journal: one note each.
+    /// Notes that belong to no session, for the journal.
     pub journal: Vec<String>,
     /// Files that nothing was made of; they stay where they are.
     pub left: Vec<String>,
-    /// What has no counterpart, and is about no session.
+    /// Remarks on what has no counterpart, and is about no session.
     pub remarks: Vec<Remark>,
 }
 

@@ -32,7 +32,8 @@ impl CheckPolicy {
         }
     }
 
-    /// Whether a change of these paths asks for it. A file system may fold letter case, so that patterns do.
+    /// Tells whether a change of these paths asks for the check. A file system may fold letter case, so patterns do as
+    /// well.
     fn is_asked(&self, paths: &[String]) -> Result<bool> {
         if self.paths.is_empty() {
             return Ok(true);
@@ -50,7 +51,7 @@ impl Policy {
         all.map(|(name, check)| check.of_name(name)).collect()
     }
 
-    /// Whether paths decide on a check.
+    /// Tells whether paths decide on a check.
     pub fn asks_checks_by_path(&self) -> bool {
         self.checks.values().any(|check| !check.paths.is_empty())
     }
@@ -66,7 +67,7 @@ impl Policy {
         Ok(found)
     }
 
-    /// Whether a check of `[checks]` has these words.
+    /// Tells whether a check of `[checks]` has these words.
     pub fn has_check_of(&self, argv: &[String]) -> bool {
         self.checks.values().any(|check| check.run == argv)
     }
@@ -131,7 +132,7 @@ impl Policy {
     }
 }
 
-/// Whether an audit has lines of this name, or a brief checks.
+/// Tells whether an audit has lines of this name, or a brief checks.
 fn is_taken(name: &str) -> bool {
     let name = name.to_lowercase();
     let place = name.strip_prefix("check-");

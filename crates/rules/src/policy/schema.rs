@@ -48,7 +48,7 @@ const TRANSITIONS: &[&str] = &[
     "done->build",
 ];
 
-/// What each key means. A table without a sentence of its own is explained by its keys.
+/// Meaning of each key. A table without a sentence of its own is explained by its keys.
 const MEANINGS: &[(&str, &str)] = &[
     ("paths.specs", "Folder of the specs on the code branch"),
     (
@@ -274,12 +274,12 @@ const MAPS: &[&str] = &[
     "profiles",
 ];
 
-/// Whether the keys of a table are data.
+/// Tells whether the keys of a table are data.
 pub(super) fn is_map(name: &str) -> bool {
     MAPS.contains(&name)
 }
 
-/// One setting.
+/// Setting of a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// Like `gates.out_of_scope`.
@@ -331,7 +331,7 @@ pub fn named(text: &str) -> Vec<String> {
     found
 }
 
-/// What a setting means.
+/// Meaning of a setting.
 pub fn meaning(name: &str) -> Option<&'static str> {
     look_up(MEANINGS, name)
 }
@@ -474,7 +474,7 @@ mod tests {
         }
     }
 
-    /// Whether a value is what a schema asks for, as far as ours goes.
+    /// Tells whether a value is what a schema asks for, as far as ours goes.
     fn fits(schema: &Value, value: &Value) -> bool {
         let kind = match schema["type"].as_str().expect("a type") {
             "object" => value.is_object(),

@@ -6,7 +6,7 @@ use loopx_base::hint::{Hint, command};
 use loopx_base::id::Person;
 
 impl Policy {
-    /// Whether anything that this policy asks for rests on signatures.
+    /// Tells whether anything that this policy asks for rests on signatures.
     pub fn asks_signatures(&self) -> bool {
         !self.approve.signed.is_empty()
             || !self.approve.touched.is_empty()
@@ -14,7 +14,7 @@ impl Policy {
             || self.asks_signed_verdict()
     }
 
-    /// What signs a record that opens a gate, where policy asks for that; to be put behind its command.
+    /// Flag that signs a record that opens a gate, where policy asks for a signature; to be put behind its command.
     pub fn sign_flag(&self) -> &'static str {
         if self.asks_signatures() {
             " --sign"
@@ -23,22 +23,22 @@ impl Policy {
         }
     }
 
-    /// Whether a verdict has to be signed.
+    /// Tells whether a verdict has to be signed.
     pub fn asks_signed_verdict(&self) -> bool {
         self.review.signed || self.counts_keys()
     }
 
-    /// Whether independence is one of keys, and a name alone proves nobody.
+    /// Tells whether independence is one of keys, and a name alone proves nobody.
     pub fn counts_keys(&self) -> bool {
         self.review.independence == Independence::Signed
     }
 
-    /// Whether the runs of somebody of these names count for gates, once they are signed.
+    /// Tells whether the runs of somebody of these names count for gates, once they are signed.
     pub fn may_prove(&self, names: &[Person]) -> bool {
         self.has_role(&self.evidence.by, names)
     }
 
-    /// Whether somebody of these names has a role.
+    /// Tells whether somebody of these names has a role.
     pub fn is_in_role(&self, role: &str, names: &[Person]) -> bool {
         self.has_role(&[role.to_owned()], names)
     }
@@ -51,7 +51,7 @@ impl Policy {
         )
     }
 
-    /// The same of a check by its words, where the session may know others under its name.
+    /// Command that proves a check by its words, where the session may know others under its name.
     pub fn run_task_as(&self, check: &str, words: &str) -> Hint {
         self.run(
             command!("run --task {check} -- {words}"),
@@ -59,7 +59,7 @@ impl Policy {
         )
     }
 
-    /// The same of any check.
+    /// Command that proves any check as policy wants it.
     pub fn run_check(&self) -> Hint {
         self.run(
             command!("run -- COMMAND"),
@@ -67,7 +67,7 @@ impl Policy {
         )
     }
 
-    /// The same of a regression run.
+    /// Command that makes a regression run as policy wants it.
     pub fn run_regression(&self) -> Hint {
         self.run(
             command!("run --kind regression -- COMMAND"),
@@ -82,7 +82,7 @@ impl Policy {
         }
     }
 
-    /// Whether the approvals of a transition have to be signed.
+    /// Tells whether the approvals of a transition have to be signed.
     pub fn asks_signature(&self, transition: Transition) -> bool {
         self.approve.signed.contains(&transition) || self.approve.touched.contains(&transition)
     }
@@ -114,7 +114,7 @@ impl Policy {
         }
     }
 
-    /// The same where no file differs: a review of nothing says why there is nothing.
+    /// Command that gives an approving verdict where no file differs: a review of nothing says why there is nothing.
     pub fn empty_verdict_command(&self) -> Hint {
         if self.review.signed {
             command!("review --verdict approve --reason WHY --sign")

@@ -127,7 +127,7 @@ struct Search<'a> {
     text: &'a str,
     label: &'a str,
     known: &'a Value,
-    /// Whether it holds, and what it is; in the order of names.
+    /// Unknown keys, each with a mark of whether it holds; in the order of names.
     found: Vec<(bool, UnknownKey)>,
 }
 

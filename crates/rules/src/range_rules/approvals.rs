@@ -39,7 +39,7 @@ pub struct Used {
     /// The scope that the session had after it, and what was out of that.
     pub scope: Vec<String>,
     pub out_of_scope: Vec<String>,
-    /// Whether the session made this move once more later.
+    /// Set when the session made this move once more later.
     pub superseded: bool,
 }
 
@@ -264,7 +264,7 @@ pub fn judge(
     Ok(found)
 }
 
-/// What is wrong with a session's approvals, with the command that shows them.
+/// Blocker for a flaw of a session's approvals, with the command that shows them.
 fn flaw(session: &SessionId, code: Code, message: &str) -> Blocker {
     let help = command!("log").session(session);
     Blocker::new(code, format!("session {session}: {message}"), help)
@@ -287,7 +287,7 @@ pub fn taken(session: &SessionId, credentials: &Credentials) -> Vec<Blocker> {
         .collect()
 }
 
-/// What is wrong with the profile of a session: policy does not know or take it, demands a heavier one for one of
+/// Blockers from the profile of a session: policy does not know or take it, demands a heavier one for one of
 /// these paths, or a gate of it was never opened. A record may say that a session begins anywhere.
 pub fn profile(
     policy: &Policy,
@@ -324,14 +324,14 @@ pub fn profile(
     Ok(found)
 }
 
-/// What the checks of a session stand in, at the moment that an approval was used.
+/// Facts that the checks of a session are judged by, at the moment that an approval was used.
 #[derive(Debug)]
 pub struct Stood<'s> {
     pub state: &'s State,
     pub texts: Texts,
-    /// Those of the target's policy that the reviewed commits have to pass.
+    /// Checks of the target's policy that the reviewed commits have to pass.
     pub policy_checks: &'s [Check],
-    /// Those of the policy that the session can ask.
+    /// Checks of the policy that the session can ask.
     pub known: &'s [Check],
 }
 
@@ -421,7 +421,7 @@ pub fn unsigned(session: &SessionId, credentials: &Credentials) -> Vec<Blocker> 
     .collect()
 }
 
-/// What clones did apart and nobody settled: no gate opens because they came together.
+/// Blockers for what clones did apart and nobody settled: no gate opens because the clones came together.
 pub fn contested(session: &SessionId, state: &State) -> Vec<Blocker> {
     let misfits = state.conflicts.iter();
     let misfits = misfits.map(|one| format!("operation {} did not fit: {}", one.op, one.why));
@@ -436,7 +436,7 @@ pub fn contested(session: &SessionId, state: &State) -> Vec<Blocker> {
         .collect()
 }
 
-/// What only a newer program understands: nothing of that session lands by this one.
+/// Blockers for records that only a newer program understands: nothing of that session lands by this one.
 pub fn unknown(session: &SessionId, state: &State) -> Vec<Blocker> {
     let held = state.holding();
     held.map(|op| {

@@ -18,7 +18,7 @@ use std::rc::Rc;
 pub struct Milestone {
     pub seq: u64,
     pub at: At,
-    /// What it has was handed over or approved, as it should be.
+    /// Set when the code of the milestone was handed over or approved, as it should be.
     pub settles: bool,
 }
 
@@ -51,7 +51,7 @@ pub enum Moment {
     In(Vec<Rc<State>>),
 }
 
-/// Where a commit stands to a milestone, by git's history alone.
+/// Side of a milestone on which a commit stands, by git's history alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The milestone's commit has it.
@@ -71,14 +71,14 @@ pub struct History {
     pub moves: Vec<Move>,
 }
 
-/// What is known of the moment of a commit.
+/// Facts about the moment of a commit.
 #[derive(Clone, Debug, Default)]
 pub enum Standing {
     #[default]
     Open,
     /// A hand-over or an approving verdict covers it.
     Settled,
-    /// It came after the code had been closed.
+    /// The commit came after the code had been closed.
     Left {
         /// The number of the operation that closed it.
         seq: u64,

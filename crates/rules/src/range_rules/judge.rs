@@ -59,13 +59,13 @@ pub fn judge(range: &Range<'_>) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Whether a session has been in build.
+/// Tells whether a session has been in build.
 fn has_built(state: &State) -> bool {
     !state.build.builders.is_empty()
         || matches!(state.stage, Stage::Build | Stage::Review | Stage::Done)
 }
 
-/// Whether policy may have let code in at any time until now.
+/// Tells whether policy may have let code in at any time until now.
 fn may_have_allowed(policy: &Policy, state: &State) -> bool {
     Stage::ALL
         .into_iter()
@@ -73,7 +73,7 @@ fn may_have_allowed(policy: &Policy, state: &State) -> bool {
         .any(|stage| policy.gates.stages.at(stage) != Strictness::Refuse)
 }
 
-/// Whether a commit is known to have been made while no code was taken.
+/// Tells whether a commit is known to have been made while no code was taken.
 fn was_closed(range: &Range<'_>, bound: &State, commit: &Commit) -> bool {
     match &commit.standing {
         Standing::Settled => false,
@@ -90,7 +90,7 @@ fn owner<'a>(range: &Range<'a>, commit: &'a Commit) -> Option<&'a State> {
     commit.owner.as_deref().or(range.bound)
 }
 
-/// What the stage that a commit without trailers was made in says of its paths. A missing trailer is never
+/// Judges the paths of a commit without trailers by the stage that it was made in. A missing trailer is never
 /// cheaper than a wrong one, whatever the session became later.
 fn by_moment(range: &Range<'_>, commit: &Commit, owner: &State) -> Result<Option<Vec<Finding>>> {
     if range.policy.gates.protected.is_empty() {
@@ -245,12 +245,12 @@ fn merged(range: &Range<'_>, allowed: &Globs, commit: &Commit) -> Result<Vec<Fin
     Ok(found)
 }
 
-/// Whether the states that a commit names held when it was made.
+/// Validity of the states that a commit names, at the time when it was made.
 enum Current<'c> {
     Yes,
-    /// They were left before, and these have opened code since.
+    /// The states were left before, and these sessions have opened code since.
     Reopened(&'c [Rc<State>]),
-    /// They were left by this operation.
+    /// The states were left by this operation.
     No(u64),
 }
 

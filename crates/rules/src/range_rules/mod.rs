@@ -18,7 +18,7 @@ use loopx_base::id::{Oid, SessionId};
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Whether a finding makes `verify` fail.
+/// Severity of a finding: an error makes `verify` fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -35,7 +35,7 @@ impl Severity {
     }
 }
 
-/// One thing that a range should not have.
+/// Finding: what a range should not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub code: Code,
@@ -48,7 +48,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// What is wrong with a session, put down to a commit that it let in.
+    /// Finding of what is wrong with a session, put down to a commit that it let in.
     pub fn of(commit: &Commit, blocker: Blocker) -> Self {
         let Blocker {
             code,
@@ -59,7 +59,7 @@ impl Finding {
         finding(commit, code, Severity::Error, Vec::new(), message, help)
     }
 
-    /// The same as a line of a refusal.
+    /// Finding as a line of a refusal.
     pub fn blocker(&self) -> Blocker {
         let message = format!("{} {}: {}", self.commit.short(), self.subject, self.message);
         Blocker::new(self.code, message, self.help.clone())
@@ -71,35 +71,35 @@ impl Finding {
 pub struct Commit {
     pub id: Oid,
     pub subject: String,
-    /// What it changes against its parent; of a merge, what it has otherwise than its parents merge to.
+    /// Paths that the commit changes against its parent; of a merge, those that differ from what its parents merge to.
     pub paths: Vec<String>,
     /// Of a merge: paths in conflict that it resolved to what neither parent has.
     pub resolved: Vec<String>,
     pub is_merge: bool,
-    /// It was made on the branch itself, and did not come through a merge.
+    /// Set when the commit was made on the branch itself, and did not come through a merge.
     pub direct: bool,
     pub claim: Claim,
-    /// What the operations of its session say of the moment at which it was made.
+    /// Standing of the moment at which the commit was made, by the operations of its session.
     pub standing: Standing,
-    /// The same by the stage moves, where it has no trailers.
+    /// Moment at which the commit was made by the stage moves, where it has no trailers.
     pub moment: Moment,
     /// The session whose review showed it, where it lands.
     pub owner: Option<Rc<State>>,
     pub landed: Landed,
 }
 
-/// What a commit lands by, where it is to land on a protected branch.
+/// Ground on which a commit lands, where it is to land on a protected branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landed {
     /// By the review that showed it, or by nothing.
     Shown,
-    /// Its content was reviewed: a missing link does no harm, a false one is found.
+    /// By the review of its content: a missing link does no harm, a false one is found.
     Content,
     /// A command or policy brings it: what its message says is of no account.
     Exempt,
 }
 
-/// What the trailers of a commit came to.
+/// Claim that the trailers of a commit make.
 #[derive(Clone, Debug)]
 pub enum Claim {
     /// There are none.
@@ -139,7 +139,7 @@ pub struct Head {
     pub session: Rc<State>,
     /// All of them, oldest first.
     pub sessions: Vec<Rc<State>>,
-    /// What differs between the reviewed trees and this one; `None` where there is no approving verdict
+    /// Paths that differ between the reviewed trees and this one; `None` where there is no approving verdict
     /// to compare with, or its tree is not here.
     pub differing: Option<Vec<String>>,
 }
@@ -150,9 +150,9 @@ pub struct Range<'a> {
     pub policy: &'a Policy,
     /// The session that the branch is bound to, as it is now.
     pub bound: Option<&'a State>,
-    /// What the target has is left out, so that everything here is the branch's own.
+    /// Set when commits of the target are left out, so that everything here is the branch's own.
     pub own: bool,
-    /// It is to land on a protected branch.
+    /// Set when the range is to land on a protected branch.
     pub lands: bool,
     /// Hooks are installed where it is judged.
     pub hooked: bool,

@@ -12,7 +12,7 @@ pub struct Phase {
     pub title: String,
     /// The milestone whose heading stands above it.
     pub milestone: Option<String>,
-    /// What has to hold when it is done.
+    /// Criteria that have to hold when the phase is done.
     pub criteria: Vec<String>,
     #[serde(skip)]
     pub line: usize,
@@ -32,7 +32,7 @@ pub struct Document {
     pub phases: Vec<Phase>,
 }
 
-/// Where a line of a list belongs.
+/// Owner of a line of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Below {
     Nothing,
@@ -111,7 +111,7 @@ impl Document {
         self.phases.iter().find(|one| one.number == number)
     }
 
-    /// Whether the document names this milestone.
+    /// Tells whether the document names this milestone.
     pub fn has_milestone(&self, name: &str) -> bool {
         self.milestones.iter().any(|one| one.name == name)
     }

@@ -36,13 +36,13 @@ pub const FIELD: &str = "roadmap";
 /// The layers of a progressive roadmap where nobody names others.
 pub const LAYERS: [&str; 4] = ["MVP", "Usable", "Refined", "Optimized"];
 
-/// How a roadmap was cut into waves.
+/// Cut of a roadmap into waves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
-    /// Nothing where an issue was given the label by hand.
+    /// Mode of the cut; nothing where an issue was given the label by hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
-    /// What was said of the request before the mode was chosen.
+    /// Levels that the request was given before the mode was chosen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub factors: BTreeMap<Factor, Level>,
     /// The names of the waves, the first one first.

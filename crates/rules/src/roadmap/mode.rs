@@ -4,7 +4,7 @@ use loopx_base::vocabulary::vocabulary;
 use std::collections::BTreeMap;
 
 vocabulary!(
-    /// How waves come to be.
+    /// Way in which waves come to be.
     Mode {
         /// Layers, each usable by itself: a person says which issue is in which.
         Progressive = "progressive",
@@ -14,7 +14,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// What somebody asks for.
+    /// Mode that somebody asks for.
     Wish {
         Progressive = "progressive",
         Direct = "direct",
@@ -24,7 +24,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// What speaks for layers where it is high, and for one plan where it is low.
+    /// Factor that speaks for layers where it is high, and for one plan where it is low.
     Factor {
         ScopeClarity = "scope_clarity",
         TechnicalRisk = "technical_risk",
@@ -35,7 +35,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// How uncertain a factor makes the request.
+    /// Uncertainty that a factor gives the request.
     Level {
         Low = "low",
         Medium = "medium",
@@ -43,7 +43,7 @@ vocabulary!(
     }
 );
 
-/// So many factors decide.
+/// Number of factors that decide.
 const ENOUGH: usize = 3;
 
 impl Mode {

@@ -7,7 +7,7 @@ pub const WAVE: &str = "wave-";
 /// The beginning of a label that names a phase.
 pub const PHASE: &str = "phase-";
 
-/// Where an issue stands. Two people who were apart may each have said something else.
+/// Place of an issue. Two people who were apart may each have said something else.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     pub waves: Vec<u32>,
@@ -51,12 +51,12 @@ impl Place {
     }
 }
 
-/// Whether a label can say where an issue stands.
+/// Tells whether a label can say where an issue stands.
 pub(super) fn is_place(label: &str) -> bool {
     label.starts_with(WAVE) || label.starts_with(PHASE)
 }
 
-/// Whether a text is meant as a number: `phase-out` is another label.
+/// Tells whether a text is meant as a number: `phase-out` is another label.
 fn is_figures(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -70,7 +70,7 @@ fn number(text: &str) -> Option<u32> {
     (number > 0 && number.to_string() == text).then_some(number)
 }
 
-/// Whether a text is the number of a phase: `2`, or `2.1` for a phase that was put between.
+/// Tells whether a text is the number of a phase: `2`, or `2.1` for a phase that was put between.
 pub fn is_phase(text: &str) -> bool {
     let parts = text.split('.').map(number);
     let parts: Option<Vec<u32>> = parts.collect();

@@ -5,38 +5,38 @@ use crate::issue::Comment;
 use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
 
-/// So many rounds ask for changes; then the roadmap is taken as it is.
+/// Number of rounds that ask for changes; then the roadmap is taken as it is.
 pub const CAP: usize = 5;
 /// The beginning of a comment that is a round.
 const MARK: &str = "roadmap feedback: ";
 
 vocabulary!(
-    /// What a round of feedback says.
+    /// Verdict of a round of feedback.
     Verdict {
-        /// It can be worked by.
+        /// The roadmap can be worked by.
         Approve = "approve",
-        /// Something is in it that should not be, or the other way round.
+        /// The roadmap has something in it that should not be, or the other way round.
         Scope = "scope",
         /// The criteria of issues do not say when they are done.
         Criteria = "criteria",
-        /// It is to be cut anew.
+        /// The roadmap is to be cut anew.
         Decompose = "decompose",
     }
 );
 
 vocabulary!(
-    /// How far a roadmap is.
+    /// State of a roadmap.
     Status {
-        /// Nobody has said anything of it.
+        /// Nobody has said anything of the roadmap.
         Planning = "planning",
         /// A round asked for a change, or something is wrong with it.
         Refining = "refining",
-        /// It can be worked by.
+        /// The roadmap can be worked by.
         Ready = "ready",
     }
 );
 
-/// One round of feedback.
+/// Round of feedback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Round {
     pub verdict: Verdict,
@@ -62,7 +62,7 @@ impl Round {
         said
     }
 
-    /// Whether a text would be read as a round.
+    /// Tells whether a text would be read as a round.
     pub fn reads(text: &str) -> bool {
         text.trim_start().starts_with(MARK.trim_end())
     }
@@ -87,7 +87,7 @@ impl Round {
     }
 }
 
-/// How far a roadmap is, and why.
+/// State of a roadmap, and the reasons for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Standing {
     pub status: Status,
@@ -95,7 +95,7 @@ pub struct Standing {
     pub rounds: usize,
     /// No round is left: it is ready although the last one asked for a change.
     pub forced: bool,
-    /// It was approved, and its content is another one now.
+    /// Set when the roadmap was approved, and its content is another one now.
     pub changed: bool,
 }
 
@@ -131,7 +131,7 @@ impl Standing {
         counts.then(|| format!("{} of {CAP} rounds", self.rounds))
     }
 
-    /// Whether a round may ask for one more change.
+    /// Tells whether no round may ask for one more change.
     pub fn is_spent(&self) -> bool {
         self.rounds >= CAP
     }

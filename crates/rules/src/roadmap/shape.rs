@@ -7,7 +7,7 @@ use crate::issue::{Backlog, Issue, IssueId, LinkKind, Status, Wait};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// One wave of a roadmap.
+/// Wave of a roadmap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Wave {
     pub wave: u32,
@@ -37,7 +37,7 @@ pub struct Shape<'b> {
     /// The issues between the roadmap and the leaves.
     between: Vec<&'b Issue>,
     places: HashMap<&'b IssueId, Place>,
-    /// What each open leaf waits for: leaves of the roadmap, and issues that are open elsewhere.
+    /// Issues that each open leaf waits for: leaves of the roadmap, and issues that are open elsewhere.
     waits: HashMap<&'b IssueId, Vec<IssueId>>,
 }
 
@@ -104,7 +104,7 @@ impl<'b> Shape<'b> {
         self.leaves.iter().chain(&self.between).copied()
     }
 
-    /// Whether an issue is below the roadmap, with parts or without.
+    /// Tells whether an issue is below the roadmap, with parts or without.
     pub fn has(&self, id: &IssueId) -> bool {
         self.places.contains_key(id) || self.between.iter().any(|one| one.id == *id)
     }

@@ -55,7 +55,7 @@ const OF_PEERS: [&str; 4] = ["role", "prefix", "inner_loop", "message_types"];
 pub struct Prompt {
     pub role: Option<String>,
     pub about: String,
-    /// How many words its body has.
+    /// Number of words in the body of the prompt.
     pub words: usize,
 }
 
@@ -121,7 +121,7 @@ pub fn lint(name: &str, file: &str, text: &str) -> Vec<Finding> {
     notes.found
 }
 
-/// What is found in one file, with the severity and the fix that its id stands for.
+/// Findings in one file, with the severity and the fix that their ids stand for.
 struct Notes<'f> {
     file: &'f str,
     found: Vec<Finding>,
@@ -210,7 +210,7 @@ struct Section {
     is_empty: bool,
 }
 
-/// Whether a heading begins with these words.
+/// Tells whether a heading begins with these words.
 fn is_named(title: &str, name: &str) -> bool {
     let title = title.to_lowercase();
     let rest = title.strip_prefix(name);

@@ -12,21 +12,21 @@ pub(crate) const BRANCH: Slot = Slot {
     outlasts: false,
 };
 
-/// Who builds. Who has started to build goes on, whatever becomes of the operation that said so.
+/// Owner of the build. Who has started to build goes on, whatever becomes of the operation that said so.
 pub(crate) const OWNER: Slot = Slot {
     name: "owner",
     did: "claimed the build too",
     outlasts: true,
 };
 
-/// Where a move leads: a stage, or the end.
+/// Destination of a move: a stage, or the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     To { stage: Stage, is_rollback: bool },
     End,
 }
 
-/// Where an event moves its session.
+/// Finds where an event moves its session.
 pub(crate) fn way(event: &Event) -> Option<Way> {
     let to = |transition: Transition| Way::To {
         stage: transition.to(),
@@ -49,7 +49,7 @@ pub(crate) fn way(event: &Event) -> Option<Way> {
     }
 }
 
-/// Whether an operation cannot hold beside a move that its writer did not know of.
+/// Tells whether an operation cannot hold beside a move that its writer did not know of.
 pub(crate) fn is_stopped(event: &Event, op: &Operation, way: Way) -> bool {
     match event {
         // What a run showed of the code stays true in a session that somebody else ended meanwhile, and

@@ -57,10 +57,10 @@ const TAKEN_BACK_FOLD: u32 = 7;
 const OUT_OF_SCOPE_FOLD: u32 = TAKEN_BACK_FOLD;
 /// Part of the words about an operation that writes what the stage closes.
 pub(crate) const CLOSED: &str = "is closed in stage";
-/// The same for a state to which no rule came that is newer: programs that know only those rules read it.
+/// The version of a state that no newer rule made: programs that know only the rules of this version read it.
 pub const FIRST_FOLD: u32 = 2;
 
-/// Everything that is true of a session. Serialized as `state.json`.
+/// State of a session, with everything that is true of it. Serialized as `state.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     pub format: u32,
@@ -89,7 +89,7 @@ pub struct State {
     /// The issues of the backlog that it was started for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issues: Vec<IssueId>,
-    /// Whether it was given another base: its earlier gates may have been passed under another policy.
+    /// Set when the session was given another base: its earlier gates may have been passed under another policy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rebased: bool,
     pub artifacts: BTreeMap<Artifact, Oid>,
@@ -108,10 +108,10 @@ pub struct State {
     pub plan: PlanFacts,
     pub build: BuildFacts,
     pub verdict: Option<Stamped<Verdict>>,
-    /// How often a review was entered.
+    /// Number of times that a review was entered.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reviews: u32,
-    /// What reviewers, architects and critics found.
+    /// Findings of reviewers, architects and critics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Stamped<Finding>>,
     pub evidence: Vec<Stamped<Evidence>>,
@@ -130,7 +130,7 @@ pub struct State {
     /// Approvals of a content that the session has not: another clone took it back, or wrote apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub void: Vec<Void>,
-    /// What only a newer program understands.
+    /// Operations that only a newer program understands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<UnknownOp>,
     /// Artifacts that several clones changed apart, until somebody writes them again.
@@ -146,14 +146,14 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// Who and when.
+/// Person and time of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signed {
     pub by: Person,
     pub at: String,
 }
 
-/// Something with the operation that recorded it.
+/// Value with the operation that recorded it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamped<T> {
     pub op: OpId,
@@ -166,7 +166,7 @@ pub struct Stamped<T> {
     pub value: T,
 }
 
-/// How a session ended.
+/// End of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "snake_case")]
 pub enum Ending {
@@ -177,7 +177,7 @@ pub enum Ending {
         commit: Option<Oid>,
         target: String,
         month: String,
-        /// Where the archive was taken back last.
+        /// Commit and branch by which the archive was taken back last.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         taken_back: Option<TakenBack>,
     },
@@ -191,7 +191,7 @@ pub struct TakenBack {
 }
 
 impl Ending {
-    /// Whether it left a result: an archive that stands.
+    /// Tells whether the session left a result: an archive that stands.
     pub fn is_result(&self) -> bool {
         matches!(
             self,
@@ -235,7 +235,7 @@ pub struct ClarifyFacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlanFacts {
-    /// How often the stage was entered.
+    /// Number of times that the stage was entered.
     pub run: u32,
     pub iteration: u32,
     pub extra_iterations: u32,
@@ -278,7 +278,7 @@ pub struct BuildFacts {
 }
 
 impl BuildFacts {
-    /// Whether an audit says something else than the one before: what says the same is no iteration.
+    /// Tells whether an audit says something else than the one before: an audit that says the same is no iteration.
     pub fn is_new_audit(&self, tree: &Oid, blockers: &[String], no_deslop: bool) -> bool {
         self.audit.as_ref().is_none_or(|known| {
             known.tree != *tree || known.blockers != blockers || self.no_deslop != no_deslop
@@ -314,7 +314,7 @@ pub struct Audit {
 pub struct OpConflict {
     pub op: OpId,
     pub why: String,
-    /// What stands against it; without those it would count.
+    /// Operations that stand against this one; without them it would count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<OpId>,
 }
@@ -343,17 +343,17 @@ pub struct UnknownOp {
 /// The newest versions of a file that is no artifact: one, or several that were written apart.
 pub type FileVersions = Vec<Oid>;
 
-/// One artifact in several versions, none of which knew of another.
+/// Versions of one artifact, none of whose writers knew of another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
-    /// What all of them were made from.
+    /// Blob that all versions were made from.
     pub base: Option<Oid>,
     pub sides: Vec<Side>,
-    /// Whether their lines merged. Where not, the artifact carries the sides between markers.
+    /// Set when the lines of the versions merged. Where not, the artifact carries the sides between markers.
     pub clean: bool,
 }
 
-/// One version: who wrote it, by which operation.
+/// Version of an artifact: who wrote it, by which operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Side {
     pub op: OpId,
@@ -412,7 +412,7 @@ impl State {
         Ok(Some(state))
     }
 
-    /// Whether a `state.json` is of the version in which this state is stored.
+    /// Tells whether a `state.json` is of the version in which this state is stored.
     pub fn is_stored_in(&self, bytes: &[u8]) -> bool {
         #[derive(Deserialize)]
         struct Header {
@@ -423,12 +423,12 @@ impl State {
         header.is_some_and(|header| header.fold == self.stored_fold())
     }
 
-    /// Whether nothing happened that newer rules see otherwise: no run, no review of a plan, no verdict.
+    /// Tells whether nothing happened that newer rules see otherwise: no run, and no plan that was entered or reviewed.
     fn is_before_plan(&self) -> bool {
         self.evidence.is_empty() && self.plan.run == 0
     }
 
-    /// Whether this program understands every operation behind it.
+    /// Tells whether this program understands every operation behind the state.
     pub fn is_understood(&self) -> bool {
         self.unknown.is_empty()
     }
@@ -480,13 +480,13 @@ impl State {
         })
     }
 
-    /// Whether a person may change an artifact now.
+    /// Tells whether a person may change an artifact now.
     pub fn is_open(&self, artifact: Artifact) -> bool {
         self.is_open_in(artifact, self.stage)
     }
 
-    /// The same in another stage. In the build the list of tasks is closed because plan->build approved it; a session
-    /// without that has an open list there, and its verdict covers it.
+    /// Tells whether a person may change an artifact in a stage. In the build the list of tasks is closed because
+    /// plan->build approved it; a session without that approval has an open list there, and its verdict covers it.
     pub fn is_open_in(&self, artifact: Artifact, stage: Stage) -> bool {
         let is_planned = self.plan.run > 0 && self.approvals.contains_key(&ApprovalKey::Build);
         let is_unplanned_list =
@@ -510,7 +510,7 @@ impl State {
             .fold(0, u32::saturating_add)
     }
 
-    /// Whether the last round that is allowed ended without an approval.
+    /// Tells whether the last round that is allowed ended without an approval.
     pub fn is_plan_exhausted(&self) -> bool {
         let newest = self.plan.reviews.iter().rfind(|review| {
             review.value.run == self.plan.run && review.value.iteration == self.plan.iteration

@@ -115,7 +115,7 @@ impl State {
         }
     }
 
-    /// Whoever takes a step of the build is a builder, and the build goes on.
+    /// Makes whoever takes a step of the build a builder: the build goes on.
     pub(super) fn builds(&mut self, op: &Operation) {
         self.build.blocked = None;
         for person in std::iter::once(&op.by).chain(&op.committer) {

@@ -1,5 +1,5 @@
-//! One operation applied to a state. It checks only that the operation fits the state at all: what a gate asks is not
-//! known here. The steps of a build, the moves between stages and the reviews stand in modules of their own.
+//! Application of one operation to a state. It checks only that the operation fits the state at all: what a gate asks
+//! is not known here. The steps of a build, the moves between stages and the reviews stand in modules of their own.
 
 mod build;
 mod reviews;
@@ -102,8 +102,8 @@ impl State {
         }
     }
 
-    /// Whether the file that the delta stands in may be written here, or is written by this operation, which moves to
-    /// where it may be.
+    /// Tells whether the file that the delta stands in may be written here, or is written by this operation, which
+    /// moves to where it may be.
     fn is_delta_open(&self, op: &Operation) -> bool {
         let own = if self.artifacts.contains_key(&Artifact::SpecDelta) {
             Artifact::SpecDelta
@@ -116,7 +116,8 @@ impl State {
                 .any(|file| op.writes.contains_key(file))
     }
 
-    /// Whether an operation changes the approved list as an amendment does, or settles what two amendments made apart.
+    /// Tells whether an operation changes the approved list as an amendment does, or settles what two amendments made
+    /// apart.
     fn is_amended_by(&self, op: &Operation, artifact: Artifact) -> bool {
         let amends = match (op.event(), op.said()) {
             (Some(Event::Approved { files, amends, .. }), _) => {
@@ -142,7 +143,7 @@ impl State {
         });
     }
 
-    /// What an event of the session makes of it.
+    /// Applies an event of the session to the state.
     pub(crate) fn take_event(
         &mut self,
         op: &Operation,
@@ -396,7 +397,7 @@ impl State {
         Err(format!("expected stage {stage}, the session was in {here}"))
     }
 
-    /// What came from another tool is at its end, or at the first stage: no gate opens by an import.
+    /// Takes a session over from another tool, at its end or at the first stage: no gate opens by an import.
     fn import(&mut self, ended: Option<&ImportedEnd>) -> Result<(), String> {
         self.require_stage(Stage::Clarify)?;
         if let Some(end) = ended {
@@ -439,7 +440,7 @@ const BASE: &str = "base";
 /// The fact that the list of tasks was written.
 const LIST: &str = "list";
 
-/// True for the artifacts that tasks stand in.
+/// Tells whether tasks stand in an artifact.
 fn is_list(artifact: &Artifact) -> bool {
     matches!(artifact, Artifact::TaskList | Artifact::Slices)
 }
@@ -447,13 +448,13 @@ fn is_list(artifact: &Artifact) -> bool {
 /// The fact that a session ended.
 const ENDING: &str = "ending";
 
-/// What the writer of an operation had seen, for facts of which only one can stand: where two did not
-/// know of each other, the one that holds a gate does.
+/// Knowledge of the writer of an operation, for facts of which only one can stand: where two writers did not
+/// know of each other, the fact that holds a gate does.
 #[derive(Default)]
 pub struct Beside<'a> {
     /// Operations that were not seen; nothing for one that saw all.
     pub(crate) unseen: Option<&'a dyn Fn(&OpId) -> bool>,
-    /// Who wrote last, of the facts that do not say so themselves.
+    /// Writers who wrote last, of the facts that do not say so themselves.
     pub(crate) writers: BTreeMap<String, OpId>,
     /// The moves of the session so far, from where to where.
     pub(crate) moves: Vec<(OpId, Stage, Stage)>,
@@ -476,19 +477,19 @@ impl Beside<'_> {
         }
     }
 
-    /// True where the list was written without the knowledge of an operation's writer.
+    /// Tells whether the list was written without the knowledge of an operation's writer.
     pub(crate) fn missed_list(&self) -> bool {
         self.missed(LIST)
     }
 
-    /// Whether somebody wrote a fact of whom the writer of an operation did not know.
+    /// Tells whether somebody wrote a fact of whom the writer of an operation did not know.
     fn missed(&self, fact: &str) -> bool {
         let last = self.writers.get(fact);
         last.is_some_and(|last| !self.saw(last))
     }
 
-    /// Whether somebody wrote of a task before of whom the writer of an operation did not know; from here on it is
-    /// one of those who did.
+    /// Tells whether somebody wrote of a task before of whom the writer of an operation did not know; from here on that
+    /// operation counts among those that wrote of the task.
     pub(crate) fn missed_of(&mut self, task: &str, op: &Operation) -> bool {
         let prefix = format!("task {task} ");
         let before = self.writers.range(prefix.clone()..);
@@ -499,7 +500,7 @@ impl Beside<'_> {
         missed
     }
 
-    /// Whether the writer of a fact had seen the one before; from here on it is the last.
+    /// Tells whether the writer of a fact had seen the last writing of it; from here on this operation is the last.
     fn knew(&mut self, fact: &str, op: &Operation) -> bool {
         let before = self.writers.insert(fact.to_owned(), op.op.clone());
         before.is_none_or(|before| self.saw(&before))

@@ -25,7 +25,7 @@ pub(super) fn approved_by(op: &Operation) -> ApprovedBy {
 }
 
 impl State {
-    /// What is approved and not used yet, and what a review saw, was a change from another commit.
+    /// Changes the base. Approvals that are not used yet, and what a review saw, were of a change from another commit.
     pub(super) fn rebase(&mut self, base: &Oid) {
         self.fold = self.fold.max(FOLD);
         self.rebased = true;
