@@ -134,7 +134,7 @@ impl Worktrees {
 /// Standing of a build for somebody who asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing<'a> {
-    /// Nobody has claimed the build.
+    /// The build has no claim.
     Free,
     /// His own; `fresh` when most of the lease is still to come.
     Own { fresh: bool },

@@ -3,10 +3,10 @@
 
 use super::trust;
 
-/// What a setting may be.
+/// Values that a setting may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
-    /// What git takes for a boolean (git-config(1), "Values").
+    /// Boolean, as git reads one (git-config(1), "Values").
     Truth,
     Seconds,
     Number,
@@ -31,26 +31,26 @@ pub enum SyncPoint {
 impl SyncPoint {
     const NAMES: [&str; 3] = ["approve", "review", "finish"];
 
-    /// Whether a value of [`AUTO_SYNC`] asks for a sync around this command.
+    /// Tells whether a value of [`AUTO_SYNC`] asks for a sync around this command.
     pub fn is_wanted(self, value: &str) -> bool {
         let name = Self::NAMES[self as usize];
         truth(value).unwrap_or_else(|| items(value).any(|item| item == name))
     }
 }
 
-/// One setting.
+/// Setting of one person.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     pub key: &'static str,
     takes: Takes,
-    /// What counts where nobody sets it.
+    /// Value that counts where nobody sets it.
     pub default: &'static str,
-    /// What it does, as one sentence.
+    /// Effect of the setting, as one sentence.
     pub means: &'static str,
 }
 
 impl Setting {
-    /// What a value may be.
+    /// Values that the setting may have, in words.
     pub fn expected(&self) -> String {
         match self.takes {
             Takes::Truth => "true or false".to_owned(),
@@ -225,7 +225,7 @@ pub const SETTINGS: [Setting; 22] = [
     ),
 ];
 
-/// What is wrong with the settings that `value` gives: each with what was expected.
+/// Faults of the settings that `value` gives: each with what was expected.
 pub fn faults(value: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let judged = SETTINGS
         .iter()
@@ -239,7 +239,7 @@ pub fn faults(value: impl Fn(&str) -> Option<String>) -> Vec<String> {
         .collect()
 }
 
-/// What git takes for a boolean.
+/// Reads a boolean as git does.
 pub fn truth(value: &str) -> Option<bool> {
     let is_one_of = |words: &[&str]| words.iter().any(|word| value.eq_ignore_ascii_case(word));
     if is_one_of(&["true", "yes", "on", "1"]) {

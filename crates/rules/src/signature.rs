@@ -16,17 +16,17 @@ use std::collections::BTreeMap;
 
 /// The namespace of our signatures: one made for git, or for a file, is none of ours.
 pub const NAMESPACE: &str = "loopx-approval";
-/// What the first field of every statement says.
+/// Value of the first field of every statement.
 pub const STATEMENT: &str = "git-loopx approval";
 pub const VERSION: u32 = 1;
-/// How the name of a signature goes on after the operation's.
+/// Ending of a signature's name behind the operation's.
 pub const SUFFIX: &str = ".sig";
 /// The largest file that is believed to be a signature: a review with many findings fits.
 pub const MAX_BYTES: u64 = 256 * 1024;
 
 const ARMOUR: &str = "-----BEGIN SSH SIGNATURE-----";
 
-/// What a key vouches for.
+/// Statement that a key vouches for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Statement {
     pub statement: String,
@@ -43,12 +43,12 @@ pub struct Statement {
     pub policy: Option<Oid>,
     /// `approver`, `reviewer`, ...: see [`role`].
     pub role: String,
-    /// What happened: transition or verdict, content, code, who, when, why; its random id is the nonce.
+    /// Operation that is signed: transition or verdict, content, code, who, when, why; its random id is the nonce.
     #[serde(serialize_with = "Operation::signed")]
     pub operation: Operation,
 }
 
-/// Where an operation was signed, or should have been.
+/// Place where an operation was signed, or should have been.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub repository: Option<Oid>,
@@ -247,13 +247,13 @@ pub struct Signer {
 pub enum Flaw {
     /// The key is not one of the signers', or not for this person, use or time.
     NotListed,
-    /// It is no signature over this operation in this place.
+    /// The signature is none over this operation in this place.
     Broken,
-    /// Nothing here can check it.
+    /// No program here can check the signature.
     Unchecked,
 }
 
-/// What was found of one signature.
+/// Result of the check of one signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// `None` where the signature itself is broken or nothing could check it.
@@ -312,7 +312,7 @@ impl Checked {
     }
 }
 
-/// How it is known who somebody is.
+/// Basis on which it is known who somebody is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -347,10 +347,10 @@ impl Basis {
     }
 }
 
-/// What was found of the signatures of a session, by operation. One that is missing is not signed.
+/// Results of the checks of a session's signatures, by operation. An operation that is missing is not signed.
 pub type Signatures = BTreeMap<OpId, Checked>;
 
-/// Whether an armoured signature was made by a security key that somebody touched: the first bit of its
+/// Tells whether an armoured signature was made by a security key that somebody touched: the first bit of its
 /// flags (PROTOCOL.u2f). `false` for every other key, and for what is no signature.
 pub fn touched(armour: &str) -> bool {
     sk_flags(armour).is_some_and(|flags| flags & 1 != 0)

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// The namespace of git's own signatures.
 const COMMITS: &str = "git";
 
-/// One line that is worth a look.
+/// Remark on a line that is worth a look.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
     pub code: Code,
@@ -26,7 +26,7 @@ struct Entry {
     key: String,
 }
 
-/// What is to be said of a file. `now` is `YYYYMMDDhhmmss`; `commits` says whether the keys sign commits too.
+/// Remarks on a file. `now` is `YYYYMMDDhhmmss`; `commits` says whether the keys sign commits too.
 pub fn remarks(text: &str, now: &str, commits: bool) -> Vec<Remark> {
     let mut found = Vec::new();
     let mut known: Vec<Entry> = Vec::new();
@@ -96,7 +96,7 @@ impl Entry {
     }
 }
 
-/// Whether a pattern of a namespace list is this name: `*` is the only one that people write.
+/// Tells whether a pattern of a namespace list covers this name: `*` is the only wildcard that people write.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.trim().split_once('*') {
         None => pattern.trim() == name,

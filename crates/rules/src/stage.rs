@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a session is on its way.
+/// Stage of a session on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -49,7 +49,7 @@ impl Stage {
         }
     }
 
-    /// True where work of `other` is done in this stage: its own, and in the build what an earlier one left.
+    /// Tells whether work of `other` is done in this stage: its own, and in the build what an earlier stage left.
     pub fn works_on(self, other: Stage) -> bool {
         self == other || self == Stage::Build && other < Stage::Build
     }
@@ -76,7 +76,7 @@ impl FromStr for Stage {
     }
 }
 
-/// One of the nine moves between stages.
+/// Move between two stages: there are nine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Transition {
@@ -166,17 +166,17 @@ impl Transition {
         }
     }
 
-    /// Whether the move leads towards done.
+    /// Tells whether the move leads towards done.
     pub fn is_forward(self) -> bool {
         self.from() < self.to()
     }
 
-    /// Whether the move goes back.
+    /// Tells whether the move goes back.
     pub fn is_rollback(self) -> bool {
         !self.is_forward()
     }
 
-    /// Whether somebody has to approve the move. A builder who finds the plan wrong goes back alone, and whoever
+    /// Tells whether somebody has to approve the move. A builder who finds the plan wrong goes back alone, and whoever
     /// opens a finished session again only closes gates.
     pub fn is_approved(self) -> bool {
         !matches!(self, Transition::BuildToPlan | Transition::DoneToBuild)

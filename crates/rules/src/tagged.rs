@@ -116,8 +116,8 @@ impl<'de> VariantAccess<'de> for Kinded<'de> {
 /// A body on its way out.
 pub(super) struct Tagged<'a> {
     pub(super) body: &'a Body,
-    /// Whether the kind stands among the fields, as in the first format. What a session's step has beside
-    /// its event stands outside of it there.
+    /// Set when the kind stands among the fields, as in the first format. The fields of a session's step beside
+    /// its event stand outside of the event there.
     pub(super) names_kind: bool,
 }
 
@@ -313,7 +313,7 @@ impl<'a, S: Serializer> Serializer for Fields<'a, S> {
     }
 }
 
-/// What was refused has no value.
+/// Refuses a variant without named fields: it has no value.
 fn never<T, R, E: serde::ser::Error>(_: T) -> Result<R, E> {
     Err(E::custom("expected a variant with named fields"))
 }

@@ -74,7 +74,7 @@ impl Deref for Texts {
     }
 }
 
-/// Whoever changes a text has the list read again.
+/// Access to change the texts: the list is read again afterwards.
 impl DerefMut for Texts {
     fn deref_mut(&mut self) -> &mut Self::Target {
         self.list = OnceCell::new();

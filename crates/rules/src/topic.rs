@@ -6,12 +6,12 @@ use super::session::{Beside, State};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a topic says of one of its records. The serde names of its variants are the kinds.
+/// Behaviour of a record by its topic. The serde names of its variants are the kinds.
 pub trait Topic: Serialize + Sized {
     /// The word in the envelope.
     const NAME: &'static str;
 
-    /// Where its records move what they are about. A topic that moves nothing has none.
+    /// Move of what a record is about. A topic that moves nothing has none.
     type Move: Copy + Ord;
 
     /// The kind in the envelope.
@@ -20,7 +20,7 @@ pub trait Topic: Serialize + Sized {
     /// The word of the `Loopx-Event` trailer, and of what people read.
     fn word(&self) -> &str;
 
-    /// What a program that does not know the kind has to hold for it.
+    /// Weight of the record: what a program that does not know the kind has to hold for it.
     fn weight(&self) -> Weight;
 
     /// The smallest program version that understands the body.
@@ -31,38 +31,40 @@ pub trait Topic: Serialize + Sized {
         Vec::new()
     }
 
-    /// Whether `undo` passes over it to what a person did.
+    /// Tells whether `undo` passes over the record to what a person did.
     fn is_passed_over(&self) -> bool {
         false
     }
 
-    /// Whether its kind says everything: there is no body.
+    /// Tells whether the kind of the record says everything: there is no body.
     fn is_bare(&self) -> bool {
         false
     }
 
-    /// Whether it judges the artifacts as its writer had them.
+    /// Tells whether the record judges the artifacts as its writer had them.
     fn is_judgement(&self) -> bool {
         false
     }
 
-    /// Where it moves what it is about. Two moves apart cannot both hold.
+    /// Move that the record makes of what it is about. Two moves apart cannot both hold.
     fn moves(&self) -> Option<Self::Move> {
         None
     }
 
-    /// What it takes for itself. Two that take one slot apart, with different values, cannot both hold.
+    /// Lists what the record takes for itself. Two records that take one slot apart, with different values, cannot both
+    /// hold.
     fn takes(&self) -> Vec<Taken<'_>> {
         Vec::new()
     }
 
-    /// Whether it cannot hold beside a move that its writer did not know of. What is said in passing holds
-    /// everywhere.
+    /// Tells whether the record cannot hold beside a move that its writer did not know of. Words that are said in
+    /// passing hold everywhere.
     fn is_stopped(&self, _record: &Operation, _by: Self::Move) -> bool {
         false
     }
 
-    /// What it makes of the state, but for files: those follow from the envelopes. Says why it does not fit.
+    /// Applies the record to the state, but for files: those follow from the envelopes. Says why the record does not
+    /// fit.
     fn fold(
         &self,
         _record: &Operation,
@@ -77,9 +79,9 @@ pub trait Topic: Serialize + Sized {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
     pub name: &'static str,
-    /// What somebody did who took it, for the sentence that names a conflict.
+    /// Deed of whoever took the slot, for the sentence that names a conflict.
     pub did: &'static str,
-    /// Whether a record that does not count has it still.
+    /// Set when a record that does not count has the slot still.
     pub(crate) outlasts: bool,
 }
 
@@ -90,21 +92,21 @@ pub struct Taken<'r> {
     pub value: &'r str,
 }
 
-/// What a record does to the gates of its session.
+/// Weight of a record: what it does to the gates of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
-    /// Nothing.
+    /// The record does nothing to gates.
     Note,
-    /// It can only close them.
+    /// The record can only close gates.
     Holds,
-    /// It can open one. A weight that is not known may do so too.
+    /// The record can open a gate. A weight that is not known may do so too.
     #[serde(other)]
     Opens,
 }
 
 impl Weight {
-    /// What a word of the envelope says; `None` for one that only a newer program knows.
+    /// Weight that a word of the envelope names; `None` for a word that only a newer program knows.
     pub fn named(word: &str) -> Option<Self> {
         match word {
             "note" => Some(Weight::Note),
@@ -134,15 +136,15 @@ impl Version {
     pub const V0_5: Version = Version { major: 0, minor: 5 };
     /// The first that has a backlog.
     pub const V0_6: Version = Version { major: 0, minor: 6 };
-    /// This program's.
+    /// Version of this program.
     pub const THIS: Version = Version::V0_6;
-    /// Nobody said which; larger than every other.
+    /// Version that nobody named; larger than every other.
     pub const UNKNOWN: Version = Version {
         major: u32::MAX,
         minor: 0,
     };
 
-    /// Whether this program understands what needs that version.
+    /// Tells whether this program understands what needs that version.
     pub fn is_known(self) -> bool {
         self <= Version::THIS
     }
@@ -164,7 +166,7 @@ impl Serialize for Version {
 }
 
 impl<'de> Deserialize<'de> for Version {
-    /// What cannot be read was written by a program that is newer than this.
+    /// Reads a version: one that cannot be read was written by a program that is newer than this.
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         let mut parts = text.split('.').map(str::parse::<u32>);

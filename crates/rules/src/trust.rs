@@ -20,10 +20,11 @@ pub const SETTING: &str = "loopx.trust";
 /// Whose word is enough for a command to be run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// What whoever runs it wrote or approved in this clone.
+    /// Commands run that whoever runs them wrote or approved in this clone.
     #[default]
     Here,
-    /// The same in any clone: whoever wrote or approved it is known by their address, which anybody can claim.
+    /// Commands run as with `here`, from any clone: whoever wrote or approved them is known by their address, which
+    /// anybody can claim.
     Names,
     /// Only approvals whose signature the target's signers accept.
     Signed,
@@ -34,7 +35,7 @@ pub enum Mode {
 impl Mode {
     pub const WORDS: [&'static str; 4] = ["here", "names", "signed", "all"];
 
-    /// What a value of the setting means; one that means nothing counts as if it were not there.
+    /// Reads a value of the setting; a value that means nothing counts as if it were not there.
     pub fn of(value: Option<&str>) -> Self {
         match value.map(str::trim) {
             Some("all") => Mode::All,
@@ -57,8 +58,8 @@ impl Hands<'_> {
         [self.by, self.committer.unwrap_or(self.by)]
     }
 
-    /// Whether two records are of one person. An agent acts under its own name for whoever ran it, and many people
-    /// have the same agent: so all of one side have to be on the other, or the committer is the same.
+    /// Tells whether two records are of one person. An agent acts under its own name for whoever ran it, and many
+    /// people have the same agent: so all people of one side have to be on the other, or the committer is the same.
     pub fn are_of(&self, other: Hands<'_>) -> bool {
         let (mine, theirs) = (self.people(), other.people());
         let all = |some: &[&Person; 2], among: &[&Person; 2]| {
@@ -74,10 +75,10 @@ fn has_address_of(one: &Person, other: &Person) -> bool {
     !address(one).is_empty() && address(one) == address(other)
 }
 
-/// Where the words of a command came from.
+/// Origin of the words of a command.
 #[derive(Clone, Copy, Debug)]
 pub enum Origin<'o> {
-    /// They stand in the files of this worktree alone.
+    /// The words stand in the files of this worktree alone.
     Here,
     /// The first record that has them.
     Written(&'o Operation),
@@ -89,7 +90,7 @@ pub enum Origin<'o> {
 #[derive(Debug)]
 pub struct Commands {
     text: String,
-    /// Nothing where the file cannot be read.
+    /// Commands of the file; nothing where it cannot be read.
     all: Option<HashSet<Vec<String>>>,
 }
 
@@ -109,8 +110,8 @@ impl Commands {
         }
     }
 
-    /// Whether these words are a command of the file. A file that cannot be read has them where each word stands in
-    /// it: who mends it did not write them.
+    /// Tells whether these words are a command of the file. A file that cannot be read has them where each word stands
+    /// in it: who mends it did not write them.
     pub fn has(&self, argv: &[String]) -> bool {
         match &self.all {
             Some(all) => all.contains(argv),
@@ -170,7 +171,7 @@ pub fn proposals(op: &Operation) -> impl Iterator<Item = &Proposal> {
     })
 }
 
-/// Whether an approval of some files covers these words.
+/// Tells whether an approval of some files covers these words.
 pub fn covers(
     files: &BTreeMap<Artifact, Oid>,
     argv: &[String],

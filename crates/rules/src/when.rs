@@ -138,7 +138,7 @@ const PARTS: [&str; 16] = [
     "weeks", "month", "months", "year", "years",
 ];
 
-/// True where git reads each word of a text as a part of a date, and they name one.
+/// Tells whether git reads each word of a text as a part of a date, and the words name a date.
 pub fn is_date_of_git(text: &str) -> bool {
     let text = text.to_lowercase();
     let mut words = text

@@ -32,30 +32,30 @@ vocabulary!(DelegationStatus {
 });
 vocabulary!(CodeVerdict { Approve = "approve", RequestChanges = "request-changes" });
 vocabulary!(
-    /// What the architecture lane of a review found.
+    /// Finding of the architecture lane of a review, in one word.
     Smell { Pass = "pass", Warn = "warn", Block = "block" }
 );
 vocabulary!(
-    /// Where a review sends the session back to.
+    /// Stage that a review sends the session back to.
     Target { Build = "build", Plan = "plan", Clarify = "clarify" }
 );
 vocabulary!(
-    /// How much a finding weighs. `critical` and `high` cannot stand beside an approval.
+    /// Weight of a finding. `critical` and `high` cannot stand beside an approval.
     Severity { Critical = "critical", High = "high", Medium = "medium", Low = "low", Info = "info" }
 );
 vocabulary!(
-    /// What somebody says of a finding.
+    /// Answer of somebody to a finding.
     AnswerWord {
-        /// It is mended: whoever judges next looks at it.
+        /// The finding is mended: whoever judges next looks at it.
         Fixed = "fixed",
-        /// It stands.
+        /// The finding stands.
         Open = "open",
-        /// It stays as it is, for a reason.
+        /// The flaw stays as it is, for a reason.
         Wontfix = "wontfix",
     }
 );
 vocabulary!(
-    /// Who found something: the review, or a lane of the plan.
+    /// Lane that found something: the review, or a lane of the plan.
     FoundIn { Review = "review", Architect = "architect", Critic = "critic" }
 );
 vocabulary!(
@@ -70,7 +70,7 @@ vocabulary!(
     }
 );
 impl Severity {
-    /// Whether a finding of this weight holds a gate until it is answered.
+    /// Tells whether a finding of this weight holds a gate until it is answered.
     pub fn is_blocking(self) -> bool {
         matches!(self, Severity::Critical | Severity::High)
     }

@@ -5,7 +5,7 @@ use super::topic::{Topic, Version, Weight};
 use loopx_base::id::{OpId, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// What is said of others. The serde names are the kinds.
+/// Word about other operations. The serde names are the kinds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
@@ -83,7 +83,7 @@ impl Topic for Word {
     }
 }
 
-/// One id as a string, more of them as a list.
+/// Form of a list of ids: one id as a string, more of them as a list.
 mod one_or_more {
     use loopx_base::id::OpId;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

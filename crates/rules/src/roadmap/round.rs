@@ -27,7 +27,7 @@ vocabulary!(
 vocabulary!(
     /// State of a roadmap.
     Status {
-        /// Nobody has said anything of the roadmap.
+        /// The roadmap has no round of feedback.
         Planning = "planning",
         /// A round asked for a change, or something is wrong with it.
         Refining = "refining",

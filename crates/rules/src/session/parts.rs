@@ -17,7 +17,7 @@ pub const FOLDER: &str = "state";
 /// A session with records of more tasks than these is stored in parts.
 const MANY: usize = 64;
 
-/// How many runs and tasks the parts hold together.
+/// Number of runs and tasks that the parts hold together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counts {
     runs: usize,
@@ -61,7 +61,7 @@ fn part_of(task: &str) -> String {
     format!("{FOLDER}/{:02x}.json", a ^ b ^ c ^ d)
 }
 
-/// Whether a path, of whatever folder it begins in, is of a file that a state is stored in.
+/// Tells whether a path, of whatever folder it begins in, is of a file that a state is stored in.
 pub fn is_state_file(path: &str) -> bool {
     let mut names = path.rsplit('/');
     let name = names.next().unwrap_or_default();

@@ -3,23 +3,23 @@
 use loopx_base::failure::Code;
 use serde::Serialize;
 
-/// Who has to refuse an attempt.
+/// Judge that has to refuse an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
     /// Our hook, with one of these codes, while git's own checks are switched off for this push.
     Hook(&'static [Code]),
     /// Git itself, with these words, before any hook is asked.
     Git(&'static str),
-    /// Nobody: it is honest.
+    /// No judge: the attempt is honest.
     Nobody,
 }
 
 /// An attempt to push something.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// What is tried, in words.
+    /// Description of what is tried.
     pub what: &'static str,
-    /// What git is told to push: `SOURCE:REF`, `+` in front of what is forced.
+    /// Refspec that git is told to push: `SOURCE:REF`, `+` in front of what is forced.
     pub refspec: String,
     pub judge: Judge,
 }
@@ -39,14 +39,14 @@ impl Attempt {
     }
 }
 
-/// Where refs of a server can lie whose name ends with the whole name of another, by which git could mean either.
+/// Folders of refs on a server whose names can end with the whole name of another ref, so that git could mean either.
 pub fn shadowing(target: &str) -> impl Iterator<Item = &'static str> {
     let all = ["refs/heads/refs", "refs/tags/refs", "refs/refs"];
     all.into_iter()
         .filter(move |folder| !target.starts_with(folder))
 }
 
-/// What came back of one push.
+/// Answer to one push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The hook was asked: whether it took the push, and what it said.
@@ -55,7 +55,7 @@ pub enum Answer {
     Git { said: String },
 }
 
-/// How an attempt ended.
+/// End of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -67,7 +67,7 @@ pub enum Ending {
     GetsIn,
     /// The honest push would be refused.
     Held,
-    /// It was refused, but by nobody who had to, or for another reason.
+    /// The attempt was refused, but by nobody who had to, or for another reason.
     Unproven,
 }
 
@@ -86,7 +86,7 @@ pub struct Row {
     pub ending: Ending,
     /// The code that the hook gave, or `git`.
     pub by: Option<String>,
-    /// What was said, where it did not end as it should.
+    /// Answer in words, where the attempt did not end as it should.
     pub said: Option<String>,
 }
 

@@ -1,14 +1,14 @@
-//! Where `verify` runs for a forge: the file that has it do so, and what only a person can do there.
+//! Forges that run `verify`: the file that has them do so, and what only a person can do there.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Who runs checks for pull requests.
+/// Forge that runs checks for pull requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ci {
     Github,
     Gitlab,
-    /// Nobody, or a server of one's own.
+    /// No forge, or a server of one's own.
     None,
 }
 
@@ -49,7 +49,7 @@ impl Ci {
         }
     }
 
-    /// What only a person can do, in order. `others` as above.
+    /// Steps that only a person can do, in order. `others` as above.
     pub fn by_hand(self, branch: &str, others: Option<&str>) -> Vec<String> {
         let forge = |check: &str| {
             vec![

@@ -11,11 +11,11 @@ pub struct File {
     pub path: String,
     pub before: Option<String>,
     pub after: String,
-    /// What is there stays, and only something is added.
+    /// Set when the text that is there stays, and some is only added.
     pub adds: bool,
 }
 
-/// What becomes of it.
+/// Fate of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {

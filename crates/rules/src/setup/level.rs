@@ -5,18 +5,18 @@ use crate::stage::Transition;
 use loopx_base::hint::{Hint, command};
 use std::fmt;
 
-/// How much a repository asks of those who work in it.
+/// Level of what a repository asks of those who work in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// One person, whose own review lands and is shown as such.
+    /// A single person works, whose own review lands and is shown as such.
     Solo,
     /// Somebody reviews who took no part, by name.
     Team,
-    /// The same by key, and two people for each plan.
+    /// Somebody reviews who took no part, by key, and two people approve each plan.
     Strict,
 }
 
-/// What a level asks for, beside the protected branch.
+/// Demands of a level, beside the protected branch.
 #[derive(Clone, Copy, Debug)]
 pub struct Asks {
     about: &'static str,
@@ -26,9 +26,9 @@ pub struct Asks {
     independence: &'static str,
     /// People who approve a plan.
     planners: u32,
-    /// Whether each approval and verdict is signed.
+    /// Set when each approval and verdict is signed.
     pub signed: bool,
-    /// Whether keys are put into the file of signers.
+    /// Set when keys are put into the file of signers.
     pub has_signers: bool,
     strict_keys: bool,
 }

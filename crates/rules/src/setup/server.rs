@@ -12,13 +12,13 @@ pub const HOOK: &str = "pre-receive";
 pub const CHECK_OBJECTS: &str = "receive.fsckObjects";
 /// The setting that closes namespaces to every push, also where no hook runs.
 pub const HIDE: &str = "receive.hideRefs";
-/// What is closed: see the hook's own list of namespaces.
+/// Namespaces that are closed: see the hook's own list of namespaces.
 pub const HIDDEN: [&str; 2] = ["refs/replace", "refs/loopx"];
 
 const SHIM: &str = include_str!("../../../../hooks/pre-receive.sh");
 /// The words of our script's second line.
 const ID: &str = "# loopx-hook: ";
-/// What a script has in it that asks us by itself.
+/// Words that a script has in it that asks us by itself.
 const CALL: [&str; 2] = ["git-loopx", "hook pre-receive"];
 
 /// The script that stands at the hook's name. `program` is our absolute path.
@@ -27,7 +27,7 @@ pub fn shim(program: &[u8]) -> Vec<u8> {
     [before.as_bytes(), &shell_quoted(program), after.as_bytes()].concat()
 }
 
-/// What stands at the hook's name.
+/// Script that stands at the hook's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -67,14 +67,14 @@ pub struct Facts {
     /// A hook is kept from an earlier set-up.
     pub is_saved: bool,
     pub standing: Standing,
-    /// Where git looks for hooks.
+    /// Folder where git looks for hooks.
     pub folder: String,
     pub checks_objects: bool,
     /// The values of [`HIDE`].
     pub hidden: Vec<String>,
 }
 
-/// One thing to do, or found done.
+/// Step that is to be done, or was found done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
@@ -84,12 +84,12 @@ pub enum Step {
     /// Lets git run the hook.
     OpenHook,
     CheckObjects,
-    /// One of [`HIDDEN`].
+    /// Closes a namespace of [`HIDDEN`].
     Hide(&'static str),
 }
 
 impl Step {
-    /// What holds once it is done.
+    /// State that holds once the step is done, in words.
     pub fn holds(self) -> String {
         match self {
             Step::SaveHook => {
@@ -177,7 +177,7 @@ fn foreign(facts: &Facts, dir: &str) -> Failure {
     ])
 }
 
-/// What the server judges by: the policy of its default branch.
+/// Rules that the server judges by: the policy of its default branch.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Rules {
     /// The default branch.
@@ -197,7 +197,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// What a person should know before relying on the server.
+    /// Warnings that a person should know before relying on the server.
     pub fn warnings(&self) -> Vec<String> {
         let branch = self.branch.as_deref().unwrap_or("HEAD");
         let mut said = Vec::new();

@@ -31,7 +31,7 @@ impl PublicKey {
     }
 }
 
-/// Whether an address can stand in the file for one person and no other.
+/// Tells whether an address can stand in the file for one person and no other.
 pub fn is_principal(email: &str) -> bool {
     email.contains('@')
         && email
@@ -56,7 +56,7 @@ pub fn with_key(text: Option<&str>, email: &str, key: &PublicKey) -> String {
     format!("{text}{newline}{email} namespaces=\"{NAMESPACES}\" {kind} {data}\n")
 }
 
-/// How many people have a key there.
+/// Counts the people who have a key in the file.
 pub fn people(text: &str) -> usize {
     let mut all: Vec<String> = keys(text)
         .flat_map(|(who, _)| who)

@@ -38,11 +38,11 @@ impl Folder {
 const ANALYSIS: [&str; 4] = ["analyze", "analysis", "analyst", "research"];
 const PLAN: [&str; 3] = ["plan", "planner", "planning"];
 
-/// What is known when a task is taken.
+/// Facts that are known when a task is taken.
 #[derive(Clone, Debug, Default)]
 pub struct Ground<'g> {
     pub id: &'g str,
-    /// What the session is for.
+    /// Purpose of the session.
     pub intent: &'g str,
     /// The part of its pipeline.
     pub part: Option<&'g str>,
@@ -50,7 +50,7 @@ pub struct Ground<'g> {
     pub gap: Option<&'g str>,
     /// The issue that the session was started for.
     pub issue: Option<&'g str>,
-    /// What the tasks before it left, the nearest first.
+    /// Folders that the tasks before it left, the nearest first.
     pub left: &'g [Folder],
     /// The task right before it, and its words.
     pub behind: Option<&'g Folder>,
@@ -113,7 +113,7 @@ fn source(ground: &Ground<'_>) -> Option<String> {
     }
 }
 
-/// What a skill is given where the plan says nothing.
+/// Words that a skill is given where the plan says nothing.
 fn usual(is: &dyn Fn(&str) -> bool, ground: &Ground<'_>) -> String {
     let intent = || shell_word(ground.intent);
     let phase = phase(ground);

@@ -29,7 +29,7 @@ impl Platform {
         Platform::Agy,
     ];
 
-    /// Its folder, in the worktree and at home.
+    /// Folder of the host, in the worktree and at home.
     pub fn folder(self) -> &'static str {
         match self {
             Platform::Claude => ".claude",
@@ -59,7 +59,7 @@ impl Form {
         }
     }
 
-    /// Where a skill stands below that folder, by the name of an entry there; nothing where the entry is none.
+    /// Name and path of a skill below that folder, by the name of an entry there; nothing where the entry is no skill.
     pub fn file(self, entry: &str) -> Option<(String, String)> {
         match self {
             Form::Skill => Some((entry.to_owned(), format!("{entry}/SKILL.md"))),
@@ -79,7 +79,7 @@ vocabulary!(
     }
 );
 
-/// What a skill says of itself.
+/// Description that a skill gives of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Document {
     /// The name in its front matter.
@@ -144,27 +144,27 @@ pub fn named(said: &str) -> (&str, &str) {
     (name, rest.trim())
 }
 
-/// Whether a text can be the name of a skill: what leads out of a folder is none.
+/// Tells whether a text can be the name of a skill: what leads out of a folder is none.
 pub fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "._-:".contains(c);
     !name.is_empty() && name.len() <= 100 && !name.starts_with('.') && name.chars().all(plain)
 }
 
-/// What looking for a skill came to.
+/// Result of looking for a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Looked {
     There,
-    /// It is there by the name of its file, and says another name of itself.
+    /// The skill is there by the name of its file, and says another name of itself.
     Renamed(String),
     Missing {
         near: Option<String>,
     },
-    /// It is there, and nobody can follow it as it stands.
+    /// The skill is there, and nobody can follow it as it stands.
     Unusable(String),
 }
 
 impl Looked {
-    /// What is wrong with it, in words; nothing where it can be followed under this name.
+    /// Fault of the skill, in words; nothing where it can be followed under this name.
     pub fn fault(&self, name: &str) -> Option<String> {
         match self {
             Looked::There => None,
@@ -180,7 +180,7 @@ impl Looked {
         }
     }
 
-    /// Whether nobody can follow it.
+    /// Tells whether nobody can follow the skill.
     pub fn is_held(&self) -> bool {
         matches!(self, Looked::Missing { .. } | Looked::Unusable(_))
     }

@@ -65,7 +65,7 @@ fn block(body: &str, name: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Where a tag stands, whatever its letter case. ASCII case changes no length.
+/// Finds the place of a tag, whatever its letter case. ASCII case changes no length.
 fn position(text: &str, tag: &str) -> Option<usize> {
     text.to_ascii_lowercase().find(tag)
 }
@@ -92,7 +92,7 @@ fn paths(line: &str) -> Vec<String> {
     is_path.then(|| word.to_owned()).into_iter().collect()
 }
 
-/// What stands behind each `@` that begins a word: the one inside an address does not.
+/// Lists the words behind each `@` that begins a word: an `@` inside an address does not.
 fn marked(line: &str) -> impl Iterator<Item = &str> {
     let ends = |c: char| c.is_whitespace() || ",()<>`\"'".contains(c);
     line.match_indices('@').filter_map(move |(at, _)| {
@@ -106,7 +106,7 @@ fn marked(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where something that is to be read stands.
+/// Place of a file that is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Below the worktree, or below home.
@@ -143,7 +143,7 @@ pub fn place(written: &str, scope: Scope, file: &str) -> Place {
     }
 }
 
-/// Whether a path begins with the folder of a host: then it counts from the folder that has that.
+/// Tells whether a path begins with the folder of a host: then it counts from the folder that has the host's folder.
 fn is_hosts(path: &str) -> bool {
     let folders = super::Platform::ALL.map(super::Platform::folder);
     let first = path.split('/').next().unwrap_or_default();

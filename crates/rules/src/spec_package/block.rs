@@ -17,7 +17,7 @@ pub(super) struct Block {
 /// A part at the top of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Its items: their words on one line, and their lines.
+    /// Items of the list: their words on one line, and their lines.
     List(Vec<(String, usize)>, Range<usize>),
     Other(Range<usize>),
 }
@@ -80,7 +80,7 @@ struct Reader<'t> {
     text: &'t str,
     body: usize,
     found: Vec<Block>,
-    /// How deep in blocks the place is.
+    /// Depth in blocks of the present place.
     depth: usize,
     title: Option<String>,
     items: Vec<(String, usize)>,

@@ -174,7 +174,7 @@ fn requirement(one: &Requirement, found: &mut Findings) {
     }
 }
 
-/// Whether a statement has a word of RFC 2119 that binds.
+/// Tells whether a statement has a word of RFC 2119 that binds.
 pub(super) fn binds(statement: &str) -> bool {
     let mut words = statement.split(|c: char| !c.is_alphanumeric());
     words.any(|word| matches!(word, "SHALL" | "MUST" | "SHOULD" | "MAY" | "REQUIRED"))

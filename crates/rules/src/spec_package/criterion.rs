@@ -4,7 +4,7 @@ use serde::Serialize;
 
 const WORDS: [&str; 5] = ["GIVEN", "WHEN", "THEN", "AND", "BUT"];
 
-/// One criterion. Without steps it is a sentence that nothing can be made of.
+/// Acceptance criterion. Without steps it is a sentence that nothing can be made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Criterion {
     pub name: String,
@@ -46,7 +46,7 @@ impl Criterion {
         Criterion { name, line, steps }
     }
 
-    /// Whether it says when and what then, so that a scenario can be made of it.
+    /// Tells whether the criterion says when and what then, so that a scenario can be made of it.
     pub fn is_scenario(&self) -> bool {
         let has = |word: &str| self.steps.iter().any(|step| step.word == word);
         let is_said = self.steps.iter().all(|step| !step.text.is_empty());

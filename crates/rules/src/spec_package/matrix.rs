@@ -10,7 +10,7 @@ use loopx_spec::{Delta, fold};
 use serde::Serialize;
 
 vocabulary!(
-    /// How far a requirement is.
+    /// State of a requirement.
     Trace {
         /// Every scenario of it is proven.
         Proven = "proven",

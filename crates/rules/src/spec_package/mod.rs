@@ -66,7 +66,7 @@ impl Document {
         Some((document, part))
     }
 
-    /// How the ids begin of items that may have files of their own.
+    /// Beginnings of the ids of items that may have files of their own.
     fn beginnings(self) -> &'static [&'static str] {
         match self {
             Document::Requirements => &["REQ-", "NFR-"],
@@ -113,19 +113,19 @@ impl Document {
 /// The names of a file that has what stands above the items of its folder.
 const INDEXES: [&str; 3] = ["index", "_index", "README"];
 
-/// Which part of a document a file has.
+/// Part of a document that a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All of it, or what stands above its items: `requirements.md`, `requirements/index.md`.
     Whole,
-    /// One item: `requirements/REQ-001-idle-timeout.md`.
+    /// Item of the document: `requirements/REQ-001-idle-timeout.md`.
     Item,
     /// A text in the folder of a document whose name says no item: nothing is read from it.
     Other,
 }
 
 vocabulary!(
-    /// How much a requirement matters, by MoSCoW.
+    /// Priority of a requirement, by MoSCoW.
     Priority {
         Must = "must",
         Should = "should",
@@ -137,7 +137,7 @@ vocabulary!(
 /// A document as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// How findings name it.
+    /// Name of the document in findings.
     pub label: String,
     pub text: String,
 }
@@ -230,7 +230,7 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Whether it is one that this package does not bring.
+    /// Tells whether this package does not bring the requirement.
     pub fn is_left(&self) -> bool {
         self.priority == Some(Priority::Wont)
     }
@@ -250,7 +250,7 @@ pub struct Decision {
     pub requirements: Vec<String>,
     pub context: String,
     pub options: String,
-    /// How many options were considered.
+    /// Number of options that were considered.
     pub considered: usize,
     pub outcome: String,
     pub consequences: String,
@@ -264,14 +264,14 @@ pub struct Package {
     pub requirements: Vec<Requirement>,
     pub decisions: Vec<Decision>,
     pub stories: Vec<Named>,
-    /// What the domain of the requirements is for, where it is new.
+    /// Purpose of the domain of the requirements, where it is new.
     pub purpose: Option<String>,
     pub domain: Option<String>,
-    /// What the reviewer says of the whole.
+    /// Verdict of the reviewer on the whole.
     pub verdict: Option<Verdict>,
-    /// What the reviewer gives the depth, 0 to 100.
+    /// Figure that the reviewer gives the depth, 0 to 100.
     pub depth: Option<u32>,
-    /// What reading it came upon.
+    /// Findings that reading the package came upon.
     pub findings: Vec<Finding>,
 }
 
@@ -281,7 +281,7 @@ impl Package {
         self.requirements.iter().filter(|one| !one.is_left())
     }
 
-    /// Whether a section has items that stand in files of their own.
+    /// Tells whether a section has items that stand in files of their own.
     pub(crate) fn holds_items(&self, document: Document, title: &str) -> bool {
         let beginning = match title {
             "Functional requirements" => "REQ-",

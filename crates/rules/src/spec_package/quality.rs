@@ -18,7 +18,7 @@ const PIPELINE: &str = "spec-only";
 const GATE: &str = "GATE-SPEC";
 
 vocabulary!(
-    /// What the figures come to.
+    /// Verdict of the figures.
     Verdict {
         Pass = "pass",
         Review = "review",
@@ -31,7 +31,7 @@ vocabulary!(
 pub struct Quality {
     /// By dimension; nothing where nobody gave it.
     pub dimensions: BTreeMap<String, Option<u32>>,
-    /// Nothing while a dimension is open.
+    /// Score of all dimensions; nothing while one is open.
     pub score: Option<Points>,
     pub verdict: Option<Verdict>,
     /// Why it does not pass.
@@ -114,7 +114,7 @@ fn figure(package: &Package, dimension: &str) -> Option<u32> {
     }
 }
 
-/// So many of a hundred, cut off.
+/// Share in percent, cut off.
 fn share(part: usize, whole: usize) -> u32 {
     let percent = (part * 100).checked_div(whole).unwrap_or(0);
     u32::try_from(percent).unwrap_or(100)

@@ -139,7 +139,7 @@ fn front(document: Document, label: &str, text: &str, findings: &mut Findings) -
     front
 }
 
-/// Whether a file is named by an id: `REQ-001.md`, `REQ-001-idle.md`.
+/// Tells whether a file is named by an id: `REQ-001.md`, `REQ-001-idle.md`.
 fn is_named(name: &str, id: &str) -> bool {
     let rest = name.strip_prefix(id);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))

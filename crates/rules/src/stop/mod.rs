@@ -19,25 +19,25 @@ pub const MAX_SAME: u32 = 2;
 pub const MAX_SECONDS: i64 = 4 * 60 * 60;
 /// Two hosts that fire for one stop do so within this many seconds.
 pub const TWICE_WITHIN: i64 = 10;
-/// How long a build step that an agent was about to type tells who builds, in seconds.
+/// Seconds for which a build step that an agent was about to type tells who builds.
 pub const DRIVES_FOR: i64 = 10 * 60;
-/// How the text of a block begins.
+/// Beginning of the text of a block.
 const OPENING: &str = "git loopx: the build of session ";
-/// How many unmet rules a block names.
+/// Number of unmet rules that a block names.
 const NAMED: usize = 8;
 
-/// What the worktree remembers between two stops.
+/// Memory of the worktree between two stops.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
-    /// Which build these counters are about, and which agent session.
+    /// Build that these counters are about; the agent session stands beside it.
     pub build: String,
     pub agent: Option<String>,
     /// Blocks since the last stop that was let through, and since the build began.
     pub row: u32,
     pub total: u32,
     pub row_began: Option<i64>,
-    /// What stood when the last block was given, and how often it was given for that.
+    /// Fingerprint of what stood when the last block was given; beside it, how often the block was given for that.
     pub fingerprint: String,
     pub same: u32,
     pub parked: Option<Parked>,
@@ -162,13 +162,13 @@ pub struct Build {
 pub enum BuildOwner {
     /// Another worktree's, whose lease runs.
     Elsewhere,
-    /// This worktree's, and this agent session's where one is known; `alive` while its lease runs.
+    /// The build is this worktree's, and this agent session's where one is known; `alive` while its lease runs.
     Here { agent: Option<String>, alive: bool },
-    /// Nobody's, or of somebody whose lease has ended.
+    /// The build is nobody's, or of somebody whose lease has ended.
     Nobody,
 }
 
-/// How the hand-off stands, judged by the gate.
+/// Standing of the hand-off, judged by the gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
     /// Code and sentence of each rule that is not met; none is ready.
@@ -179,7 +179,7 @@ pub struct Judged {
     pub fingerprint: String,
 }
 
-/// What follows from a stop.
+/// Ruling on a stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Ruling {
@@ -306,9 +306,9 @@ fn asking(moment: Moment, call: &Call) -> Option<String> {
     name.as_deref().and_then(lease::agent_name)
 }
 
-/// Whether a stop of this agent session is the build's: `None` when it is somebody else's, else whether the
-/// session is to be recorded as the one that builds. A call that names nobody is nobody's: what is not
-/// known must not hold whoever it is.
+/// Tells whether a stop of this agent session is the build's: `None` when it is somebody else's, else whether the
+/// session is to be recorded as the one that builds. A call that names nobody is nobody's: an unknown caller must not
+/// be held, whoever it is.
 fn owned(build: &Build, agent: Option<&str>, ledger: &Ledger, now: i64) -> Option<bool> {
     let agent = agent?;
     match &build.owner {
@@ -347,7 +347,7 @@ fn codes(judged: &Judged) -> String {
     codes[..codes.len().min(NAMED)].join(", ")
 }
 
-/// Whether a prompt is the text of a block that the host hands to the agent: some fire their prompt hook
+/// Tells whether a prompt is the text of a block that the host hands to the agent: some hosts fire their prompt hook
 /// for it, and no person spoke.
 pub fn is_block_text(prompt: &str) -> bool {
     prompt.trim_start().starts_with(OPENING)

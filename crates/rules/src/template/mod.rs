@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Whoever takes the example out of its comment has a file that is read.
+    /// A file is read once somebody takes the example out of its comment.
     #[test]
     fn the_example_of_a_delta_is_one() {
         for language in [Language::Off, Language::Zh] {
