@@ -1,6 +1,6 @@
 //! Times for people: how long ago, and how far ahead.
 
-/// When something was, or will be, as a person says it: `2 days ago`, `in 2 hours`.
+/// Words for the moment `then`, past or future, as a person says it: `2 days ago`, `in 2 hours`.
 pub fn relative(now: i64, then: i64) -> String {
     if then > now {
         format!("in {}", left(now, then))
@@ -9,7 +9,8 @@ pub fn relative(now: i64, then: i64) -> String {
     }
 }
 
-/// How long it is from now until then, to the nearest unit: a lease of two hours is not of one as soon as it begins.
+/// Time from `now` until `then`, to the nearest unit: a lease of two hours is not shown as one hour as soon as it
+/// begins.
 pub fn left(now: i64, then: i64) -> String {
     let seconds = then.saturating_sub(now).max(0);
     let nearer = [86_400, 3_600, 60]
@@ -18,7 +19,7 @@ pub fn left(now: i64, then: i64) -> String {
     age(seconds.saturating_add(nearer.unwrap_or(0) / 2), 0)
 }
 
-/// How long before `now` a second was, in the largest unit that fits: `2 days`.
+/// Time from `then` until `now`, in the largest unit that fits: `2 days`.
 pub fn age(now: i64, then: i64) -> String {
     const UNITS: [(i64, &str); 6] = [
         (365 * 86_400, "year"),

@@ -32,7 +32,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it means, in a sentence.
+            /// Meaning of the code, in a sentence.
             pub fn sentence(self) -> &'static str {
                 match self {
                     $(Code::$variant => $sentence,)+
@@ -40,7 +40,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it ends a command with. A note ends none.
+            /// Kinds of failure with which the code ends a command. A note ends none.
             pub fn kinds(self) -> &'static [Kind] {
                 match self {
                     $(Code::$variant => &[$(Kind::$kind),*],)+
@@ -1332,7 +1332,7 @@ codes! {
 
 /// Families that rules ask for.
 impl Code {
-    /// What says that an approval is missing or does not count.
+    /// Tells whether the code says that an approval is missing or does not count.
     pub fn is_of_approval(self) -> bool {
         matches!(
             self,
@@ -1351,7 +1351,7 @@ impl Code {
         )
     }
 
-    /// What says that a draft of the plan lacks a review, or failed in it.
+    /// Tells whether the code says that a draft of the plan lacks a review, or failed in it.
     pub fn is_of_plan_review(self) -> bool {
         matches!(
             self,
@@ -1364,7 +1364,7 @@ impl Code {
         )
     }
 
-    /// What says that the execution record is not fit for a review.
+    /// Tells whether the code says that the execution record is not fit for a review.
     pub fn is_of_execution_record(self) -> bool {
         matches!(
             self,
@@ -1374,7 +1374,7 @@ impl Code {
         )
     }
 
-    /// What says that less than the whole scope was done.
+    /// Tells whether the code says that less than the whole scope was done.
     pub fn is_of_scope(self) -> bool {
         matches!(
             self,
@@ -1382,7 +1382,7 @@ impl Code {
         )
     }
 
-    /// What says that the way back which was asked for is not open.
+    /// Tells whether the code says that the way back to the requested stage is not open.
     pub fn is_of_rollback(self) -> bool {
         matches!(
             self,
@@ -1393,7 +1393,7 @@ impl Code {
         )
     }
 
-    /// What says that policy wants another person, or one whom a key proves.
+    /// Tells whether the code says that policy wants another person, or a person whom a key proves.
     pub fn is_of_somebody_else(self) -> bool {
         matches!(
             self,
@@ -1406,7 +1406,7 @@ impl Code {
         )
     }
 
-    /// What says that somebody has to write brief.md first.
+    /// Tells whether the code says that somebody has to write brief.md first.
     pub fn is_of_brief(self) -> bool {
         matches!(
             self,
@@ -1414,7 +1414,7 @@ impl Code {
         )
     }
 
-    /// What says that a delta waits for another session.
+    /// Tells whether the code says that a delta waits for another session.
     pub fn is_of_dependency(self) -> bool {
         matches!(
             self,
@@ -1428,7 +1428,7 @@ impl Code {
         )
     }
 
-    /// What says that a scenario has no proof.
+    /// Tells whether the code says that a scenario has no proof.
     pub fn is_of_scenario(self) -> bool {
         matches!(
             self,

@@ -1,6 +1,6 @@
 //! Commit objects that no strict server takes: readers of them do not agree on what they say.
 
-/// What is wrong with the bytes of a commit whose ids have so many digits.
+/// Names the fault in the bytes of a commit; `digits` is the length of an object id in this repository.
 pub fn fault(bytes: &[u8], digits: usize) -> Option<&'static str> {
     if bytes.contains(&0) {
         return Some("has a zero byte in it");
@@ -34,7 +34,7 @@ pub fn fault(bytes: &[u8], digits: usize) -> Option<&'static str> {
     again.then_some("has a tree, a parent, an author or a committer out of place")
 }
 
-/// Whether this is `Name <mail> seconds +hhmm`.
+/// Tells whether a line has the form `Name <mail> seconds +hhmm`.
 fn is_person(line: &[u8]) -> bool {
     let Ok(marks) = <[usize; 2]>::try_from(
         (0..line.len())
@@ -118,7 +118,7 @@ pub fn signature(bytes: &[u8], header: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     (!signature.is_empty()).then_some((signature, payload))
 }
 
-/// What a line of a header belongs to.
+/// Part of a signed commit that a line of the header belongs to.
 #[derive(Clone, Copy)]
 enum Into {
     Signature,

@@ -56,7 +56,7 @@ pub fn var_os(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Whether a variable is there, empty or not.
+/// Tells whether a variable is set, empty or not.
 pub fn is_set(name: &str) -> bool {
     std::env::var_os(name).is_some()
 }
@@ -69,12 +69,12 @@ pub fn now() -> i64 {
     })
 }
 
-/// Where this program is, with links followed.
+/// Path of this program, with links followed.
 pub fn program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// Whether somebody sits at a terminal who can be asked.
+/// Tells whether a person sits at a terminal and can be asked.
 pub fn has_terminal() -> bool {
     use std::io::IsTerminal;
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
@@ -101,7 +101,7 @@ pub fn paths(name: &str) -> Vec<PathBuf> {
     std::env::split_paths(&list).collect()
 }
 
-/// What was typed, without arguments: `git loopx run`. For a person who has to find this process.
+/// Command of this process without arguments: `git loopx run`. For a person who has to find the process.
 pub fn command() -> String {
     let word = std::env::args_os()
         .skip(1)

@@ -34,7 +34,7 @@ pub const ROLL_UP: [&str; 5] = [
     "roll-up-ends",
 ];
 
-/// What an archive does around its two refs, in its order.
+/// Failpoints of an archive around its two refs, in the order in which an archive passes them.
 pub const ARCHIVE: [&str; 4] = [
     "archive-noted",
     "target-moved",
@@ -42,10 +42,10 @@ pub const ARCHIVE: [&str; 4] = [
     "sessions-closed",
 ];
 
-/// What a sync does around the write path, in its order.
+/// Failpoints of a sync around the write path, in the order in which a sync passes them.
 pub const SYNC: [&str; 4] = ["sync-fetched", "sync-met", "sync-followed", "sync-pushed"];
 
-/// What a bundle's import does around the write path, in its order; and an export.
+/// Failpoints of a bundle's import around the write path, in the order of the import; and of an export.
 pub const BUNDLE: [&str; 4] = [
     "bundle-fetched",
     "bundle-met",
@@ -53,7 +53,7 @@ pub const BUNDLE: [&str; 4] = [
     "export-named",
 ];
 
-/// What can fail as a disk does.
+/// Failpoints that fail as a disk does.
 pub const ERRORS: [&str; 8] = [
     "fsync",
     "file-written",
@@ -65,7 +65,7 @@ pub const ERRORS: [&str; 8] = [
     "kept-read",
 ];
 
-/// What can fail as a disk does when it is read.
+/// Failpoints that fail as a disk does when it is read.
 pub const READS: [&str; 4] = ["config-read", "object-read", "ref-read", "stdin-read"];
 
 /// Fails here when a test asked for it.
@@ -95,7 +95,7 @@ mod armed {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    /// What a test asked for.
+    /// Failpoint that a test asked for.
     struct Armed {
         name: String,
         /// An error, not a death.

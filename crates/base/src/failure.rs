@@ -22,13 +22,13 @@ pub enum Kind {
     Conflict,
     /// No such thing, or the repository is not initialised: 4.
     NotFound,
-    /// There is nothing left to do: 5.
+    /// End of the work: there is nothing left to do: 5.
     Nothing,
     /// Held by somebody else: 6.
     Waiting,
     /// A bug, a failed system call, or a damaged store: 70.
     Internal,
-    /// What was to be said could not be written: 74.
+    /// Loss of output: the words of the command could not be written: 74.
     Output,
 }
 
@@ -48,11 +48,11 @@ impl Kind {
     }
 }
 
-/// One unmet rule: a code, a sentence for people, the command that helps.
+/// Blocker: a rule that is not met, with a code, a sentence for people and the command that helps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocker {
     pub code: Code,
-    /// What the code is about, where its word has a place for that.
+    /// Thing that the code is about, where the word of the code has a place for it.
     pub subject: String,
     pub message: String,
     pub help: Hint,
@@ -101,7 +101,7 @@ impl Serialize for Blocker {
     }
 }
 
-/// Why a command did not do what it was asked to.
+/// Reason for which a command did not do its work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub kind: Kind,
@@ -111,7 +111,7 @@ pub struct Failure {
     pub blockers: Vec<Blocker>,
     /// The command that leads on.
     pub help: Option<Hint>,
-    /// What the sides of a merge disagree about, for machines.
+    /// Disagreements of the sides of a merge, for machines.
     pub conflicts: Box<[serde_json::Value]>,
 }
 
@@ -119,7 +119,7 @@ pub struct Failure {
 pub type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// True where an object is not in this clone: lost, or beyond the edge of a shallow one.
+    /// Tells whether the failure is an object that is not in this clone: lost, or beyond the edge of a shallow one.
     pub fn is_of_missing_object(&self) -> bool {
         matches!(self.code, Code::ObjectMissing | Code::HistoryShallow)
     }

@@ -4,7 +4,7 @@
 //! The layout follows from the set of names alone, so that clones that came to one set in different ways
 //! have one tree.
 
-/// What the entries are called, and so how they are spread.
+/// Kinds of entries by their names, and so the ways to spread them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fanout {
     /// Names of any kind: by two digits of their hash. It is one of our own, because git's would differ
@@ -17,7 +17,7 @@ pub enum Fanout {
 }
 
 impl Fanout {
-    /// So many entries lie side by side.
+    /// Number of entries that may lie side by side.
     pub fn limit(self) -> usize {
         match self {
             // The folders themselves make a tree of 256 entries: spreading fewer would save nothing.
@@ -39,7 +39,7 @@ impl Fanout {
         }
     }
 
-    /// Whether a name is one of those folders'.
+    /// Tells whether a name is the name of a folder that spreads entries.
     pub fn is_folder(self, name: &str) -> bool {
         let Some(digits) = name.strip_prefix('+') else {
             return false;
@@ -53,12 +53,12 @@ impl Fanout {
         }
     }
 
-    /// Whether so many entries are spread.
+    /// Tells whether a folder with this number of entries is spread.
     pub fn is_spread(self, entries: usize) -> bool {
         entries > self.limit()
     }
 
-    /// Where an entry lies in a folder that is spread, or not.
+    /// Path of an entry in its folder, which is spread or not.
     pub fn place(self, name: &str, spread: bool) -> String {
         if spread {
             format!("{}/{name}", self.folder(name))
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// How many of these names each folder has.
+    /// Counts the names in each folder.
     fn folders(fanout: Fanout, names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
         let mut folders = BTreeMap::new();
         for name in names {

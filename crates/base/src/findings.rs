@@ -5,7 +5,7 @@
 use crate::hint::Hint;
 use serde::Serialize;
 
-/// How much a finding matters.
+/// Weight of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -27,7 +27,7 @@ impl Severity {
     }
 }
 
-/// One thing found in one file.
+/// Finding in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Stable snake_case name.
@@ -38,7 +38,7 @@ pub struct Finding {
     /// Counted from 1; 0 when the finding is about the whole file.
     pub line: usize,
     pub message: String,
-    /// What to do about it.
+    /// Way out of the finding.
     pub fix: Hint,
 }
 
@@ -121,7 +121,7 @@ impl<'f> Notes<'f> {
     }
 }
 
-/// Whether one of them is an error.
+/// Tells whether a finding of the list is an error.
 pub fn has_errors(findings: &[Finding]) -> bool {
     findings
         .iter()
@@ -136,11 +136,11 @@ pub fn sort(findings: &mut Vec<Finding>) {
     findings.dedup();
 }
 
-/// What an id stands for.
+/// Entry of a catalogue: the meaning of a finding's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Known {
     pub id: &'static str,
-    /// Where there are two, the first one is for deltas, the second for specs.
+    /// Severities of the finding. Of two, the first one is for deltas, the second for specs.
     pub severities: &'static [Severity],
     pub meaning: &'static str,
     pub fix: &'static str,
@@ -165,7 +165,7 @@ impl Known {
         }
     }
 
-    /// How bad a finding of a catalogue is, and the way out of it. An id that is not there counts as an error.
+    /// Severity of a finding of a catalogue, and the way out of it. An id that is not there counts as an error.
     pub fn of(catalogue: &[Known], id: &str) -> (Severity, &'static str) {
         let known = catalogue.iter().find(|known| known.id == id);
         let severity = known.and_then(|known| known.severities.first());

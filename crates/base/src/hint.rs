@@ -9,9 +9,9 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::fmt;
 
-/// How the program is called.
+/// Name of the program on a command line.
 const PROGRAM: &str = "git loopx";
-/// What tells git who somebody is, which each record needs.
+/// Commands that tell git who somebody is, which each record needs.
 pub const IDENTITY: &str = "git config --global user.name \"Your Name\" && git config --global user.email \"you@example.com\"";
 /// The place for a reason in a template: [`Hint::because`] fills it with what is known, else [`general_reason`] does.
 const REASON: &str = " --reason WHY";
@@ -44,12 +44,12 @@ macro_rules! verbs {
     };
 }
 
-/// What a command is about.
+/// Object of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum About {
-    /// One session: `--session` says which.
+    /// Session: `--session` says which.
     Session,
-    /// Something else, or what its own arguments name.
+    /// Another object, or what the arguments of the command name.
     Other,
 }
 
@@ -133,7 +133,7 @@ impl Verb {
     }
 }
 
-/// Whether the first word of a template is this one.
+/// Tells whether a word is the first one of a template.
 const fn begins(template: &[u8], word: &[u8]) -> bool {
     if template.len() < word.len() {
         return false;
@@ -152,7 +152,7 @@ const fn begins(template: &[u8], word: &[u8]) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub text: String,
-    /// It is a command, which nobody could paste in two lines.
+    /// Mark of a command, which nobody could paste in two lines.
     pub is_command: bool,
 }
 
@@ -172,12 +172,12 @@ impl Piece {
     }
 }
 
-/// Where a hint will be typed.
+/// Place where a hint will be typed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place<'p> {
     /// The session that would not be meant without being named.
     pub session: Option<&'p str>,
-    /// There is no worktree.
+    /// Mark of a place without a worktree.
     pub is_bare: bool,
 }
 
@@ -209,7 +209,7 @@ impl Command {
         &self.words
     }
 
-    /// What follows the verb.
+    /// Arguments of the command: the words behind the verb.
     pub fn args(&self) -> &str {
         self.words
             .get(self.verb.word().len()..)
@@ -222,7 +222,7 @@ impl Command {
         self.session.as_deref()
     }
 
-    /// True where it gives a person's word on what somebody looked at.
+    /// Tells whether the command gives a person's word on what somebody looked at.
     pub fn is_persons_word(&self) -> bool {
         self.persons
             || match self.verb {
@@ -249,7 +249,7 @@ impl Command {
         self.verb == Verb::Amend && has("--reason") && !has("--sign")
     }
 
-    /// Whether a repository without a worktree refuses it.
+    /// Tells whether a repository without a worktree refuses the command.
     fn needs_worktree(&self) -> bool {
         const VERBS: [&str; 6] = ["checkout", "edit", "put", "run", "save", "task done"];
         // The verb of a command that was printed into a document is gone: its words are not.
@@ -258,7 +258,7 @@ impl Command {
             .any(|verb| begins(self.words.as_bytes(), verb.as_bytes()))
     }
 
-    /// As it has to be typed there.
+    /// Words of the command as they have to be typed at a place.
     fn typed(&self, place: Place<'_>) -> String {
         let named =
             |id: &&str| self.about_a_session && !self.words.split(' ').any(|word| word == *id);
@@ -386,7 +386,7 @@ impl Hint {
         }
     }
 
-    /// What stands behind the command that leads.
+    /// Rest of the hint, behind the command that leads.
     pub fn behind_lead(&self) -> Hint {
         let behind = usize::from(self.lead().is_some());
         Hint {
@@ -445,12 +445,12 @@ impl Hint {
         })
     }
 
-    /// True where the first command in it gives a person's word.
+    /// Tells whether the first command of the hint gives a person's word.
     pub fn is_persons_word(&self) -> bool {
         self.commands().next().is_some_and(Command::is_persons_word)
     }
 
-    /// Whether a command in it amends, and does not sign that.
+    /// Tells whether a command of the hint amends and does not sign the amendment.
     pub fn has_unsigned_amendment(&self) -> bool {
         self.commands().any(Command::is_unsigned_amendment)
     }
@@ -505,7 +505,7 @@ impl Hint {
         self.parts.is_empty()
     }
 
-    /// As it has to be typed there.
+    /// Text of the hint as it has to be typed at a place.
     pub fn addressed(&self, place: Place<'_>) -> String {
         let pieces = self.pieces(place).into_iter();
         pieces.map(|piece| piece.text).collect()
@@ -537,7 +537,7 @@ impl From<String> for Hint {
     }
 }
 
-/// Whether a text has a command line of this program in it; its name alone is none.
+/// Tells whether a text has a command line of this program in it; the name of the program alone is none.
 fn names_command(text: &str) -> bool {
     let mut after = text.split("git loopx ").skip(1);
     after.any(|rest| {

@@ -119,14 +119,14 @@ impl SessionId {
         &self.0
     }
 
-    /// Whether this is a name that [`SessionId::beside`] gives to the session of a uid.
+    /// Tells whether the name is one that [`SessionId::beside`] gives to the session of a uid.
     pub fn is_beside(&self, uid: &str) -> bool {
         // A name as long as names may be is cut off, and ends in the same way.
         let end = Self("x".into()).beside(uid);
         self.0.len() > end.0.len() - 1 && self.0.ends_with(&end.0[1..])
     }
 
-    /// The same name with a number behind it.
+    /// Copy of the name with a number behind it.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {
         let end = format!("-{number}");
@@ -150,7 +150,7 @@ impl SessionId {
     }
 }
 
-/// Whether Windows keeps a name, in lower case and without its ending, for itself.
+/// Tells whether Windows keeps a name, in lower case and without its ending, for itself.
 pub fn is_reserved(name: &str) -> bool {
     let numbered = |prefix: &str| {
         name.strip_prefix(prefix)
@@ -343,7 +343,7 @@ pub use written_as_text;
 
 written_as_text!(SessionId, Oid, OpId);
 
-/// Who did something, as git names people.
+/// Person who did something, as git names people.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Person {
     pub name: String,
@@ -366,7 +366,7 @@ impl Person {
         }
     }
 
-    /// Whether two entries name one person: the same address or the same name, whatever the letter
+    /// Tells whether two entries name one person: the same address or the same name, whatever the letter
     /// case. A shared name counts too: the cost of a false "same" is one more reviewer.
     pub fn is_same(&self, other: &Person) -> bool {
         let same = |a: &str, b: &str| {

@@ -24,7 +24,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub key: String,
-    /// Where the key begins.
+    /// Offset at which the key begins.
     pub start: usize,
     pub value: Node,
 }
@@ -62,7 +62,7 @@ impl Node {
         serde_json::from_str(&text[self.range.clone()]).unwrap_or(Value::Null)
     }
 
-    /// Where its parts begin and end.
+    /// Ranges of the node's members or items.
     fn parts(&self) -> Vec<Range<usize>> {
         match &self.kind {
             Kind::Object(members) => members.iter().map(|m| m.start..m.value.range.end).collect(),
@@ -94,7 +94,7 @@ pub fn without_comments(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where comments stand; the end of the line is no part of one.
+/// Ranges of the comments; the end of the line is no part of one.
 fn comments(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -233,7 +233,7 @@ fn indent_at(text: &str, at: usize) -> &str {
     &rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()]
 }
 
-/// One step of indentation, as this text has it.
+/// Indentation by one step, as this text has it.
 fn step(text: &str) -> &str {
     text.lines()
         .map(|line| &line[..line.len() - line.trim_start_matches([' ', '\t']).len()])

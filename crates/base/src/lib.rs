@@ -53,8 +53,8 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// True for a character that changes how others are read, or that takes no place. Joiners are not among them: words of
-/// some languages need them.
+/// Tells whether a character changes how others are read, or takes no place. Joiners do not count: words of some
+/// languages need them.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}'
@@ -79,7 +79,7 @@ pub fn first_words(words: &[String]) -> String {
     }
 }
 
-/// So many of something whose plural ends in `s`: `1 spec`, `2 specs`.
+/// Count with its noun, whose plural ends in `s`: `1 spec`, `2 specs`.
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str) -> String {
     let ending = if count == N::from(1) { "" } else { "s" };
     format!("{count} {one}{ending}")
@@ -131,7 +131,7 @@ pub fn said(reason: Option<String>) -> Option<String> {
     reason.filter(|why| says_something(why))
 }
 
-/// Whether somebody who reads a text sees anything: blanks, control characters and characters without a shape say
+/// Tells whether a reader of a text sees anything: blanks, control characters and characters without a shape say
 /// nothing.
 pub fn says_something(text: &str) -> bool {
     let is_unseen = |c: char| {

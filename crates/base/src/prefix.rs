@@ -1,7 +1,7 @@
 //! Names by their beginning, as git shortens object ids: a whole name wins, and a beginning that several share is
 //! none of them.
 
-/// What a word names.
+/// Things that a word names: none, one or several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meant<'n, T> {
     None,

@@ -4,7 +4,7 @@ use super::secrets::Hit;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
-/// What stands where a text was.
+/// Text that stands in the place of one that was taken out.
 pub const MARK: &str = "[redacted]";
 
 /// The shortest text that is taken out wherever it stands: a shorter one is a part of too much else.
@@ -16,7 +16,7 @@ const ALONE: usize = 8;
 /// The texts to take out.
 #[derive(Clone, Default)]
 pub struct Texts {
-    /// What is looked for, and what stands there then; the longer ones first.
+    /// Pairs of a text to look for and the text to put in its place; the longer ones first.
     pairs: Vec<(String, String)>,
     /// The first lines of private keys, which go with all that follows up to their last lines.
     keys: Vec<String>,
@@ -74,7 +74,7 @@ impl Texts {
         now
     }
 
-    /// The same of a text.
+    /// Takes the texts out of a string, as [`Texts::taken_out`] does with bytes.
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         let bytes = self.taken_out(text.as_bytes())?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -127,7 +127,7 @@ impl Texts {
         subject
     }
 
-    /// Whether a name has one of the texts, as it is or as names are made of texts.
+    /// Tells whether a name has one of the texts in it, as the text is or as names are made of texts.
     pub fn is_in_name(&self, name: &str) -> bool {
         let name = folded(name);
         // A short password counts where a URL has it, and nowhere else.
@@ -297,7 +297,7 @@ pub fn strings(bytes: &[u8], change: impl Fn(&str) -> Option<String>) -> Option<
     is_other.then_some(now)
 }
 
-/// Where a string that begins there ends, behind its last quotation mark.
+/// End of the string literal that begins at `begin`: the place behind its last quotation mark.
 fn literal_end(bytes: &[u8], begin: usize) -> Option<usize> {
     let mut at = begin + 1;
     loop {

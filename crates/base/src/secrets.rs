@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Something that looks like a credential.
+/// Place in a text that looks like a credential.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hit {
     /// From 1.
@@ -13,12 +13,12 @@ pub struct Hit {
 }
 
 impl Hit {
-    /// What was found: to be hashed, never to be printed.
+    /// Text that was found: to be hashed, never to be printed.
     pub fn secret(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is where a private key begins.
+    /// Tells whether a private key begins at the hit.
     pub fn is_key(&self) -> bool {
         self.kind == PRIVATE_KEY
     }
@@ -62,7 +62,7 @@ const FILE_ENDS: [&str; 8] = [
 /// Ends of names that show what such a file looks like, without what is secret.
 const SHOWN_ENDS: [&str; 5] = [".example", ".sample", ".template", ".dist", ".pub"];
 
-/// Whether a file holds credentials by its name: nobody is led to commit it.
+/// Tells whether the name of a file says that it holds credentials: nobody is led to commit such a file.
 pub fn is_secret_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let ends_so = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
@@ -70,7 +70,7 @@ pub fn is_secret_file(path: &str) -> bool {
     (is_named || ends_so(&FILE_ENDS)) && !ends_so(&SHOWN_ENDS)
 }
 
-/// Which characters follow a beginning.
+/// Characters that follow the beginning of a credential.
 #[derive(Clone, Copy)]
 enum Set {
     /// A-Z 0-9
@@ -138,10 +138,10 @@ const NAMES: [&str; 12] = [
     "credential",
 ];
 
-/// How much of a line is looked at together: a line of a data file can be as long as the file.
+/// Bytes of a line that are looked at together: a line of a data file can be as long as the file.
 const WINDOW: usize = 64 * 1024;
 
-/// How much two windows of one line share: more than any credential is long.
+/// Bytes that two windows of a line share: more than any credential is long.
 const SHARED: usize = 4 * 1024;
 
 /// Every credential of some bytes, however many they are; what is no text in them is passed over.

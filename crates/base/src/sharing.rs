@@ -1,14 +1,14 @@
 //! `core.sharedRepository`: which mode a file or a folder of the git dir has, as git-config(1) says.
 
-/// Who else may read and write what is in the git dir.
+/// Permissions of other people to read and write the files in the git dir.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// Whoever the umask lets.
+    /// Permissions as the umask leaves them.
     #[default]
     Umask,
-    /// These bits at least, whatever the umask.
+    /// Bits that every file has at least, whatever the umask.
     AtLeast(u32),
-    /// These bits and no others.
+    /// Bits that every file has, and no others.
     Exactly(u32),
 }
 

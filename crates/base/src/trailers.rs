@@ -13,9 +13,9 @@ pub const ISSUE: &str = "Loopx-Issue";
 /// The solution of an issue that the work goes by: the issue and the name of the solution, with a slash between.
 pub const SOLUTION: &str = "Loopx-Solution";
 
-/// What git itself writes; one such line makes a block of a paragraph that also holds other words.
+/// Lines that git itself writes; one of them makes a block of a paragraph that also holds other words.
 const GIT_GENERATED: [&[u8]; 2] = [b"Signed-off-by: ", b"(cherry picked from commit "];
-/// What follows the comment prefix on the line from which `commit --verbose` is cut off.
+/// Text behind the comment prefix on the line from which `commit --verbose` is cut off.
 const SCISSORS: &[u8] = b" ------------------------ >8 ------------------------";
 
 /// The trailers of ours in a message.
@@ -142,14 +142,14 @@ pub fn place_work(message: &[u8], comment: &[u8], work: &[(&str, &str)]) -> Opti
     Some(out)
 }
 
-/// Whether git takes a message for empty: a signature alone says nothing.
+/// Tells whether git takes a message for empty: a signature alone says nothing.
 fn is_empty(text: &[u8], comment: &[u8]) -> bool {
     lines(text).all(|line| {
         is_blank(line) || is_comment(line, comment) || line.starts_with(b"Signed-off-by: ")
     })
 }
 
-/// Whether a message is still the template that it began as, so that git is to say so.
+/// Tells whether a message is still the template that it began as, so that git is to say so.
 pub fn is_untouched(message: &[u8], template: &[u8], comment: &[u8]) -> bool {
     let words = |text: &[u8]| -> Vec<Vec<u8>> {
         let end = end_of_words(text, comment);
@@ -161,7 +161,7 @@ pub fn is_untouched(message: &[u8], template: &[u8], comment: &[u8]) -> bool {
     words(message) == words(template)
 }
 
-/// Where the trailers of a message stand; `start == end` where it has none, and they belong there.
+/// Place of the trailers in a message; `start == end` where the message has none, and they belong there.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     start: usize,
@@ -185,8 +185,7 @@ impl Block {
     }
 }
 
-/// Where the words of a message end: before the scissors, and before comments and blank lines at the
-/// end.
+/// End of the words of a message: before the scissors, and before comments and blank lines at the end.
 fn end_of_words(message: &[u8], comment: &[u8]) -> usize {
     let mut at = 0;
     let mut end = 0;
@@ -241,7 +240,7 @@ fn start_of_block(text: &[u8], comment: &[u8]) -> Option<usize> {
     None
 }
 
-/// Where the colon of a trailer line stands.
+/// Offset of the colon in a trailer line.
 fn separator(line: &[u8]) -> Option<usize> {
     let mut blank = false;
     for (at, byte) in line.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Differences between trees, and what a merge of trees gives, as plain values: what the git door finds and the rules judge.
 
-/// What a tree has at a path.
+/// Kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Plain,
@@ -9,7 +9,7 @@ pub enum Mode {
     Submodule,
 }
 
-/// One path that differs between two trees, by mode or content; renames are not followed.
+/// Path that differs between two trees, by mode or content; renames are not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub path: String,
@@ -17,16 +17,17 @@ pub struct Change {
     pub new: Option<Mode>,
 }
 
-/// What merging gives, held against a tree.
+/// Result of a merge, held against a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
     Same,
-    /// It merges, and the tree has this otherwise: each change is from what merging gives.
+    /// Merge without conflict, of which the tree has something otherwise: each change starts from the result of the
+    /// merge.
     Other(Vec<Change>),
     Conflict,
 }
 
-/// How hard a merge is looked at.
+/// Thoroughness of the look at a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// By one way of merging.

@@ -5,13 +5,13 @@
 /// Names of git's own, as file systems may read them.
 const GITS: [&str; 3] = ["git", "gitmodules", "gitattributes"];
 
-/// What file systems of eight and three letters call them.
+/// Short names of these files on file systems of eight and three letters.
 const SHORT: [&str; 5] = ["git~", "gitmod~", "gitatt~", "gi7eba~", "gi7d29~"];
 
 /// The most bytes that a name may have: file systems have no room for more, and servers refuse far longer ones.
 pub const MOST_BYTES: usize = 255;
 
-/// What is wrong with the name of an entry.
+/// Names the fault of an entry's name.
 pub fn fault(name: &[u8]) -> Option<&'static str> {
     if name.len() > MOST_BYTES {
         return Some("is longer than 255 bytes");
@@ -42,8 +42,8 @@ pub fn fault(name: &[u8]) -> Option<&'static str> {
     is_gits(text).then_some("is one of git's own")
 }
 
-/// What is wrong with an entry of somebody's own code: less than in [`fault`], since a name may be anything
-/// there that git checks out.
+/// Names the fault of an entry of somebody's own code: less counts as one than in [`fault`], since a name may be
+/// anything there that git checks out.
 pub fn code_fault(mode: &[u8], name: &[u8]) -> Option<&'static str> {
     let is_link = match mode {
         b"40000" | b"100644" | b"100755" | b"160000" => false,
@@ -82,7 +82,7 @@ pub fn folded(name: &str) -> String {
     seen.trim_end_matches([' ', '.']).to_owned()
 }
 
-/// Whether a name is [`folded`] to one of these. Nearly every name is plain, and nothing is built for it.
+/// Tells whether a name is [`folded`] to one of two names. Nearly every name is plain, and nothing is built for it.
 fn reads_as(name: &str, others: [&str; 2]) -> bool {
     if !name.is_ascii() {
         return others.contains(&folded(name).as_str());

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// The most paths of a tree that anybody lists.
 pub const MOST: u64 = 10_000_000;
 
-/// What to say of a tree with more.
+/// Words for a tree with more paths.
 pub const FAULT: &str = "has more than 10,000,000 paths";
 
 /// Counts the paths below trees that are told of; others count nothing.

@@ -6,18 +6,18 @@ use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// One thing that is left.
+/// Piece of work that a command has left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unfinished {
-    /// What is done: which ref stands where.
+    /// Work that is done: which ref stands where.
     pub done: String,
-    /// What did not follow.
+    /// Work that did not follow.
     pub left: String,
-    /// Why not.
+    /// Reason for which the work did not follow.
     pub why: String,
     /// The command that finishes it, or leads on from it.
     pub help: Hint,
-    /// True where the next command that writes finishes it without being told.
+    /// Set when the next command that writes finishes the work without being told.
     pub is_resumed: bool,
 }
 

@@ -12,7 +12,7 @@ pub struct CodeFacts {
     /// The content of the worktree as a tree; equal to HEAD's tree when nothing is uncommitted.
     pub tree: Oid,
     pub is_dirty: bool,
-    /// What is not committed, by path.
+    /// Paths that differ from HEAD, each with its state.
     pub uncommitted: Vec<Uncommitted>,
     pub reviewed: ReviewedCode,
 }
@@ -25,7 +25,7 @@ pub enum ReviewedCode {
     Known,
     /// HEAD is behind this commit.
     Ahead(Oid),
-    /// It is not in this repository; the remote may have it.
+    /// Commit that is not in this repository; the remote may have it.
     Missing { remote: String },
 }
 
@@ -57,7 +57,7 @@ pub fn named(files: &[&Uncommitted]) -> String {
     format!("{}{more}", paths.join(", "))
 }
 
-/// How git sees a path that differs from HEAD.
+/// State of a path that differs from HEAD, as git sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileState {
@@ -83,7 +83,7 @@ impl FileState {
     }
 }
 
-/// What git was told to do in a worktree and has not finished.
+/// Command that git has begun in a worktree and has not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sequence {
@@ -96,7 +96,7 @@ pub enum Sequence {
 }
 
 impl Sequence {
-    /// As git's command is named.
+    /// Word of git's command.
     pub fn word(self) -> &'static str {
         match self {
             Sequence::Merge => "merge",
