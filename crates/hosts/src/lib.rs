@@ -31,7 +31,7 @@ macro_rules! hosts {
         impl Host {
             pub const ALL: [Host; [$(Host::$host),+].len()] = [$(Host::$host),+];
 
-            /// What is known of it.
+            /// Description of the host.
             pub fn spec(self) -> &'static HostSpec {
                 match self {
                     $(Host::$host => &$file::SPEC,)+
@@ -50,10 +50,10 @@ hosts! {
     Gemini = gemini,
 }
 
-/// Everything that is known of a host: how its file looks, what it says, and how it wants to be answered.
+/// Description of a host: the form of its file, the fields of its calls, and the answers that it wants.
 pub struct HostSpec {
     pub name: &'static str,
-    /// What the host calls itself.
+    /// Name by which the host calls itself.
     pub title: &'static str,
     /// The host's file, from the top of the worktree.
     pub file: &'static str,
@@ -69,15 +69,15 @@ pub struct HostSpec {
     pub is_read_in_primary: bool,
     /// The host may run the hooks of this other host's file as well.
     pub also_runs: Option<Host>,
-    /// What a person has to know of it.
+    /// Notes that a person has to know about the host.
     pub notes: &'static [&'static str],
     /// The events that we listen to, by the host's names.
     pub events: &'static [(&'static str, Moment)],
     /// Reads the fields of a call. Unknown ones are passed over, missing ones are nothing.
     pub read: fn(&Value) -> Call,
-    /// What to print: one document, or nothing.
+    /// Answer to print: one document, or nothing.
     pub answer: fn(Moment, &Decision) -> Option<Value>,
-    /// What stands for an event in the host's file: its name, its moment, and the command of the hook.
+    /// Entry for an event in the host's file, from the event's name, its moment and the command of the hook.
     pub entry: fn(&str, Moment, &str) -> Value,
 }
 
@@ -89,7 +89,7 @@ fn command_hook(command: &str) -> Value {
     serde_json::json!({ "type": "command", "command": command, "timeout": TIMEOUT })
 }
 
-/// When a hook fires, whatever its host calls it.
+/// Moment at which a hook fires, whatever its host calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     Stop,
@@ -99,7 +99,7 @@ pub enum Moment {
     PreTool,
 }
 
-/// What a host said, as far as anybody here wants to know.
+/// Fields of a host's call, as far as this program wants to know them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     /// The agent session; of a sub-agent, the one that started it.
@@ -114,14 +114,14 @@ pub struct Call {
     pub background: usize,
     /// The shell command that is about to run.
     pub command: Option<String>,
-    /// What the agent is asked to do.
+    /// Text that the agent is asked to work on.
     pub prompt: Option<String>,
 }
 
-/// What is decided.
+/// Decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing to say.
+    /// Let through without a word.
     Allow,
     /// Let through, with a word to the person.
     Nudge(String),
@@ -138,7 +138,7 @@ impl Host {
         self.spec().name
     }
 
-    /// What the host calls itself.
+    /// Name by which the host calls itself.
     pub fn title(self) -> &'static str {
         self.spec().title
     }
@@ -161,7 +161,7 @@ impl Host {
         (self.spec().read)(input)
     }
 
-    /// What to print: one document, or nothing.
+    /// Answer to print: one document, or nothing.
     pub fn answer(self, event: &str, decision: &Decision) -> Option<Value> {
         (self.spec().answer)(self.moment(event)?, decision)
     }
@@ -200,7 +200,7 @@ fn text(input: &Value, names: &[&str]) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// How many entries the first list among these fields has.
+/// Counts the entries of the first list among these fields.
 fn count(input: &Value, names: &[&str]) -> usize {
     names
         .iter()
@@ -237,7 +237,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// What hosts that follow Claude's format agree on.
+/// Reads the fields that hosts with Claude's format agree on.
 fn common(input: &Value) -> Call {
     let own = text(input, &["session_id", "sessionId", "conversation_id"]);
     let named = text(input, &["agent_id", "agentId", "subagent_id"]);

@@ -3,15 +3,15 @@
 
 use serde::Serialize;
 
-/// How a piece of material stands.
+/// State of a piece of material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drift {
     Absent,
     Current,
-    /// As an earlier version wrote it.
+    /// Text as an earlier version wrote it.
     Outdated,
-    /// Somebody changed it: it is his now.
+    /// Text that somebody changed: it is theirs now.
     Edited,
 }
 
@@ -120,7 +120,7 @@ fn find(text: &str) -> Option<(std::ops::Range<usize>, &str, &str)> {
     Some((start..at, digest, body))
 }
 
-/// How a file stands.
+/// State of the material in a file.
 pub fn state(place: Place, text: Option<&str>) -> Drift {
     let Some(text) = text else {
         return Drift::Absent;

@@ -14,7 +14,7 @@ const MARK: &str = "# git-loopx-agent-hook:";
 /// The number of the command's form.
 const FORM: u32 = 1;
 
-/// How a host's file stands.
+/// State of a host's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wired {
@@ -42,8 +42,7 @@ pub fn file(host: Host) -> &'static str {
     host.spec().file
 }
 
-/// What `agent install` and `agent material` make and nobody else writes code into, from the top of the
-/// worktree.
+/// Files that `agent install` and `agent material` make and nobody else writes code into, from the top of the worktree.
 pub fn files() -> impl Iterator<Item = &'static str> {
     Host::ALL
         .into_iter()
@@ -51,12 +50,12 @@ pub fn files() -> impl Iterator<Item = &'static str> {
         .chain([material::Place::Skill.path()])
 }
 
-/// Whether a path, from the top of the worktree, is one of [`files`].
+/// Tells whether a path, from the top of the worktree, is one of [`files`].
 pub fn is_ours(path: &str) -> bool {
     files().any(|ours| ours == path)
 }
 
-/// Where an agent has to be started.
+/// Advice on the folder in which an agent has to be started, where the host reads its hooks only there.
 pub fn starts_in(host: Host, top: &str) -> Option<String> {
     host.spec().is_read_where_started.then(|| {
         format!(
@@ -75,7 +74,7 @@ pub fn command(host: Host, event: &str, program: &str) -> String {
     )
 }
 
-/// What stands for one event in the host's file.
+/// Entry for one event in the host's file.
 fn entry(host: Host, event: &str, moment: Moment, program: &str) -> Value {
     (host.spec().entry)(event, moment, &command(host, event, program))
 }
@@ -89,7 +88,7 @@ fn skeleton(host: Host) -> Value {
     }
 }
 
-/// What a person pastes where this program does not write.
+/// Text for a person to paste where this program does not write.
 pub fn snippet(host: Host, program: &str) -> Result<String> {
     wire(host, None, program)
 }
@@ -235,7 +234,7 @@ fn next_cut(host: Host, text: &str, plain: &str, root: &Node) -> Option<String> 
     None
 }
 
-/// How a file stands, for this program.
+/// State of a host's file, for this program.
 pub fn state(host: Host, text: Option<&str>, program: &str) -> Wired {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
         return Wired::Absent;
@@ -280,7 +279,7 @@ pub fn state(host: Host, text: Option<&str>, program: &str) -> Wired {
     }
 }
 
-/// What a person has to know of this host; `top` is the folder of its file.
+/// Notes that a person has to know about this host; `top` is the folder of its file.
 pub fn notes(host: Host, others: &[Host], top: &str) -> Vec<String> {
     let twice = others.iter().find_map(|other| {
         let pairs = [(host, *other), (*other, host)];

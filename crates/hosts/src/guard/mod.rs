@@ -6,7 +6,7 @@
 
 use super::shell;
 
-/// What a command line would do that it should not.
+/// Step of a command line that goes past the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offence {
     pub kind: Kind,
@@ -22,15 +22,15 @@ pub enum Kind {
     Hooks,
     /// A commit is made without git's own command.
     Plumbing,
-    /// This ref is moved by hand.
+    /// Ref that is moved by hand.
     Ref(String),
 }
 
-/// What is to be known of a command line.
+/// Result of reading a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     pub offence: Option<Offence>,
-    /// It runs a build step of git loopx: whoever runs it is at work on the build.
+    /// Mark of a build step of git loopx: whoever runs the line is at work on the build.
     pub builds: bool,
 }
 
@@ -44,7 +44,7 @@ pub fn read(line: &str) -> Reading {
     reading
 }
 
-/// How often a shell may start a shell.
+/// Depth to which a shell may start a shell.
 const MAX_DEPTH: usize = 4;
 
 fn look(line: &str, dirs: &mut Vec<String>, reading: &mut Reading, depth: usize) {
@@ -112,7 +112,7 @@ fn simple(words: &[String], dirs: &mut Vec<String>, reading: &mut Reading, depth
     }
 }
 
-/// Whether the words after our name are a step of the build. Options may stand before the verb.
+/// Tells whether the words after our name are a step of the build. Options may stand before the verb.
 fn is_build_step(words: &[String]) -> bool {
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -213,7 +213,7 @@ fn git(args: &[String], assigned: &[(&str, &str)], dirs: &[String], reading: &mu
 
 /// A call of git.
 struct Call<'c> {
-    /// Where it runs, one folder in the other.
+    /// Folders that the call goes to before it runs, each relative to the one before.
     dirs: Vec<String>,
     /// The first option in front of the command that switches hooks off.
     bypass: Option<String>,
@@ -222,7 +222,7 @@ struct Call<'c> {
 }
 
 impl<'c> Call<'c> {
-    /// Nothing where no command is called.
+    /// Reads the call of git; `None` where the words call no command.
     fn read(args: &'c [String], dirs: &[String]) -> Option<Self> {
         let mut dirs = dirs.to_vec();
         let mut bypass: Option<String> = None;
@@ -277,7 +277,7 @@ impl<'c> Call<'c> {
         Some(format!("git {} {what}", self.command))
     }
 
-    /// What the command does past the hooks.
+    /// Offence of the command, where the command goes past the hooks.
     fn offence(&self) -> Option<(Kind, String)> {
         match self.command {
             "config" => Some((Kind::Hooks, config(self.rest)?)),

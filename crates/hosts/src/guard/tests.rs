@@ -1,4 +1,4 @@
-//! What the guard finds, and what only looks like it.
+//! Offences that the guard finds, and lines that only look like them.
 
 use super::{Kind, read};
 

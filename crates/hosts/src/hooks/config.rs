@@ -114,7 +114,7 @@ fn logical_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether a last value would swallow what is written behind it: it ends in a backslash.
+/// Tells whether the last value of a text would swallow the next line, because the value ends in a backslash.
 fn goes_on(text: &[u8]) -> bool {
     let last = logical_lines(text).last().unwrap_or_default();
     logical_end(&[last, b"x"].concat()) > last.len() && last.ends_with(b"\n")
@@ -220,7 +220,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a file says, what we add goes away again without a trace, and nothing else does.
+        /// Removal of our sections leaves no trace of them, and takes nothing else away, whatever a file says.
         #[test]
         fn any_text_comes_back(parts in prop::collection::vec(prop::sample::select(vec![
             "[core]", "[hook \"x\"]", "\n", "\n", "\r\n", "\tx = y", "\"", "\\", "#", ";", " ", "é", "[hook",

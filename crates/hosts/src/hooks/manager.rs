@@ -8,7 +8,7 @@ use serde::Serialize;
 
 const PACKAGE: &str = "package.json";
 const CALLS: [&str; 2] = ["git-loopx hook ", "git loopx hook "];
-/// How much of a line is shown.
+/// Length to which a line is shown.
 const LONG: usize = 300;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub enum Manager {
     SimpleGitHooks,
 }
 
-/// What to add where, for one event.
+/// Line to add for an event, and the place for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
     pub event: Event,
@@ -32,7 +32,7 @@ pub struct Line {
     /// The part of the file that it belongs into, where that is not the top.
     pub within: Option<&'static str>,
     pub line: String,
-    /// What the line cannot do.
+    /// Limit of the line.
     pub note: Option<String>,
     /// The file is a script that has to be made first.
     pub fresh: bool,
@@ -86,7 +86,7 @@ impl Manager {
         }
     }
 
-    /// Whether a command that it runs can read what git wrote for the hook.
+    /// Tells whether a command that the manager runs can read what git wrote for the hook.
     pub(super) fn hands_on_stdin(self) -> bool {
         match self {
             Manager::Husky | Manager::Lefthook | Manager::Overcommit | Manager::SimpleGitHooks => {
@@ -96,7 +96,7 @@ impl Manager {
         }
     }
 
-    /// Whether its script learns the event from its own file name, so that it fails under another one.
+    /// Tells whether the manager's script learns the event from its own file name, so that it fails under another one.
     pub(super) fn goes_by_file_name(self) -> bool {
         matches!(self, Manager::Overcommit | Manager::Husky)
     }
@@ -266,7 +266,7 @@ impl Manager {
 }
 
 impl Line {
-    /// Where it belongs, in words.
+    /// Place of the line, in words.
     pub fn place(&self) -> String {
         match self.within {
             Some(part) => format!("{part} of {}", self.file),
@@ -274,14 +274,14 @@ impl Line {
         }
     }
 
-    /// What the line cannot do, in brackets.
+    /// Limit of the line, in brackets.
     pub fn remark(&self) -> String {
         self.note
             .as_ref()
             .map_or_else(String::new, |note| format!(" ({note})"))
     }
 
-    /// The same line, which finds the program without the PATH of a login shell.
+    /// Line that also finds the program without the PATH of a login shell.
     #[must_use]
     pub fn with_program_in(mut self, dir: Option<&str>) -> Line {
         if let Some(dir) = dir {
@@ -299,7 +299,7 @@ pub fn script_line(event: Event) -> String {
     format!("git-loopx hook {event} \"$@\" || test $? -eq 127 || exit 1")
 }
 
-/// Whether a manager's configuration already calls us on `event`.
+/// Tells whether a manager's configuration already calls us on `event`.
 pub fn calls_us(configuration: &[u8], event: Event) -> bool {
     call_in(configuration, event).is_some()
 }
@@ -332,7 +332,7 @@ pub fn call_in(configuration: &[u8], event: Event) -> Option<(String, bool)> {
     Some((short, is_alone))
 }
 
-/// Whether no other command of the line runs before the call.
+/// Tells whether no other command of the line runs before the call.
 fn comes_first(line: &str) -> bool {
     let Some(end) = CALLS.iter().filter_map(|call| line.find(call)).min() else {
         return false;

@@ -1,4 +1,4 @@
-//! Where our git hooks stand, what installing or taking them away means, and whether one fires: pure
+//! Hooks of git: the places where ours stand, the steps of an install or uninstall, and whether a hook fires. Pure
 //! decisions over facts that `flow::hooks` gathers (design 7; reference 7 "Install").
 //!
 //! Two ways exist, and an install leaves one of them in a repository. *Config hooks* (git 2.54 and
@@ -24,7 +24,7 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What a hook of somebody else is called while our shim stands in its place.
+/// Ending of the name of a foreign hook while our shim stands in its place.
 pub const SAVED_SUFFIX: &str = ".before-loopx";
 
 /// A git event that we listen to. post-rewrite is none of them: what links a commit to its session is
@@ -52,7 +52,7 @@ impl Event {
         Event::ALL.into_iter().find(|event| event.name() == name)
     }
 
-    /// Whether git writes something to the hook's stdin.
+    /// Tells whether git writes something to the hook's stdin.
     pub fn reads_stdin(self) -> bool {
         match self {
             Event::PrePush => true,
@@ -123,7 +123,7 @@ impl fmt::Display for GitVersion {
     }
 }
 
-/// How a hook comes to be run.
+/// Mode of running a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -137,27 +137,27 @@ pub enum Mode {
     Line,
 }
 
-/// Where a setting of git stands.
+/// Place of a setting of git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetAt {
     /// `local`, `worktree`, `global`, `system` or `command`.
     pub scope: String,
-    /// Where it is set: `file:/home/a/.gitconfig`.
+    /// File or other source of the setting: `file:/home/a/.gitconfig`.
     pub origin: String,
 }
 
-/// Whose the folder is in which git looks for hooks.
+/// Owner of the folder in which git looks for hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// This repository's: a folder in its git directory that no other repository uses.
+    /// Folder of this repository: in its git directory, and used by no other repository.
     Owned,
-    /// Somebody else's: hook manager, tracked folder, or set for every repository.
+    /// Folder of somebody else: of a hook manager, tracked, or set for every repository.
     Foreign { path: SetAt, tracked: bool },
-    /// Nobody's: `core.hooksPath=/dev/null` switches hook files off.
+    /// Folder of nobody: `core.hooksPath=/dev/null` switches hook files off.
     Off { path: SetAt },
 }
 
-/// Where a hooks folder lies, with all symbolic links followed.
+/// Place of a hooks folder, with all symbolic links followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// In the common git directory.
@@ -171,7 +171,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Nobody else has it: no other repository, no manager, no colleague by way of a commit.
+    /// Tells whether the folder belongs to nobody else: no other repository, no manager, no colleague by way of a
+    /// commit.
     fn is_own(self) -> bool {
         self.in_git_dir || (self.in_worktree && !self.is_tracked && !self.is_managed)
     }
@@ -198,7 +199,7 @@ pub fn standing(dir: &Path, path: Option<SetAt>, place: Place) -> Standing {
     }
 }
 
-/// Where a manager puts the hook that it finds at an event's name.
+/// Place to which a manager moves the hook that it finds at an event's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aside {
     /// pre-commit and prek, who run it first.
@@ -232,19 +233,19 @@ pub struct Wired {
     pub manager: Option<Manager>,
     /// git runs a hook here that comes to the line.
     pub reached: bool,
-    /// Nothing runs before it, so that a probe starts nobody else's command.
+    /// Mark of a line before which nothing runs, so that a probe starts nobody else's command.
     pub first: bool,
 }
 
 impl Wired {
-    /// Whether the gate gets to see what git says on this event.
+    /// Tells whether the gate gets to see what git says on this event.
     pub fn judges(&self, event: Event) -> bool {
         let heard = |manager: Manager| !event.reads_stdin() || manager.hands_on_stdin();
         self.reached && self.manager.is_none_or(heard)
     }
 }
 
-/// What stands under an event's name in a hooks folder.
+/// Content of a hooks folder under an event's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     Nothing,
@@ -270,13 +271,13 @@ pub fn found(content: Option<&[u8]>, executable: bool, program: &[u8], event: Ev
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
     Nothing,
-    /// It is kept under [`Event::saved_name`].
+    /// Hook that is kept under [`Event::saved_name`].
     Kept,
-    /// It is kept, and still (or again) stands at its own name: an install that was cut short.
+    /// Hook that is kept, and still (or again) stands at its own name: an install was cut short.
     Both,
 }
 
-/// One event in the hooks folder that this repository owns, and in its configuration.
+/// State of an event in the hooks folder that this repository owns, and in its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub event: Event,
@@ -284,18 +285,18 @@ pub struct Slot {
     pub saved: Saved,
     /// The manager that wrote what is kept.
     pub saved_by: Option<Manager>,
-    /// Where a manager put our shim.
+    /// Places to which a manager moved our shim.
     pub aside: Vec<Aside>,
     /// A hook stands where git looks for it.
     pub in_dir: bool,
     /// The line of somebody else's file that calls us.
     pub line: Option<Wired>,
     pub config: Setting,
-    /// The same in the person's configuration.
+    /// Setting in the person's configuration.
     pub global: Setting,
 }
 
-/// All that installing and taking away depend on.
+/// Facts on which installing and taking away depend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub version: GitVersion,
@@ -318,7 +319,7 @@ pub struct Facts {
     pub program_dir: Option<String>,
     /// Every other git in PATH and in the places where programs bring their own.
     pub other_gits: Vec<(PathBuf, GitVersion)>,
-    /// Where `loopx.hooks` is set to false.
+    /// Setting that has `loopx.hooks` as false.
     pub opted_out: Option<SetAt>,
 }
 

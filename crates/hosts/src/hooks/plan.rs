@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 
-/// One thing to do. Each is whole by itself: a kill between two leaves a repository in which git
+/// Step of a plan. Each is whole by itself: a kill between two leaves a repository in which git
 /// works and every foreign hook still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "action", content = "event")]
@@ -19,7 +19,7 @@ pub enum Step {
     WriteConfig,
     /// Take our sections out of the local configuration.
     RemoveConfig,
-    /// The same two for the configuration of a person, which every repository reads.
+    /// Write our sections into a person's configuration, for every repository, and take older ones away, in one edit.
     WriteGlobal,
     RemoveGlobal,
     /// Keep a foreign hook under its saved name, too.
@@ -59,15 +59,15 @@ impl Serialize for Moved {
     }
 }
 
-/// What is going to be done.
+/// Plan of an install or uninstall.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Plan {
-    /// How hooks run afterwards; `None` when they do not.
+    /// Mode of the hooks afterwards; `None` when they do not run.
     pub mode: Option<Mode>,
-    /// Nothing to do when empty.
+    /// Steps in their order; empty where there is nothing to do.
     pub steps: Vec<Step>,
-    /// What may surprise.
+    /// Words on what may surprise.
     pub notes: Vec<String>,
 }
 
@@ -123,13 +123,13 @@ pub fn plan_install(facts: &Facts) -> Result<Plan> {
     Ok(plan)
 }
 
-/// Whether the hook that stands at the event's name comes to a line that calls us.
+/// Tells whether the hook that stands at the event's name comes to a line that calls us.
 fn runs_our_line(slot: &Slot) -> bool {
     let judges = |line: &crate::hooks::Wired| line.judges(slot.event);
     matches!(slot.found, Found::Foreign(_)) && slot.line.as_ref().is_some_and(judges)
 }
 
-/// Nothing to do where the lines stand in a folder that is not ours; else says what to add.
+/// Plans no step where the lines stand in a folder that is not ours; else says what to add.
 fn wired(facts: &Facts) -> Result<Plan> {
     let reached = |slot: &Slot| slot.line.as_ref().is_some_and(|line| line.reached);
     if facts.standing == (Standing::Owned) || !facts.slots.iter().all(reached) {
@@ -197,13 +197,13 @@ fn shim(facts: &Facts, slot: &Slot, plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// Whether the same manager wrote what stands and what is kept.
+/// Tells whether one manager wrote both the hook that stands and the hook that is kept.
 fn is_written_again(slot: &Slot) -> bool {
     matches!(slot.found, Found::Foreign(Some(manager)) if Some(manager) == slot.saved_by)
 }
 
-/// Where the hook goes that we kept: a manager put our shim aside when it put its own in front, and
-/// without us it would have put that hook there.
+/// Place to which the kept hook goes: a manager put our shim aside when it put its own in front, and without us it
+/// would have put that hook there.
 fn handed_over(slot: &Slot) -> Option<Moved> {
     let kept = matches!(slot.found, Found::Foreign(_)) && slot.saved == Saved::Kept;
     let aside = *slot
@@ -224,7 +224,7 @@ fn moved_removal(slot: &Slot) -> Vec<Step> {
         .collect()
 }
 
-/// Who is going to take our shim away, and the line that makes it call us instead.
+/// Warning that names who is going to take our shim away, and the line that makes that hook call us instead.
 fn warning(facts: &Facts, slot: &Slot) -> Option<String> {
     let event = slot.event;
     let (manager, does) = match (slot.found, facts.rewriter) {
@@ -249,11 +249,11 @@ fn warning(facts: &Facts, slot: &Slot) -> Option<String> {
     ))
 }
 
-/// What an install for every repository depends on.
+/// Facts on which an install for every repository depends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobalFacts {
     pub version: GitVersion,
-    /// What the person's configuration has under our names.
+    /// Settings that the person's configuration has under our names.
     pub settings: Vec<Setting>,
     pub opted_out: Option<SetAt>,
     pub other_gits: Vec<(PathBuf, GitVersion)>,

@@ -86,8 +86,8 @@ fn help(facts: &Facts, manager: Option<Manager>) -> String {
     }
 }
 
-/// What to add for each event whose line does not stand yet, in the manager's own configuration or in
-/// the folder's script.
+/// Lines to add for each event whose line does not stand yet, in the manager's own configuration or in the folder's
+/// script.
 fn blockers(facts: &Facts, manager: Option<Manager>) -> Vec<Blocker> {
     let missing = facts.slots.iter().filter(|slot| slot.line.is_none());
     let blocker = |event: Event| {

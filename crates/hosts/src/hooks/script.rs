@@ -58,7 +58,7 @@ fn fill(template: &str, program: &[u8], event: Event) -> Vec<u8> {
     out
 }
 
-/// One word for a POSIX shell, whatever bytes it has.
+/// Quotes bytes as a single word of a POSIX shell, whatever bytes they are.
 pub fn shell_quoted(word: &[u8]) -> Vec<u8> {
     let mut out = vec![b'\''];
     for &byte in word {

@@ -9,17 +9,17 @@ use loopx_base::hint::{Hint, command};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What the local configuration has under our name for an event.
+/// Setting of the local configuration under our name for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     Absent,
     /// Just what we would write.
     Current,
-    /// Something of ours, but not this.
+    /// Setting of ours that differs from what we would write.
     Outdated,
 }
 
-/// One event, seen from one worktree.
+/// Facts of an event, seen from a worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorktreeEvent {
     pub event: Event,
@@ -31,17 +31,17 @@ pub struct WorktreeEvent {
     /// The person's configuration, which all repositories share, and its file.
     pub global: Setting,
     pub global_file: Option<PathBuf>,
-    /// Where `hook.loopx-<event>.enabled` or `hook.<event>.enabled` is set to false.
+    /// Setting that has `hook.loopx-<event>.enabled` or `hook.<event>.enabled` as false.
     pub disabled: Option<(String, SetAt)>,
-    /// Where git looks for hook files in this worktree, and what it finds.
+    /// Folder in which git looks for hook files in this worktree, and what stands there.
     pub dir: PathBuf,
     pub hooks_path: Option<SetAt>,
     pub here: Found,
-    /// Where the repository's own shims are, and what is there.
+    /// Folder of the repository's own shims, and what stands there.
     pub own_dir: PathBuf,
     pub own: Found,
     pub saved: Saved,
-    /// Where a manager put our shim.
+    /// Places to which a manager moved our shim.
     pub aside: Vec<Aside>,
     /// The line of somebody else's file that calls us on this event.
     pub line: Option<Wired>,
@@ -51,7 +51,7 @@ pub struct WorktreeEvent {
     pub recorded: bool,
 }
 
-/// Whether git can be asked to run the hook without running anybody else's.
+/// Ways to ask git to run the hook without running anybody else's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
     /// Ask git to run the script, with other config hooks switched off: it is our shim, which answers
@@ -59,17 +59,17 @@ pub enum Probe {
     Shim,
     /// Ask git to run the config hook, with the others and the hooks folder switched off.
     Config,
-    /// What is known without asking.
+    /// Answer that is known without asking git.
     Known { fires: Option<bool>, reason: String },
 }
 
-/// One line of the answer.
+/// Line of the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     pub event: Event,
     pub worktree: String,
     pub mode: RowMode,
-    /// What carries the hook: the shim, the configuration, or a manager's file.
+    /// Carrier of the hook: the shim, the configuration, or a manager's file.
     pub path: Option<String>,
     /// The hook of somebody else that our shim runs first.
     pub chained: Option<String>,
@@ -78,7 +78,7 @@ pub struct Row {
     pub reason: Option<String>,
     /// The command that makes a dead hook fire.
     pub repair: Option<Hint>,
-    /// It was installed here, and nothing of it is left.
+    /// Mark of a hook that was installed here, and of which nothing is left.
     pub gone: bool,
     /// `fires` and why, in a word.
     pub state: RowState,
@@ -88,11 +88,11 @@ pub struct Row {
 #[serde(rename_all = "kebab-case")]
 pub enum RowState {
     Fires,
-    /// It is there, and does not answer.
+    /// Hook that is there and does not answer.
     Dead,
     /// git has no hook to run here.
     Absent,
-    /// It was installed, and somebody took it away.
+    /// Hook that was installed, and that somebody took away.
     Gone,
     Unproven,
 }
@@ -105,7 +105,7 @@ pub enum RowMode {
     /// The person's configuration, for every repository.
     Global,
     Shim,
-    /// Both: the gate is called twice, and answers once.
+    /// Shim and configuration: the gate is called twice, and answers once.
     Both,
     /// A hook manager calls us.
     Manager,
@@ -142,7 +142,7 @@ fn runs_moved(facts: &WorktreeEvent) -> Option<Manager> {
     }
 }
 
-/// What is known of a hook that is not a shim in its own place.
+/// Knowledge of a hook that is not a shim in its own place.
 fn known_of_line(facts: &WorktreeEvent, line: &Wired) -> Probe {
     let known = |fires, reason: String| Probe::Known { fires, reason };
     let owner = line.manager.map_or("the script", Manager::name);
@@ -243,7 +243,7 @@ fn is_here(facts: &WorktreeEvent) -> bool {
     matches!(facts.here, Found::Ours { .. })
 }
 
-/// Who took the hook away, as far as that can be seen.
+/// Words on who took the hook away, as far as that can be seen.
 fn loss(facts: &WorktreeEvent) -> String {
     let who = match (facts.here, facts.rewriter) {
         (Found::Foreign(Some(manager)), _) => format!("{} put its own there", manager.name()),
@@ -320,7 +320,7 @@ pub fn row(facts: &WorktreeEvent, probe: &Probe, answered: Option<bool>) -> Row 
     }
 }
 
-/// What makes a dead hook fire again.
+/// Command that makes a dead hook fire again.
 fn repair(facts: &WorktreeEvent, mode: RowMode) -> Hint {
     match (&facts.disabled, &facts.hooks_path, mode) {
         (Some((key, set)), _, RowMode::Config | RowMode::Global)
@@ -358,17 +358,17 @@ fn repair(facts: &WorktreeEvent, mode: RowMode) -> Hint {
 }
 
 impl Row {
-    /// Whether anything of ours is there.
+    /// Tells whether a hook of ours is there.
     pub fn installed(&self) -> bool {
         self.mode != RowMode::None
     }
 
-    /// Whether anything of ours should be there.
+    /// Tells whether a hook of ours should be there.
     pub fn expected(&self) -> bool {
         self.installed() || self.gone
     }
 
-    /// How it is installed, in a word.
+    /// Name of the mode in which the hook is installed.
     pub fn mode_name(&self) -> &'static str {
         match self.mode {
             RowMode::None => "none",

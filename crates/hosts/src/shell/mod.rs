@@ -4,7 +4,7 @@
 //! It runs nothing and expands nothing. What it cannot read it gives up on: whoever asks gives advice,
 //! and advice on a guess is worse than none.
 
-/// How deep substitutions and subshells may nest.
+/// Depth to which substitutions and subshells may nest.
 const MAX_DEPTH: usize = 16;
 
 /// The simple commands of a command line, those in substitutions and subshells too, each as its words
@@ -24,7 +24,7 @@ struct Parser {
     chars: Vec<char>,
     at: usize,
     found: Vec<Vec<String>>,
-    /// Here-documents that begin after this line: their last line, and whether tabs are stripped.
+    /// Here-documents that begin after this line: the last line of each, and whether tabs are stripped.
     documents: Vec<(String, bool)>,
 }
 
@@ -223,7 +223,7 @@ impl Parser {
         }
     }
 
-    /// What begins with `$`: a substitution is read for its commands and gives no text.
+    /// Reads an expansion that begins with `$`: a substitution is read for its commands and gives no text.
     fn dollar(&mut self, word: &mut String, depth: usize) -> Option<()> {
         self.at += 1;
         match (self.peek(), self.peek_at(1)) {
