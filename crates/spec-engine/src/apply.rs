@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-/// What a delta was written against.
+/// Specs and renames against which a delta was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bases {
     /// The spec as it was; absent when there was none.
@@ -32,7 +32,7 @@ pub struct Bases {
     pub target_renames: Vec<(String, String)>,
 }
 
-/// What a caller decides.
+/// Choices of the caller.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlanOptions<'a> {
     /// The last requirement may go, and the spec with it.
@@ -42,11 +42,11 @@ pub struct PlanOptions<'a> {
     pub markers: MarkerNames<'a>,
 }
 
-/// What is to be done to the spec of a domain.
+/// Action on the spec of a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "action", content = "text")]
 pub enum Action {
-    /// Nothing: the delta's effect is there already, or it must not be applied.
+    /// No change: the delta's effect is there already, or the delta must not be applied.
     Keep,
     Write(String),
     /// The last requirement is gone: delete the file.
@@ -65,7 +65,7 @@ pub struct DomainOutcome {
 }
 
 impl DomainOutcome {
-    /// Whether the delta may be applied.
+    /// Tells whether the delta may be applied.
     pub fn is_clean(&self) -> bool {
         self.conflicts.is_empty() && !findings::has_errors(&self.findings)
     }
@@ -118,7 +118,7 @@ pub fn plan_domain(
     outcome
 }
 
-/// What the verdict on one domain rests on.
+/// Facts on which the verdict on one domain rests.
 struct Ground<'g> {
     domain: &'g str,
     bases: &'g Bases,
@@ -163,17 +163,17 @@ impl<'g> Ground<'g> {
         None
     }
 
-    /// Whether nothing came in between, which is the usual case: then one reading serves both.
+    /// Tells whether nothing came in between base and target, which is the usual case: then one reading serves both.
     fn is_target_base(&self) -> bool {
         self.bases.per_requirement.is_empty() && self.target == self.bases.default.as_deref()
     }
 
-    /// Whether anything is known of what the delta was written against.
+    /// Tells whether any base of the delta is known.
     fn is_base_known(&self) -> bool {
         self.bases.default.is_some() || !self.bases.per_requirement.is_empty()
     }
 
-    /// What the delta was written against.
+    /// Spec against which the delta was written.
     fn base(&self) -> Tree<'g> {
         let mut base = match self.layout {
             Some(layout) if self.is_target_base() => Tree::of(layout),
@@ -241,7 +241,7 @@ impl<'g> Ground<'g> {
         found.extend(hand.notes.list);
     }
 
-    /// What is wrong with the delta for this domain, whatever its operations are.
+    /// Checks the delta for this domain, whatever its operations are.
     fn check(&self, notes: &mut Notes<'_>) {
         if let Err(why) = check_domain(self.domain) {
             notes.error(
@@ -339,8 +339,8 @@ impl<'g> Ground<'g> {
         outcome.findings.extend(notes.list);
     }
 
-    /// What the delta does not touch has to be read as before: text that is put in front of a heading without
-    /// an empty line, or of an indented one, can take it in.
+    /// Refuses a result in which text that the delta does not touch is read otherwise than before: text that is put in
+    /// front of a heading without an empty line, or of an indented one, can take the heading in.
     fn reads_otherwise(&self, before: &Layout<'_>, after: &Layout<'_>, notes: &mut Notes<'_>) {
         let (was, is) = (self.untouched(before), self.untouched(after));
         // Both are sorted.

@@ -33,7 +33,7 @@ pub(crate) fn nodes(op: &Operation, eol: Eol) -> Vec<Node<'static>> {
         .collect()
 }
 
-/// Whether a new text only spaces the old one otherwise. In code every blank counts.
+/// Tells whether a new text only spaces the old one otherwise. In code every blank counts.
 fn unchanged(old: &str, new: &str) -> bool {
     let code = |text: &str| {
         ["```", "~~~", "    "]
@@ -222,7 +222,7 @@ fn replace<'t>(
     made
 }
 
-/// What the scenarios of a full replacement say of those of the old block.
+/// Full replacement of a block: its scenarios, held against those of the old block.
 struct Replacement<'r, 't> {
     old: &'r Node<'t>,
     op: &'r Operation,
@@ -308,7 +308,7 @@ impl<'r, 't> Replacement<'r, 't> {
     }
 }
 
-/// Where in the old block the parts of a new one come from.
+/// Places in the old block from which the parts of a new block come.
 struct Origins<'n> {
     /// The places of renamed scenarios, by the new name.
     renamed: HashMap<String, usize>,

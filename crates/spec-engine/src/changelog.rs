@@ -144,7 +144,7 @@ pub fn read(text: &str) -> Result<Entries, (usize, String)> {
     Ok(entries)
 }
 
-/// What a changelog begins with where there is none yet.
+/// Beginning of a new changelog.
 const HEAD: &str = "# Changelog\n\nThe format is based on [Keep a Changelog](https://keepachangelog.com/en/1.1.0/).\n";
 
 /// Puts entries below `## [Unreleased]`, each below its own heading; everything else stays byte for byte.

@@ -22,7 +22,7 @@ pub(crate) const STRUCTURAL: &[&str] = &[
     "empty_name",
 ];
 
-/// Of these: what makes something else of what stands behind it.
+/// Structural findings after which the text behind them is read as something else.
 pub(crate) const TAKING: &[&str] = &[
     "unclosed_fence",
     "unclosed_comment",
@@ -30,7 +30,7 @@ pub(crate) const TAKING: &[&str] = &[
     "conflict_marker",
 ];
 
-/// Whether a purpose says only that it is still to be written.
+/// Tells whether a purpose says only that it is still to be written.
 pub(crate) fn is_placeholder(purpose: &str) -> bool {
     let purpose = purpose.trim();
     purpose.is_empty() || purpose.starts_with("TBD") || purpose.starts_with("TODO")
@@ -114,7 +114,7 @@ pub(crate) fn language(layout: &Layout<'_>) -> Option<words::Language> {
     })
 }
 
-/// What every reader of a spec has to know: see [`STRUCTURAL`].
+/// Findings about the structure of a spec, which every reader of it has to know: see [`STRUCTURAL`].
 pub(crate) fn structure(layout: &Layout<'_>, notes: &mut Notes<'_>) {
     layout.problems(notes);
     for section in &layout.sections {

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-/// How the two sides disagree.
+/// Kind of disagreement between the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum ConflictKind {
-    /// Both changed one text.
+    /// Change of one text by both sides.
     #[serde(rename = "modify/modify")]
     ModifyModify,
     /// Ours changed what theirs removed.
@@ -14,10 +14,10 @@ pub enum ConflictKind {
     /// Ours removed what theirs changed.
     #[serde(rename = "delete/modify")]
     DeleteModify,
-    /// Both added one name with different texts, or two things came to one name.
+    /// Addition of one name by both sides with different texts, or two things that came to one name.
     #[serde(rename = "add/add")]
     AddAdd,
-    /// Both gave it a new name.
+    /// Rename by both sides, each to another name.
     #[serde(rename = "rename/rename")]
     RenameRename,
 }
@@ -44,7 +44,7 @@ impl ConflictKind {
     }
 }
 
-/// One place where a person has to choose. A text is empty where a side has none.
+/// Conflict: a place where a person has to choose. A text is empty where a side has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflict {
     /// Empty when the merge was of bare texts.

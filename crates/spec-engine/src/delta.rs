@@ -457,8 +457,7 @@ impl Reader<'_, '_, '_> {
         text.replace_range(at + lead..at + body.len(), rest);
     }
 
-    /// What is wrong with a block by itself. What a mark says is judged with the base at hand; a removal has no body
-    /// to judge.
+    /// Judges a block by itself. A mark is judged later, with the base at hand; a removal has no body to judge.
     fn judge(&mut self, requirement: &Requirement, scenarios: &[ScenarioOperation], patch: bool) {
         let mut judged = requirement.clone();
         let kept: HashSet<usize> = scenarios

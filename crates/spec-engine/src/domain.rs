@@ -3,7 +3,7 @@
 /// Windows cannot hold a file of these names, with any extension.
 const RESERVED: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Whether `name` can be a domain; if not, why.
+/// Checks that `name` can be a domain; the error says why it cannot.
 pub fn check_domain(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("the name of the domain is empty".into());

@@ -6,7 +6,7 @@
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use std::collections::BTreeMap;
 
-/// What is wrong with an artifact, and where.
+/// Fault of an artifact, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// 1-based line in the file.
@@ -84,12 +84,12 @@ impl FrontMatter {
         })
     }
 
-    /// Where the text below the block begins, in bytes.
+    /// Offset in bytes at which the text below the block begins.
     pub fn body_offset(&self) -> usize {
         self.body
     }
 
-    /// What is wrong with the first field that is none of `known`.
+    /// Fault of the first field that is none of `known`.
     pub fn unknown(&self, known: &[&'static str]) -> Option<Fault> {
         let strays = self
             .fields

@@ -17,11 +17,11 @@ pub struct DeltaPart<'a> {
     pub text: &'a str,
 }
 
-/// One file in the place of several.
+/// Delta in one file that takes the place of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinedDelta {
     pub text: String,
-    /// What the parts say. Findings and lines are about the files that they came from.
+    /// Delta of all the parts. Findings and lines are about the files that the parts came from.
     pub delta: Delta,
     /// Front matter of parts, by file: only its known keys have a place in the joined file.
     pub front: Vec<(String, String)>,
@@ -88,7 +88,7 @@ pub fn join_deltas(parts: &[DeltaPart<'_>], retire: bool) -> Result<JoinedDelta,
     Ok(joined)
 }
 
-/// Whether the joined file says of a domain what its part said.
+/// Tells whether the joined file says the same of a domain as its part.
 fn kept(domain: &str, joined: &JoinedDelta) -> bool {
     let find = |delta: &Delta| -> DomainDelta {
         let found = delta
@@ -112,7 +112,7 @@ fn kept(domain: &str, joined: &JoinedDelta) -> bool {
         && again.unchanged == joined.delta.unchanged
 }
 
-/// Whether two operations do the same, wherever they stand.
+/// Tells whether two operations do the same, wherever they stand.
 fn same(a: &Operation, b: &Operation) -> bool {
     let scenarios = |op: &Operation| -> Vec<_> {
         let of = |s: &ScenarioOperation| (s.op, s.name.clone(), s.to.clone());
@@ -139,7 +139,7 @@ fn same(a: &Operation, b: &Operation) -> bool {
     ) && scenarios(a) == scenarios(b)
 }
 
-/// Everything that a part says is about the domain of its folder.
+/// Puts the whole of a part into the domain of its folder, whatever domains the part names.
 fn one_domain(read: Vec<DomainDelta>, part: &DeltaPart<'_>) -> DomainDelta {
     let mut whole = DomainDelta {
         domain: Some(part.domain.to_owned()),

@@ -1,4 +1,4 @@
-//! Where the parts of a spec or a delta lie: sections, requirements, scenarios, notes, as byte ranges.
+//! Layout of a spec or a delta: sections, requirements, scenarios and notes as byte ranges.
 //!
 //! Ranges of siblings touch and cover their parent, so that a text can be written back byte for byte.
 //! Reads the outline through the words; judges nothing.
@@ -19,7 +19,7 @@ pub(crate) struct Layout<'t> {
     pub bom: usize,
     /// The inside of a leading `---` block.
     pub front: Option<Range<usize>>,
-    /// What stands before the first section, front matter included.
+    /// Text before the first section, front matter included.
     pub lead: Range<usize>,
     pub sections: Vec<Section>,
 }
@@ -207,8 +207,8 @@ impl<'t> Layout<'t> {
         items.append(&mut notes);
     }
 
-    /// Where the rules and comments at the end of `heading..end` begin: each is a note of the list and
-    /// belongs to nothing above it, so that it stays when that goes.
+    /// Offsets of the rules and comments at the end of `heading..end`: each is a note of the list and belongs to
+    /// nothing above it, so that the note stays when the text above goes.
     fn tails(&self, heading: &Range<usize>, end: usize) -> Vec<usize> {
         let blocks = &self.outline.blocks;
         let first = blocks.partition_point(|(at, _)| *at < heading.end);

@@ -83,12 +83,12 @@ pub fn with_eol(text: &str, eol: Eol) -> String {
     }
 }
 
-/// Whether two texts differ in line endings at most.
+/// Tells whether two texts differ in line endings at most.
 pub(crate) fn same_lines(a: &str, b: &str) -> bool {
     a == b || (a.contains('\r') || b.contains('\r')) && to_lf(a) == to_lf(b)
 }
 
-/// Whether two texts say the same: blank lines and blanks at line ends aside.
+/// Tells whether two texts have the same content: blank lines and blanks at line ends aside.
 pub(crate) fn same_content(a: &str, b: &str) -> bool {
     a == b || content_lines(a).eq(content_lines(b))
 }
@@ -229,7 +229,7 @@ fn merge_steps(base: &str, ours: &str, theirs: &str) -> Option<String> {
 }
 
 impl Edit<'_> {
-    /// Whether the order of two edits matters: they share a step, or one inserts at the other's edge.
+    /// Tells whether the order of two edits matters: they share a step, or one inserts at the other's edge.
     fn touches(&self, other: &Edit<'_>) -> bool {
         let inserts = self.from == self.to || other.from == other.to;
         if inserts {

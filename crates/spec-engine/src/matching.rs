@@ -1,4 +1,4 @@
-//! Who is who: pairs the siblings of a side with those of the base, by id, by name, and through renames.
+//! Pairs of siblings: those of a side with those of the base, by id, by name, and through renames.
 //!
 //! A rename that nobody recorded is found by its text: the same body under another name, or nearly the
 //! same body when a name went and another came.
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// A rename that is known: both names folded.
 pub(crate) type Renames = [(String, String)];
 
-/// How much of two bodies has to be equal for a rename: six lines in ten.
+/// Share of two bodies that has to be equal for a rename: six lines in ten.
 const ALIKE: (usize, usize) = (6, 10);
 /// Pairs of leftovers that are compared for likeness at most.
 const MOST_PAIRS: usize = 2_500;
@@ -214,7 +214,7 @@ impl<'n, 't> Pairs<'n, 't> {
     }
 }
 
-/// What is below the heading, blank lines and id line aside; `None` for what cannot be renamed.
+/// Text below the heading, blank lines and id line aside; `None` for a node that cannot be renamed.
 fn body(node: &Node<'_>) -> Option<String> {
     if !matches!(node.kind, Kind::Requirement | Kind::Scenario) {
         return None;
@@ -236,7 +236,7 @@ fn sorted_lines(node: &Node<'_>) -> Vec<String> {
     lines
 }
 
-/// How many lines two sorted lists share.
+/// Counts the lines that two sorted lists share.
 fn common(a: &[String], b: &[String]) -> usize {
     let (mut i, mut j, mut count) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {

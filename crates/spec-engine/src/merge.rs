@@ -38,12 +38,12 @@ pub fn merge_spec(
     merger.run([&b, &o, &t])
 }
 
-/// What a heading is told by: its kind and its folded name.
+/// Key of a heading: its kind and its folded name.
 type Named = (Kind, String);
 
-/// What both sides wrote and the merge of which nobody would read as they do: headings that the text has
-/// and its reader does not (a fence that one side opened takes in what the other added), and new names
-/// beside others that differ in case or marks only.
+/// Headings of both sides whose merge no reader would take as the sides meant it: headings that the text has and its
+/// reader does not (a fence that one side opened takes in an addition of the other), and new names beside others that
+/// differ in case or marks only.
 fn disputed(text: &str, written: &[Named], sides: [&Tree<'_>; 3]) -> HashSet<Named> {
     let layout = Layout::read(text);
     let mut left: HashMap<Named, isize> = HashMap::new();
@@ -148,11 +148,11 @@ struct Merger<'a> {
     place: Place,
     /// The headings that were written, with those inside what was taken whole.
     written: Vec<Named>,
-    /// What a person decides, whatever else would come of it.
+    /// Headings that a person decides on, whatever else would come of them.
     disputed: HashSet<Named>,
 }
 
-/// Where in the document the merge is.
+/// Place of the merge in the document.
 #[derive(Clone, Default)]
 struct Place {
     section: String,
@@ -161,7 +161,7 @@ struct Place {
     line: usize,
 }
 
-/// One sibling in its three versions.
+/// Versions of a sibling: base, ours and theirs.
 #[derive(Clone, Copy, Default)]
 struct Three<'n, 't> {
     base: Option<&'n Node<'t>>,
@@ -212,7 +212,7 @@ impl<'n, 't> Three<'n, 't> {
         self.theirs.or(self.ours).or(self.base)
     }
 
-    /// What decides between neighbours that both sides put at one place; the same for swapped sides.
+    /// Rank among neighbours that both sides put at one place; swapped sides give the same rank.
     fn rank(&self) -> String {
         let node = |x: Option<&Node<'t>>| x.map(|n| format!("{}\0{}", n.key, n.raw));
         let (o, t) = (node(self.ours), node(self.theirs));
@@ -285,7 +285,7 @@ impl<'a> Merger<'a> {
         });
     }
 
-    /// Whether a person decides on this one, or on something in it that it would be taken whole with.
+    /// Tells whether a person decides on this sibling, or on a heading in it that would be taken whole with it.
     fn is_disputed(&self, three: &Three<'_, '_>) -> bool {
         if self.disputed.is_empty() {
             return false;
@@ -541,7 +541,7 @@ impl<'a> Merger<'a> {
         self.fight(kind, &base, &ours, &theirs);
     }
 
-    /// What is new takes the line ending of the file, where the file has one.
+    /// Gives new text the line ending of the file, where the file has one.
     fn fit<'s>(&self, text: &'s str, new: bool) -> Cow<'s, str> {
         match self.eol {
             Some(eol) if new && Eol::of(text).is_some_and(|own| own != eol) => {

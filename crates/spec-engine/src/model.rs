@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Where something stands: bytes from `start` to before `end`, the first of them on `line` (from 1).
+/// Place of a part: bytes from `start` to before `end`, the first of them on `line` (from 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Span {
     pub start: usize,
@@ -22,7 +22,7 @@ pub struct Span {
     pub line: usize,
 }
 
-/// One spec file.
+/// Content of a spec file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Spec {
     pub title: Option<String>,
@@ -43,7 +43,7 @@ pub struct Passage {
 pub struct Requirement {
     /// The optional stable id: `<!-- id: NAME -->` on the line below the heading.
     pub id: Option<String>,
-    /// As written; look it up folded ([`words::fold`]).
+    /// Name as written; look it up folded ([`words::fold`]).
     pub name: String,
     /// The strongest RFC 2119 word of the body.
     pub level: Option<Level>,
@@ -64,7 +64,7 @@ pub struct Scenario {
     pub span: Span,
 }
 
-/// One step with its nested data; prose that is no step has no word.
+/// Step of a scenario with its nested data; prose that is no step has no word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     pub word: Option<StepWord>,

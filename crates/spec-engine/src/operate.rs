@@ -121,7 +121,7 @@ pub(crate) fn placeholder_section<'t>(spec: Option<&Layout<'t>>) -> Option<&'t s
         .then(|| layout.slice(&purpose.range))
 }
 
-/// What a section is found by: its kind and its folded name.
+/// Key of a section: its kind and its folded name.
 pub(crate) type SectionKey = (Kind, String);
 
 /// The sections that stand before the requirements, the nearest first; `None` where there are none.
@@ -165,12 +165,12 @@ pub(crate) struct Hand<'d> {
     pub delta: &'d DomainDelta,
     /// The line ending of the spec.
     pub(crate) eol: Eol,
-    /// What stands before the requirements of the target: see [`before_requirements`].
+    /// Sections before the requirements of the target: see [`before_requirements`].
     pub behind: Option<&'d [SectionKey]>,
     pub notes: Notes<'d>,
 }
 
-/// What becomes of one requirement of the base.
+/// Effect of the operations on one requirement of the base.
 #[derive(Default)]
 struct Fate<'d> {
     rename: Option<&'d str>,
@@ -181,11 +181,11 @@ struct Fate<'d> {
 /// The place of a requirement: section index, child index.
 type Place = (usize, usize);
 
-/// Where the requirements of the base stand: the first of a name, the last of an id.
+/// Places of the requirements of the base: the first of a name, the last of an id.
 struct Index {
     by_name: HashMap<String, Place>,
     by_id: HashMap<String, Place>,
-    /// As written, in their order.
+    /// Names as written, in the order of the requirements.
     names: Vec<String>,
 }
 
@@ -212,13 +212,13 @@ impl Index {
     }
 }
 
-/// What becomes of the requirements of the base.
+/// Effects of the operations on the requirements of the base.
 #[derive(Default)]
 struct Fates<'d> {
     by_place: HashMap<Place, Fate<'d>>,
     /// The renamed ones by their new names, folded.
     new_names: HashMap<String, Place>,
-    /// Those whose old name may be taken.
+    /// Places of the requirements whose old name may be taken.
     freed: HashSet<Place>,
 }
 
@@ -237,7 +237,7 @@ impl<'d> Fates<'d> {
 /// The additions that are not written yet.
 #[derive(Default)]
 struct Additions<'d> {
-    /// Those that name an anchor, by its name.
+    /// Additions that name an anchor, by the name of the anchor.
     anchored: HashMap<String, Vec<&'d Operation>>,
     loose: Vec<&'d Operation>,
 }

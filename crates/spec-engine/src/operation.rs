@@ -7,7 +7,7 @@ use loopx_base::findings::{Finding, Notes};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Everything that one delta file, or one folder of them, says.
+/// Delta: the content of one delta file, or of a folder of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Delta {
     pub domains: Vec<DomainDelta>,
@@ -15,13 +15,13 @@ pub struct Delta {
     pub depends_on: Vec<String>,
     /// The last requirement of a domain may go, and the domain with it.
     pub retire: bool,
-    /// Why no requirement changes, where the delta says so: a refactoring, a dependency, a build.
+    /// Reason for which no requirement changes, where the delta gives one: a refactoring, a dependency, a build.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<String>,
     pub findings: Vec<Finding>,
 }
 
-/// What happens to one domain.
+/// Operations of a delta on one domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DomainDelta {
     /// Absent in a file that names none: the caller knows it from the path.
@@ -33,7 +33,7 @@ pub struct DomainDelta {
     pub operations: Vec<Operation>,
 }
 
-/// One operation on one requirement.
+/// Operation on a requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Operation {
     pub kind: OpKind,
@@ -43,22 +43,22 @@ pub struct Operation {
     /// The new name of a rename.
     pub to: Option<String>,
     pub line: usize,
-    /// Why it goes, and what to do instead.
+    /// Reason for which the requirement goes, and what to do instead.
     pub reason: Option<String>,
     pub migration: Option<String>,
-    /// Where an addition wants to stand: behind the requirement of this name.
+    /// Place that an addition wants: behind the requirement of this name.
     pub after: Option<String>,
     /// A modification that names what it changes and leaves the rest.
     pub patch: bool,
     pub scenarios: Vec<ScenarioOperation>,
     /// The block of an addition or modification.
     pub requirement: Option<Requirement>,
-    /// Its source.
+    /// Source of the block.
     #[serde(skip)]
     pub text: String,
 }
 
-/// One scenario heading of a modification. `op` is absent for a plain scenario.
+/// Heading of a scenario in a modification. `op` is absent for a plain scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ScenarioOperation {
     pub op: Option<OpKind>,
@@ -157,7 +157,7 @@ impl DomainDelta {
         }
     }
 
-    /// What a caller has to record bases for.
+    /// Requirements for which a caller has to record bases.
     pub fn touched(&self) -> Vec<Touched> {
         let renamed: HashMap<String, &str> = self
             .operations

@@ -62,7 +62,7 @@ pub(crate) fn merge_order(
     out
 }
 
-/// One side: where each of the base's siblings stands, and which of them it moved.
+/// Moves of one side: a mark for each of the base's siblings that the side moved.
 struct Side {
     moved: Vec<bool>,
 }

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::rc::Rc;
 
-/// One heading at the top level of the document.
+/// Heading at the top level of the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heading {
     pub level: u8,
@@ -28,12 +28,12 @@ pub(crate) enum Block {
     Other,
 }
 
-/// Something that was opened and never closed.
+/// Block that was opened and never closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Open {
     pub at: usize,
     pub what: OpenKind,
-    /// It ended with the list item or quote around it, not with the text.
+    /// Set when the block ended with the list item or quote around it, not with the text.
     pub nested: bool,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Outline {
 
 /// Texts of at least so many bytes are remembered.
 const LARGE: usize = 1024;
-/// So many outlines are remembered: of the base, ours, theirs and the result of one merge.
+/// Number of outlines that are remembered: of the base, ours, theirs and the result of one merge.
 const REMEMBERED: usize = 4;
 
 /// The outlines of large texts that this thread read last, the newest at the end. One command meets the same text as
@@ -119,7 +119,7 @@ thread_local! {
 /// Chunks of so many texts are known at most: each outline that one was read in is kept.
 const SOURCES: usize = 8;
 
-/// What begins a chunk.
+/// Beginning of a chunk.
 const CUT: &str = "### ";
 
 /// The requirements of texts that were read before. Versions of a large text differ in few of them: the others are
@@ -129,7 +129,7 @@ const CUT: &str = "### ";
 /// has a say in how it is read, but for definitions of links: a text that may have one is read as a whole.
 #[derive(Default)]
 struct Chunks {
-    /// Where a chunk was read: the outline, and its begin there.
+    /// Places where chunks were read: for each chunk the outline, and the offset of the chunk in it.
     known: HashMap<Hash, (usize, usize)>,
     sources: Vec<Rc<Outline>>,
 }
@@ -473,7 +473,7 @@ fn within<'l, T>(list: &'l [T], range: &Range<usize>, start: impl Fn(&T) -> usiz
     list.get(first..last).unwrap_or_default()
 }
 
-/// What ends an HTML block that blank lines do not end (CommonMark 4.6, kinds 1 and 3 to 5).
+/// Ends of an HTML block that blank lines do not end (CommonMark 4.6, kinds 1 and 3 to 5).
 fn raw_end(html: &str) -> Option<&'static [&'static str]> {
     let lower: String = html
         .chars()
@@ -498,7 +498,7 @@ fn raw_end(html: &str) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Whether the last line of a fenced block closes it.
+/// Tells whether the last line of a fenced block closes it.
 fn is_closed(slice: &str) -> bool {
     let mut lines = slice.trim_end_matches(['\n', '\r']).lines();
     let Some(first) = lines.next() else {
@@ -516,7 +516,7 @@ fn is_closed(slice: &str) -> bool {
     last.chars().count() >= width && last.chars().all(|c| c == mark)
 }
 
-/// Where the title of a heading lies in its source: without `#` runs, underline and outer white space.
+/// Range of the title of a heading in its source: without `#` runs, underline and outer white space.
 fn title(slice: &str) -> (usize, usize) {
     let trimmed = slice.trim_end();
     let lead = trimmed.len() - trimmed.trim_start().len();
@@ -565,7 +565,7 @@ mod tests {
     use std::cell::Cell;
 
     thread_local! {
-        /// So many bytes were parsed.
+        /// Count of the bytes that were parsed.
         pub(super) static PARSED: Cell<usize> = const { Cell::new(0) };
     }
 

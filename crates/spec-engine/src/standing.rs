@@ -22,7 +22,7 @@ pub(crate) fn touched(delta: &DomainDelta) -> HashSet<String> {
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     pub findings: Vec<Finding>,
-    /// How often each fault was there, by its id and the text of its line: lines move, texts stay.
+    /// Count of each fault, by its id and the text of its line: lines move, texts stay.
     known: HashMap<(&'static str, String), usize>,
 }
 
@@ -40,7 +40,7 @@ impl Standing {
         standing
     }
 
-    /// What is wrong with the spec after the merge and was not before.
+    /// Findings about the spec after the merge that were not there before.
     pub(crate) fn new_in(&self, layout: &Layout<'_>, file: &str) -> Vec<Finding> {
         let mut known = self.known.clone();
         let mut found = structural(layout, file);
@@ -82,7 +82,7 @@ fn line_of(layout: &Layout<'_>, line: usize) -> String {
     text.unwrap_or_default().trim_end().to_owned()
 }
 
-/// Whether the line lies in one of the requirements, or in a heading above one that no list holds.
+/// Tells whether the line lies in one of the requirements, or in a heading above one that no list holds.
 fn concerns(layout: &Layout<'_>, line: usize, touched: &HashSet<String>) -> bool {
     let is = |name: &std::ops::Range<usize>| touched.contains(&words::fold(layout.slice(name)));
     layout.sections.iter().any(|section| {

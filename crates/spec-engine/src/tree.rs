@@ -7,7 +7,7 @@ use super::layout::{Item, ItemKind, Layout, Section};
 use super::words::{self, SectionWord};
 use std::borrow::Cow;
 
-/// What a node stands for; siblings are matched within one kind only.
+/// Kind of a node; siblings are matched within one kind only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Kind {
     Document,
@@ -38,7 +38,7 @@ pub(crate) struct Node<'t> {
     pub children: Vec<Node<'t>>,
     /// Between this node and its next sibling; for a last child its parent's gap counts instead.
     pub gap: Cow<'t, str>,
-    /// Everything but the gap.
+    /// Text of the node without the gap.
     pub raw: Cow<'t, str>,
     pub line: usize,
 }
@@ -112,7 +112,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// The same node, free of the text it was read from.
+    /// Node that borrows nothing from the text that it was read from.
     pub(crate) fn owned(self) -> Node<'static> {
         fn own(text: Cow<'_, str>) -> Cow<'static, str> {
             Cow::Owned(text.into_owned())
@@ -305,8 +305,8 @@ fn heading_and_body<'t>(
     }
 }
 
-/// Whether the space between two blocks has a line of its own: without one, an HTML block or a paragraph
-/// takes in what stands behind it.
+/// Tells whether the space between two blocks has a line of its own: without such a line, an HTML block or a paragraph
+/// takes in the text behind it.
 pub(crate) fn has_empty_line(gap: &str) -> bool {
     gap.matches('\n').count() > 1
 }

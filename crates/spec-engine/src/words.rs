@@ -14,7 +14,7 @@ pub enum Language {
     Chinese,
 }
 
-/// What an operation does.
+/// Effect of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OpKind {
@@ -47,7 +47,7 @@ pub enum StepWord {
     But,
 }
 
-/// How binding a requirement is (RFC 2119, RFC 8174).
+/// Binding force of a requirement (RFC 2119, RFC 8174).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
@@ -58,7 +58,7 @@ pub enum Level {
     Must,
 }
 
-/// What a level-1 or level-2 heading opens.
+/// Section that a level-1 or level-2 heading opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SectionWord {
     Purpose,
@@ -240,7 +240,7 @@ fn distance(a: &[char], b: &[char]) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// What the title of a section says.
+/// Section and language that the title of a section names.
 pub(crate) fn section(title: &str) -> Option<(SectionWord, Language)> {
     let title = fold(title).to_lowercase();
     let title = title.trim_end_matches([':', '：']).trim_end();
@@ -336,7 +336,7 @@ pub(crate) fn level(text: &str) -> Option<Level> {
     best
 }
 
-/// Whether a normative word stands there in lower case only.
+/// Tells whether a text has a normative word that is not in upper case.
 pub(crate) fn lower_case_level(text: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphabetic())
         .any(|word| matches!(word, "shall" | "must" | "Shall" | "Must"))
@@ -350,7 +350,7 @@ fn strip<'t>(text: &'t str, word: &str) -> Option<&'t str> {
         .flatten()
 }
 
-/// What follows a colon, ASCII or full-width, with white space around it gone.
+/// Text behind a colon, ASCII or full-width, with white space around it gone.
 fn after_colon(rest: &str) -> Option<&str> {
     let rest = rest.trim_start();
     rest.strip_prefix(':')

@@ -20,7 +20,7 @@ pub struct Elsewhere {
     pub id: Option<String>,
 }
 
-/// What a check rests on.
+/// Records and facts on which a check of the folder rests.
 pub struct Folder<'a> {
     /// The folder, for messages: `docs/adr`.
     pub path: &'a str,
@@ -36,7 +36,7 @@ pub struct Folder<'a> {
     pub unread: &'a [String],
     /// Files, from the top, of a folder that is not this one: this one has no record.
     pub misplaced: &'a [String],
-    /// Whether a path, relative to the folder, exists.
+    /// Test for a path, relative to the folder: tells whether the path exists.
     pub exists: &'a dyn Fn(&str) -> bool,
     /// The hash of a pinned text.
     pub hash: &'a dyn Fn(&str) -> String,
@@ -62,7 +62,7 @@ impl Notes<'_> {
     }
 }
 
-/// Everything that is wrong, by file and line.
+/// Findings about the folder and its records, by file and line.
 pub fn check(folder: &Folder<'_>) -> Vec<Finding> {
     let mut notes = Notes {
         folder: folder.path,
@@ -237,7 +237,7 @@ fn status(record: &Record, notes: &mut Notes<'_>) {
     );
 }
 
-/// Whether file name and title say the same: by our rule, or by the letters that any tool keeps.
+/// Tells whether file name and title agree: by our rule, or by the letters that any tool keeps.
 fn same_title(record: &Record) -> bool {
     let letters = |text: &str| -> String {
         text.chars()

@@ -309,7 +309,7 @@ pub fn set_number(text: &str, number: u32) -> String {
     out
 }
 
-/// What the pin of an accepted record covers.
+/// Text that the pin of an accepted record covers.
 pub fn pinned(text: &str) -> String {
     let parts = Parts::of(text);
     let mut cut: Vec<Range<usize>> = Vec::new();
@@ -352,7 +352,7 @@ pub fn accept(text: &str, hash: impl Fn(&str) -> String) -> String {
     set_meta(&text, "frozen", &pin)
 }
 
-/// Whether the pin holds; `None` where there is none.
+/// Tells whether the pin of a record holds; `None` where the record has no pin.
 pub fn holds(record: &Record, hash: impl Fn(&str) -> String) -> Option<bool> {
     let pin = record.frozen.as_ref()?;
     Some(*pin == hash(&pinned(&record.text)))

@@ -18,7 +18,7 @@ pub use record::{Layout, Link, Record, Status};
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::id::SessionId;
 
-/// What every file name of a draft begins with.
+/// Beginning of the file name of every draft.
 pub const DRAFT: &str = "draft-";
 
 /// The name of the file of a record.
@@ -77,7 +77,7 @@ pub fn slug_of(file: &str) -> &str {
     }
 }
 
-/// Whether a file of the folder is a record or a draft; README, index and templates are neither.
+/// Tells whether a file of the folder is a record or a draft; README, index and templates are neither.
 pub fn is_record(file: &str) -> bool {
     number_of(file).is_some()
         || date_of(file).is_some()

@@ -14,7 +14,7 @@ use std::fmt::Write;
 const BEGIN: &str = "<!-- loopx:adr-index:begin (git loopx adr index --write) -->";
 const END: &str = "<!-- loopx:adr-index:end -->";
 
-/// What stands in a draft until somebody says what it is about.
+/// Guide that stands in a draft until somebody writes the context of the decision.
 const CONTEXT_GUIDE: &str = "<!-- What is the problem, in two sentences? -->";
 const OPTIONS_GUIDE: &str = "<!-- One bullet each. -->";
 const OUTCOME_GUIDE: &str = "<!-- Chosen option, because ... -->";
@@ -41,7 +41,7 @@ pub fn template(title: &str, id: &str, date: &str, nygard: bool) -> String {
     )
 }
 
-/// What is known of a decision before anybody drafts its record. What is empty stays a guide.
+/// Parts of a decision that are known before anybody drafts its record. An empty part stays a guide.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DraftParts<'d> {
     pub context: &'d str,
@@ -135,7 +135,7 @@ pub fn to_nygard(source: &str, records: &[Record]) -> String {
     out
 }
 
-/// Whether a text is a record in MADR's form.
+/// Tells whether a text is a record in MADR's form.
 pub fn is_madr(text: &str) -> bool {
     Record::read("", text).layout == crate::adr::Layout::Madr
 }
@@ -174,7 +174,7 @@ pub fn shown_status(record: &Record) -> String {
     }
 }
 
-/// Where the managed block of a text is, markers included.
+/// Range of the managed block of a text, markers included.
 fn block(text: &str) -> Option<std::ops::Range<usize>> {
     let start = text.find("<!-- loopx:adr-index:begin")?;
     // The last end marker: what a merge left between the two goes with the block.
@@ -182,7 +182,7 @@ fn block(text: &str) -> Option<std::ops::Range<usize>> {
     (start < end).then_some(start..end)
 }
 
-/// Whether a text has a managed block.
+/// Tells whether a text has a managed block.
 pub fn has_index(text: &str) -> bool {
     block(text).is_some()
 }
@@ -276,7 +276,7 @@ impl Nodes {
     }
 }
 
-/// What a node is called where no other is called so.
+/// Name of a node where no other node has that name.
 fn usual_name(record: &Record) -> String {
     match record.number {
         Some(number) => format!("adr{number}"),

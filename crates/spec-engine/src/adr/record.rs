@@ -8,7 +8,7 @@ use super::{date_of, number_of, slug_of};
 use serde::Serialize;
 use std::ops::Range;
 
-/// Where a record stands.
+/// Status of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -88,7 +88,7 @@ impl Link {
         verb_key(&self.verb)
     }
 
-    /// Whether it names this record. Two records may share a number by accident: the file decides.
+    /// Tells whether the link names this record. Two records may share a number by accident: the file decides.
     pub fn names(&self, record: &Record) -> bool {
         match &self.file {
             Some(file) => *file == record.file,
@@ -107,7 +107,7 @@ pub fn verb_key(verb: &str) -> String {
     key.replace("superced", "supersed")
 }
 
-/// What the other side says.
+/// Verbs of links, each with the words that the other side of the link says.
 const REVERSES: [(&str, &str); 6] = [
     ("supersedes", "superseded by"),
     ("amends", "amended by"),
@@ -141,7 +141,7 @@ pub fn verb_words(verb: &str) -> String {
         .map_or_else(|| verb.trim().to_lowercase(), str::to_owned)
 }
 
-/// Whether a verb is the passive half of a pair: the other side is where the graph's arrow starts.
+/// Tells whether a verb is the passive half of a pair: the other side is where the graph's arrow starts.
 pub fn is_reverse(verb: &str) -> bool {
     let key = verb_key(verb);
     REVERSES
@@ -154,7 +154,7 @@ pub fn is_reverse(verb: &str) -> bool {
 pub struct Record {
     /// The file's name in the folder.
     pub file: String,
-    /// As the file name says; a draft has none.
+    /// Number in the file name; a draft has none.
     pub number: Option<u32>,
     /// Random, given once: what a record is known by whatever its number.
     pub id: Option<String>,
@@ -186,7 +186,7 @@ pub struct Record {
 pub(super) struct Parts {
     pub(super) front: Option<Front>,
     pub(super) headings: Vec<Heading>,
-    /// What is below `## Status`.
+    /// Text below `## Status`.
     pub(super) status_section: Option<Range<usize>>,
     /// From the title to the next heading.
     pub(super) head: Range<usize>,
@@ -368,11 +368,11 @@ pub(super) fn numbered(title: &str) -> Option<(u32, usize)> {
     Some((number, start + digits + skip))
 }
 
-/// What a record calls itself.
+/// Title that a record gives itself.
 struct Title {
     text: String,
     line: usize,
-    /// Its number there, with the line of it.
+    /// Number of the record in the title, with the line of the number.
     number: Option<(u32, usize)>,
 }
 
@@ -402,7 +402,7 @@ impl Title {
     }
 }
 
-/// Where a record stands and what it refers to.
+/// Status of a record and the links to other records beside it.
 struct Standing {
     status: Option<Status>,
     /// The status as it was typed.
@@ -533,13 +533,13 @@ impl Record {
         self.number.is_none() && date_of(&self.file).is_none()
     }
 
-    /// What commands name it by: the number, else the file.
+    /// Word by which commands name the record: the number, else the file.
     pub fn word(&self) -> String {
         self.number
             .map_or_else(|| self.file.clone(), |number| number.to_string())
     }
 
-    /// Whether it has MADR's sections, in which the status is optional.
+    /// Tells whether the record has MADR's sections, in which the status is optional.
     pub fn has_madr_sections(&self) -> bool {
         let of_madr = |title: &String| MADR_SECTIONS.contains(&title.as_str());
         self.sections.iter().any(of_madr)

@@ -13,7 +13,7 @@ use loopx_base::hint::command;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// One record that gets another number.
+/// Move of a record to another number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Move {
     pub from: u32,
@@ -157,7 +157,7 @@ pub fn rewrite_other(text: &str, dir: &str, folder: &str, moves: &[Move]) -> Str
     })
 }
 
-/// Whether a path that stands in a file of `dir` leads to `folder/file`.
+/// Tells whether a path that stands in a file of `dir` leads to `folder/file`.
 fn leads(path: &str, dir: &str, folder: &str, file: &str) -> bool {
     let wanted = format!("{folder}/{file}");
     let rooted = path.strip_prefix('/').unwrap_or(path);

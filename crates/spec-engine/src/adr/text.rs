@@ -13,11 +13,11 @@ pub struct Field {
     pub key: String,
     /// The scalar without quotes; empty for a list.
     pub value: String,
-    /// Its lines, the following indented ones and list items included.
+    /// Range of the field's lines, with the indented ones and list items that follow.
     pub span: Range<usize>,
 }
 
-/// Where the front matter's lines are, and where the text below begins.
+/// Front matter: the range of its lines, and its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Front {
     pub lines: Range<usize>,
@@ -166,8 +166,7 @@ pub fn headings(text: &str, body: usize) -> Vec<Heading> {
     found
 }
 
-/// What stands below the first level-2 heading with one of these titles, up to the next heading of
-/// level 1 or 2.
+/// Range of the text below the first level-2 heading with this title, up to the next heading of level 1 or 2.
 pub fn section(text: &str, headings: &[Heading], title: &str) -> Option<Range<usize>> {
     let at = headings
         .iter()
