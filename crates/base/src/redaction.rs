@@ -74,7 +74,7 @@ impl Texts {
         now
     }
 
-    /// Takes the texts out of a string, as [`Texts::taken_out`] does with bytes.
+    /// String without the texts; `None` where none of them is there.
     pub fn taken_out_of(&self, text: &str) -> Option<String> {
         let bytes = self.taken_out(text.as_bytes())?;
         Some(String::from_utf8_lossy(&bytes).into_owned())

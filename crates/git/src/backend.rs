@@ -18,7 +18,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 pub(super) trait Backend {
-    /// What a ref points at, by exact name.
+    /// Object that a ref points at; the ref is given by its exact name.
     fn find_ref(&self, name: &str) -> Result<Option<Oid>>;
     /// Moves a ref that still is where it was read; `None` is "must not exist".
     fn swap_ref(&self, name: &str, new: &Oid, old: Option<&Oid>, why: &str) -> Result<Swap>;
@@ -33,7 +33,7 @@ pub(super) trait Backend {
     fn is_sequencing(&self) -> Result<bool>;
     fn is_shallow(&self) -> bool;
     fn config(&self, key: &str) -> Option<String>;
-    /// The same with the scope that sets it.
+    /// Value of a setting, with the scope that sets it.
     fn config_scoped(&self, key: &str) -> Option<(String, &'static str)>;
     fn config_path(&self, key: &str) -> Option<PathBuf>;
     fn remotes(&self) -> Result<Vec<String>>;
@@ -45,7 +45,7 @@ pub(super) trait Backend {
     fn index_path(&self) -> PathBuf;
 }
 
-/// How this process starts git to ask something about its repository.
+/// Mode in which this process starts git to ask something about its repository.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Git {
     /// A hook never waits for a network.
@@ -115,7 +115,7 @@ impl Git {
         Some(PathBuf::from(OsString::from_vec(path)))
     }
 
-    /// Who is acting, as git itself says it.
+    /// Author and committer, as git itself names them.
     pub(super) fn identity(self) -> Result<Identity> {
         let ask = |name: &str| -> Result<git2::Signature<'static>> {
             let said = self.run(["var", name]).capture()?;
@@ -140,7 +140,7 @@ impl Git {
         Ok(Identity::new(ask(author)?, ask(committer)?))
     }
 
-    /// Why git does not say who acts: where it does once no date is given, dates are to blame.
+    /// Failure of git to name an author or committer: where git names them once no date is given, dates are to blame.
     fn unsigned(self, name: &str, said: &str) -> Result<Failure> {
         let asked = self.run(["var", name]);
         let undated = DATES.iter().fold(asked, |run, (_, date)| run.env(date, ""));

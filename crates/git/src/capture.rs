@@ -11,41 +11,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// How a recorded command ended.
+/// Recording of a command: its end and its output.
 #[derive(Debug)]
 pub struct Recording {
     /// `None` when a signal ended it, or it could not be started.
     pub exit: Option<i32>,
-    /// Why it could not be started.
+    /// Reason for which the command could not be started.
     pub not_started: Option<String>,
-    /// Its time was over, and it was ended.
+    /// Set when the command was ended because its time was over.
     pub is_over: bool,
     pub millis: u64,
     /// stdout and stderr, in the order in which they came: so much of it as [`MOST`].
     pub output: tempfile::NamedTempFile,
-    /// How much there was.
+    /// Bytes of the whole output.
     pub bytes: u64,
     /// The end of it, at most [`TAIL`].
     pub tail: Vec<u8>,
 }
 
-/// So much of an output is written down while it comes: one that never ends must not fill the disk.
+/// Bytes of an output that are written down while it comes: an output that never ends must not fill the disk.
 pub const MOST: u64 = 16 * 1024 * 1024;
 
-/// So much of its end is kept, however long it is.
+/// Bytes of the end of an output that are kept, however long the output is.
 pub const TAIL: usize = 32 * 1024;
 
-/// How long a command that was asked to end may take for it.
+/// Time that a command has for its end after it was asked to end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether a signal came.
+/// Time between two looks for a signal.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What is done while a command runs.
+/// Work to do while a command runs.
 pub struct Watch<'w> {
-    /// When it is ended, with everything that it started.
+    /// Time after which the command is ended, with everything that it started.
     pub limit: Option<Duration>,
-    /// How often the caller is asked whether there is something to do.
+    /// Time between two calls of `tick`, which asks the caller whether there is something to do.
     pub every: Option<Duration>,
     pub tick: &'w mut dyn FnMut(),
 }
@@ -142,13 +142,13 @@ fn piped(program: &str, args: &[String], cwd: &Path) -> std::io::Result<(Command
     Ok((command, reader))
 }
 
-/// A command that ends sooner asks nobody for anything.
+/// Longest time before the first call of `tick`: a command that ends sooner asks nobody for anything.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// What came of a command that was attended to.
+/// Result of a command that was attended to.
 struct Attended {
     printed: Printed,
-    /// Its time was over.
+    /// Set when the time of the command was over.
     is_over: bool,
     /// The signal that asked us to end.
     signal: Option<i32>,
@@ -229,7 +229,7 @@ fn attend(
     })
 }
 
-/// What was read.
+/// Output of a command, as it was read.
 #[derive(Default)]
 struct Printed {
     bytes: u64,

@@ -275,7 +275,7 @@ impl Repo {
         self.inner.differing(old, new)
     }
 
-    /// The same with what each side has at a path.
+    /// Changes between two trees, with what each side has at a path.
     pub fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>> {
         self.inner.changes(old, new)
     }
@@ -285,7 +285,7 @@ impl Repo {
         self.inner.signature(commit)
     }
 
-    /// Everybody who took part in a commit, as it names them.
+    /// People who took part in a commit, as the commit names them.
     pub fn people(&self, commit: &Oid) -> Result<Vec<(Role, Person)>> {
         let commit = self.inner.find_commit(commit)?;
         Ok(people_of(&commit))
@@ -312,7 +312,7 @@ impl Repo {
         self.inner.root_of(commit)
     }
 
-    /// Where two histories met last.
+    /// Merge base of two histories.
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>> {
         self.inner.merge_base(one, other)
     }
@@ -351,7 +351,7 @@ fn paths_of(status: &[u8], except: &[&str]) -> Vec<Uncommitted> {
         .collect()
 }
 
-/// Whether each entry of a status is one of these files, or a folder that may hold nothing else.
+/// Tells whether each entry of a status is one of these files, or a folder that may hold nothing else.
 fn is_at_most(status: &[u8], files: &[&str]) -> bool {
     let entries = status.split(|byte| *byte == 0);
     entries.filter(|entry| entry.len() > 3).all(|entry| {

@@ -37,7 +37,7 @@ impl EnvConfig {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Whether any key is below one of these sections.
+    /// Tells whether any key is below one of these sections.
     pub(super) fn has_section(&self, sections: &[&str]) -> bool {
         self.settings.iter().any(|(key, _)| {
             let section = key.split('.').next().unwrap_or_default();
@@ -89,7 +89,7 @@ fn parameters(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// One word in git's quoting: `'` around it, and `'\''` or `'\!'` for those two signs.
+/// Reads a word in git's quoting: `'` around it, and `'\''` or `'\!'` for those two signs.
 fn unquote(text: &str) -> Option<(String, &str)> {
     let mut word = String::new();
     let mut rest = text.strip_prefix('\'')?;
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// What git itself hands to a child, through an alias that prints it.
+    /// Settings that git itself hands to a child, through an alias that prints them.
     #[test]
     fn what_git_hands_over_is_read_as_it_was_typed() {
         let values = [

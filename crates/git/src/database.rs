@@ -50,7 +50,7 @@ impl Database {
         }
     }
 
-    /// What was looked at is looked at once, whoever reads.
+    /// Reader of loose objects, shared by all readers: an object is checked once, whoever reads it.
     pub(super) fn loose(&self) -> Rc<Loose> {
         Rc::clone(&self.loose)
     }
@@ -63,7 +63,7 @@ impl Database {
         raw(id, self.format())
     }
 
-    /// Where objects are written: the environment's folder, as git does in a quarantine.
+    /// Folder in which objects are written: the environment's folder, as git does in a quarantine.
     pub(super) fn objects_dir(&self) -> PathBuf {
         match loopx_base::env::var_os(loopx_base::env::GIT_OBJECT_DIRECTORY) {
             Some(dir) => PathBuf::from(dir),
@@ -97,7 +97,7 @@ impl Database {
         self.pending.add_hashed(id, kind, bytes);
     }
 
-    /// These are on the disk.
+    /// Notes that these objects are in a pack on the disk.
     pub(super) fn are_packed(&self, ids: &[Oid]) {
         self.pending.are_packed(ids);
     }
@@ -119,7 +119,7 @@ impl Database {
         Ok(())
     }
 
-    /// What an object names: a commit its tree and parents, a tree its entries.
+    /// Ids that an object names: a commit its tree and parents, a tree its entries.
     pub(super) fn named_by(&self, id: &Oid) -> Result<Vec<Oid>> {
         let doing = |error: git2::Error| self.failed(&error, format!("read {id}"));
         if let Some(written) = self.pending.get(id) {
@@ -201,8 +201,8 @@ impl Database {
         Ok(repo)
     }
 
-    /// The same objects and settings without refs: libgit2 reads all that there are before it writes a pack, to put
-    /// what is tagged first. `None` where it would take a file of this folder for a list of refs.
+    /// Repository of these objects and settings without refs: libgit2 reads all refs that there are before it writes a
+    /// pack, to put what is tagged first. `None` where libgit2 would take a file of this folder for a list of refs.
     fn without_refs(&self) -> std::result::Result<Option<git2::Repository>, git2::Error> {
         if Path::new("packed-refs").exists() {
             return Ok(None);
@@ -225,7 +225,7 @@ impl Database {
             .is_ok()
     }
 
-    /// Whether the object is here.
+    /// Tells whether the object is here.
     pub(super) fn contains(&self, id: &Oid) -> Result<bool> {
         if self.pending.get(id).is_some() {
             return Ok(true);
@@ -369,7 +369,7 @@ impl Database {
         })
     }
 
-    /// What an object is, from its header; `None` where it is not here.
+    /// Kind of an object, from its header; `None` where the object is not here.
     pub(super) fn kind(&self, id: &Oid) -> Result<Option<git2::ObjectType>> {
         if let Some(written) = self.pending.get(id) {
             return Ok(Some(written.kind));
@@ -417,7 +417,7 @@ impl Database {
         super::tree_diff::differing(find, old, Some(self.raw(new)?))
     }
 
-    /// How two trees differ, sorted by path.
+    /// Differences between two trees, sorted by path.
     pub(super) fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>> {
         let old = old.map(|id| self.raw(id)).transpose()?;
         let find = |id: git2::Oid| self.find_tree(&oid(id)?);
@@ -509,7 +509,7 @@ impl Database {
         last.map(oid).transpose()
     }
 
-    /// How many bytes a blob has, without reading them.
+    /// Size of a blob in bytes; the header is read and not the content.
     pub(super) fn blob_size(&self, id: &Oid) -> Result<u64> {
         if let Some(written) = self.pending.get(id) {
             return Ok(written.bytes.len() as u64);
@@ -518,7 +518,7 @@ impl Database {
         Ok(size as u64)
     }
 
-    /// The same of an object that has to be here.
+    /// Size in bytes of an object that has to be here, from its header.
     pub(super) fn object_size(&self, id: &Oid) -> Result<u64> {
         let wanted = self.raw(id)?;
         let header = self.repo.odb().and_then(|odb| odb.read_header(wanted));
@@ -536,7 +536,7 @@ impl Database {
         Ok(())
     }
 
-    /// Whether some objects were left at a remote. Asked only where one is missing.
+    /// Tells whether some objects were left at a remote. Asked only where an object is missing.
     pub(super) fn is_partial(&self) -> bool {
         let Ok(packs) = std::fs::read_dir(self.objects.join("pack")) else {
             return false;

@@ -7,7 +7,7 @@ pub(super) const DATES: [(&str, &str); 2] = [
     ("GIT_COMMITTER_IDENT", "GIT_COMMITTER_DATE"),
 ];
 
-/// Whether no date of the environment has to be read by git.
+/// Tells whether no date of the environment has to be read by git.
 pub(super) fn are_plain() -> bool {
     DATES
         .iter()

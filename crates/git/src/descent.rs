@@ -4,7 +4,7 @@
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::process::{Child, Command};
 
-/// What came from us before a command began, and is none of its.
+/// Processes that came from us before a command began, and do not belong to the command.
 #[derive(Debug, Default)]
 pub(super) struct Others(Vec<Pid>);
 
@@ -72,11 +72,11 @@ pub(super) fn end(child: &Child, _others: &Others) {
     let _ = rustix::process::kill_process(pid, Signal::KILL);
 }
 
-/// Everything that a child started, held so that no other process is taken for it once one has ended.
+/// Processes that a child started, held so that no other process is taken for one of them that has ended.
 #[cfg(target_os = "linux")]
 pub(super) struct Below(Vec<rustix::fd::OwnedFd>);
 
-/// What works for a child now. Who ends the child ends these afterwards: git leaves its ssh behind.
+/// Processes that work for a child now. Who ends the child ends these afterwards: git leaves its ssh behind.
 #[cfg(target_os = "linux")]
 pub(super) fn below(child: &Child) -> Below {
     use rustix::process::{PidfdFlags, pidfd_open};
@@ -94,7 +94,8 @@ impl Below {
     }
 }
 
-/// Nobody tells there whose child a process is, and a group of its own would keep git from asking at the terminal.
+/// Empty stand-in outside Linux: no system there tells whose child a process is, and a group of its own would keep git
+/// from asking at the terminal.
 #[cfg(not(target_os = "linux"))]
 pub(super) struct Below;
 

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How much of an index is read in one go.
+/// Bytes of an index that are read in one go.
 const READ_AT_ONCE: usize = 256 << 10;
 
 const INTENT_TO_ADD: u16 = git2::IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
@@ -28,9 +28,9 @@ pub(super) struct Files {
     /// The settings as their files say them. libgit2 looks at every file again for each value that it reads of
     /// these; the repository has a copy, which is made anew where this process may have changed them.
     live: RefCell<Option<git2::Config>>,
-    /// What [`changes`] was when the copy was made.
+    /// Value of [`changes`] when the copy was made.
     copied_at: Cell<u64>,
-    /// Everything that git reads as its configuration, where libgit2 reads something else.
+    /// Settings that git reads as its configuration, where libgit2 reads other ones.
     listed: OnceCell<Option<HashMap<String, String>>>,
     loose: Rc<Loose>,
     git: Git,
@@ -104,9 +104,9 @@ impl Files {
             .is_some_and(|value| value == "true")
     }
 
-    /// What differs between a tree and the one that git says the index stands for. `None` where it does not say,
-    /// or where libgit2 would compare names in another way. Reading 100,000 entries costs more than
-    /// everything else that a hook does.
+    /// Paths that differ between a tree and the tree that git says the index stands for. `None` where git does not say,
+    /// or where libgit2 would compare names in another way. Reading 100,000 entries costs more than everything else
+    /// that a hook does.
     fn staged_by_trees(&self, tree: Option<&Oid>) -> Result<Option<Vec<String>>> {
         let Some(root) = self.tree_of_index() else {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Which tree the index stands for, where git has written it down: in the index's cache of trees, whose root
-//! `git commit` brings up to date before it runs a hook, and then commits.
+//! Root tree of the index, where git has written it down: in the index's cache of trees, whose root `git commit` brings
+//! up to date before it runs a hook, and then commits.
 //!
 //! The file is read forward once, and believed only where nothing is unusual: no conflict, nothing that
 //! is announced and not added, no extension that changes what the entries mean. `None` says that the

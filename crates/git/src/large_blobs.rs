@@ -9,13 +9,13 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// From so many bytes on a blob is kept: below that reading and hashing it costs little.
+/// Size in bytes from which on a blob is kept: reading and hashing a smaller blob costs little.
 const LARGE: usize = 64 * 1024;
 
-/// A larger one is not kept: memory is what it would cost.
+/// Size in bytes of the largest blob that is kept: a larger one would cost too much memory.
 const LARGEST: usize = 8 * 1024 * 1024;
 
-/// So many are kept; the oldest goes first.
+/// Number of blobs that are kept; the oldest goes first.
 const KEPT: usize = 2;
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ pub(super) struct LargeBlobs {
     read: RefCell<VecDeque<(Oid, Rc<Vec<u8>>)>>,
     /// Bytes, and the id that was computed of them: nothing that was read, whose name nobody compared.
     hashed: RefCell<Option<(Oid, Vec<u8>)>>,
-    /// How often large bytes were hashed.
+    /// Number of times that large bytes were hashed.
     #[cfg(test)]
     hashes: std::cell::Cell<usize>,
 }
@@ -102,7 +102,7 @@ impl Repo {
         self.hash_blob(bytes)
     }
 
-    /// Whether a blob that can be read has just these bytes.
+    /// Tells whether a blob can be read and has just these bytes.
     fn holds(&self, id: &Oid, bytes: &[u8]) -> bool {
         let size = self.blob_size(id).ok();
         size == u64::try_from(bytes.len()).ok()

@@ -47,7 +47,7 @@ pub use repo::{Head, Identity, Repo};
 use loopx_base::failure::{Code, Failure, Kind, Result};
 use loopx_base::id::Oid;
 
-/// How the names of temporary files begin.
+/// Beginning of the names of temporary files.
 pub const TEMPORARY: &str = ".loopx-";
 /// Beginning of the names of files that stand in a folder of the worktree until they are whole: nobody types it.
 pub const PARTIAL: &str = ".loopx-writing-";
@@ -150,7 +150,8 @@ fn without_lock(said: &str) -> String {
         .replace("' is locked: ", "': ")
 }
 
-/// What the system says where a process, or all of them, have as many files open as they may.
+/// Failure of the system to open one more file, where a process, or all of them, have as many files open as they may;
+/// `None` where the system said something else.
 fn no_more_files(said: &str) -> Option<Failure> {
     let line = said
         .lines()
@@ -182,7 +183,7 @@ pub fn unwritable(path: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::refused(Code::RepositoryUnwritable, said).help(TRY_AGAIN)
 }
 
-/// There is no place for a file that lives for a moment. `purpose`: what it is needed for.
+/// Failure to find a place for a file that lives for a moment. `purpose`: the work that needs the file.
 pub fn no_temporary_folder(purpose: &str, error: &std::io::Error) -> Failure {
     if let Some(failure) = no_more_files(&error.to_string()) {
         return failure;

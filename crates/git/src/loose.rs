@@ -19,8 +19,8 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// So many commits are looked at before a walk: a torn file is among those that were written last, and a
-/// long history should not be read twice.
+/// Number of commits that are checked before a walk: a torn file is among those that were written last, and a long
+/// history should not be read twice.
 const NEWEST: usize = 64;
 
 /// The folders of one repository that hold loose objects.
@@ -34,10 +34,10 @@ pub(super) struct Loose {
     harmless: RefCell<HashSet<Oid>>,
 }
 
-/// What the file of an object turned out to be.
+/// State of the file of a loose object.
 #[derive(Debug, PartialEq, Eq)]
 enum Found {
-    /// There is none: the object is packed, in memory, or nowhere.
+    /// No file: the object is packed, in memory, or nowhere.
     Nothing,
     Whole,
     Damaged(PathBuf),
@@ -76,7 +76,8 @@ impl Loose {
         Ok(())
     }
 
-    /// The same of the newest commits that a walk from these meets; it goes down from what it hides too.
+    /// Refuses a damaged file among the newest commits that a walk from these meets; the check also goes down from
+    /// commits that the walk hides.
     pub(super) fn check_commits<'i>(
         &self,
         repo: &git2::Repository,
@@ -108,7 +109,7 @@ impl Loose {
         }
     }
 
-    /// Why an object may look missing that is here: libgit2 passes over packs that it cannot open.
+    /// Failure that can make an object look missing that is here: libgit2 passes over packs that it cannot open.
     pub(super) fn hidden(&self) -> Option<Failure> {
         // As many as it needs at once to read one object.
         const NEEDED: usize = 4;
@@ -139,7 +140,7 @@ impl Loose {
         None
     }
 
-    /// Whether git can read the object all the same: it and libgit2 take a packed copy first.
+    /// Tells whether git can read the object all the same: git and libgit2 take a packed copy first.
     fn is_packed_too(&self, id: &Oid) -> Result<bool> {
         let read = self.git.run(["cat-file", "-p", id.as_str()]).capture()?;
         Ok(read.ended.success())

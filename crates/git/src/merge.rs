@@ -2,7 +2,7 @@
 
 use loopx_base::failure::{Code, Failure, Result};
 
-/// What a three-way merge of three texts gave.
+/// Result of a three-way merge of three texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     pub text: Vec<u8>,

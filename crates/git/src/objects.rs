@@ -11,7 +11,7 @@ use loopx_base::id::{Oid, Person};
 use loopx_base::trailers;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a tree entry is.
+/// Kind of a tree entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     Blob,
@@ -55,7 +55,7 @@ impl RawEntry {
         matches!(self.mode.as_slice(), b"40000" | b"040000")
     }
 
-    /// What git sorts by: a folder as if its name ended in a slash.
+    /// Key by which git sorts: a folder as if its name ended in a slash.
     pub fn key(&self) -> Vec<u8> {
         let end: &[u8] = if self.is_tree() { b"/" } else { b"" };
         [&self.name, end].concat()
@@ -169,7 +169,7 @@ impl Repo {
         self.inner.with_object(id, commit, <[u8]>::to_vec)
     }
 
-    /// What an object is, without reading it; `None` where it is not here.
+    /// Kind of an object, without reading it; `None` where the object is not here.
     pub fn object_kind(&self, id: &Oid) -> Result<Option<EntryKind>> {
         let kind = self.inner.kind(id)?;
         Ok(kind.map(|kind| match kind {
@@ -179,7 +179,7 @@ impl Repo {
         }))
     }
 
-    /// How many bytes a blob has, without reading them.
+    /// Size of a blob in bytes; the header is read and not the content.
     pub fn blob_size(&self, id: &Oid) -> Result<u64> {
         self.inner.blob_size(id)
     }
@@ -242,7 +242,7 @@ impl Repo {
         }
     }
 
-    /// The same; `None` where nothing is left.
+    /// Tree with some paths set or removed, as `edit_tree` makes it; `None` where the edits leave no entry.
     pub fn edited_tree(
         &self,
         base: Option<&Oid>,
@@ -348,7 +348,7 @@ impl Repo {
         )
     }
 
-    /// The same with git's SSH signature, by the key that git signs with.
+    /// Writes a commit object with git's SSH signature, by the key that git signs with; no ref moves.
     pub fn write_signed_commit(
         &self,
         tree: &Oid,
@@ -390,7 +390,7 @@ impl Repo {
         self.write(git2::ObjectType::Commit, bytes)
     }
 
-    /// Whether the object is here.
+    /// Tells whether the object is here.
     pub fn contains(&self, id: &Oid) -> Result<bool> {
         self.inner.contains(id)
     }
@@ -440,7 +440,7 @@ impl Repo {
         self.commit_as(tree, parents, &message, &author, &committer)
     }
 
-    /// Whether `ancestor` is `commit` or reachable from it.
+    /// Tells whether `ancestor` is `commit` or reachable from it.
     pub fn is_ancestor(&self, ancestor: &Oid, commit: &Oid) -> Result<bool> {
         if ancestor == commit {
             return Ok(true);

@@ -31,12 +31,12 @@ const WORKSHOP: &str = "loopx";
 /// libgit2's settings for what has to survive a power cut.
 const DURABLE: &str = "loopx/durable";
 
-/// What this process has written and not yet put on disk.
+/// Objects that this process has written and not yet put on disk.
 #[derive(Default)]
 pub(super) struct Step {
     /// Written and not on disk for certain.
     written: RefCell<HashSet<Oid>>,
-    /// What the next pack takes along, though no ref will name it.
+    /// Objects that the next pack takes along, though no ref will name them.
     along: RefCell<Vec<Oid>>,
     /// libgit2 syncs refs by itself.
     refs_are_synced: Cell<bool>,
@@ -84,7 +84,7 @@ impl Repo {
         self.step.along.borrow_mut().push(id.clone());
     }
 
-    /// Whether what is written is also synced to the disk: `loopx.fsync`, by default yes.
+    /// Tells whether written objects and refs are also synced to the disk: `loopx.fsync`, by default yes.
     pub fn is_durable(&self) -> bool {
         self.config("loopx.fsync")
             .is_none_or(|value| !matches!(value.as_str(), "false" | "no" | "off" | "0"))
@@ -94,7 +94,7 @@ impl Repo {
         self.inner.objects_dir().join("pack")
     }
 
-    /// What `root` names of the objects that were written, and that is not on disk yet.
+    /// Objects below `root` that were written and are not on disk yet.
     fn new_below(&self, root: &Oid) -> Result<Vec<Oid>> {
         let written = self.step.written.borrow();
         let mut seen = HashSet::new();
@@ -199,8 +199,8 @@ impl Repo {
         Ok(keep)
     }
 
-    /// What makes a name as long as this repository's ids, and that no earlier pack has: a name that came
-    /// back could be one that a `gc` has already decided to remove.
+    /// Random digits for the name of a pack: they make the name as long as this repository's ids, and no earlier pack
+    /// has it. A name that came back could be one that a `gc` has already decided to remove.
     fn nonce(&self) -> Result<String> {
         let random = ulid::Ulid::generate().to_string();
         let mut digits = self.hash_blob(random.as_bytes())?.to_string();

@@ -20,9 +20,9 @@ pub(super) struct Written {
 
 #[derive(Default)]
 pub(super) struct Pending {
-    /// Nobody else has these.
+    /// Objects that nobody else has.
     new: RefCell<HashMap<Oid, Written>>,
-    /// These are in a pack since, which libgit2 may not have seen: they are read from here.
+    /// Objects that are in a pack since, which libgit2 may not have seen: they are read from here.
     packed: RefCell<HashMap<Oid, Written>>,
 }
 
@@ -55,7 +55,7 @@ impl Pending {
         Ref::filter_map(place.borrow(), |all| all.get(id)).ok()
     }
 
-    /// Whether nobody else has it.
+    /// Tells whether nobody else has the object.
     pub(super) fn is_new(&self, id: &Oid) -> bool {
         self.new.borrow().contains_key(id)
     }
@@ -87,7 +87,7 @@ pub(super) fn commit_names(bytes: &[u8]) -> Result<Vec<Oid>> {
     named.map(Oid::parse).collect()
 }
 
-/// What a commit says that was made by [`commit_bytes`].
+/// Content of a commit that was made by [`commit_bytes`].
 pub(super) fn commit_info(id: &Oid, bytes: &[u8]) -> Result<CommitInfo> {
     let end = bytes.windows(2).position(|pair| pair == b"\n\n");
     let (header, message) = bytes.split_at(end.unwrap_or(bytes.len()));

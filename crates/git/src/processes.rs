@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Whether a process that is called git, or like git, works in one of these folders or names one of them.
-/// Not those that started us: `git loopx` waits for its own end.
+/// Tells whether a process that is called git, or like git, works in one of these folders or names one of them.
+/// Processes that started us do not count: `git loopx` waits for its own end.
 pub fn git_is_at_work(folders: &[&Path]) -> bool {
     let Ok(processes) = fs::read_dir("/proc") else {
         return true;

@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// What git says of the repository that it finds.
+/// Repository as git itself finds and describes it.
 pub(super) struct Found {
     pub(super) git_dir: PathBuf,
     pub(super) common_dir: PathBuf,
@@ -111,7 +111,7 @@ impl Found {
     }
 }
 
-/// Why git itself does not open the repository, in words that lead on.
+/// Failure of git itself to open the repository, in words that lead on.
 fn refusal(said: &str) -> Failure {
     if said.contains("dubious ownership") {
         return Failure::new(
@@ -159,7 +159,7 @@ pub(super) struct Program {
     git: Git,
     found: Found,
     settings: HashMap<String, String>,
-    /// What [`Found::open_objects`] made.
+    /// Folder that [`Found::open_objects`] made.
     _objects: tempfile::TempDir,
 }
 
@@ -191,7 +191,7 @@ impl Program {
         })
     }
 
-    /// What git lists under this name: one that it cannot read it leaves out, with a warning.
+    /// Commit that git lists under this name: git leaves out a ref that it cannot read, with a warning.
     fn listed(&self, name: &str) -> Result<Option<Oid>> {
         let listed = self
             .git
@@ -207,8 +207,8 @@ impl Program {
             .transpose()
     }
 
-    /// Whether a file stands where git keeps such a ref. One that names another ref is none: that one may be
-    /// unborn.
+    /// Tells whether a file stands where git keeps such a ref. A file that names another ref does not count: the other
+    /// ref may be unborn.
     fn has_file_of(&self, name: &str) -> Result<bool> {
         let path = self.found.common_dir.join(name);
         let error = match std::fs::symlink_metadata(&path) {

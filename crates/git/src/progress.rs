@@ -3,7 +3,7 @@
 
 use std::io::{Result, Write};
 
-/// How the lines begin in which git complains.
+/// Beginnings of the lines in which git complains.
 const COMPLAINTS: [&[u8]; 3] = [b"error: ", b"fatal: ", b"hint: "];
 
 /// Passes on what git writes to stderr, but for such lines.
@@ -12,7 +12,7 @@ pub(super) struct Progress<'w> {
     at: At,
 }
 
-/// Where in a line it is.
+/// Place in a line of git's output.
 enum At {
     /// At its beginning, which may still become a complaint's.
     Beginning(Vec<u8>),

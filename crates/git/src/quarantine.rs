@@ -22,7 +22,7 @@ const QUARANTINES: [&str; 2] = ["tmp_objdir-", "incoming-"];
 const PACKS: [&str; 3] = ["tmp_pack_", "tmp_idx_", "tmp_rev_"];
 
 impl Repo {
-    /// What killed processes of git left, and nobody can be at any more.
+    /// Folders and packs that killed processes of git left, and at which no process can work any more.
     pub fn abandoned_objects(&self) -> Vec<PathBuf> {
         let objects = self.pack_dir();
         let packs = named(&objects, &PACKS, false);
@@ -130,7 +130,7 @@ fn is_old(meta: &Metadata, than: Duration) -> bool {
     age.is_ok_and(|age| age > than)
 }
 
-/// Whether it and all that is in it is old. What cannot be looked at is young.
+/// Tells whether a file or folder is old, with all that is in it. A path that cannot be looked at counts as young.
 fn is_dead(path: &Path) -> bool {
     let Ok(meta) = fs::symlink_metadata(path) else {
         return false;

@@ -9,18 +9,18 @@ use loopx_base::id::Oid;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How a compare-and-swap ended.
+/// Result of a compare-and-swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Swap {
     Moved,
-    /// Somebody else moved the ref: read again, decide again.
+    /// Loss against somebody else, who moved the ref: read again, decide again.
     Lost,
     /// The ref's lock file is there: somebody is moving it, or was killed while doing so.
     Locked,
 }
 
-/// How much of a branch's log is looked at for its former names: some hundred entries.
+/// Bytes at the end of a branch's log that are searched for former names: some hundred entries.
 const LOG_END: u64 = 64 * 1024;
 
 fn end_of(file: &Path) -> std::io::Result<Vec<u8>> {
@@ -33,7 +33,7 @@ fn end_of(file: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 impl Repo {
-    /// What a ref points at, by exact name.
+    /// Object that a ref points at; the ref is given by its exact name.
     pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
         self.backend.find_ref(name)
     }
@@ -100,8 +100,8 @@ impl Repo {
         text.lines().rev().enumerate().filter_map(read).collect()
     }
 
-    /// Where git's own log says that a ref has been, newest first. Empty where there is none, or none that
-    /// can be read.
+    /// Ids at which a ref has been, by git's own log, newest first. Empty where there is no log, or none that can be
+    /// read.
     pub fn moves(&self, name: &str) -> Vec<Oid> {
         let parse = |id: &str| Oid::parse(id).ok();
         if let Ok(text) = std::fs::read(self.common_dir().join("logs").join(name)) {
@@ -145,7 +145,7 @@ impl Repo {
         self.backend.checked_out_in(branch_ref)
     }
 
-    /// Whether a rebase in any worktree will move this branch when it ends.
+    /// Tells whether a rebase in any worktree will move this branch when it ends.
     pub fn is_being_rebased(&self, branch_ref: &str) -> bool {
         let common = self.common_dir();
         let mut git_dirs = vec![common.clone()];
@@ -235,7 +235,7 @@ impl Repo {
         self.backend.refs_below(folder)
     }
 
-    /// Whether a branch name is one that git takes.
+    /// Refuses a branch name that git does not take.
     pub fn check_branch_name(name: &str) -> Result<()> {
         if git2::Branch::name_is_valid(name).unwrap_or(false) {
             Ok(())

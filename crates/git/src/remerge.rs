@@ -19,7 +19,7 @@ pub struct Remerge {
     dir: tempfile::TempDir,
 }
 
-/// How a merge commit differs from the merge of its parents.
+/// Differences between a merge commit and the merge of its parents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strays {
     /// Paths that merge without a conflict, and that the commit has otherwise.
@@ -75,7 +75,7 @@ impl Remerge {
         raw(id, self.inner.object_format())
     }
 
-    /// What a merge of two commits has that merging its parents does not give.
+    /// Differences between a merge of two commits and the result of merging its parents.
     pub fn strays(&self, merge: &CommitInfo) -> Result<Strays> {
         let [ours, theirs] = merge.parents.as_slice() else {
             return Ok(Strays::default());
@@ -83,7 +83,7 @@ impl Remerge {
         self.departures(ours, theirs, &merge.tree)
     }
 
-    /// What a tree has that merging two commits does not give. libgit2 is asked first; git, which follows
+    /// Differences between a tree and the result of merging two commits. libgit2 is asked first; git, which follows
     /// renamed folders too, only before a path is held against somebody.
     pub fn departures(&self, ours: &Oid, theirs: &Oid, made: &Oid) -> Result<Strays> {
         let doing = |error: git2::Error| failed(&error, format!("merge {theirs} into {ours}"));
@@ -113,7 +113,7 @@ impl Remerge {
         Ok(self.by_git(made, ours, theirs)?.unwrap_or(found))
     }
 
-    /// The same from `git merge-tree`.
+    /// Differences between `made` and the result of `git merge-tree`; `None` where git is too old to answer.
     fn by_git(&self, made: &Oid, ours: &Oid, theirs: &Oid) -> Result<Option<Strays>> {
         let Some((tree, words)) = self.git_merges(ours, theirs)? else {
             return Ok(None);
@@ -241,8 +241,9 @@ impl Remerge {
         Ok(Some((tree, words)))
     }
 
-    /// Whether merging two commits gives a tree. libgit2 is asked first, then, before that is held against
-    /// somebody, git, which forges merge with: it follows renamed folders and compares lines in another way.
+    /// Holds the result of merging two commits against a tree. libgit2 is asked first, then, before a difference is
+    /// held against somebody, git, which forges merge with: git follows renamed folders and compares lines in another
+    /// way.
     pub fn merge(&self, ours: &Oid, theirs: &Oid, tree: &Oid, depth: Depth) -> Result<Merge> {
         let doing = |error: git2::Error| failed(&error, format!("merge {theirs} into {ours}"));
         let find = |id: &Oid| self.inner.find_commit(self.raw(id)?).map_err(doing);
@@ -266,7 +267,7 @@ impl Remerge {
         })
     }
 
-    /// Whether picking what changed from one tree to another onto a third gives a tree.
+    /// Holds the result of picking the changes between two trees onto a third against `tree`.
     pub fn pick(&self, from: &Oid, to: &Oid, onto: &Oid, tree: &Oid) -> Result<Merge> {
         let doing = |error: git2::Error| failed(&error, "pick a change");
         let find = |id: &Oid| self.inner.find_tree(self.raw(id)?).map_err(doing);

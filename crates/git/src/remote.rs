@@ -13,26 +13,26 @@ use loopx_base::id::Oid;
 use std::io::Write;
 use std::time::Duration;
 
-/// How git is let talk.
+/// Terms on which git talks with a remote.
 pub struct Line<'w> {
     /// The longest that one command may take.
     pub limit: Option<Duration>,
-    /// Nobody is there to answer a question.
+    /// Mark of a command at which nobody is there to answer a question.
     pub unattended: bool,
     /// git's own progress is wanted, and where it goes.
     pub progress: Option<&'w mut (dyn Write + Send)>,
 }
 
-/// What came of asking.
+/// Answer of git and the remote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     Done,
-    /// Everything that git and the other side said.
+    /// Refusal, with everything that git and the other side said.
     No(String),
     TimedOut,
 }
 
-/// What a fetch found.
+/// Result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
     Tip(Oid),

@@ -33,7 +33,7 @@ pub struct Repo {
     pub(super) sharing: OnceCell<Sharing>,
 }
 
-/// Where HEAD points.
+/// Branch or commit at which HEAD points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The branch's short name, also when it has no commit yet; `None` when HEAD is detached.
@@ -72,11 +72,11 @@ impl Head {
     }
 }
 
-/// Who is acting, and when, by git's own rules.
+/// Author and committer of a commit, and the time, by git's own rules.
 #[derive(Clone)]
 pub struct Identity {
     pub author: Person,
-    /// Where that is somebody else than the author.
+    /// Committer, where that is somebody else than the author.
     pub committer: Option<Person>,
     /// RFC 3339 with the committer's offset.
     pub at: String,
@@ -117,7 +117,7 @@ impl Repo {
         Self::open_for(Git { in_hook: false })
     }
 
-    /// The same for a hook: nothing is fetched that a partial clone left out.
+    /// Opens the same repository for a hook: nothing is fetched that a partial clone left out.
     pub fn open_in_hook() -> Result<Self> {
         Self::open_for(Git { in_hook: true })
     }
@@ -282,13 +282,13 @@ impl Repo {
         self.backend.config_path(key)
     }
 
-    /// Whether history was cut off by a shallow clone.
+    /// Tells whether history was cut off by a shallow clone.
     pub fn is_shallow(&self) -> bool {
         self.backend.is_shallow()
     }
 
-    /// What begins a comment in a message that is being written, as git reads `core.commentString`.
-    /// With `auto` git chooses a sign that begins no line of the message: the one that begins its last.
+    /// Prefix of a comment in a message that is being written, as git reads `core.commentString`. With `auto` git
+    /// chooses a sign that begins no line of the message: the sign that begins its last line.
     pub fn comment_prefix(&self, message: &[u8]) -> Vec<u8> {
         let wanted = self
             .config("core.commentstring")
@@ -308,7 +308,7 @@ impl Repo {
         }
     }
 
-    /// Where HEAD points; an unborn branch and a detached HEAD are ordinary values.
+    /// Branch or commit at which HEAD points; an unborn branch and a detached HEAD are ordinary values.
     pub fn head(&self) -> Result<Head> {
         self.backend.head()
     }
@@ -323,13 +323,13 @@ impl Repo {
         })
     }
 
-    /// Whether an operation that replays or merges commits is under way: rebase, cherry-pick, revert,
-    /// merge, am, bisect.
+    /// Tells whether an operation that replays or merges commits is under way: rebase, cherry-pick, revert, merge, am,
+    /// bisect.
     pub fn is_sequencing(&self) -> Result<bool> {
         self.backend.is_sequencing()
     }
 
-    /// What git was told to do in this worktree and has not finished.
+    /// Command that git has begun in this worktree and has not finished.
     pub fn sequence(&self) -> Option<Sequence> {
         let dir = self.git_dir();
         let known = [
@@ -363,7 +363,7 @@ impl Repo {
         }
     }
 
-    /// Who is acting: git's environment variables and configuration, `user.useConfigOnly` included.
+    /// Author and committer: git's environment variables and configuration, `user.useConfigOnly` included.
     pub fn identity(&self) -> Result<Identity> {
         self.backend.identity()
     }

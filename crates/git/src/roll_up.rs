@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// Small packs of ours that are too many.
 const MANY: usize = 24;
-/// At least so many are rolled up at once.
+/// Number of packs that are rolled up at once, at least.
 const FEWEST: usize = 12;
 /// A pack of this size has found its place; `gc` may take it on.
 const LARGE: u64 = 2 << 20;
-/// So many bytes of objects, unpacked, are rolled up at once: it happens inside somebody's command. A small pack may
+/// Bytes of objects, unpacked, that are rolled up at once: the work happens inside somebody's command. A small pack may
 /// hold much more, where each object is a small difference to the one before.
 const WORK: u64 = 8 << 20;
 
@@ -83,7 +83,7 @@ impl Repo {
         Ok(chosen.len())
     }
 
-    /// How many bytes objects have, unpacked; `None` if more than these.
+    /// Sum of the bytes of objects, unpacked; `None` where the sum is more than `most`.
     fn unpacked(&self, ids: &[Oid], most: u64) -> Result<Option<u64>> {
         let mut sum = 0;
         for id in ids {
@@ -95,7 +95,7 @@ impl Repo {
         Ok(Some(sum))
     }
 
-    /// Where this cannot be told to libgit2, packing takes longer.
+    /// Bounds the memory in which libgit2 compares objects. Where libgit2 cannot be told, packing takes longer.
     fn bound_comparing(&self) {
         let file = self.common_dir().join(PACKING);
         if std::fs::read_to_string(&file).ok().as_deref() != Some(PACKING_TEXT) {

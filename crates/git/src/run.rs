@@ -40,21 +40,21 @@ pub const LOCAL_ENV: [&str; 19] = [
     "GIT_WORK_TREE",
 ];
 
-/// How often this process did what may have changed git's configuration: children that it started, and files
-/// of settings that it wrote.
+/// Count of the acts of this process that may have changed git's configuration: children that it started, and files of
+/// settings that it wrote.
 static CHANGES: AtomicU64 = AtomicU64::new(0);
 
-/// That number: settings that were read at the same number are as they were.
+/// Value of the count: settings that were read at the same value are as they were.
 pub(super) fn changes() -> u64 {
     CHANGES.load(Ordering::Relaxed)
 }
 
-/// Notes one more.
+/// Counts an act that may have changed git's configuration.
 pub(super) fn may_have_changed() {
     CHANGES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Where a child's stdin comes from.
+/// Source of a child's stdin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Input {
     Null,
@@ -308,7 +308,7 @@ impl Run {
     }
 }
 
-/// How long a child that has ended is still listened to.
+/// Time for which a child that has ended is still listened to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Ends a child of ours: first so that git can take its lock files away, then for good.
@@ -343,7 +343,7 @@ fn feed<T>(
     })
 }
 
-/// What a child says until it ends. `Child::wait_with_output` panics where a pipe cannot be read.
+/// Reads the output of a child until the child ends. `Child::wait_with_output` panics where a pipe cannot be read.
 fn hear(mut child: Child) -> std::io::Result<std::process::Output> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let said = child.stdout.take();
@@ -365,11 +365,11 @@ fn hear(mut child: Child) -> std::io::Result<std::process::Output> {
     })
 }
 
-/// How a child ended.
+/// End of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Ended {
-    /// Its exit code, or 128 and the signal that killed it, as a shell says it.
+    /// Exit code of the child, or 128 and the signal that killed it, as a shell says it.
     pub code: u8,
 }
 
@@ -390,7 +390,7 @@ impl From<ExitStatus> for Ended {
     }
 }
 
-/// What a child said, and how it ended.
+/// Output of a child, and how the child ended.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Captured {
@@ -428,7 +428,7 @@ impl Captured {
         }
     }
 
-    /// What git complained of: the first line, and where that announces more, the next one too.
+    /// Complaint of git: the first line, and where that line announces more, the next one too.
     pub fn complaint(&self) -> String {
         let said = String::from_utf8_lossy(&self.stderr);
         let mut lines = said
@@ -519,7 +519,7 @@ mod tests {
         }
     }
 
-    /// As git leaves its ssh behind.
+    /// Processes of a child that took too long, as git leaves its ssh behind.
     #[test]
     #[cfg(target_os = "linux")]
     fn what_a_child_that_took_too_long_had_started_is_ended_too() {

@@ -66,7 +66,7 @@ impl Drop for SharedUmask {
 }
 
 impl Repo {
-    /// What `core.sharedRepository` says here.
+    /// Value of `core.sharedRepository` in this repository.
     pub(super) fn sharing(&self) -> Sharing {
         *self.sharing.get_or_init(|| {
             let said = self.config("core.sharedrepository");

@@ -7,16 +7,16 @@ use signal_hook::low_level::emulate_default_handler;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What the handlers look at. They stay where they are once they are there: a signal without one would be lost.
+/// Flags that the handlers look at. They stay in memory from the first use on: a signal without them would be lost.
 struct Noted {
-    /// Nobody listens: a signal ends us at once.
+    /// Set when nobody listens: a signal ends us at once.
     idle: Arc<AtomicBool>,
     came: Arc<AtomicUsize>,
 }
 
 static NOTED: OnceLock<Noted> = OnceLock::new();
 
-/// While it lives, signals are noted.
+/// Guard: while it lives, signals are noted.
 pub(super) struct Listening(&'static Noted);
 
 /// Begins to listen.
@@ -54,7 +54,7 @@ impl Listening {
     }
 }
 
-/// One that came while nobody asked any more still ends us.
+/// End of listening: a signal that came while nobody asked any more still ends us.
 impl Drop for Listening {
     fn drop(&mut self) {
         self.0.idle.store(true, Ordering::SeqCst);
@@ -64,8 +64,8 @@ impl Drop for Listening {
     }
 }
 
-/// Whether a signal was ignored when we were started, as Linux tells it; elsewhere only the plain request to end is
-/// listened to.
+/// Tells whether a signal was ignored when we were started, as Linux tells it; elsewhere only the plain request to end
+/// is listened to.
 fn is_ignored(signal: i32) -> bool {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return signal != SIGTERM;

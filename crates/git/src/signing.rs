@@ -23,7 +23,7 @@ pub struct Good {
 /// Keys that may sign, and those that may not any more, where ssh-keygen can read them.
 pub struct Signers {
     dir: tempfile::TempDir,
-    /// What the file of keys is called for people.
+    /// Name of the file of keys for people.
     label: String,
 }
 
@@ -43,8 +43,8 @@ impl Signers {
         self.dir.path().join("allowed")
     }
 
-    /// Everybody that the key of a signature is listed for at a moment (`YYYYMMDDhhmmss`), or why it is
-    /// listed for nobody.
+    /// Names that the key of a signature is listed for at a moment (`YYYYMMDDhhmmss`), or the reason for which the key
+    /// is listed for nobody.
     pub fn principals(&self, armour: &str, at: &str) -> Result<Result<Vec<String>, String>> {
         let signature = self.signature(armour)?;
         let said = ssh_keygen()
@@ -65,7 +65,7 @@ impl Signers {
         Ok(Ok(names))
     }
 
-    /// Whether somebody's listed key made this signature over these bytes, or why not.
+    /// Verifies that somebody's listed key made this signature over these bytes; else gives the reason against it.
     pub fn verify(
         &self,
         who: &str,
@@ -89,7 +89,7 @@ impl Signers {
         })
     }
 
-    /// Whether a signature is one over these bytes at all, whoever made it.
+    /// Verifies that a signature is over these bytes at all, whoever made it; else gives the reason against it.
     pub fn integrity(
         &self,
         namespace: &str,
@@ -114,7 +114,7 @@ impl Signers {
         Ok(path)
     }
 
-    /// What ssh-keygen said, without the names of our own files.
+    /// Reason in the words of ssh-keygen, without the names of our own files.
     fn why(&self, said: &Captured, otherwise: &str) -> String {
         let text = String::from_utf8_lossy(&said.stderr);
         let folder = format!("{}/", self.dir.path().display());
@@ -128,7 +128,7 @@ impl Signers {
     }
 }
 
-/// Whether signatures can be checked here.
+/// Tells whether signatures can be checked here.
 pub fn can_check() -> bool {
     loopx_base::env::path()
         .iter()

@@ -13,7 +13,7 @@ const EXECUTE: i32 = 0o111;
 /// A tree entry: what it names, and its mode as it stands there.
 type Item = (git2::Oid, i32);
 
-/// Sorted by path, lossy where a path is not UTF-8. `None` is a tree with nothing in it.
+/// Paths that differ, sorted, and lossy where a path is not UTF-8. `None` is a tree with nothing in it.
 pub(super) fn differing<'r>(
     find_tree: impl Fn(git2::Oid) -> Result<git2::Tree<'r>>,
     old: Option<git2::Oid>,
@@ -23,7 +23,7 @@ pub(super) fn differing<'r>(
     Ok(found.map(|change| change.path).collect())
 }
 
-/// The same with what each side has there.
+/// Changes between two trees: each path that differs, with what each side has there.
 pub(super) fn changes<'r>(
     find_tree: impl Fn(git2::Oid) -> Result<git2::Tree<'r>>,
     old: Option<git2::Oid>,
@@ -66,7 +66,7 @@ pub(super) fn changes<'r>(
     Ok(found.into_iter().map(change).collect())
 }
 
-/// What an entry is; a folder is nothing by itself.
+/// Mode of an entry; a folder has none of its own.
 fn mode(item: Option<Item>) -> Option<Mode> {
     match item?.1 {
         TREE => None,

@@ -26,7 +26,7 @@ pub(super) struct LargeTrees(RefCell<VecDeque<Kept>>);
 struct Kept {
     id: Oid,
     bytes: Vec<u8>,
-    /// Where its entries start.
+    /// Offsets of the tree's entries.
     starts: Vec<usize>,
 }
 
@@ -93,7 +93,8 @@ impl Repo {
         })
     }
 
-    /// Whether a name of this path is in its folder more than once, so that programs do not agree on what is there.
+    /// Tells whether a name of this path is in its folder more than once, so that programs do not agree on what is
+    /// there.
     pub fn has_twice(&self, tree: &Oid, path: &str) -> Result<bool> {
         let mut folder = Some(tree.clone());
         for name in path.split('/') {
@@ -119,7 +120,7 @@ impl Repo {
         Ok(false)
     }
 
-    /// How many entries a tree has.
+    /// Counts the entries of a tree.
     pub fn tree_len(&self, tree: &Oid) -> Result<usize> {
         self.with_tree(tree, |tree| {
             let mut count = 0;
@@ -264,12 +265,12 @@ fn damaged() -> Failure {
 #[derive(Clone, Copy)]
 struct Tree<'t> {
     bytes: &'t [u8],
-    /// Where its entries start, when that is known.
+    /// Offsets of the tree's entries, where they are known.
     starts: &'t [usize],
     id_length: usize,
 }
 
-/// One entry of it.
+/// Entry of a stored tree.
 struct Stored<'t> {
     start: usize,
     mode: &'t [u8],
