@@ -1,5 +1,5 @@
-//! One commit on the tip of another clone's branch, made to be pushed alone: no ref of this clone moves, and nothing of
-//! what is only here goes along.
+//! Commit on the tip of another clone's branch, made to be pushed alone: no ref of this clone moves, and nothing that
+//! is only here goes along.
 
 use super::{Committed, Decision, Snapshot, Store};
 use loopx_base::failure::Result;

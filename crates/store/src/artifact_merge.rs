@@ -32,11 +32,11 @@ pub struct Lines<'r> {
     parsed: RefCell<HashMap<Oid, Operation>>,
 }
 
-/// So many versions are shown in one text. Of more each is a version of the session still, and the text says
-/// what these say: every further one would be merged with all those before it.
+/// Number of versions that are merged into one text. Each further one stays a version of the session, and the text
+/// has nothing of it: every further one would be merged with all those before it.
 const SHOWN: usize = 16;
 
-/// All that a merge depends on: the artifact, the base, and each side by its label and its text.
+/// Key of a merge, with all that the merge depends on: the artifact, the base, and each side by its label and its text.
 type Texts = (Artifact, Option<Oid>, Vec<(String, Option<Oid>)>);
 
 impl<'r> Lines<'r> {

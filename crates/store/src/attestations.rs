@@ -15,7 +15,7 @@ use loopx_rules::session::State;
 use loopx_rules::task::event::TaskEvent;
 use std::collections::{BTreeMap, HashSet};
 
-/// What stands in a log where a part of the output was left out.
+/// Line that stands in a log where a part of the output was left out.
 pub fn left_out(bytes: u64) -> String {
     format!("\n[... {bytes} bytes left out ...]\n")
 }
@@ -55,7 +55,7 @@ pub(super) fn replay(
     Ok((state, None))
 }
 
-/// Whether what one operation claims is so, in the state after it.
+/// Tells whether the claim of an operation is true in the state after it.
 pub(super) fn is_true(repo: &Repo, op: &Operation, state: &State, folder: &Oid) -> Result<bool> {
     match op.event() {
         Some(Event::Approved { .. }) if is_void(state, op) => Ok(false),
@@ -94,8 +94,8 @@ pub(super) fn made_of(repo: &Repo, files: &BTreeMap<Artifact, Oid>) -> Result<Oi
     repo.tree_id(files.map(|(artifact, blob)| (artifact.path(), blob)))
 }
 
-/// What an approval names that its writer had not. One whose content another clone took back, or changed at
-/// the same time, named what was there: it is void, and nothing is wrong with it.
+/// Flaw of an approval: content that the approval names and its writer had not. An approval whose content another clone
+/// took back, or changed at the same time, named the content of its day: it is void, and nothing is wrong with it.
 fn approval_flaw(
     lines: &Lines<'_>,
     id: &SessionId,
@@ -148,7 +148,7 @@ fn way_on(id: &SessionId, op: &Operation) -> String {
     format!("; `{back}` takes it back")
 }
 
-/// What is wrong with the log of a run: it is the whole output, or says how much of it was left out.
+/// Flaw in the log of a run: the log has to be the whole output, or to say how much of the output was left out.
 fn log_flaw(
     repo: &Repo,
     op: &Operation,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Raised when what is checked changes: what an older program found whole is looked at again.
+/// Number of the format, raised when the checks change: folders that an older program found whole are checked again.
 const FORMAT: u32 = 3;
 
 #[derive(Default, PartialEq, Serialize, Deserialize)]
@@ -20,11 +20,11 @@ struct Kept {
     program: String,
     /// All history up to here was looked at.
     tip: Option<Oid>,
-    /// Where a folder was when it was found whole, by its tree.
+    /// Path of each folder that was found whole, by the folder's tree.
     folders: BTreeMap<Oid, String>,
 }
 
-/// What is known, and how much had to be looked at.
+/// Folders that are known to be whole, and counts of the folders and commits that had to be looked at.
 #[derive(Default)]
 pub struct Memory {
     file: Option<PathBuf>,
@@ -46,7 +46,7 @@ impl Memory {
         }
     }
 
-    /// What earlier runs found whole.
+    /// Reads the folders that earlier runs found whole.
     pub fn of(store: &Store<'_>) -> Self {
         let file = place(store);
         let before = std::fs::read(&file)
@@ -66,7 +66,7 @@ impl Memory {
         self.before.tip.as_ref()
     }
 
-    /// Whether a folder was found whole where it is.
+    /// Tells whether a folder was found whole at this path.
     pub(super) fn knows(&mut self, path: &str, tree: &Oid) -> bool {
         let is_known = self.before.folders.get(tree).is_some_and(|at| at == path);
         if is_known {
@@ -78,7 +78,7 @@ impl Memory {
         is_known
     }
 
-    /// What was whole is not any more.
+    /// Takes a folder off the list: it was whole, and is not any more.
     pub(super) fn forget(&mut self, tree: &Oid) {
         self.now.remove(tree);
     }

@@ -95,12 +95,12 @@ pub(super) fn branch(snapshot: &Snapshot<'_>, name: &str, ids: &BTreeSet<String>
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// What stands in the index: the path says everything.
+/// Entry of a session in the index: an empty file, since the path says everything.
 pub(super) fn entry(repo: &Repo) -> Result<Entry> {
     repo.write_blob(b"").map(Entry::blob)
 }
 
-/// Whether an entry of the index is a file, as format 1 wrote it.
+/// Tells whether an entry of the index is a file, as format 1 wrote it.
 pub(super) fn is_of_format_1(repo: &Repo, tree: &Oid) -> Result<bool> {
     let all = entries(repo, tree)?;
     Ok(all.values().any(|entry| entry.kind != EntryKind::Tree))
@@ -125,7 +125,7 @@ pub(super) fn rewrite(repo: &Repo, snapshot: &Snapshot<'_>, edits: &mut Edits) -
     Ok(())
 }
 
-/// What `branches/<branch>` is with these sessions; nothing where there is none.
+/// Entry for `branches/<branch>` with these sessions; `None` where there are none.
 pub(super) fn folder(repo: &Repo, ids: &BTreeSet<String>) -> Result<Option<Entry>> {
     let entry = entry(repo)?;
     let files = ids.iter().map(|id| (id.clone(), Some(entry.clone())));
@@ -170,18 +170,18 @@ pub(super) fn entries(repo: &Repo, tree: &Oid) -> Result<BTreeMap<String, Entry>
     Ok(held.map(|Held { name, entry, .. }| (name, entry)).collect())
 }
 
-/// One place where the index is not what the sessions say.
+/// Fault of the index: a place that differs from what the sessions say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) path: String,
     pub(super) what: String,
-    /// Whether the entry is missing.
+    /// Set when the entry is missing.
     pub(super) is_missing: bool,
 }
 
-/// Where the index differs from what the sessions of a snapshot say. With `before`, a state whose index was right,
-/// only branches and sessions that changed since are looked at. `unread` are names of sessions of which nothing is
-/// known now; what only a newer program understands may be bound to anything.
+/// Faults of the index against the sessions of a snapshot. With `before`, a state whose index was right, only branches
+/// and sessions that changed since are looked at. `unread` are names of sessions of which nothing is known now; a
+/// session that only a newer program understands may be bound to anything.
 pub(super) fn faults(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
@@ -258,7 +258,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether a session may be bound to anything.
+    /// Tells whether a session may be bound to anything.
     fn is_open(&self, id: &str, state: Option<&State>) -> bool {
         self.unread.contains(id) || state.is_some_and(|state| !state.is_understood())
     }

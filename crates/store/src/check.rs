@@ -26,10 +26,10 @@ use loopx_rules::topic::Version;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is wrong, and how it can be mended.
+/// Damage, and the way to mend it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
-    /// What is damaged: a session's id, or a path of the branch.
+    /// Place of the damage: a session's id, or a path of the branch.
     pub session: String,
     pub what: String,
     pub mend: Mend,
@@ -47,7 +47,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether a commit on top mends it.
+    /// Tells whether a commit on top mends the damage.
     pub fn is_mendable(&self) -> bool {
         !matches!(self.mend, Mend::Rewind | Mend::Choose)
     }
@@ -86,7 +86,7 @@ pub enum Mend {
     Arrange,
     /// Put the folder where its operations say: nothing in it changes.
     Move,
-    /// Nothing is known to be wrong with the record: the object has to come back as it was.
+    /// Put the object back as it was: nothing is known to be wrong with the record.
     PutBack,
     /// No commit can mend it: it stays in the history.
     Rewind,
@@ -94,16 +94,16 @@ pub enum Mend {
     Choose,
 }
 
-/// What a look at the signatures of a session came to.
+/// Result of a look at the signatures of a session.
 #[derive(Debug)]
 pub enum Signed {
     Whole,
-    /// There is nothing here to check them with.
+    /// No check: there is nothing here to check the signatures with.
     Unchecked,
     Damaged(Damage),
 }
 
-/// What a look at a snapshot found.
+/// Result of a look at a snapshot.
 #[derive(Debug, Default)]
 pub struct Found {
     pub damages: Vec<Damage>,
@@ -188,7 +188,7 @@ struct Look<'l, 'r> {
 }
 
 impl Look<'_, '_> {
-    /// What is wrong with an active session.
+    /// Damage of an active session.
     fn active(
         &mut self,
         id: &SessionId,
@@ -216,7 +216,8 @@ impl Look<'_, '_> {
         Ok(None)
     }
 
-    /// What was whole once may have been torn since: the names of the tip are looked at each time.
+    /// Damage of a session that was whole once and may have been torn since: the names of the tip are looked at each
+    /// time.
     fn torn(&mut self, id: &SessionId, entry: &Entry) -> Option<Damage> {
         let unread = unreadable::below(self.repo, entry, Depth::Top);
         if unread.is_empty() {
@@ -226,7 +227,7 @@ impl Look<'_, '_> {
         Some(unreadable(id.as_str(), unread))
     }
 
-    /// What is wrong with a session by its operations and its objects.
+    /// Damage of a session by its operations and its objects.
     fn unsound(&self, id: &SessionId, entry: &Entry) -> Result<Option<Damage>> {
         let flaw = check_entry(&Lines::of(self.repo), id, entry)?;
         let depth = match flaw {
@@ -251,7 +252,7 @@ impl Look<'_, '_> {
         }
     }
 
-    /// What is wrong with an archived session.
+    /// Damage of an archived session.
     fn archived(
         &mut self,
         folder: Folder,
@@ -283,7 +284,7 @@ impl Look<'_, '_> {
         }))
     }
 
-    /// What history did to the sessions, and what is wrong with the journal.
+    /// Adds the damage that history did to the sessions, and the faults of the journal.
     fn history(&mut self, found: &mut Found) -> Result<()> {
         let past = history::look(self.repo, self.snapshot, self.memory.tip())?;
         self.memory.commits = past.commits;
@@ -505,8 +506,8 @@ pub(super) fn state_went(repo: &Repo, before: &[Entry], now: &Entry) -> Result<O
 }
 
 impl Store<'_> {
-    /// What is wrong with an active session that came past this program: the branch stands elsewhere than this clone
-    /// knew it, and the session is another than there. Costs one look-up where nothing happened.
+    /// Fault of an active session that came past this program: the branch stands elsewhere than this clone knew it, and
+    /// the session differs from the one there. Costs one look-up where nothing happened.
     pub fn fault_since_known(
         &self,
         snapshot: &Snapshot<'_>,
@@ -531,7 +532,7 @@ impl Store<'_> {
     }
 }
 
-/// Whether a state was computed from operations that are not there any more. They are never removed.
+/// Tells whether a state was computed from operations that are not there any more. Operations are never removed.
 fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
     let records = |tree: Option<&Oid>| match tree {
         Some(tree) => Records::below(repo, tree),
@@ -547,11 +548,11 @@ fn lost_operations(repo: &Repo, state: &State, replayed: &State) -> bool {
     }
 }
 
-/// What mends damage.
+/// Edits that mend damage.
 #[derive(Debug, Default)]
 pub struct Mending {
     pub edits: Edits,
-    /// What stays as it is: history has no whole copy of it. By the names of the damages.
+    /// Names of damages that stay: history has no whole copy to mend them from.
     pub left: Vec<String>,
 }
 
@@ -666,7 +667,7 @@ fn unsigned(repo: &Repo, folder: &Oid, damage: &Damage) -> Result<Oid> {
     ops::edited(repo, folder, &files.collect())
 }
 
-/// Why there is nothing to write.
+/// Failure where no edit mends the damages.
 fn nothing_mends(snapshot: &Snapshot<'_>, damages: &[Damage]) -> Failure {
     if let Some(damage) = damages.iter().find(|one| !one.is_mendable()) {
         return layout_audit::not_mended(snapshot, damage);
@@ -772,8 +773,8 @@ pub(super) fn recompute(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Oid
     repo.edit_tree(Some(folder), &inner)
 }
 
-/// What is wrong with the files of an archived session that are no artifacts. Archives of older programs, which sealed
-/// their records into one file, have none.
+/// Fault of the files of an archived session that are no artifacts. Archives of older programs, which sealed their
+/// records into one file, have no such files.
 fn others(repo: &Repo, folder: &Oid, state: &State) -> Result<Option<String>> {
     if repo.entry_at(folder, layout::SEALED_OPS)?.is_some() {
         return Ok(None);
@@ -792,7 +793,7 @@ fn others(repo: &Repo, folder: &Oid, state: &State) -> Result<Option<String>> {
     Ok(first.map(|path| format!("{path} is named by no operation")))
 }
 
-/// What is wrong with an archived session.
+/// Fault of an archived session.
 pub(super) fn check_archived(
     repo: &Repo,
     snapshot: &Snapshot<'_>,

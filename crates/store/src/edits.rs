@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub struct Edits {
     pub(super) entries: BTreeMap<String, Option<Entry>>,
-    /// Shelves of which the whole layout is looked at.
+    /// Fan-out folders of which the whole layout is looked at.
     pub(super) arrange: BTreeSet<String>,
 }
 
@@ -32,7 +32,7 @@ impl Edits {
         self.entries.insert(path.into(), entry);
     }
 
-    /// Whether they change nothing.
+    /// Tells whether the edits change nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.arrange.is_empty()
     }
@@ -54,7 +54,7 @@ impl Edits {
         self.record_all(repo, session, &[record.into()], state)
     }
 
-    /// The same of several operations that one commit records.
+    /// Records several operations in one commit, each as `record` does.
     pub fn record_all(
         &mut self,
         repo: &Repo,

@@ -17,8 +17,8 @@ use loopx_rules::session::State;
 
 const FILE_MODE: &[u8] = b"100644";
 
-/// What differs in the files of a session's state from what its operations give; nothing where another program left it
-/// to its readers, or where an earlier one wrote it.
+/// First difference between the files of a session's state and what its operations give; `None` where another program
+/// left the state to its readers, or where an earlier one wrote it.
 pub(super) fn fault(repo: &Repo, id: &SessionId, folder: &Oid) -> Result<Option<String>> {
     let (state, _) = replay(&Lines::of(repo), id, folder)?;
     differing(repo, state, folder)
@@ -65,12 +65,13 @@ fn differing(repo: &Repo, mut state: State, folder: &Oid) -> Result<Option<Strin
     Ok(None)
 }
 
-/// Whether an archived session may be put there.
+/// Tells whether an archived session may be put at a path.
 fn path_is_free(snapshot: &Snapshot<'_>, place: &str) -> Result<bool> {
     Ok(place.starts_with(layout::ARCHIVE) && snapshot.folder_of(place)?.is_none())
 }
 
-/// The same of an archived session, and whether it lies where its operations say.
+/// First difference of an archived session: its path from the one that its operations give, or the files of its state
+/// from what its operations give.
 pub(super) fn archived(
     repo: &Repo,
     snapshot: &Snapshot<'_>,

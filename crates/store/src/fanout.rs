@@ -38,7 +38,7 @@ fn split(path: &str) -> Option<Split<'_>> {
     })
 }
 
-/// What the entries of a path of the branch are called, where it is a fan-out folder.
+/// Kind of the entries below a path of the branch, where the path is a fan-out folder.
 fn kind(path: &str) -> Option<Fanout> {
     let below = format!("{path}/-");
     let found = split(&below)?;
@@ -59,7 +59,7 @@ pub(super) fn entry_at(repo: &Repo, root: &Oid, path: &str) -> Result<Option<Ent
     Ok(find(repo, root, path)?.map(|(_, entry)| entry))
 }
 
-/// The same, with the path by which git finds it.
+/// Entry at a path of the branch, with the path by which git finds it.
 pub(super) fn find(repo: &Repo, root: &Oid, path: &str) -> Result<Option<(String, Entry)>> {
     let Some(Split { fanout, name, rest }) = split(path) else {
         let entry = repo.entry_at(root, path)?;

@@ -1,5 +1,5 @@
-//! One folder of many entries, as a tree: what lies in it and where, whichever layout it has, and what it is
-//! written like (see [`Fanout`]). Which folders of the branch these are is not known here.
+//! Folder of many entries, as a tree: its entries and their places in either layout, and the layout in which it is
+//! written (see [`Fanout`]). Which folders of the branch these are is not known here.
 //!
 //! Both layouts are read at any size, because earlier commits have them. What is written has the one
 //! that the number of entries asks for.
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) name: String,
-    /// Where it lies in the fan-out folder: its name, or a folder and its name.
+    /// Path of the entry in the fan-out folder: its name, or a folder and its name.
     pub(super) place: String,
     pub(super) entry: Entry,
 }
@@ -39,7 +39,7 @@ pub(super) fn named(repo: &Repo, kind: Fanout, fanout: &Oid, name: &str) -> Resu
     Ok(None)
 }
 
-/// How a fan-out folder is laid out.
+/// Layout of a fan-out folder.
 pub(super) struct Layout {
     /// Entries side by side.
     pub(super) flat: Vec<(String, Entry)>,
@@ -59,12 +59,12 @@ pub(super) fn layout(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<Layout> 
     })
 }
 
-/// Everything in a fan-out folder, by name. Of two of one name the one that [`named`] finds.
+/// Entries of a fan-out folder, by name. Of two of one name the list has the one that [`named`] finds.
 pub(super) fn entries(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<Vec<Held>> {
     entries_but(repo, kind, fanout, &[])
 }
 
-/// The same but for what lies in some of its folders.
+/// Entries of a fan-out folder, but for those in some of its folders.
 pub(super) fn entries_but(
     repo: &Repo,
     kind: Fanout,
@@ -152,7 +152,7 @@ pub(super) fn edit(
     }
 }
 
-/// Whether a spread folder has as many entries as it takes; no more of it is read than that needs.
+/// Tells whether a spread folder has as many entries as it takes; no more of it is read than that needs.
 fn is_many(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<bool> {
     let mut count = 0;
     for (_, folder) in layout(repo, kind, fanout)?.folders {
@@ -185,10 +185,10 @@ fn rebuilt(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<(Option<Oid>, bool
     Ok((repo.edited_tree(None, &edits.collect())?, spread))
 }
 
-/// What a fan-out folder's layout lacks.
+/// Fault of a fan-out folder's layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Everything is found, and it is not the layout that the number of entries asks for: an older program
+    /// A layout in which every entry is found, and that is not the one for this number of entries: an older program
     /// wrote it.
     Unfitting(String),
     /// An entry that its name does not lead to, or that is there twice.
@@ -200,7 +200,7 @@ pub(super) fn faults(repo: &Repo, kind: Fanout, fanout: &Oid) -> Result<Option<F
     faults_but(repo, kind, fanout, &[])
 }
 
-/// The same but for what lies in some of its folders.
+/// First fault of the layout of a fan-out folder, but for the entries in some of its folders.
 pub(super) fn faults_but(
     repo: &Repo,
     kind: Fanout,

@@ -13,7 +13,7 @@ use loopx_rules::session::{Ending, State};
 use loopx_rules::signature::SUFFIX;
 use std::collections::BTreeMap;
 
-/// What a folder is made of.
+/// Parts that a session's folder is made of.
 #[derive(Default)]
 pub(super) struct Parts<'s> {
     /// The folder before. What is not named here, and does not follow from the state, stays as it is there.
@@ -24,12 +24,12 @@ pub(super) struct Parts<'s> {
     pub(super) beside: BTreeMap<String, Oid>,
 }
 
-/// One operation to record.
+/// Operation to record.
 pub struct Record<'a> {
     pub op: &'a Operation,
-    /// What somebody signed about it, for a file of its own beside it.
+    /// Signature of a person about the operation, for a file of its own beside it.
     pub signature: Option<&'a [u8]>,
-    /// What a recorded command printed.
+    /// Output of a recorded command.
     pub log: Option<Oid>,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn assemble(
     Ok((place(&state), tree, state))
 }
 
-/// Where a session's folder belongs.
+/// Path at which a session's folder belongs.
 pub(super) fn place(state: &State) -> String {
     match &state.ending {
         Some(Ending::Archived { month, .. }) => layout::archived(month, &state.id),

@@ -30,7 +30,7 @@ pub struct UnexplainedCommit {
 /// Operations of one session that are not there any more, or are others now.
 #[derive(Debug)]
 pub(super) struct Lost {
-    /// Its name; the path of an archived one.
+    /// Name of the session; of an archived one, its path.
     pub(super) session: String,
     /// The first commit without them.
     pub(super) since: Oid,
@@ -38,11 +38,11 @@ pub(super) struct Lost {
     pub(super) what: String,
 }
 
-/// What a walk over history found.
+/// Result of a walk over history.
 #[derive(Debug, Default)]
 pub(super) struct Past {
     pub(super) commits: usize,
-    /// How many of them could not be compared with a parent.
+    /// Number of the commits that could not be compared with a parent.
     pub(super) unread: usize,
     pub(super) lost: Vec<Lost>,
     /// Records of what is no session that are not there any more: how many, by the folder of the records.
@@ -53,7 +53,7 @@ pub(super) struct Past {
 /// A record of what is no session, as a commit took it away: the folder, its name, and what it was.
 type Gone = (String, String, Oid);
 
-/// What a commit changed against one of its parents.
+/// Changes of a commit against one of its parents.
 #[derive(Default)]
 struct Changed {
     /// The sessions, with their folders and what was there of their operations and is not, or is another.
@@ -61,7 +61,7 @@ struct Changed {
     logs: Vec<Gone>,
 }
 
-/// What one session lost by some commit.
+/// Operations that one session lost by some commit.
 #[derive(Default)]
 struct Missing {
     since: Option<Oid>,
@@ -122,7 +122,7 @@ pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) ->
     Ok(past)
 }
 
-/// Whether a repair took away what is an operation by its own words. Only what is none may go.
+/// Tells whether a repair took away an operation, by its own words. Only files that are no operations may go.
 fn takes_away(
     repo: &Repo,
     info: &CommitInfo,
@@ -160,7 +160,7 @@ fn tree_of(repo: &Repo, commit: &Oid) -> Result<Option<Oid>> {
     Ok(repo.contains(&tree)?.then_some(tree))
 }
 
-/// What a commit changed against one of its parents.
+/// Changes of a commit against one of its parents.
 fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
     let Some(before) = tree_of(repo, parent)? else {
         return Ok(Changed::default());
@@ -221,7 +221,8 @@ fn changed(repo: &Repo, parent: &Oid, info: &CommitInfo) -> Result<Changed> {
     })
 }
 
-/// How many of these records are not at the tip, by the folder where they were. What was no record may go.
+/// Counts those of the records that are not at the tip, by the folder where they were. A file that was no record may
+/// go.
 fn still_gone(
     repo: &Repo,
     snapshot: &Snapshot<'_>,
@@ -239,7 +240,8 @@ fn still_gone(
     Ok(found)
 }
 
-/// Whether a record says that it belongs to the folder where it was. One that cannot be read is taken at its place.
+/// Tells whether a record says that it belongs to the folder where it was. A record that cannot be read is taken at its
+/// place.
 fn is_of(repo: &Repo, place: &str, name: &str, blob: &Oid) -> bool {
     let Ok(bytes) = repo.read_blob(blob) else {
         return true;
@@ -247,7 +249,7 @@ fn is_of(repo: &Repo, place: &str, name: &str, blob: &Oid) -> bool {
     Operation::parse(&bytes, name, blob).is_ok_and(|op| belongs(place, &op))
 }
 
-/// What a commit did beside what it says.
+/// Changes of a commit beside what the commit says.
 fn odd(
     info: &CommitInfo,
     events: &[&str],
@@ -289,8 +291,7 @@ fn odd(
     })
 }
 
-/// Those of these operations that no session has: of two sessions that clones gave one name, one has
-/// another name since.
+/// Operations of the list that no session has: of two sessions that clones gave one name, one has another name since.
 fn nowhere(repo: &Repo, snapshot: &Snapshot<'_>, mut records: Records) -> Result<Records> {
     for (_, folder) in snapshot.session_folders(true)? {
         if let Ok(other) = Records::of(repo, Some(&folder.entry)) {
@@ -300,7 +301,7 @@ fn nowhere(repo: &Repo, snapshot: &Snapshot<'_>, mut records: Records) -> Result
     Ok(records)
 }
 
-/// What of it is not at the tip, under that name or another.
+/// Operations of a session that are not at the tip, under that name or another.
 fn still_lost(
     repo: &Repo,
     snapshot: &Snapshot<'_>,

@@ -8,7 +8,7 @@ use loopx_base::failure::Result;
 use loopx_base::id::Oid;
 use loopx_git::Identity;
 
-/// One session to land: its folder, and the message of its commit.
+/// Session to land: its folder, and the message of its commit.
 #[derive(Debug)]
 pub struct Placed {
     pub edits: Edits,

@@ -26,29 +26,29 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// How many are named in a refusal.
+/// Number of flaws that a refusal names.
 const SHOWN: usize = 5;
 
-/// Something that came from the other side and is not as it should be.
+/// Flaw of what came from the other side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Flaw {
     /// A session, or a path of the branch.
     pub session: String,
     pub what: String,
-    /// Whether `fsck --repair` may put it right.
+    /// Set when `fsck --repair` may put the flaw right.
     #[serde(skip)]
     pub is_mendable: bool,
 }
 
-/// What is wrong with what would be taken.
+/// Flaws of what would be taken from the other side.
 #[derive(Default)]
 pub(super) struct Judged {
-    /// These put right what they can.
+    /// Edits that put right what they can.
     pub(super) edits: Edits,
     pub(super) mended: Vec<Flaw>,
-    /// Nothing was known of these here.
+    /// Flaws of sessions and paths of which nothing was known here.
     pub(super) damaged: Vec<Flaw>,
-    /// What stands here is damaged too.
+    /// Flaws of sessions and paths that are damaged here too.
     pub(super) known: Vec<Flaw>,
 }
 
@@ -224,7 +224,7 @@ impl Judging<'_> {
         Ok(())
     }
 
-    /// What is wrong with an active session, as far as this program can tell and its objects are here.
+    /// Fault of an active session, as far as this program can tell and the session's objects are here.
     fn wrong(&self, id: &SessionId, entry: &Entry) -> Result<Option<(String, Mend)>> {
         let found = match check_entry(&self.lines, id, entry) {
             Err(failure) if failure.code == Code::FormatNewer => return Ok(None),
@@ -313,7 +313,7 @@ impl Judging<'_> {
         Ok(None)
     }
 
-    /// What holds records and is no session.
+    /// Judges folders that hold records and are no sessions.
     fn journal(&mut self) -> Result<()> {
         let repo = self.repo;
         let before = match self.sides.ours {
@@ -335,7 +335,7 @@ impl Judging<'_> {
         Ok(())
     }
 
-    /// What is only laid out wrongly, and bindings that lead nowhere.
+    /// Puts right folders that are only laid out wrongly, and bindings that lead nowhere.
     fn layout(&mut self) -> Result<()> {
         let repo = self.repo;
         let before = match self.sides.ours {
@@ -422,7 +422,7 @@ fn name(path: &str, id: &SessionId) -> String {
     }
 }
 
-/// Whether a state of the branch says an earlier format than one of those that it comes from.
+/// Fault of a state of the branch that says an earlier format than a state that it comes from.
 pub(super) fn went_back(before: &[&Snapshot<'_>], now: &Snapshot<'_>) -> Result<Option<String>> {
     let said = now.format()?;
     if !EARLIER.contains(&said.as_str()) {

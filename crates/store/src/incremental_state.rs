@@ -13,7 +13,7 @@ use loopx_rules::op::Operation;
 use loopx_rules::session::State;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Whether a folder is whole because one that is known to be whole went on to it.
+/// Tells whether a folder is whole because a folder that is known to be whole went on to it.
 pub(super) fn is_whole(repo: &Repo, id: &SessionId, before: &Oid, after: &Oid) -> bool {
     looked(repo, id, before, after).unwrap_or(false)
 }
@@ -99,7 +99,7 @@ fn added(repo: &Repo, before: &Oid, after: &Oid) -> Result<Option<Vec<Operation>
     Ok(Some(found))
 }
 
-/// Whether an operation comes after everything else, and changes nothing of what was before.
+/// Tells whether an operation comes after everything else, and changes nothing of what was before.
 fn goes_on(state: &State, op: &Operation) -> bool {
     let is_own = op.entity.as_ref().is_none_or(|uid| *uid == state.uid);
     let newest: BTreeSet<OpId> = state.newest().into_iter().collect();
@@ -107,7 +107,7 @@ fn goes_on(state: &State, op: &Operation) -> bool {
     op.said().is_none() && is_own && op.seq > state.seq && after == newest
 }
 
-/// Whether the artifacts lie where a state says, and those that are new can be read.
+/// Tells whether the artifacts lie where a state says, and the new ones can be read.
 fn has_artifacts(repo: &Repo, before: &State, state: &State, folder: &Oid) -> Result<bool> {
     let before = layout::files(before);
     for (path, blob) in layout::files(state) {
@@ -122,7 +122,7 @@ fn has_artifacts(repo: &Repo, before: &State, state: &State, folder: &Oid) -> Re
     Ok(true)
 }
 
-/// Whether each file that is new or changed follows from a state, but for records and logs.
+/// Tells whether each file that is new or changed follows from a state, but for records and logs.
 fn adds_no_stray(repo: &Repo, state: &State, before: &Oid, after: &Oid) -> Result<bool> {
     let (files, parts) = (layout::files(state), state.parts());
     let known: BTreeMap<String, Entry> = repo.list_tree(before)?.into_iter().collect();
@@ -149,7 +149,7 @@ fn adds_no_stray(repo: &Repo, state: &State, before: &Oid, after: &Oid) -> Resul
     Ok(true)
 }
 
-/// Whether the logs of earlier runs are what they were, and each that is new is of a run that is new.
+/// Tells whether the logs of earlier runs are as they were, and each new log is of a new run.
 fn keeps_logs(repo: &Repo, before: &Oid, after: &Oid, new: &[Operation]) -> Result<bool> {
     let [before, after] = [before, after].map(|folder| repo.entry_at(folder, layout::LOGS));
     let (before, after) = (before?, after?);

@@ -1,8 +1,9 @@
-//! Which issue names which, and which may be the next: what lies around an issue is found without reading all others.
+//! Links between issues, and candidates for the next one: the neighbours of an issue are found without reading all
+//! others.
 //!
-//! A large backlog keeps it in a disposable file in the git dir beside that of the list. What changed since is found by
-//! the trees of the folders and read; a file that is damaged, old or of another version is as good as none. It says
-//! where to look, and what is there the records say.
+//! A large backlog keeps the links in a disposable file in the git dir beside the file of the list. Issues that changed
+//! since are found by the trees of their folders and read; a file that is damaged, old or of another version is as good
+//! as none. The file says where to look, and the records say what is there.
 
 use super::issues::{Gather, Line, WORTH_KEEPING};
 use super::kept_lines::{checksum, whole_text};
@@ -20,9 +21,9 @@ use std::path::{Path, PathBuf};
 
 /// Raised when the form of the kept file changes.
 const FORMAT: u32 = 1;
-/// So many issues may have changed since the file was written before all of it is made anew.
+/// Number of issues that may have changed since the file was written before all of it is made anew.
 const MOST_CHANGED: usize = 1_000;
-/// From so many on the file is written again, so that nobody reads them twice.
+/// Number of changed issues from which on the file is written again, so that nobody reads them twice.
 const WORTH_WRITING: usize = 16;
 
 /// The first line of the kept file.
@@ -52,13 +53,13 @@ pub struct LinkRow<'t> {
     /// The tree of its folder.
     folder: &'t str,
     pub id: &'t str,
-    /// Its beginning was taken back.
+    /// Set when the beginning of the issue was taken back.
     pub is_withdrawn: bool,
-    /// Nothing is left to do, or its beginning was taken back.
+    /// Set when nothing is left to do, or the beginning of the issue was taken back.
     pub is_ended: bool,
-    /// Nobody is at it, as far as its own records say.
+    /// Set when nobody is at the issue, as far as its own records say.
     pub is_free: bool,
-    /// What became of a session may have changed how far it is.
+    /// Mark of an issue whose progress may have changed with its sessions.
     pub has_sessions: bool,
     pub priority: u8,
     pub created: i64,
@@ -122,7 +123,7 @@ fn row(folder: &str, id: &str, issue: Option<&Issue>) -> String {
 }
 
 impl IssueLinks {
-    /// Those of them that name others. A list has few, and no other row is looked at.
+    /// Rows of issues that name other issues. A list has few, and no other row is looked at.
     pub fn rows_with_links(&self) -> impl Iterator<Item = LinkRow<'_>> {
         let lines = self.rows.lines().filter(|line| !line.ends_with(' '));
         self.with_changed(lines)
@@ -160,7 +161,7 @@ impl IssueLinks {
         }
     }
 
-    /// Whether each issue has a row, and its own records alone say how far it is.
+    /// Tells whether each issue has a row, and its own records alone say how far it is.
     pub fn says_all(&self) -> bool {
         !self.is_damaged && self.rows().all(|row| !row.has_sessions)
     }

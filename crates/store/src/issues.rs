@@ -27,9 +27,9 @@ const FORMAT: u32 = 2;
 #[derive(Debug, Default)]
 pub struct Issues {
     pub issues: Vec<Issue>,
-    /// Those whose beginning was taken back: their ids are taken all the same.
+    /// Issues whose beginning was taken back: their ids are taken all the same.
     pub withdrawn: Vec<IssueId>,
-    /// Those that cannot be read, and why: they hide no other.
+    /// Issues that cannot be read, each with the reason: they hide no other.
     pub damaged: Vec<(IssueId, Failure)>,
 }
 
@@ -242,7 +242,7 @@ impl<F: Gather> Reading<'_, '_, F> {
     }
 }
 
-/// Where all issues are gathered.
+/// Collection in which all issues are gathered.
 pub(super) trait Gather {
     fn add(&mut self, line: Line<'_>);
     fn damaged(&mut self, _id: IssueId, _failure: Failure) {}

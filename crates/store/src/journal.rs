@@ -27,7 +27,7 @@ const PART: u64 = 5_000;
 /// Raised when the form of the kept files changes.
 const FORMAT: u32 = 1;
 
-/// Where the next record of the journal goes.
+/// Part of the journal that the next record goes into.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The folder's name: a month, with a number from the second part on.
@@ -38,7 +38,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// So many records go into it before the next begins.
+    /// Number of records that go into the part before the next part begins.
     pub fn room(&self) -> usize {
         usize::try_from(PART.saturating_sub(self.seq)).unwrap_or(usize::MAX)
     }
@@ -63,7 +63,7 @@ pub(super) fn split(name: &str) -> Option<(&str, u32)> {
     }
 }
 
-/// What a list of the journal gives.
+/// Result of listing the journal.
 #[derive(Debug, Default)]
 pub struct JournalNotes {
     /// In the order of the log: by part, then by number.

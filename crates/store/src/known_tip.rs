@@ -14,25 +14,25 @@ use loopx_git::Swap;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Where the refs are that say so. Their number does not grow with the sessions.
+/// Folder of the refs that note the known tips. Their number does not grow with the sessions.
 const SHADOWS: &str = "refs/loopx/shadow";
 
-/// How often a shadow that somebody holds is tried. One that stays behind says nothing wrong.
+/// Number of tries at a shadow that somebody holds. A shadow that stays behind says nothing wrong.
 const TRIES: u32 = 20;
 
-/// How the branch stands to what this clone knew of it.
+/// Position of the branch against what this clone knew of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// Nothing was known.
+    /// No tip was known.
     New,
     Same,
     /// Others went on from there.
     Ahead,
     Gone,
-    /// It stands at an earlier commit.
+    /// Branch that stands at an earlier commit.
     Rewound,
-    /// It is another history.
+    /// Branch with another history.
     Replaced,
 }
 
@@ -78,8 +78,8 @@ impl Store<'_> {
         }
     }
 
-    /// How a tip stands to a shadow that was read before it: the other way round a writer between the
-    /// two would look like a branch that was set back. Costs one look-up where nothing happened.
+    /// Position of a tip against a shadow that was read before it: the other way round a writer between the two would
+    /// look like a branch that was set back. Costs one look-up where nothing happened.
     pub fn standing(&self, shadow: Option<&Oid>, tip: Option<&Oid>) -> Result<Standing> {
         let Some(shadow) = shadow else {
             return Ok(Standing::New);

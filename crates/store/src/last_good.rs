@@ -37,11 +37,11 @@ pub(super) fn archived_before(
     Ok(None)
 }
 
-/// What history says of a damaged session.
+/// History of a damaged session.
 pub(super) struct History {
-    /// Its newest folder that is whole.
+    /// Newest folder of the session that is whole.
     pub(super) whole: Option<Oid>,
-    /// The first commit after that one.
+    /// First commit after that folder.
     pub(super) since: Option<Oid>,
 }
 
@@ -73,7 +73,7 @@ pub(super) fn history(
     Ok(History { whole: None, since })
 }
 
-/// Whether a folder has these operations as they were.
+/// Tells whether a folder has these operations as they were.
 fn has_records(repo: &Repo, folder: &Entry, needs: &Records) -> Result<bool> {
     if needs.is_empty() {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! Where things lie in the tree of the loopx branch (design 2). Paths only.
+//! Paths in the tree of the loopx branch (design 2), and nothing else.
 
 use loopx_base::fanout::Fanout;
 use loopx_base::id::{Oid, SessionId};
@@ -15,7 +15,7 @@ pub(crate) const ARCHIVE: &str = "archive";
 pub(crate) const BRANCHES: &str = "branches";
 pub(crate) const JOURNAL: &str = "journal";
 pub(crate) const ISSUES: &str = "issues";
-/// How many bytes of an escaped branch name stay readable where the whole is too long.
+/// Bytes of an escaped branch name that stay readable where the whole is too long.
 const READABLE: usize = 200;
 pub(crate) const OPS: &str = "ops";
 /// The sealed operations of a session that an older program archived, one a line.
@@ -32,7 +32,7 @@ pub(crate) const IMPORTED: &str = "imported";
 /// The versions of artifacts that were written apart, until somebody writes them again.
 pub(crate) const VERSIONS: &str = "versions";
 
-/// What somebody reads who finds the branch on a forge.
+/// Text for somebody who finds the branch on a forge.
 pub(crate) const README: &str = "\
 # The loopx branch
 
@@ -85,7 +85,7 @@ pub(crate) fn record(path: &str) -> Option<(String, &str)> {
     Some((format!("{entity}/{OPS}"), name))
 }
 
-/// Whether a folder of records is of the journal or of an issue.
+/// Tells whether a folder of records is of the journal or of an issue.
 pub(crate) fn is_log(place: &str) -> bool {
     place
         .split('/')
@@ -93,7 +93,7 @@ pub(crate) fn is_log(place: &str) -> bool {
         .is_some_and(|top| top == JOURNAL || top == ISSUES)
 }
 
-/// Whether a path is the state of an entity that this program does not know: whoever knows it computes it.
+/// Tells whether a path is the state of an entity that this program does not know: whoever knows it computes it.
 pub(crate) fn is_foreign_state(path: &str) -> bool {
     path.split('/').count() == 3 && path.ends_with(&format!("/{STATE}"))
 }
@@ -108,19 +108,19 @@ pub(crate) fn issue(id: &IssueId) -> String {
     format!("{ISSUES}/{id}")
 }
 
-/// Where the index has a session that is bound to a code branch.
+/// Path in the index of a session that is bound to a code branch.
 pub(crate) fn bound(branch: &str, id: &SessionId) -> String {
     format!("{}/{id}", binding(branch))
 }
 
-/// Whether a path is in the index of bindings.
+/// Tells whether a path is in the index of bindings.
 pub(crate) fn is_bound(path: &str) -> bool {
     path.starts_with(&format!("{BRANCHES}/"))
 }
 
-/// Where the index has the sessions of a code branch. One path part, readable for plain names, the same on
-/// file systems that fold letter case. A name that no file system takes is cut, and ends with the hash of the
-/// whole name behind a `~`, which no branch has.
+/// Path in the index of the sessions of a code branch. One path part, readable for plain names, and equal on file
+/// systems that fold letter case. A name that no file system takes is cut, and ends with the hash of the whole name
+/// behind a `~`, which no branch has.
 pub(crate) fn binding(branch: &str) -> String {
     let mut name = String::new();
     for byte in branch.bytes() {
@@ -190,7 +190,7 @@ pub(crate) fn files(state: &State) -> BTreeMap<String, Oid> {
     found
 }
 
-/// Where a version of a file lies.
+/// Path of a version of a file.
 pub(crate) fn version(path: &str, blob: &Oid) -> String {
     format!("{VERSIONS}/{path}/{blob}")
 }

@@ -46,7 +46,7 @@ pub(super) fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage
     Ok(found)
 }
 
-/// Where the index of bindings is not what the sessions say; what `before` had is taken to be right.
+/// Damage of the index of bindings against what the sessions say; the entries that `before` had are taken to be right.
 pub(super) fn bindings(
     repo: &Repo,
     snapshot: &Snapshot<'_>,

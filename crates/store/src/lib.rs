@@ -108,7 +108,7 @@ pub struct Store<'r> {
     unfinished: UnfinishedList,
 }
 
-/// What a decision came to.
+/// Result of a decision.
 #[derive(Debug)]
 pub struct Decision<T> {
     pub edits: Edits,
@@ -151,7 +151,7 @@ impl<'r> Store<'r> {
         format!("refs/heads/{}", self.branch)
     }
 
-    /// Where the branch stands. One that cannot be read is none that is not there, and comes back.
+    /// Commit at which the branch stands. A ref that cannot be read does not count as absent, and comes back.
     pub fn tip(&self) -> Result<Option<Oid>> {
         let tip = self.repo.find_ref(&self.branch_ref());
         tip.map_err(|failure| match failure.kind {
@@ -183,7 +183,7 @@ impl<'r> Store<'r> {
         self.snapshot_since(self.shadow().as_ref())
     }
 
-    /// The same with the shadow in hand, which was read before.
+    /// Newest state of an initialised repository, with the shadow in hand, which was read before.
     fn snapshot_since(&self, shadow: Option<&Oid>) -> Result<Snapshot<'r>> {
         let snapshot = self.read()?;
         self.require_grown(shadow, snapshot.as_ref().map(Snapshot::commit))?;
@@ -235,7 +235,7 @@ impl<'r> Store<'r> {
         Ok(lock)
     }
 
-    /// Who holds the lock, or died with it.
+    /// Holder of the lock, alive or dead.
     pub fn holder(&self) -> Option<String> {
         lock::held_by(&lock::file(&self.repo.common_dir()))
     }
@@ -359,7 +359,7 @@ impl<'r> Store<'r> {
         self.update_noting(lock, identity, decide, |_| Ok(()))
     }
 
-    /// The same; `note` sees the commit before the branch moves to it.
+    /// Updates the branch as `update` does; `note` sees the commit before the branch moves to it.
     pub fn update_noting<T>(
         &self,
         lock: &Lock,
@@ -377,8 +377,8 @@ impl<'r> Store<'r> {
         .ok_or_else(|| Failure::internal(Code::NothingDecided, "one decision made no commit"))
     }
 
-    /// The same for several decisions, each on what those before it made: a commit for each, and one move
-    /// of the branch for all.
+    /// Updates the branch by several decisions, each on what those before it made: a commit for each, and one move of
+    /// the branch for all.
     pub fn update_each<T, W>(
         &self,
         lock: &Lock,
@@ -423,7 +423,7 @@ impl<'r> Store<'r> {
         self.transact_noting(lock, build, |made: &Vec<Committed<T>>| note(made))
     }
 
-    /// So many commits on the branch, each as `decide` says of the state that the commit before it left.
+    /// Makes `count` commits on the branch, each as `decide` says of the state that the commit before it left.
     fn commits(
         &self,
         identity: &Identity,

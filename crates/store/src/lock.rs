@@ -1,8 +1,8 @@
-//! One writer at a time, in all worktrees of a repository: an advisory lock that the system takes back
-//! when its holder dies. It is courtesy, not safety: compare-and-swap is what protects the branch.
+//! Lock for one writer at a time, in all worktrees of a repository: an advisory lock that the system takes back when
+//! its holder dies. It is courtesy, not safety: compare-and-swap is what protects the branch.
 //!
-//! While it is held the file says by whom, and which refs are about to move where. A holder that ends
-//! in order leaves it empty; so what stands in it when the lock is taken is what a killed one left.
+//! While the lock is held its file says by whom, and which refs are about to move where. A holder that ends
+//! in order leaves the file empty; so a text that stands in it when the lock is taken was left by a killed holder.
 
 use loopx_base::env;
 use loopx_base::failure::{Code, Failure, Kind, Result};
@@ -23,19 +23,19 @@ pub struct Lock {
     path: PathBuf,
 }
 
-/// How long an empty lock file of a ref is watched before it counts as left behind. Only asked where
-/// a holder of our own lock is known to have died while it moved that very ref.
+/// Time for which an empty lock file of a ref is watched before it counts as left behind. Only asked where a holder of
+/// our own lock is known to have died while it moved that very ref.
 const STALE_AFTER: Duration = Duration::from_millis(250);
 
 /// The longest wait for another command of ours, where `loopx.lockTimeout` says nothing else.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Where the lock of a repository is.
+/// Path of the lock of a repository.
 pub(super) fn file(common_dir: &Path) -> PathBuf {
     common_dir.join("loopx").join("lock")
 }
 
-/// Where git keeps the lock of a ref.
+/// Path at which git keeps the lock of a ref.
 pub(super) fn ref_lock(common_dir: &Path, name: &str) -> PathBuf {
     common_dir.join(format!("{name}.lock"))
 }
@@ -63,7 +63,7 @@ impl Lock {
             .map_err(|error| unwritable(&self.path, &error))
     }
 
-    /// What a killed holder left is taken away. Gives the refs that it was moving, and where to.
+    /// Takes away what a killed holder left. Gives the refs that the holder was moving, and where to.
     fn begin(&self, repo: &Repo) -> Result<Vec<(String, String)>> {
         let mut left = Vec::new();
         let mut file = &self.file;
@@ -98,7 +98,7 @@ fn noted(text: &[u8]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether the holder of the lock, or one that died with it, noted that it moves a ref to a commit.
+/// Tells whether the holder of the lock, alive or dead, noted that it moves a ref to a commit.
 pub(super) fn notes(common_dir: &Path, name: &str, commit: &Oid) -> bool {
     let text = std::fs::read(file(common_dir)).unwrap_or_default();
     let is_it = |(noted, to): (String, String)| noted == name && to == commit.as_str();
@@ -116,14 +116,13 @@ pub struct RefLock {
 pub enum Left {
     /// A command of ours that was killed: the next one that takes our lock removes it.
     ByUs,
-    /// It did not change for a while and no git is at work here (reference git-stores 5, step 5).
+    /// A file that did not change for a while, and no git is at work here (reference git-stores 5, step 5).
     ByNobody,
     /// A git may be about to use it.
     Unknown,
 }
 
-/// How long a lock file stands before it counts as left behind, where no git is at work. Git holds one for
-/// milliseconds.
+/// Age at which a lock file counts as left behind, where no git is at work. Git holds one for milliseconds.
 const ABANDONED_AFTER: Duration = Duration::from_secs(10);
 
 /// Takes away lock files that nobody holds any more.
@@ -185,7 +184,7 @@ pub(super) fn ref_locks(repo: &Repo) -> Vec<RefLock> {
     found
 }
 
-/// Who left a lock file of which no note of ours speaks.
+/// Owner of a lock file of which no note of ours speaks.
 fn left(path: &Path, near: &[&Path]) -> Left {
     let age = std::fs::metadata(path)
         .and_then(|meta| meta.modified())
@@ -233,7 +232,7 @@ fn holder() -> String {
     format!("holder {} {}\n", std::process::id(), env::command())
 }
 
-/// Who holds the lock, by its own words: `git loopx run (process 4711)`.
+/// Holder of the lock, by its own words: `git loopx run (process 4711)`.
 pub(super) fn held_by(path: &Path) -> Option<String> {
     let text = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -297,7 +296,7 @@ pub(super) fn acquire(repo: &Repo) -> Result<(Lock, Vec<(String, String)>)> {
     }
 }
 
-/// How long to wait before another try: growing to about 10 ms, jittered so that waiters spread.
+/// Time to wait before another try: growing to about 10 ms, jittered so that waiters spread.
 pub(super) fn pause(attempt: u32) -> Duration {
     let ceiling = 500_u64 << attempt.min(4);
     let jitter = u64::from(std::process::id())

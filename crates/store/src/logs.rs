@@ -50,7 +50,7 @@ impl Snapshot<'_> {
         Ok(found)
     }
 
-    /// What is wrong with a branch that says an earlier format and has records of the present one.
+    /// Fault of a branch that says an earlier format and has records of the present one.
     pub(super) fn format_fault(&self) -> Result<Option<String>> {
         let said = self.format()?;
         if !EARLIER.contains(&said.as_str()) {
@@ -88,8 +88,9 @@ impl Snapshot<'_> {
         Ok(found)
     }
 
-    /// What is wrong with the logs of what is no session, beyond what lies in `known` too: a record that is not what
-    /// its name says, that belongs elsewhere, or whose past is not there. By the folder of the records.
+    /// Faults of the logs of journals, issues and other entities, beyond those that `known` has too: a record that
+    /// differs from what its name says, that belongs elsewhere, or whose past is not there. By the folder of the
+    /// records.
     pub(super) fn log_faults(&self, known: &[&Snapshot<'_>]) -> Result<Vec<(String, String)>> {
         let mut found = Vec::new();
         let before: Vec<BTreeMap<String, Oid>> = known
@@ -196,11 +197,11 @@ struct Log {
     files: Vec<Held>,
     /// The ids in their names.
     ids: HashSet<String>,
-    /// Whose they are: of a journal and of an issue the folder says it, of anything else the first record.
+    /// Entity of the records: of a journal and of an issue the folder says it, of anything else the first record.
     entity: Option<String>,
 }
 
-/// What this program has logs of beside sessions, with the topics of their records.
+/// Kinds of logs that this program has beside sessions, with the topics of their records.
 const LOGS: [(&str, &str, &[&str]); 2] = [
     (layout::JOURNAL, "a journal", &[Note::NAME]),
     (
@@ -235,7 +236,7 @@ impl Log {
         })
     }
 
-    /// What is wrong with one of its files.
+    /// Fault of one of the log's files.
     fn fault(&self, repo: &Repo, held: &Held) -> Option<String> {
         let op = match read(repo, &self.place, held) {
             Ok(op) => op,
@@ -267,7 +268,8 @@ fn kind_of(place: &str) -> Option<(&'static str, &'static [&'static str])> {
     Some((known.1, known.2))
 }
 
-/// Whether a record may be in a folder of records of this program: it says so, and is of a topic that is there.
+/// Tells whether a record may be in a folder of records of this program: the record names the folder's entity, and is
+/// of a topic that such a folder has.
 pub(super) fn belongs(place: &str, op: &Operation) -> bool {
     match kind_of(place) {
         None => true,

@@ -17,11 +17,11 @@ use loopx_rules::session::State;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far the number of an operation may be from their count: more is no accident, and would use up
-/// the numbers that are left.
+/// Distance that the number of an operation may have from their count: more is no accident, and would use up the
+/// numbers that are left.
 const MAX_JUMP: u64 = 1_000_000;
 
-/// What two trees gave.
+/// Result of merging two trees.
 #[derive(Debug)]
 pub struct MergedBranch {
     pub tree: Oid,
@@ -54,7 +54,7 @@ pub struct Shared {
     pub sessions: Vec<String>,
 }
 
-/// One side of the meeting.
+/// Sides of a meeting.
 const SIDES: [usize; 2] = [0, 1];
 
 /// A session's folder on one side that differs from what the other has there.
@@ -64,7 +64,7 @@ struct Item {
     name: SessionId,
     tree: Oid,
     state: State,
-    /// As it was when the sides parted.
+    /// Set when the folder is as it was when the sides parted.
     unchanged: bool,
 }
 
@@ -189,7 +189,7 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    /// One side may have laid out what the other has not touched since it grew.
+    /// Arranges fan-out folders that differ: one side may have laid out what the other has not touched since it grew.
     fn arrange(&self, edits: &mut Edits) -> Result<()> {
         let [ours, theirs] = self.sides;
         for (fanout, _) in fanout::all(self.repo, ours)? {
@@ -267,7 +267,8 @@ fn require_room(repo: &Repo, items: &[Item]) -> Result<()> {
     }
 }
 
-/// Whether a folder holds every operation that the others have, as it is there: none is ever taken away.
+/// Tells whether a folder holds every operation that the other folders have, as the operation is there: none is ever
+/// taken away.
 fn has_all(repo: &Repo, base: &Oid, one: &Item, items: &[Item]) -> Result<bool> {
     let mut known = Vec::new();
     for item in items
@@ -302,7 +303,8 @@ pub(super) fn session_folders(
         .collect())
 }
 
-/// The same, with what stands in the place of a folder and is none.
+/// Entries in the places of session folders, active and archived, in parts of the tree that differ from the other's;
+/// also those that are no folders.
 pub(super) fn session_entries(
     repo: &Repo,
     tree: &Oid,
@@ -364,7 +366,7 @@ pub(super) fn require_no_jump(repo: &Repo, path: &str, tree: &Oid, seq: u64) -> 
     )))
 }
 
-/// The same of what came since `before`: a number that was reached without a jump was so then.
+/// Refuses a jump among the operations that came since `before`: a number that was reached without a jump was so then.
 pub(super) fn require_no_jump_since(
     repo: &Repo,
     path: &str,
@@ -424,7 +426,7 @@ struct Values {
     sides: [Option<Oid>; 2],
 }
 
-/// Everything that differs between the sides, and is neither a session nor the index of bindings.
+/// Values that differ between the sides, and belong neither to a session nor to the index of bindings.
 fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, Values>> {
     let add = |list: &mut BTreeMap<String, Oid>, path: &str, entry: Entry| -> Result<()> {
         match entry.kind {
@@ -465,8 +467,8 @@ fn others(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<BTreeMap<String, 
     Ok(found)
 }
 
-/// What lies at the top of the three trees, and in the folders there, and is not the same on both sides: of `base` and
-/// of each side, by the path of whatever is named. No session, and not the index of bindings.
+/// Entries at the top of the three trees, and in the folders there, that differ between the sides: of `base` and of
+/// each side, by the path of the entity. No session, and not the index of bindings.
 fn entities(repo: &Repo, base: &Oid, sides: [&Oid; 2]) -> Result<[BTreeMap<String, Entry>; 3]> {
     let mut lists = [BTreeMap::new(), BTreeMap::new(), BTreeMap::new()];
     let tops = [base, sides[0], sides[1]].map(|tree| repo.list_tree(tree));

@@ -1,4 +1,4 @@
-//! One session's folder, made from those of several clones: a function of its operations and of the
+//! Folder of a session, made from the folders of several clones: a function of the session's operations and of the
 //! files that belong to them.
 
 use super::folder::{Parts, assemble};
@@ -13,7 +13,7 @@ use loopx_rules::session::State;
 use loopx_rules::session::is_state_file;
 use std::collections::BTreeMap;
 
-/// What a folder holds that does not follow from something else.
+/// Content of a folder that does not follow from something else.
 #[derive(Default)]
 pub(super) struct Folder {
     pub(super) operations: Vec<Operation>,
@@ -66,7 +66,7 @@ impl Edits {
     }
 }
 
-/// Where a version of an artifact lies on the branch.
+/// Path of a version of an artifact on the branch.
 pub fn version_path(session: &Session, artifact: Artifact, blob: &Oid) -> String {
     format!(
         "{}/{}",
@@ -75,7 +75,7 @@ pub fn version_path(session: &Session, artifact: Artifact, blob: &Oid) -> String
     )
 }
 
-/// Where a version of another file lies on the branch.
+/// Path of a version of another file on the branch.
 pub fn file_version_path(session: &Session, path: &str, blob: &Oid) -> String {
     format!("{}/{}", session.place, layout::version(path, blob))
 }

@@ -12,12 +12,12 @@ use loopx_base::id::Oid;
 use loopx_git::{CommitInfo, Identity};
 use serde::Serialize;
 
-/// How a meeting ended.
+/// Ending of a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
     /// All of theirs was here.
     Nothing,
-    /// Here was nothing of its own: the branch took their tip.
+    /// Fast-forward: nothing here was its own, and the branch took their tip.
     Forward,
     /// A commit has both for parents.
     Merged,
@@ -31,12 +31,12 @@ pub struct Begun {
     pub tip: Oid,
     /// The ref that it was taken from.
     pub from: Option<String>,
-    /// What did not follow from the records there, and what is damaged there.
+    /// Flaws there that were mended: files that did not follow from the records.
     pub mended: Vec<Flaw>,
     pub damaged: Vec<Flaw>,
 }
 
-/// Whether a meeting may make a merge commit, and whose commits are made again where it may not.
+/// Permission to make a merge commit, and where there is none, the side whose commits are made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linear {
     No,
@@ -44,27 +44,27 @@ pub enum Linear {
     TheirsOnTop,
 }
 
-/// What a meeting came to.
+/// Result of a meeting.
 #[derive(Debug)]
 pub struct Meeting {
     pub met: Met,
     pub tip: Oid,
-    /// Where both sides had something of their own.
+    /// Merge, where both sides had something of their own.
     pub merged: Option<MergedBranch>,
-    /// What the other side had taken away of what was here.
+    /// Sessions and folders of which the other side had taken something away.
     pub taken_away: Vec<RemovedByRemote>,
-    /// What did not follow from the records there, and was computed from them.
+    /// Flaws that were mended: files that did not follow from the records there, and were computed from them.
     pub mended: Vec<Flaw>,
-    /// What is damaged and was taken all the same: it is damaged here too, or nothing was here.
+    /// Flaws of what is damaged and was taken all the same: it is damaged here too, or nothing was here.
     pub damaged: Vec<Flaw>,
-    /// Where the branch stood, if own commits that no server takes were left behind.
+    /// Former tip of the branch, if own commits that no server takes were left behind.
     pub left_behind: Option<LeftBehind>,
 }
 
 /// Own commits that were left behind, because what was wrong in them was mended later and no server takes them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftBehind {
-    /// Where the branch stood.
+    /// Former tip of the branch.
     pub tip: Oid,
     /// The ref that keeps it; none in a dry run.
     pub kept: Option<String>,
@@ -100,7 +100,7 @@ pub fn stands_for(info: &CommitInfo) -> Vec<Oid> {
 }
 
 impl Store<'_> {
-    /// What a meeting with `theirs` would give. Objects may be written; no ref moves. Refused where it would bring
+    /// Plans a meeting with `theirs`. Objects may be written; no ref moves. Refused where the meeting would bring
     /// damage that is not here.
     pub fn plan_meeting(
         &self,
@@ -393,7 +393,7 @@ impl Store<'_> {
         Ok(tip)
     }
 
-    /// One commit that stands for others.
+    /// Makes one commit that stands for others.
     pub(super) fn gathered(
         &self,
         identity: &Identity,

@@ -6,7 +6,7 @@ use loopx_rules::op::Operation;
 use loopx_rules::session::State;
 use std::fmt::Write as _;
 
-/// So many issues are named in one message: a plan of thousands is read from the tree.
+/// Number of issues that one message names: a plan of thousands is read from the tree.
 const MOST_IDS: usize = 100;
 
 /// The commit message of an operation: `<id>: <what happened>`, the reason, the trailers that make

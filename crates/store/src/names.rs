@@ -26,7 +26,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// What is wrong with a tree beyond what `before` has at the same places too.
+    /// Faults of a tree beyond those that `before` has at the same places too.
     pub(super) fn faults(&mut self, repo: &Repo, tree: &Oid, before: &[Oid]) -> Result<Vec<Fault>> {
         let mut found = Vec::new();
         let root = tree;

@@ -66,7 +66,7 @@ fn records_at(repo: &Repo, tree: &Oid, path: &str) -> Result<Records> {
     Records::of(repo, entry.as_ref()).map_err(Unreadable::failure)
 }
 
-/// Whether two folders are of sessions of one name.
+/// Tells whether two folders are of sessions of one name.
 fn is_of_same(one: &str, other: &str) -> bool {
     one != other && one.rsplit('/').next() == other.rsplit('/').next()
 }

@@ -17,7 +17,7 @@ pub(super) fn files(repo: &Repo, ops: &Oid) -> Result<Vec<Held>> {
     files_but(repo, ops, &[])
 }
 
-/// The same but for what lies in some of its folders.
+/// Files in `ops/`, but for those in some of its folders, in the order of the operations.
 pub(super) fn files_but(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Vec<Held>> {
     let mut files = fanout_folder::entries_but(repo, Fanout::Operations, ops, without)?;
     files.retain(|held| held.entry.kind == EntryKind::Blob);
@@ -38,7 +38,7 @@ pub(super) fn read(repo: &Repo, ops: &Oid, label: &str) -> Result<Vec<Operation>
     })
 }
 
-/// The same for whoever reads an operation's file in a way of its own.
+/// Operations in `ops/`, for a caller that reads an operation's file in a way of its own.
 pub(super) fn read_by(
     repo: &Repo,
     ops: &Oid,
@@ -118,7 +118,7 @@ fn changes(edits: &BTreeMap<String, Option<Entry>>) -> Vec<Change<'_>> {
     changes
 }
 
-/// What is wrong with the layout of `ops/` in a session's folder.
+/// Fault of the layout of `ops/` in a session's folder.
 pub(super) fn fault(repo: &Repo, folder: &Oid) -> Result<Option<Fault>> {
     match tree(repo, folder)? {
         Some(ops) => fanout_folder::faults(repo, Fanout::Operations, &ops),
@@ -126,8 +126,8 @@ pub(super) fn fault(repo: &Repo, folder: &Oid) -> Result<Option<Fault>> {
     }
 }
 
-/// The same of a folder `ops/`, of which some folders were looked at before. How many entries it has is not
-/// told from the others.
+/// Fault of the layout of a folder `ops/`, of which some folders were looked at before. The number of entries is told
+/// without those.
 pub(super) fn fault_but(repo: &Repo, ops: &Oid, without: &[String]) -> Result<Option<Fault>> {
     fanout_folder::faults_but(repo, Fanout::Operations, ops, without)
 }

@@ -36,7 +36,7 @@ const CASES: &str = "LOOPX_LAW_CASES";
 /// The number of histories that fit into the suite.
 const FEW: u32 = 24;
 
-/// What a record of a newer program may weigh.
+/// Weights that a record of a newer program may have.
 const WEIGHTS: [&str; 3] = ["note", "holds", "opens"];
 
 const ARTIFACTS: [Artifact; 5] = [
@@ -47,7 +47,7 @@ const ARTIFACTS: [Artifact; 5] = [
     Artifact::ReviewReport,
 ];
 
-/// Something that one clone does to one of its sessions.
+/// Act of one clone on one of its sessions.
 #[derive(Clone, Debug)]
 enum Turn {
     /// A session of one of two names; the number makes its uid.
@@ -56,10 +56,10 @@ enum Turn {
     Remove(Index),
     /// The way on from the stage, or the first way back.
     Approve(bool, Option<Edit>),
-    /// Whatever is armed.
+    /// Enter the stage of the transition that is armed, whichever it is.
     Enter,
     Event(Box<Event>),
-    /// What is said of the first finding.
+    /// Word that answers the first finding.
     Answer(AnswerWord),
     Bind(u8),
     Run(i32, u8),
@@ -68,22 +68,22 @@ enum Turn {
     Unarchive(bool),
     Undo(usize),
     Redo(usize),
-    /// Which conflict, and whether its operation counts.
+    /// Conflict by its number, and whether its operation counts.
     Settle(Index, bool),
     /// A side of an artifact in conflict.
     Choose(Index),
     Note(u8),
     Rename,
-    /// What a newer program wrote: how much it weighs, whether it changes a file that nobody knows here.
+    /// Record of a newer program: its weight, and whether it changes a file that nobody knows here.
     Unknown(u8, Option<u8>),
-    /// All that another clone has.
+    /// Fetch of all that another clone has.
     Fetch(usize),
 }
 
-/// One line of one artifact.
+/// Change of one line of an artifact.
 #[derive(Clone, Debug)]
 struct Edit {
-    /// Of [`ARTIFACTS`].
+    /// Index into [`ARTIFACTS`].
     artifact: usize,
     line: usize,
     text: u8,
@@ -245,7 +245,7 @@ struct World {
     nodes: Vec<Node>,
     clones: [usize; CLONES],
     made: usize,
-    /// What happened, for whoever reads a counterexample.
+    /// Events in their order, for whoever reads a counterexample.
     story: Vec<String>,
 }
 
@@ -328,7 +328,7 @@ impl World {
         one.intersection(&other).copied().max().unwrap_or_default()
     }
 
-    /// One more commit that brings two together, or the one that has both.
+    /// Commit that brings two commits together: a new one, or the one that has both.
     fn meet(&mut self, one: usize, other: usize) -> Result<usize, TestCaseError> {
         let base = self.base(one, other);
         if base == other {
@@ -413,7 +413,7 @@ impl World {
             .collect()
     }
 
-    /// Nothing is wrong with a tree for whoever checks it.
+    /// Checks that nothing is wrong with a tree.
     fn whole(&self, tree: &Oid) -> Result<(), TestCaseError> {
         let snapshot = self.snapshot(tree);
         let lines = Lines::of(&self.repo);
@@ -431,7 +431,7 @@ impl World {
         self.hold(bound.is_empty(), &format!("{bound:?}"))
     }
 
-    /// Whatever a clone does with one of its sessions; what the program would refuse does not happen.
+    /// Plays an act of a clone on one of its sessions; an act that the program would refuse does not happen.
     fn play(&mut self, clone: usize, which: u8, turn: &Turn) {
         let tree = self.tree(clone);
         let Some((edits, said)) = self.decided(clone, &tree, which, turn) else {
@@ -935,7 +935,7 @@ fn t1_what_merge_makes_is_whole() {
     }
 }
 
-/// One gave the session up on a text that another took back: it has not ended, and its branch still finds it.
+/// A session that one clone gave up on a text that another took back has not ended, and its branch still finds it.
 #[test]
 fn a_session_that_has_not_ended_after_all_has_its_branch() {
     let mut world = World::new(0);

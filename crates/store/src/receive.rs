@@ -25,7 +25,7 @@ use loopx_rules::issue::IssueId;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-/// What one push may bring; more is refused before it is judged.
+/// Amounts that one push may bring; more is refused before it is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     pub records: u64,
@@ -72,7 +72,7 @@ fn require(count: u64, most: u64, what: &str, setting: &str) -> Result<()> {
     )))
 }
 
-/// Why a push of the branch cannot be taken, by commit; empty when it can.
+/// Reasons for which a push of the branch cannot be taken, by commit; empty when it can.
 pub fn check(
     repo: &Repo,
     branch: &str,
@@ -135,7 +135,7 @@ pub fn check(
     Ok(found)
 }
 
-/// What a push brings that this program does not know, by path. A newer program may: it is kept.
+/// Paths that a push brings and this program does not know. A newer program may: they are kept.
 pub fn unknown(repo: &Repo, branch: &str, old: Option<&Oid>, new: &Oid) -> Result<Vec<String>> {
     let now = strangers(repo, &Snapshot::at(repo, new.clone(), branch)?)?;
     let before = match old.map(|old| Snapshot::at(repo, old.clone(), branch)) {
@@ -145,8 +145,8 @@ pub fn unknown(repo: &Repo, branch: &str, old: Option<&Oid>, new: &Oid) -> Resul
     Ok(now.difference(&before).cloned().collect())
 }
 
-/// What lies where nothing of this program does: beside the known folders, or among sessions without the
-/// name of one. A folder with records is an entity, whatever it is about.
+/// Paths where this program puts nothing: beside the known folders, or among sessions without the name of one. A folder
+/// with records is an entity, whatever it is about.
 fn strangers(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<BTreeSet<String>> {
     const KNOWN: [&str; 5] = [
         layout::README_FILE,
@@ -214,7 +214,7 @@ fn bindings_at(repo: &Repo, of: &Snapshot<'_>) -> Result<BTreeSet<(String, Strin
     Ok(found)
 }
 
-/// Whether every session of one state is there by its name in another.
+/// Tells whether every session of one state is there by its name in another.
 fn has_names_of(now: &Snapshot<'_>, before: &Snapshot<'_>) -> Result<bool> {
     let names = |of: &Snapshot<'_>| -> Result<BTreeSet<SessionId>> {
         let folders = of.session_folders(true)?.into_iter();
@@ -226,19 +226,19 @@ fn has_names_of(now: &Snapshot<'_>, before: &Snapshot<'_>) -> Result<bool> {
 struct Checking<'a> {
     repo: &'a Repo,
     branch: &'a str,
-    /// What was found of a session's folder, by its tree.
+    /// Fault of each session's folder that was checked, by the folder's tree; `None` for a whole one.
     folders: HashMap<Oid, Option<String>>,
-    /// What the commit that was judged last holds: mostly the parent of the next.
+    /// Content of the commit that was judged last: mostly the parent of the next.
     last: Option<Rc<Holding<'a>>>,
     room: Room,
-    /// One text in conflict is merged once, however many commits have it.
+    /// Merges of texts in conflict: each is done once, however many commits have the text.
     lines: Lines<'a>,
     names: Names,
     budget: &'a Budget,
-    /// How many are new, so far.
+    /// Number of new records so far.
     records: u64,
     uids: Uids,
-    /// Nothing can be said of the commits that follow.
+    /// Set when nothing can be said of the commits that follow.
     ends: bool,
 }
 
@@ -323,7 +323,7 @@ impl<'a> Checking<'a> {
             .collect())
     }
 
-    /// What is wrong with the sessions that no parent has as they are.
+    /// Faults of the sessions that no parent has as they are.
     fn sessions(&mut self, now: &Holding<'a>, before: &[Rc<Holding<'a>>]) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         for (id, folder) in now.folders.values() {
@@ -383,7 +383,7 @@ impl<'a> Checking<'a> {
         require_no_jump_since(self.repo, path, parent, &folder.entry)
     }
 
-    /// So many records are here that the parent with the most of them has not.
+    /// Counts the records that are here and not in the parent with the most of them.
     fn new_records(&mut self, now: &Holding<'_>, before: &[Rc<Holding<'_>>]) -> Result<u64> {
         let mut fewest = None;
         for parent in before {
@@ -411,7 +411,7 @@ impl<'a> Checking<'a> {
         Ok(all)
     }
 
-    /// What a parent holds; `None` where it is none of this branch's states.
+    /// Content of a parent; `None` where the parent is none of this branch's states.
     fn parent(&self, commit: &Oid) -> Result<Option<Rc<Holding<'a>>>> {
         let last = self.last.as_ref();
         if let Some(last) = last.filter(|last| last.snapshot.commit() == commit) {
@@ -425,8 +425,8 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// What is wrong with a session's folder. One that went on from what a parent has is not replayed, for that
-    /// was looked at with the parent, or was here before the push.
+    /// Fault of a session's folder. A folder that went on from what a parent has is not replayed, for that was looked
+    /// at with the parent, or was here before the push.
     fn folder(
         &mut self,
         id: &SessionId,

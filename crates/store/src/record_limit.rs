@@ -12,10 +12,10 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::op::{Event, Operation};
 use std::collections::HashMap;
 
-/// So many records an entity has at most.
+/// Number of records that an entity may have.
 pub(super) const MOST: usize = 20_000;
 
-/// So many of them are kept for what ends a session, or settles it.
+/// Number of records that are kept for operations that end a session, or settle it.
 const KEPT: usize = 100;
 
 /// The code of the refusal.
@@ -66,14 +66,14 @@ impl Room {
         Ok(records.len())
     }
 
-    /// So many records are in an entity's folder.
+    /// Counts the records in an entity's folder.
     pub(super) fn records(&mut self, repo: &Repo, folder: &Entry) -> Result<u64> {
         let count = self.count(repo, folder, usize::MAX)?;
         Ok(u64::try_from(count).unwrap_or(u64::MAX))
     }
 
-    /// So many records an entity's folder has that another one has not, and the other way round, but for files that
-    /// lie in one folder with those that differ.
+    /// Counts the records that an entity's folder has and another one has not, and the other way round, but for files
+    /// that lie in one folder with those that differ.
     pub(super) fn differing(
         &mut self,
         repo: &Repo,
@@ -110,7 +110,7 @@ impl Room {
         Ok((count(&here, &there)?, count(&there, &here)?))
     }
 
-    /// What is wrong with an entity that has too many.
+    /// Fault of an entity that has too many records.
     pub(super) fn excess(
         &mut self,
         repo: &Repo,

@@ -1,4 +1,4 @@
-//! Putting the branch back to what this clone knew of it, and going on from what is there instead.
+//! Recovery: putting the branch back to what this clone knew of it, or going on from what is there instead.
 //!
 //! Nothing is lost by either: what stood there, and what is given up, is kept under a ref of its own.
 
@@ -11,13 +11,13 @@ use loopx_base::id::Oid;
 use loopx_git::{Identity, Swap};
 use serde::Serialize;
 
-/// What putting the branch back came to.
+/// Result of putting the branch back.
 #[derive(Clone, Debug, Serialize)]
 pub struct Recovered {
     pub standing: Standing,
-    /// Where the branch stands now.
+    /// Tip of the branch now.
     pub tip: Oid,
-    /// What stood there, if it is not in the branch's history any more.
+    /// Tip that stood there, if it is not in the branch's history any more.
     pub displaced: Option<Oid>,
     /// The ref that keeps it.
     pub kept: Option<String>,
@@ -28,15 +28,15 @@ pub struct Recovered {
 /// Keep the histories that were put aside, numbered from 1. Programs before kept one, without a number.
 const DISPLACED: &str = "refs/loopx/displaced";
 
-/// How many are kept: what nobody looked at by then needs a person.
+/// Number of histories that are kept: where nobody has looked at them by then, a person is needed.
 const MOST_DISPLACED: u32 = 9;
 
-/// What going on from the branch as it is came to.
+/// Result of going on from the branch as it is.
 #[derive(Clone, Debug, Serialize)]
 pub struct Accepted {
-    /// Where the branch stands; `None` where its deletion was accepted.
+    /// Tip of the branch; `None` where its deletion was accepted.
     pub tip: Option<Oid>,
-    /// Where what this clone had is kept, if nothing else leads to it.
+    /// Ref that keeps what this clone had, if nothing else leads to it.
     pub kept: Option<String>,
 }
 
@@ -78,7 +78,7 @@ impl Store<'_> {
         moves.into_iter().find(|commit| self.is_readable(commit))
     }
 
-    /// Whether a state of the branch is there, with the folders of its sessions.
+    /// Tells whether a state of the branch is there, with the folders of its sessions.
     pub fn is_readable(&self, commit: &Oid) -> bool {
         Snapshot::at(self.repo, commit.clone(), self.branch())
             .and_then(|snapshot| snapshot.active_ids())
@@ -205,7 +205,7 @@ impl Store<'_> {
         })
     }
 
-    /// Where the branch stands. A file of it that holds no id is put aside.
+    /// Tip of the branch. A file of the ref that holds no id is put aside.
     fn tip_or_none(&self) -> Result<Option<Oid>> {
         let name = self.branch_ref();
         match self.repo.find_ref(&name) {

@@ -20,11 +20,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// Blobs, each with the paths that it had.
 pub type Blobs = BTreeMap<Oid, BTreeSet<String>>;
 
-/// What making history again came to.
+/// Result of making history again.
 #[derive(Debug, Default)]
 pub struct Redacted {
     pub tip: Option<Oid>,
-    /// How many commits are others now.
+    /// Number of commits that are others now.
     pub commits: usize,
     /// The first of them: what leads to one of these leads to the texts.
     pub first: Vec<Oid>,
@@ -120,7 +120,7 @@ struct Work<'a> {
     /// Records that were looked at, and what they are now.
     records: HashMap<Oid, (Oid, Operation)>,
     folders: HashMap<(String, Oid), Oid>,
-    /// Whose records or files have one of the texts.
+    /// Sessions whose records or files have one of the texts.
     sessions: BTreeSet<SessionId>,
     /// The folders of records of the journal and of issues.
     logs: BTreeSet<String>,
@@ -364,7 +364,7 @@ impl Work<'_> {
         Ok(found)
     }
 
-    /// What a record says of files beside it that no string of it says: the content that an approval is about, and
+    /// Sets what a record says of files beside it and no string of it says: the content that an approval is about, and
     /// how much a run printed.
     fn count_again(&mut self, path: &str, op: &mut Operation, folder: &Folder) -> Result<()> {
         let log = format!("{}/{}.log", layout::LOGS, op.op);

@@ -9,7 +9,7 @@ use loopx_base::failure::Result;
 use loopx_base::id::Oid;
 use loopx_git::{CommitInfo, Identity};
 
-/// Nothing is too much for a clone to judge of its own.
+/// Budget without limits: nothing is too much for a clone to judge of its own.
 const ALL: Budget = Budget {
     records: u64::MAX,
     merges: u64::MAX,
@@ -56,7 +56,7 @@ impl Store<'_> {
         Ok(is_taken(&tip)?.then_some(tip))
     }
 
-    /// Whether one of the commits since `base` mends what others did.
+    /// Tells whether a commit since `base` mends what others did.
     fn has_mends(&self, tip: &Oid, base: &Oid) -> Result<bool> {
         for commit in self
             .repo

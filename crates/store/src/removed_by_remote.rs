@@ -19,11 +19,11 @@ use loopx_rules::signature::SUFFIX;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a commit says of itself that takes away with reason: `doctor --recover` took back what a hand had
-/// done. A repair takes no operation away.
+/// Event of a commit that takes away with reason: `doctor --recover` took back what a hand had done. A repair takes no
+/// operation away.
 const RECOVERS: &str = "recover";
 
-/// How many are named in a refusal.
+/// Number of losses that a refusal names.
 const SHOWN: usize = 5;
 
 /// A session of which the other side took something away; or another folder with records, by its path.
@@ -33,7 +33,7 @@ pub struct RemovedByRemote {
     pub what: String,
     /// The first commit without it.
     pub commit: Oid,
-    /// Whether it was brought back: what a hand had done and a recovery took back is not.
+    /// Set when the loss was brought back: what a hand had done and a recovery took back is not.
     pub brought_back: bool,
 }
 
@@ -46,7 +46,7 @@ impl Store<'_> {
         self.require_grown(shadow.as_ref(), tip.as_ref())
     }
 
-    /// What `theirs` has not any more of what stood at `base`, where it comes from.
+    /// Losses of `theirs` against `base`, from which it comes.
     pub(super) fn taken_away(&self, base: &Oid, theirs: &Oid) -> Result<Vec<RemovedByRemote>> {
         let lost = losses(self.repo, base, theirs)?;
         if lost.is_empty() {
@@ -219,8 +219,8 @@ fn came(repo: &Repo, path: &str, before: Option<&Oid>, now: &Oid) -> Result<Vec<
         .collect()
 }
 
-/// What one commit has of records and another one has not. One that is none of this branch's states has
-/// nothing.
+/// Losses of one commit's records against another commit. A commit that is none of this branch's states has nothing to
+/// lose.
 fn losses(repo: &Repo, before: &Oid, now: &Oid) -> Result<Vec<Loss>> {
     let Ok(before) = Snapshot::at(repo, before.clone(), "the branch") else {
         return Ok(Vec::new());

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// any signature is given as nothing.
 pub type SignatureFiles = BTreeMap<String, Option<Vec<u8>>>;
 
-/// One line of an archived session's signatures.
+/// Line of an archived session's signatures.
 #[derive(Debug, Deserialize)]
 struct Line {
     /// The name that the operation's file had.
@@ -26,8 +26,7 @@ struct Line {
 }
 
 impl Snapshot<'_> {
-    /// What people signed about the operations of a session, under the name that it has or that a merge took
-    /// from it.
+    /// Signatures about the operations of a session, under the name that the session has or that a merge took from it.
     pub fn signatures(&self, session: &Session) -> Result<SignatureFiles> {
         unique::under_its_name(self, session, self.signature_files(session)?)
     }

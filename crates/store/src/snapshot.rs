@@ -1,4 +1,4 @@
-//! One state of the loopx branch, read by path: a tip, a few trees, one blob.
+//! State of the loopx branch at one commit, read by path: a tip, a few trees, one blob.
 
 use super::merge_session::settle_candidate;
 use super::{EARLIER, FORMAT, bindings, fanout, fanout_folder, layout, ops, stored};
@@ -24,13 +24,13 @@ pub struct Session {
     pub state: State,
     /// The session's folder.
     pub tree: Oid,
-    /// Its path on the branch, as this program names it.
+    /// Path of the session on the branch, as this program names it.
     pub path: String,
     /// The path by which git finds it: the same, unless there are many sessions.
     pub place: String,
 }
 
-/// Where a session's folder lies, and what is there.
+/// Folder of a session: its paths, and the entry that is there.
 #[derive(Clone)]
 pub(super) struct Folder {
     pub(super) path: String,
@@ -38,7 +38,7 @@ pub(super) struct Folder {
     pub(super) entry: Entry,
 }
 
-/// Whether an older program wrote a tree of the branch last.
+/// Tells whether an older program wrote a tree of the branch last.
 pub(super) fn is_of_earlier_format(repo: &Repo, tree: &Oid) -> Result<bool> {
     Ok(EARLIER.contains(&format_of(repo, tree)?.as_str()))
 }
@@ -81,7 +81,7 @@ impl<'r> Snapshot<'r> {
         }
     }
 
-    /// Whether an older program wrote it last.
+    /// Tells whether an older program wrote the branch last.
     pub(super) fn is_of_earlier_format(&self) -> Result<bool> {
         is_of_earlier_format(self.repo, &self.tree)
     }
@@ -125,7 +125,7 @@ impl<'r> Snapshot<'r> {
         Ok(None)
     }
 
-    /// Whether there is a session of this name, active or archived, whole or not.
+    /// Tells whether there is a session of this name, active or archived, whole or not.
     pub fn has(&self, id: &SessionId) -> Result<bool> {
         let there = |path: String| Ok(fanout::entry_at(self.repo, &self.tree, &path)?.is_some());
         if there(layout::session(id))? {
@@ -238,7 +238,7 @@ impl<'r> Snapshot<'r> {
         Ok(found)
     }
 
-    /// Where the folder of a session lies, by its path.
+    /// Folder of a session, by its path.
     pub(super) fn folder_of(&self, path: &str) -> Result<Option<Folder>> {
         let found = fanout::find(self.repo, &self.tree, path)?;
         Ok(found.map(|(place, entry)| {
@@ -247,7 +247,7 @@ impl<'r> Snapshot<'r> {
         }))
     }
 
-    /// Where the archived sessions lie, newest month first.
+    /// Folders of the archived sessions, newest month first.
     pub(super) fn archived_entries(&self) -> Result<Vec<Folder>> {
         let mut found = Vec::new();
         for month in self.months()?.into_iter().rev() {
@@ -257,7 +257,7 @@ impl<'r> Snapshot<'r> {
         Ok(found)
     }
 
-    /// Where the sessions lie: the active ones, sorted by id, then the archived ones, newest month first.
+    /// Folders of the sessions: the active ones, sorted by id, then the archived ones, newest month first.
     pub(super) fn session_folders(&self, archived: bool) -> Result<Vec<(SessionId, Folder)>> {
         let mut found = self.entries_below(layout::SESSIONS)?;
         if archived {
@@ -334,7 +334,7 @@ impl<'r> Snapshot<'r> {
         }
     }
 
-    /// The same branch with another tree, which nobody has committed.
+    /// Snapshot of the branch with another tree, which nobody has committed.
     pub(super) fn with_tree(&self, tree: Oid) -> Self {
         Snapshot {
             repo: self.repo,
@@ -383,7 +383,7 @@ impl<'r> Snapshot<'r> {
     }
 }
 
-/// Whether a branch of this format is read here. What is written on top of it is of the present one.
+/// Tells whether a branch of this format is read here. A commit on top of it is written in the present format.
 fn is_read(format: &str) -> bool {
     format == FORMAT || EARLIER.contains(&format)
 }

@@ -16,7 +16,7 @@ pub(super) fn state(repo: &Repo, folder: &Oid, label: &str) -> Result<Option<Sta
     }
 }
 
-/// The same where the bytes of `state.json` are known.
+/// State that a folder holds, where the bytes of `state.json` are known.
 pub(super) fn read(repo: &Repo, folder: &Oid, bytes: &[u8], label: &str) -> Result<Option<State>> {
     State::parse(bytes, label, || parts(repo, folder))
 }
@@ -35,7 +35,7 @@ fn parts(repo: &Repo, folder: &Oid) -> Result<Vec<(String, Vec<u8>)>> {
         .collect()
 }
 
-/// What changes in a folder for a state to be stored in it, whose files are those of the state `before`.
+/// Changes of a folder that store a state in it, where the folder has the files of the state `before`.
 pub(super) fn entries(
     repo: &Repo,
     state: &mut State,
@@ -70,7 +70,7 @@ pub(super) fn entries(
     Ok(found)
 }
 
-/// True where the files of a session's state are those in which this version stores it.
+/// Tells whether the files of a session's state are those in which this version stores it.
 fn is_of_this_version(repo: &Repo, session: &Session) -> Result<bool> {
     let bytes = repo.blob_at(&session.tree, layout::STATE)?;
     Ok(bytes.is_some_and(|bytes| session.state.is_stored_in(&bytes)))

@@ -11,7 +11,7 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::session::State;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Their paths below the folder.
+/// Paths of stray files below the folder.
 pub(super) fn all(repo: &Repo, folder: &Oid, state: &State) -> Result<Vec<String>> {
     if !state.is_understood() {
         return Ok(Vec::new());
@@ -55,7 +55,7 @@ fn log_of(name: &str) -> Option<String> {
     Some(format!("{id}.log"))
 }
 
-/// Whether a file that is neither a record nor a log has its place in the folder.
+/// Tells whether a file that is neither a record nor a log has its place in the folder.
 pub(super) fn is_named(files: &BTreeMap<String, Oid>, path: &str, blob: &Oid) -> bool {
     const OURS: [&str; 3] = [layout::STATE, layout::SEALED_OPS, layout::SEALED_SIGNATURES];
     let within = |folder: &str| {

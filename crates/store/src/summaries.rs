@@ -20,7 +20,7 @@ const WORTH_KEEPING: usize = 500;
 /// Raised when what is kept changes: an older file is passed over.
 const FORMAT: u32 = 4;
 
-/// One line of a list.
+/// Line of a list of sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// The id that tells it from other sessions of its name.
@@ -33,7 +33,7 @@ pub struct Summary {
     pub started: String,
     /// RFC 3339.
     pub touched: String,
-    /// Who began it, and who touched it last.
+    /// Person who began the session; behind it, the person who touched it last.
     pub starter: String,
     pub toucher: String,
 }

@@ -17,18 +17,17 @@ use loopx_git::{Entry, EntryKind, Identity, Repo, Swap};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// How long a branch that others keep moving is tried. Only writers that do not know our lock can cost
-/// a try.
+/// Time for which a branch that others keep moving is tried. Only writers that do not know our lock can cost a try.
 const BUSY_DEADLINE: Duration = Duration::from_secs(30);
 
-/// How long a branch that another git is moving is waited for.
+/// Time for which a branch that another git is moving is waited for.
 const REF_DEADLINE: Duration = Duration::from_secs(1);
 
 /// A move of the branch that a caller decided on.
 pub(super) struct Move<T> {
-    /// Where the branch was read; `None` where there was none.
+    /// Tip at which the branch was read; `None` where there was no branch.
     pub(super) old: Option<Oid>,
-    /// Where it goes. Where that is `old`, nothing moves.
+    /// New tip. Where the new tip is `old`, nothing moves.
     pub(super) new: Oid,
     /// The reason for the reflog.
     pub(super) why: String,
@@ -221,7 +220,7 @@ impl Store<'_> {
     }
 }
 
-/// How often others were faster.
+/// Count of the times that others were faster.
 struct Tries {
     began: Instant,
     lost: u32,

@@ -1,5 +1,5 @@
-//! One session, one folder: a uid stands for one session on the whole branch, the archive and new names
-//! included. What was said of a session is said of it alone, so that a copy would borrow its approvals.
+//! Uniqueness of sessions: a uid stands for one session on the whole branch, the archive and new names included.
+//! Records about a session are about it alone, so that a copy would borrow its approvals.
 
 use super::loss::{Holding, uid};
 use super::snapshot::Folder;
@@ -10,7 +10,7 @@ use loopx_rules::signature::Signed;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-/// Whose folders are, by their trees.
+/// Uids of sessions, by the trees of their folders.
 #[derive(Default)]
 pub(super) struct Uids(HashMap<Oid, Option<String>>);
 
@@ -128,8 +128,8 @@ pub(super) fn doubles(
     Ok(found)
 }
 
-/// What people signed, without what is about another name, unless a merge gave the session its own: then
-/// another session has the one that it had.
+/// Signatures of a session. Where its name looks as if a merge had given it, and no other session has the name that it
+/// had, the signatures about another name are left out.
 pub(super) fn under_its_name(
     snapshot: &Snapshot<'_>,
     session: &Session,

@@ -21,7 +21,7 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// Whether the operations say all that it said.
+    /// Tells whether the operations say all that the object said.
     pub(super) fn is_computed(&self) -> bool {
         is_state_file(&self.path)
     }
@@ -37,17 +37,17 @@ impl fmt::Display for Unread {
     }
 }
 
-/// How closely a folder is looked at.
+/// Depth of a look at a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
     /// The files and folders in it, and the artifacts below.
     Top,
-    /// Everything below it, without reading the files.
+    /// All files and folders below it, without reading the files.
     Headers,
     Bytes,
 }
 
-/// What of a session's folder cannot be read.
+/// Objects of a session's folder that cannot be read.
 pub(super) fn below(repo: &Repo, entry: &Entry, depth: Depth) -> Vec<Unread> {
     let mut found = Vec::new();
     let mut next = vec![(String::new(), entry.clone())];
@@ -135,7 +135,7 @@ pub fn put_back(
     Ok(done)
 }
 
-/// What nobody here has the bytes of.
+/// Failure for objects of which nobody here has the bytes.
 pub(super) fn lost(damages: &[&Damage]) -> Failure {
     let all = || {
         let each = damages.iter();

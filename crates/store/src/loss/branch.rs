@@ -11,7 +11,7 @@ use loopx_git::{Entry, EntryKind, Repo};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// What one commit of the branch holds, without reading a session.
+/// Content of one commit of the branch, without reading a session.
 pub(crate) struct Holding<'a> {
     pub(crate) snapshot: Snapshot<'a>,
     pub(crate) fanouts: Vec<(String, Oid)>,
@@ -19,14 +19,14 @@ pub(crate) struct Holding<'a> {
     pub(crate) folders: BTreeMap<String, (SessionId, Folder)>,
     /// The paths of the sessions of one name: the one that is found by it comes first.
     named: BTreeMap<SessionId, Vec<String>>,
-    /// Whatever else holds records, by path.
+    /// Other folders that hold records, by path.
     pub(crate) others: BTreeMap<String, Entry>,
 }
 
-/// Something that is not there any more.
+/// Loss: a session, record or folder that is not there any more.
 #[derive(Debug)]
 pub(crate) struct Loss {
-    /// A session's name, or the path of what is none.
+    /// Name of the session, or the path of what is no session.
     pub(crate) entity: String,
     pub(crate) what: What,
 }
@@ -36,9 +36,9 @@ pub(crate) enum What {
     /// All of it.
     Entity,
     Record(Lost),
-    /// Nobody can say what was there.
+    /// A former content that nobody can read, so that nobody can say what was there.
     UnreadBefore(Failure),
-    /// Nobody can say what is left.
+    /// A present content that nobody can read, so that nobody can say what is left.
     UnreadNow(Failure),
 }
 
@@ -74,7 +74,7 @@ impl Loss {
         }
     }
 
-    /// Whether something is known to have been there, and is not.
+    /// Tells whether the lost thing is known to have been there.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.what, What::UnreadBefore(_))
     }
@@ -112,13 +112,13 @@ impl<'a> Holding<'a> {
         sessions.chain(others)
     }
 
-    /// Whether the very same folder lies at the same place.
+    /// Tells whether the very same folder lies at the same place.
     pub(crate) fn has(&self, folder: &Folder) -> bool {
         let known = self.folders.get(&folder.path);
         known.is_some_and(|(_, known)| known.place == folder.place && known.entry == folder.entry)
     }
 
-    /// The same, and whoever asks for the session by its name finds that one.
+    /// Tells whether the very same folder lies at the same place, and is found by the session's name.
     fn finds(&self, id: &SessionId, folder: &Folder) -> bool {
         let first = self.named.get(id).and_then(|paths| paths.first());
         self.has(folder) && first == Some(&folder.path)
@@ -225,7 +225,7 @@ fn loss(repo: &Repo, entity: &str, before: &Entry, after: Option<&Entry>) -> Opt
     })
 }
 
-/// Whether one state has every record of another one, in one repository.
+/// Tells whether one state has every record of another one, in one repository.
 pub fn has_all(here: &Snapshot<'_>, there: &Snapshot<'_>) -> Result<bool> {
     let held = |of: &Snapshot<'_>| {
         let again = Snapshot::at(here.repo(), of.commit().clone(), "the branch")?;

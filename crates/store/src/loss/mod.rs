@@ -27,14 +27,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
 
-/// What the name of a record's file ends with.
+/// Ending of the name of a record's file.
 const ENDING: &str = ".json";
 
 /// The records of one entity, by the names of their files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records(BTreeMap<String, Content>);
 
-/// What a record is.
+/// Content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     File(Oid),
@@ -130,7 +130,7 @@ impl Records {
         self.0.keys()
     }
 
-    /// Those that are files, with their blobs.
+    /// Records that are files, with their blobs.
     pub(super) fn files(&self) -> impl Iterator<Item = (&String, &Oid)> {
         self.0.iter().filter_map(|(name, content)| match content {
             Content::File(blob) => Some((name, blob)),
@@ -146,7 +146,7 @@ impl Records {
         self.0.retain(|name, _| keep(name));
     }
 
-    /// Those that another set has not as they are here.
+    /// Records that another set lacks, or has otherwise.
     pub(super) fn lost(&self, repo: &Repo, after: &Records) -> Vec<Lost> {
         let mut found = Vec::new();
         for (name, was) in &self.0 {
@@ -166,8 +166,8 @@ impl Records {
 }
 
 impl Lost {
-    /// Whether the file was the record that its name says: what was none may go. One that cannot be read is
-    /// taken at its name.
+    /// Tells whether the file was the record that its name says: a file that was no record may go. A file that cannot
+    /// be read is taken at its name.
     pub(super) fn was_record(&self, repo: &Repo) -> bool {
         match &self.was {
             Content::Line(_) => true,
@@ -195,7 +195,7 @@ pub(super) fn operation_of(repo: &Repo, name: &str, blob: &Oid) -> Option<Operat
     Operation::parse(&bytes, name, blob).ok()
 }
 
-/// Whether a file is the record that its name says.
+/// Tells whether a file is the record that its name says.
 pub(super) fn is_record(repo: &Repo, name: &str, blob: &Oid) -> bool {
     let id = name
         .strip_suffix(ENDING)
@@ -214,7 +214,7 @@ pub(super) fn is_record(repo: &Repo, name: &str, blob: &Oid) -> bool {
     }
 }
 
-/// Where the records of an entity are.
+/// Place of the records of an entity.
 enum Place {
     Nowhere,
     Files(Oid),

@@ -26,7 +26,7 @@ fn second() -> String {
     record(2, "aw", "Ada")
 }
 
-/// As a program of format 1 sealed it: on one line, without what is nothing.
+/// A record as a program of format 1 sealed it: on one line, without fields that are null.
 fn line(record: &str) -> String {
     let text: String = record.lines().map(str::trim_start).collect();
     text.replace("\"reason\": null,", "")
@@ -66,7 +66,7 @@ impl Bench {
         self.tree([("ops.jsonl", lines.concat().as_str())])
     }
 
-    /// What is lost, found in both ways.
+    /// Records that are lost, found in both ways.
     fn lost(&self, before: &Entry, after: &Entry) -> Vec<(String, How)> {
         let of = |folder: &Entry| Records::of(&self.repo, Some(folder)).expect("readable");
         let all = of(before).lost(&self.repo, &of(after));
