@@ -371,7 +371,7 @@ pub(super) fn left_over(repo: &Repo) -> Result<Vec<(String, Oid)>> {
     Ok(left)
 }
 
-/// Takes them away. Only a holder of the lock comes here.
+/// Takes the refs away that killed exports and imports left. Only a holder of the lock comes here.
 pub(super) fn sweep(repo: &Repo) -> Result<Vec<String>> {
     let left = left_over(repo)?;
     for (name, commit) in &left {

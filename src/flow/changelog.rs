@@ -16,7 +16,7 @@ pub(crate) struct Collected {
     /// Paths from the top of the worktree.
     pub fragments: Vec<String>,
     pub entries: Entries,
-    /// The changelog that took them in.
+    /// The changelog that took the fragments in.
     pub written: Option<String>,
 }
 

@@ -135,7 +135,7 @@ pub(super) fn unserved(policy: &Policy, texts: &Texts, delta: &Delta) -> Vec<Str
 #[derive(Debug)]
 pub(crate) struct Traced {
     pub id: SessionId,
-    /// The code that they are judged on.
+    /// The code on which the scenarios are judged.
     pub tree: Option<Oid>,
     pub delta: Delta,
     pub covered: Vec<Covered>,

@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Reverted,
     /// The requirement is not there.
     Removed,
-    /// The archive removed it, and it is there.
+    /// The archive removed the requirement, and it is there.
     Restored,
 }
 

@@ -26,7 +26,7 @@ struct Driver {
     title: &'static str,
     /// The command that merges, behind the name of the program.
     command: &'static str,
-    /// The files that it merges.
+    /// The pattern of the files that the driver merges.
     pattern: fn(&Paths) -> String,
 }
 

@@ -26,7 +26,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ground {
     pub target: Target,
-    /// Open sessions that it depends on, also by way of others, those first that others depend on.
+    /// Open sessions on which the session depends, also by way of others; a session stands before those that depend on
+    /// it.
     pub open: Vec<SessionId>,
     /// The reasons why the session can never be archived as its delta says.
     pub faults: Vec<Finding>,

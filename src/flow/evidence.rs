@@ -52,7 +52,7 @@ pub(crate) struct Ran {
     pub counts: Option<bool>,
     /// Set when the run is what a check of the session says.
     pub is_check: bool,
-    /// The seconds that it had, where they were over.
+    /// The seconds that the run had, where they were over.
     pub limit: Option<u64>,
     /// The reason why the code here may be another change's.
     pub stray: Option<String>,
@@ -128,12 +128,12 @@ struct CheckRun<'r> {
     allowed: &'r Allowed,
     recording: Recording,
     output: Output,
-    /// The code before it.
+    /// The code before the run.
     before: Option<Oid>,
     started: String,
     /// Set when the command ran at the top of the worktree.
     is_top: bool,
-    /// The seconds that it had, where they were over.
+    /// The seconds that the run had, where they were over.
     limit: Option<u64>,
 }
 
@@ -167,7 +167,7 @@ impl<'r> CheckRun<'r> {
         })
     }
 
-    /// The record of it.
+    /// The record of the run.
     fn act(&self, ctx: &Context, facts: &Facts<'_>) -> Result<Act<Ran>> {
         let after = code_tree(facts)?;
         let (task, brief) = match &self.request.task {
@@ -198,7 +198,7 @@ impl<'r> CheckRun<'r> {
         Ok(act)
     }
 
-    /// The evidence that it is, of a task or of none; `after` is the code after it.
+    /// The evidence of the run, of a task or of none; `after` is the code after the run.
     fn evidence(&self, repo: &Repo, task: Option<String>, after: Oid) -> Result<Evidence> {
         let mut changed = match &self.before {
             Some(before) if *before != after => repo.changed_paths(Some(before), &after)?,
@@ -225,7 +225,7 @@ impl<'r> CheckRun<'r> {
 
 /// The blobs of an output.
 struct Output {
-    /// The part of it that is kept on the branch.
+    /// The part of the output that is kept on the branch.
     log: Oid,
     /// Set when not all of the output is kept.
     is_cut: bool,

@@ -56,7 +56,7 @@ pub(crate) struct Preview {
     pub artifacts: BTreeMap<Artifact, Oid>,
     /// The issues that the archive resolves.
     pub issues: Vec<ToResolve>,
-    /// Things that its completed tasks left undone.
+    /// Things that the completed tasks of the session left undone.
     pub left: Vec<Debt>,
 }
 
@@ -209,7 +209,8 @@ pub(super) fn no_code(again: Hint) -> Failure {
     ])
 }
 
-/// Refuses it in a session that came to its build on the way: nothing was shown of its code.
+/// Refuses a build in which no file differs, in a session that came to the build on the way: nothing was shown of its
+/// code.
 fn require_code_in(ctx: &Context, request: &FinishRequest, id: &SessionId) -> Result<()> {
     let snapshot = ctx.store()?.snapshot()?;
     let session = naming::load(&snapshot, id)?;
@@ -317,7 +318,7 @@ fn require_code_of(ctx: &Context, state: &State) -> Result<()> {
     }
 }
 
-/// Makes one step; whether there may be another one.
+/// Takes one step; tells whether there may be another one.
 fn step(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<bool> {
     require_code_of(ctx, &done.state)?;
     match done.state.stage {
@@ -410,7 +411,7 @@ fn reviewed(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Resu
     Ok(())
 }
 
-/// Archives it.
+/// Archives the session.
 fn archived(ctx: &Context, request: &FinishRequest, done: &mut Finished) -> Result<()> {
     let waivers = Waivers::default();
     let names = [done.id.to_string()];

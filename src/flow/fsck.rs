@@ -30,7 +30,7 @@ pub(crate) enum Depth {
 /// The findings of `fsck`, and its repairs.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// Active ones.
+    /// The number of active sessions.
     pub sessions: usize,
     /// Sessions that were looked at, and such that an earlier run had found whole.
     pub checked: usize,
@@ -39,7 +39,7 @@ pub(crate) struct Checked {
     pub damages: Vec<Damage>,
     /// Commits that did something else than what they say.
     pub oddities: Vec<UnexplainedCommit>,
-    /// The commit that mended it.
+    /// The commit of the repair.
     pub repaired: Option<Oid>,
     /// Damages that a repair could not mend, by their names: history has no whole copy of what they hit.
     pub left: Vec<String>,

@@ -36,7 +36,7 @@ pub(crate) enum Outcome {
     Refused(Failure),
     /// A second refusal of the same: this git process was told why a moment ago.
     RefusedAlready,
-    /// `hooks status` asked; this is the answer.
+    /// The answer to `hooks status`, which asked.
     Probed(String),
     /// The hook that stood there before us said no, with this exit code.
     SavedHookFailed(u8),

@@ -30,7 +30,7 @@ struct Update {
     new: Option<Oid>,
     /// The branch on the other side.
     branch: String,
-    /// The commit that is there; `None` for a new branch.
+    /// The commit of that branch before the push; `None` for a new branch.
     old: Option<Oid>,
 }
 

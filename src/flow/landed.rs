@@ -18,7 +18,7 @@ pub(crate) struct Landed {
     pub target: String,
     /// The commit of the target that has the result; nothing where it is not there yet.
     pub commit: Option<Oid>,
-    /// The archive went there before the reviewed code, which the target has not got.
+    /// Set when the archive went to the target before the reviewed code, which the target has not got.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lacks_code: bool,
 }
@@ -127,7 +127,7 @@ struct Reviewed {
 }
 
 impl Reviewed {
-    /// The files that it changed, as it left them.
+    /// The files that the code changed, as it left them.
     fn entries(&self, repo: &Repo) -> Result<Entries> {
         let before = match &self.base {
             Some(base) => Some(repo.commit_info(base)?.tree),

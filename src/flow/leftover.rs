@@ -20,8 +20,8 @@ pub(crate) struct Leftover {
     /// The folder for people.
     pub name: String,
     pub why: String,
-    /// The files that make it up, each with the blob that stores it, and the folders, innermost first; a note of ours
-    /// is stored nowhere.
+    /// The files that make the working copy up, each with the blob that stores it, and the folders, innermost first; a
+    /// note of ours is stored nowhere.
     files: Vec<(PathBuf, Option<Oid>)>,
     folders: Vec<PathBuf>,
     /// Set when all of the working copy is stored.
@@ -88,7 +88,7 @@ pub(crate) fn picked(
     Ok(found)
 }
 
-/// Takes those away that are stored.
+/// Takes those working copies away that are stored.
 pub(crate) fn remove(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<String>> {
     let mut gone = Vec::new();
     for left in look(repo, snapshot)?

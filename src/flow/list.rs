@@ -66,7 +66,7 @@ pub(crate) struct Listed {
     pub not_on: Option<String>,
     /// Set when the gates of the session were looked at: who goes on, and with what, is known.
     pub judged: bool,
-    /// Questions about its plan that nobody has answered.
+    /// Questions about the plan of the session that nobody has answered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
 }
@@ -75,9 +75,9 @@ pub(crate) struct Listed {
 #[derive(Debug)]
 pub(crate) struct Board {
     pub sessions: Vec<Listed>,
-    /// Sessions that the request leaves out.
+    /// The number of sessions that the request leaves out.
     pub left_out: usize,
-    /// The number of those left out that have ended.
+    /// The number of sessions left out that have ended.
     pub ended: usize,
 }
 

@@ -21,9 +21,9 @@ use std::path::Path;
 /// The text of a file before and after a change.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct FileChange {
-    /// Below the top of the worktree.
+    /// Path of the file below the top of the worktree.
     pub path: String,
-    /// The name it gets, where that changes.
+    /// The new name of the file, where the name changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
     #[serde(skip)]

@@ -36,7 +36,7 @@ pub(crate) struct Request<'a> {
     /// A session or a draft's file.
     pub what: Option<&'a str>,
     pub nygard: bool,
-    /// Accept it in the same commit.
+    /// Set when the record is accepted in the same commit.
     pub accept: bool,
     pub onto: Option<&'a str>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Promoted {
     pub session: Option<SessionId>,
     /// Other files that the commit changed.
     pub touched: Vec<String>,
-    /// The draft, where it could not be taken away.
+    /// The draft that was left, because it could not be taken away.
     pub left: Option<String>,
 }
 

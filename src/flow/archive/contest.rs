@@ -74,7 +74,7 @@ pub(super) struct SpecConflict {
 }
 
 impl Way {
-    /// The command that tries it.
+    /// The command that tries the change.
     pub(super) fn command(&self, id: &SessionId) -> Hint {
         match self {
             Way::Archive { .. } => command!("archive"),
@@ -82,7 +82,7 @@ impl Way {
         }
     }
 
-    /// The command that settles it, by `--continue` or `--abort`.
+    /// The command that settles the conflict, by `--continue` or `--abort`.
     fn settle(&self, id: &SessionId, how: &str) -> Hint {
         match self {
             Way::Archive { .. } => command!("archive {how}"),

@@ -333,7 +333,7 @@ struct Backwards {
     conflicts: Vec<Conflict>,
     /// Errors that the branch does not have yet.
     faults: Vec<Blocker>,
-    /// The archive gave its reason alone: no behaviour changed.
+    /// Set when the archive gave its reason alone: no behaviour changed.
     is_bare: bool,
 }
 
@@ -526,7 +526,7 @@ fn since(path: &str, archive: &CommitInfo, aim: &Aim) -> String {
 }
 
 impl Backwards {
-    /// The conflict that it amounts to, if it does.
+    /// The conflict where the merge has one.
     fn conflict(&self, id: &SessionId, archive: &CommitInfo, aim: &Aim) -> Option<Failure> {
         (!self.blockers.is_empty()).then(|| {
             Failure::conflict(

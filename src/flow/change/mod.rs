@@ -54,7 +54,7 @@ pub(crate) enum Word {
 pub(crate) struct Judged {
     pub session: SessionId,
     pub stage: Stage,
-    /// The branch that it was tried on.
+    /// The branch on which the delta was tried.
     pub target: Option<String>,
     pub verdict: Word,
     pub operations: usize,
@@ -104,7 +104,7 @@ fn read(ctx: &Context, snapshot: &Snapshot<'_>, session: Session) -> Result<Load
 }
 
 impl Loaded {
-    /// Tries the same session on another branch, as archive does it there.
+    /// Tries the delta of this session on another branch, as archive does it there.
     fn onto(mut self, ctx: &Context, snapshot: &Snapshot<'_>, branch: &str) -> Result<Self> {
         let tree = archive::target_tree(ctx, &self.state, branch)?;
         let mut target = Target::of_tree(tree);

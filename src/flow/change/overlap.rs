@@ -25,7 +25,7 @@ pub(crate) struct Overlap {
     pub shared: Vec<Shared>,
     /// The second depends on the first: it was written on top of it.
     pub depends: bool,
-    /// `unknown` where one of them cannot be archived alone.
+    /// The verdict: `unknown` where one of the two cannot be archived alone.
     pub verdict: Word,
     pub conflicts: Vec<Conflict>,
     /// The blockers that refuse one session once the other is in; of an unknown pair, those of a session refused alone.

@@ -26,7 +26,8 @@ pub(crate) struct Moved {
     pub requirement: Option<String>,
     pub old: Option<String>,
     pub new: Option<String>,
-    /// The delta replaces it as a whole: what the target changed is undone unless it is taken over.
+    /// Set when the delta replaces the requirement as a whole: what the target changed is undone unless it is taken
+    /// over.
     pub replaced: bool,
 }
 

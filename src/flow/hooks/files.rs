@@ -93,7 +93,7 @@ pub(super) fn fresh(dir: &Path, event: Event) -> PathBuf {
     dir.join(format!(".{event}.loopx-new"))
 }
 
-/// `repo`, where it can be opened, says who shares what is in its git dir.
+/// Writes the shim of an event. `repo`, where it can be opened, says who shares what is in its git dir.
 pub(super) fn write_shim(
     repo: Option<&Repo>,
     dir: &Path,

@@ -350,7 +350,7 @@ impl Bases<'_> {
 /// The session to which a change can go.
 enum Seat {
     Free(SessionId),
-    /// An earlier run gave it this session.
+    /// The session that an earlier run gave to the change.
     Already(SessionId),
     /// The change came from this open folder before it was archived: it is one change, not two.
     Since(SessionId, String),

@@ -24,9 +24,9 @@ pub(super) struct Origin<'a> {
     pub tool: &'a str,
     pub folder: &'a str,
     pub title: &'a str,
-    /// The day on which it began there, `yyyy-mm-dd`.
+    /// The day on which the change began there, `yyyy-mm-dd`.
     pub created: Option<&'a str>,
-    /// Set where it had ended there, with the day where the tool knows it.
+    /// Set where the change had ended there, with the day where the tool knows it.
     pub ended: Option<Option<&'a str>>,
     pub artifacts: &'a BTreeMap<Artifact, String>,
     /// The files of the change as they were, by path.
@@ -36,7 +36,7 @@ pub(super) struct Origin<'a> {
 }
 
 impl Origin<'_> {
-    /// The commit in which it becomes a session. `what` says that in its subject.
+    /// The commit in which the change becomes a session. `what` says that in its subject.
     pub(super) fn place(
         &self,
         ctx: &Context,
@@ -112,7 +112,7 @@ impl Origin<'_> {
         })
     }
 
-    /// The times at which it began and ended; `now` where the tool has none, or one that is still to come.
+    /// The times at which the change began and ended; `now` where the tool has none, or one that is still to come.
     fn times(&self, now: &str) -> (String, String) {
         let midnight = |day: &str| format!("{day}T00:00:00Z");
         let past = |day: &&str| *day <= now.get(..10).unwrap_or_default();

@@ -27,7 +27,7 @@ const LONGEST_KEPT: usize = 256 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ask {
     pub kind: LinkKind,
-    /// The other issue names this one.
+    /// Set when the other issue names this one.
     pub reversed: bool,
     pub other: String,
 }
@@ -297,7 +297,7 @@ pub(super) fn to_itself(name: &str, kind: LinkKind) -> Failure {
     )
 }
 
-/// Description of an issue that one of those wrote who wrote it apart.
+/// Description of an issue as one of the people wrote it who wrote it apart.
 pub(crate) fn description_of(ctx: &Context, typed: &[String], op: &str) -> Result<String> {
     let id = typed.first().map_or("", String::as_str);
     if typed.len() > 1 {

@@ -47,7 +47,7 @@ pub(crate) struct Taken {
     pub shown: Shown,
     /// The end of the lease.
     pub until: String,
-    /// From whom it was taken.
+    /// The person from whom the issue was taken.
     pub from: Option<String>,
     /// Set when somebody had the issue in hand before, and did not end it.
     pub resumed: bool,

@@ -23,7 +23,7 @@ pub(crate) struct New {
     pub at: Option<String>,
     /// A name by which others of the same call link to it.
     pub key: Option<String>,
-    /// The id, where it follows from where the issue comes from.
+    /// The id, where the source of the issue gives it.
     pub id: Option<IssueId>,
     /// The fields of the issue, the title among them.
     pub changes: Vec<Change>,
@@ -43,7 +43,7 @@ impl New {
         title.unwrap_or_default()
     }
 
-    /// A failure of this one, with its place.
+    /// Puts the place of this issue before a failure.
     fn placed(&self, failure: Failure) -> Failure {
         match &self.at {
             Some(at) => failure.context(at),

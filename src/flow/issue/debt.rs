@@ -12,9 +12,9 @@ use loopx_rules::issue::{IssueId, LinkKind, Source};
 use loopx_rules::task::debt::Debt;
 use loopx_store::one_line;
 
-/// The label of such an issue.
+/// The label of an issue about things left undone.
 const LABEL: &str = "tech-debt";
-/// The number of its characters that become a description: each has at most four bytes, and an issue takes 64 KiB.
+/// The number of characters that become a description: each has at most four bytes, and an issue takes 64 KiB.
 const LONGEST_SAID: usize = 16_000;
 /// The system that is the source of such an issue.
 const SYSTEM: &str = "task";

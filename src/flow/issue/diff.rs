@@ -26,7 +26,7 @@ pub(crate) struct Changed {
     pub short: String,
     pub title: String,
     pub what: What,
-    /// People who changed it, in the order of what they did.
+    /// People who changed the issue, in the order of what they did.
     pub by: Vec<String>,
     /// The time of the last change.
     pub at: String,

@@ -56,7 +56,7 @@ pub(crate) struct Request {
 pub(crate) struct Came {
     pub issue: IssueId,
     pub title: String,
-    /// The place of it in the file.
+    /// The place of the issue in the file.
     pub at: String,
     /// The id of the issue in the other backlog.
     pub key: String,

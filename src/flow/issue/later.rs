@@ -18,7 +18,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Differs {
     pub issue: IssueId,
-    /// The place of it in the file.
+    /// The place of the issue in the file.
     pub at: String,
     /// The differences, in words.
     pub changes: Vec<String>,

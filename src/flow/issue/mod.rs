@@ -181,7 +181,7 @@ impl<T> Plan<T> {
 struct Made<T> {
     ids: Vec<IssueId>,
     names: Names,
-    /// The first of them.
+    /// The first of the records.
     op: OpId,
     value: T,
 }

@@ -41,7 +41,7 @@ impl Names {
         id.short(self.0.length(id))
     }
 
-    /// The longest of them, for a column.
+    /// The length of the longest short id, for a column.
     pub(crate) fn width(&self) -> usize {
         self.0.width()
     }

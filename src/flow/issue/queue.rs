@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Request {
     /// The issues; else all that are planned.
     pub issues: Vec<String>,
-    /// The mode; else the one that follows from how many they are and how high.
+    /// The mode; else the one that follows from how many issues they are and how high their priority is.
     pub mode: Option<Mode>,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Following {
 }
 
 impl Following {
-    /// The step that makes it, where it is not here.
+    /// The step that makes the issue, where it is not here.
     pub(super) fn step(&self) -> Option<Step> {
         (self.standing == Standing::Made).then(|| Step {
             id: self.id.clone(),
@@ -94,7 +94,8 @@ fn id_of(next: &Next) -> Result<IssueId> {
     imported(prefix, "repeat", &next.seed())
 }
 
-/// The link to what it is a part of, while that is open. A roadmap is a plan of what there is, and gets no part by itself.
+/// The link to the whole of which the issue is a part, while the whole is open. A roadmap is a plan of what there is,
+/// and gets no part by itself.
 fn parent(snapshot: &Snapshot<'_>, issue: &Issue) -> Result<Option<Change>> {
     let Some(to) = issue.linked(LinkKind::Parent).next() else {
         return Ok(None);

@@ -14,10 +14,10 @@ use std::collections::{HashMap, HashSet};
 /// The issues that are meant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
-    /// An issue with all its parts, and theirs.
+    /// An issue that is meant with all its parts, and theirs.
     pub whole: Option<String>,
     pub filter: Filter,
-    /// The moment of which they are to be.
+    /// The moment of which the issues are to be.
     pub at: Option<String>,
 }
 
@@ -25,13 +25,13 @@ pub(crate) struct Scope {
 pub(crate) struct Scoped {
     pub backlog: Backlog,
     pub waits: Vec<Vec<Wait>>,
-    /// The places of those that are meant.
+    /// The places of the issues that are meant.
     pub shown: Vec<usize>,
     pub names: Names,
-    /// The issue whose parts they are.
+    /// The issue whose parts are meant.
     pub whole: Option<IssueId>,
     pub now: i64,
-    /// The moment, where it is not this one.
+    /// The moment, where the issues are not of now.
     pub at: Option<String>,
     then: Option<Then>,
 }

@@ -86,7 +86,7 @@ pub(crate) fn add(
     })
 }
 
-/// The rejected one that is to be mended.
+/// The record of a rejected solution that is to be mended.
 fn mended(read: &Read, old: &Solution) -> Result<OpId> {
     let (id, name) = (&read.issue.id, &old.proposal.name);
     if old.rejected.is_none() {

@@ -99,7 +99,7 @@ impl Then {
         Ok(known.unwrap_or_else(|| until(ops, self.second)))
     }
 
-    /// The time of it, for people.
+    /// The time of the moment, for people.
     pub(super) fn at(&self) -> String {
         clock(self.second)
     }

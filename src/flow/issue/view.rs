@@ -28,15 +28,15 @@ use std::collections::HashMap;
 pub(crate) struct Row<'i> {
     #[serde(flatten)]
     pub issue: Cow<'i, Issue>,
-    /// So much of its id as tells it from the others.
+    /// The short id: as much of the id as tells it from the others.
     pub short: String,
     /// Set when somebody could begin the issue now.
     pub ready: bool,
-    /// The rules of policy that keep it from being begun.
+    /// The rules of policy that keep the issue from being begun.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<Lack>,
     pub waits: Cow<'i, [Wait]>,
-    /// The day by which it was to be done is over.
+    /// Set when the day is over by which the issue was to be done.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overdue: bool,
     /// The parts of the issue, where it has some.
@@ -160,7 +160,7 @@ pub(crate) struct Rows {
     issues: Vec<Issue>,
     /// Causes for which each of them waits.
     waits: Vec<Vec<Wait>>,
-    /// The places of those that are shown.
+    /// The places of the issues that are shown.
     order: Vec<usize>,
     asker: Asker,
     /// The number of issues, and of those that are open.
@@ -170,7 +170,7 @@ pub(crate) struct Rows {
     pub names: Names,
     /// The issues that wait for each other, the first at both ends, where what clones made apart is asked for.
     pub cycle: Vec<IssueId>,
-    /// The command that ends it.
+    /// The command that ends that cycle.
     pub unlink: Option<Hint>,
     /// The moment of which the list is, where it is not this one.
     pub at: Option<String>,
@@ -508,7 +508,7 @@ pub(crate) struct Shown {
     pub row: Row<'static>,
     pub description: String,
     pub notes: Vec<loopx_rules::issue::Comment>,
-    /// Fields of where it was taken over from that have no counterpart here.
+    /// Fields from the source of the issue that have no counterpart here.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub kept: std::collections::BTreeMap<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -516,9 +516,9 @@ pub(crate) struct Shown {
     /// The solutions that were tried and did not work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<loopx_rules::issue::solution::Failed>,
-    /// The issues that name it, with the word for what it is to them.
+    /// The issues that name this one, with the word for what it is to them.
     pub named_by: Vec<Naming>,
-    /// The moment at which it was so, where it is not this one.
+    /// The moment at which the issue was so, where it is not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// The way to the first session that goes on for it.
@@ -642,7 +642,7 @@ pub(crate) struct Entry {
     pub event: String,
     /// The changes of the record, in words.
     pub changes: Vec<String>,
-    /// The text that it gave the description.
+    /// The text that the record gave the description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -656,7 +656,7 @@ pub(crate) struct Entry {
 pub(crate) struct Log {
     pub id: IssueId,
     pub entries: Vec<Entry>,
-    /// The ends of its sessions.
+    /// The ends of the sessions of the issue.
     pub ends: Vec<SessionEnd>,
     /// Set unless the beginning of the issue was taken back.
     pub is_there: bool,

@@ -35,11 +35,11 @@ pub(crate) struct Entry {
     format: u32,
     /// The name of the landing: a command, or the subject of the commit.
     pub what: String,
-    /// The ref whose move makes it done.
+    /// The ref whose move makes the landing done.
     pub name: String,
     /// The commit to which the ref goes.
     pub new: Oid,
-    /// The sessions that nothing else may happen to before it is finished.
+    /// The sessions to which nothing else may happen before the landing is finished.
     pub sessions: Vec<SessionId>,
     pub steps: Vec<Step>,
 }
@@ -60,7 +60,7 @@ impl Entry {
         }
     }
 
-    /// Makes sessions wait for it.
+    /// Makes sessions wait for the landing.
     #[must_use]
     pub(crate) fn about(mut self, sessions: Vec<SessionId>) -> Self {
         self.sessions = sessions;
@@ -90,13 +90,13 @@ impl Entry {
         files::write_in_git_dir(repo, file, &to_json(self)?)
     }
 
-    /// Writes it so that a power cut leaves it there.
+    /// Writes the entry so that a power cut leaves it there.
     fn write_durably(&self, repo: &Repo) -> Result<()> {
         self.write(repo)?;
         repo.sync_file(&self.file(repo))
     }
 
-    /// Takes it away. One that stays is looked at again by the next writer, and says nothing wrong.
+    /// Takes the entry away. One that stays is looked at again by the next writer, and says nothing wrong.
     fn forget(&self, repo: &Repo) {
         drop(files::remove(&self.file(repo)));
     }

@@ -12,7 +12,7 @@ pub(crate) struct Filter {
     pub kind: Option<String>,
     /// A role: notes to it, and notes to everybody.
     pub to: Option<String>,
-    /// The role that says it.
+    /// The role that says the note.
     pub from: Option<String>,
     /// A part of the writer's name or address.
     pub by: Option<String>,
@@ -21,7 +21,7 @@ pub(crate) struct Filter {
     pub task: Option<String>,
     /// The sort of message.
     pub sort: Option<String>,
-    /// A note: it, what it answers, and what answers it.
+    /// A note with its thread: what it answers, and what answers it.
     pub thread: Option<String>,
     /// The second of the clock before which no note is taken.
     pub since: Option<i64>,

@@ -50,7 +50,7 @@ pub(crate) struct Listed {
     pub angle: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<Oid>,
-    /// The question that it answers.
+    /// The question that the note answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<OpId>,
     /// Mark of a question that nobody has answered; nothing where the note is no question.

@@ -37,7 +37,7 @@ pub(crate) struct Made {
     pub path: String,
     pub before: String,
     pub after: String,
-    /// The record of it; none where nothing was written.
+    /// The record of the promotion; none where nothing was written.
     pub noted: Option<Noted>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Proposal {
     pub by: String,
     pub kind: RuleKind,
     pub category: String,
-    /// The document that it goes to.
+    /// The document to which the rule goes.
     pub path: String,
     pub rule: String,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Make {
     pub wish: Wish,
     pub factors: BTreeMap<Factor, Level>,
     pub layers: Vec<String>,
-    /// Issues that it is about, as somebody typed them.
+    /// Issues that the roadmap is about, as somebody typed them.
     pub issues: Vec<String>,
     /// The document that names milestones and phases.
     pub document: Option<String>,

@@ -53,7 +53,7 @@ pub(crate) struct WaveRows {
     pub done: usize,
     pub closed: usize,
     pub issues: Vec<Row<'static>>,
-    /// The open ones that can be done side by side.
+    /// The open issues that can be done side by side.
     pub groups: Vec<Vec<IssueId>>,
 }
 
