@@ -1,5 +1,5 @@
-//! What real clients do that no description says (findings H1 to H8): sub-agents that speak under their
-//! own name, prompts that are our own words, clients that are started again.
+//! Habits of real clients that no description names (findings H1 to H8): sub-agents that speak under their own name,
+//! prompts that are our own words, clients that are started again.
 
 use crate::support::agent::{document, hook, pre_tool, stop, stop_input};
 use crate::support::drive::{Drive, ID};

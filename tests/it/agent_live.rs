@@ -74,7 +74,7 @@ impl Client {
         Some(program)
     }
 
-    /// What the client has to find in its home, and the words before the prompt.
+    /// Files that the client has to find in its home, and the words before the prompt.
     fn words(&self, d: &Drive, model: &Model) -> Vec<String> {
         let words: &[&str] = match self.host {
             "claude" => &["--dangerously-skip-permissions", "-p"],
@@ -158,7 +158,7 @@ fn cause(d: &Drive) -> Value {
     d.state()["build"]["blocked"]["cause"].clone()
 }
 
-/// Whether one of the requests has this text in it.
+/// Tells whether a request has this text in it.
 fn has(heard: &[String], text: &str) -> bool {
     heard.iter().any(|request| request.contains(text))
 }

@@ -6,8 +6,8 @@ use crate::support::archive::{DEMO, DEMO_PATH, ID, REWORD, SHORTEN, Yard, adds, 
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// What a run left that died after it had moved the target branch: the note as the program writes it,
-/// and the loopx branch where it was.
+/// Remains of a run that died after it had moved the target branch: the note as the program writes it, and the loopx
+/// branch where it was.
 struct Half {
     y: Yard,
     /// The commit on the target branch.
@@ -34,8 +34,8 @@ fn half(y: Yard, id: &str, args: &[&str]) -> Half {
     })
 }
 
-/// The same by another git, which holds the loopx branch by its lock file for longer than the program
-/// waits.
+/// Ends archive between its two refs by another git, which holds the loopx branch by its lock file for longer than the
+/// program waits.
 #[track_caller]
 fn half_held(y: Yard, id: &str) -> Half {
     between(y, id, |y| {

@@ -14,7 +14,7 @@ fn unproven(policy: Option<&str>) -> Sandbox {
     s
 }
 
-/// The same, in plan.
+/// A session in plan, whose slice serves no scenario of its delta.
 fn unserved(policy: Option<&str>) -> Sandbox {
     Sandbox::once(format!("{policy:?}"), || {
         let s = Sandbox::with_spec();

@@ -333,7 +333,7 @@ fn a_move_of_the_target_elsewhere_does_not_spoil_a_resolution() {
     assert_eq!(y.at("main", "src/other.txt"), "new\n");
 }
 
-/// What is next for the second session.
+/// Command that is next for the second session.
 fn next(y: &Yard) -> String {
     y.loopx(&["-s", "b", "next"]).ok().trim().to_owned()
 }

@@ -1,5 +1,5 @@
-//! What archive leaves alone: the index and the files of everybody else, in every worktree; and the
-//! targets that are not an ordinary checked-out branch.
+//! Index and files of everybody else, which archive leaves alone in every worktree; and the targets that are not an
+//! ordinary checked-out branch.
 
 use crate::support::archive::{DEMO, DEMO_PATH, ID, SHORTEN, Yard, adds, shortened};
 

@@ -1,4 +1,4 @@
-//! What the backlog says of an issue is what its commands do with it, and each of its words leads on.
+//! Agreement between what the backlog says of an issue and what its commands do; each of the backlog's words leads on.
 
 use crate::support::issues::{BRIEF, backlog, create, list, refused, show, solve, titles, two};
 use crate::support::{LOOPX, Sandbox};

@@ -1,5 +1,4 @@
-//! What the backlog and the notes say where they refuse something: in the words of whoever typed it, and with a command
-//! that leads on.
+//! Refusals of the backlog and of the notes: in the words of whoever typed it, and with a command that leads on.
 
 use crate::support::Sandbox;
 use crate::support::clones::Clones;

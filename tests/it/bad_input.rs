@@ -32,7 +32,7 @@ const ON_A_SESSION: [&[&str]; 21] = [
     &["review"],
 ];
 
-/// What does not need a session, but a store.
+/// Commands that need no session, but a store.
 const ON_A_STORE: [&[&str]; 5] = [
     &["list"],
     &["list", "--all"],

@@ -1,4 +1,5 @@
-//! Which branch is whose: what operations say, with an index that can say nothing else (design 2; issue 12, 3).
+//! Bindings of branches to sessions: what operations say, with an index that can say nothing else (design 2; issue 12,
+//! 3).
 
 use crate::support::clones::Clones;
 use crate::support::session::{commit, started};

@@ -1,4 +1,4 @@
-//! What is stale: shown first, done where somebody says so, and nothing that may be unfinished.
+//! Stale things: shown first, removed where somebody says so, and nothing that may be unfinished.
 
 use crate::support::issues::{BRIEF, backlog};
 use crate::support::{Call, LOOPX, Sandbox};
@@ -20,7 +20,7 @@ fn clean(s: &Sandbox, args: &[&str]) -> Vec<Value> {
     found["stale"].as_array().expect("what is stale").clone()
 }
 
-/// What, name, and whether it stays.
+/// Kind and name of each item, and whether it stays.
 fn told(items: &[Value]) -> Vec<(&str, &str, bool)> {
     let words = items.iter().map(|one| {
         let what = one["what"].as_str().expect("what it is");
@@ -37,7 +37,7 @@ fn started(s: &Sandbox, id: &str) {
     s.git(&["switch", "--quiet", "main"]).ok();
 }
 
-/// All that a command could change.
+/// Refs and files that a command could change.
 fn world(s: &Sandbox) -> (String, String) {
     let files = s.call("find").args(&[".loopx", "-type", "f"]).run();
     (s.git(&["for-each-ref"]).ok(), files.stdout)

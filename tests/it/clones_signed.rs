@@ -1,5 +1,5 @@
-//! What people signed, through everything that a session goes through when clones meet: a merge, a new
-//! name, an archive here while it is touched there, a bundle (design 8).
+//! Signatures of people, through everything that a session goes through when clones meet: a merge, a new name, an
+//! archive here while it is touched there, a bundle (design 8).
 
 use crate::support::Sandbox;
 use crate::support::drive::{Drive, ID, SPEC};
@@ -54,7 +54,7 @@ fn shown(s: &Sandbox, dir: &Path, id: &str) -> Value {
     s.loopx_in(dir, &["-s", id, "--json", "show"]).json()
 }
 
-/// How many signatures hold; none may not.
+/// Counts the signatures that hold; each has to.
 #[track_caller]
 fn holding(s: &Sandbox, dir: &Path, id: &str) -> usize {
     let shown = shown(s, dir, id);
@@ -160,8 +160,8 @@ fn a_signature_holds_in_a_session_that_a_merge_gave_another_name() {
     d.does(&["-s", renamed, "plan"]);
 }
 
-/// What somebody does with a session that another clone archives: the command, how many conflicts that
-/// makes, and whether the session stays archived until a person decides.
+/// Commands of somebody on a session that another clone archives: the command, how many conflicts that makes, and
+/// whether the session stays archived until a person decides.
 const TOUCHES: [(&[&str], usize, bool); 6] = [
     (&["run", "--", "echo", "late"], 0, true),
     (&["run", "--", "false"], 1, true),

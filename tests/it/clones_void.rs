@@ -5,7 +5,7 @@ use crate::support::clones::Clones;
 use crate::support::store::{ID, READY};
 use serde_json::Value;
 
-/// What a server's admin writes into `hooks/pre-receive`.
+/// Script that a server's admin writes into `hooks/pre-receive`.
 const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 
 /// Two clones, behind a server that judges every push, with a spec that is ready.
@@ -20,7 +20,7 @@ fn ready() -> Clones {
     })
 }
 
-/// The same after one clone took the spec back, and the other approved it meanwhile.
+/// Two clones as in `ready`, after one took the spec back, and the other approved it meanwhile.
 fn undone_and_approved() -> Clones {
     let all = ready();
     all.loopx(0, &["-s", ID, "undo"]).ok();
@@ -158,7 +158,8 @@ fn t1_a_redo_beside_an_approval_leaves_everything_whole() {
     assert_whole(&all);
 }
 
-/// One clone took its text back and wrote another, the other wrote on and approved; the conflict is settled.
+/// Plays two clones that disagree: one took its text back and wrote another, the other wrote on and approved; the
+/// conflict is settled.
 fn rewritten_apart(way: &str) {
     let all = ready();
     all.loopx(0, &["-s", ID, "undo"]).ok();

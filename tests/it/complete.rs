@@ -22,7 +22,7 @@ fn started() -> Sandbox {
     })
 }
 
-/// What is offered for the last of these words, without what it is.
+/// Words that are offered for the last of these words, without what they mean.
 fn offered(s: &Sandbox, words: &[&str]) -> Vec<String> {
     let args = [&["complete", "--"], words].concat();
     let out = s.loopx(&args);
@@ -133,7 +133,7 @@ fn completion_is_quiet_and_quick_where_there_is_nothing() {
     assert!(each.as_millis() < 1_000, "{each:?}");
 }
 
-/// What a shell's program says, or nothing where the shell is not here.
+/// Output of a shell's program; nothing where the shell is not here.
 #[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
 fn shell(s: &Sandbox, name: &str, script: &str) -> Option<Output> {
     s.write("script", script);

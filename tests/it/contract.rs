@@ -10,7 +10,7 @@ fn planned(request: &str, lines: &str) -> Sandbox {
     planned_under("", request, lines)
 }
 
-/// The same under a policy.
+/// A lite session `demo` with this request and these lines, in stage plan, under a policy.
 fn planned_under(policy: &str, request: &str, lines: &str) -> Sandbox {
     let s = Sandbox::once(format!("{policy:?} {request:?} {lines:?}"), || {
         let s = Sandbox::new();

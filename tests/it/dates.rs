@@ -9,7 +9,7 @@ fn made(s: &Sandbox, date: &str) -> crate::support::Output {
     call.args(&["--json", "note", "one"]).run()
 }
 
-/// What git itself makes of a date.
+/// Date as git itself reads it.
 fn git_reads(s: &Sandbox, date: &str) -> Option<String> {
     let call = s.call("git").env("GIT_COMMITTER_DATE", date);
     let out = call.args(&["var", "GIT_COMMITTER_IDENT"]).run();

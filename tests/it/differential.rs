@@ -5,7 +5,7 @@ use crate::support::store::{ID, assert_whole, begin, detached, operations, put, 
 use crate::support::{LOOPX, Sandbox};
 use std::collections::BTreeSet;
 
-/// What `git init` is told for each of git's formats.
+/// Options of `git init` for each of git's formats.
 const FORMATS: [&[&str]; 4] = [
     &[],
     &["--ref-format=reftable"],
@@ -13,7 +13,7 @@ const FORMATS: [&[&str]; 4] = [
     &["--ref-format=reftable", "--object-format=sha256"],
 ];
 
-/// So many steps that small packs are rolled up.
+/// Number of steps that is enough for small packs to be rolled up.
 const STEPS: usize = 28;
 
 /// A repository of this format with a session, and the commits of its steps, oldest first.
@@ -120,7 +120,7 @@ fn refs_are_the_same(s: &Sandbox, commits: &[String]) {
     assert_eq!(s.git(&["log", "-1", trailers, "loopx"]).line(), ID);
 }
 
-/// Everything that we say of the session.
+/// Output of our commands about the session.
 fn said(s: &Sandbox) -> String {
     [
         &["--json", "-s", ID, "status"][..],

@@ -188,7 +188,7 @@ fn working_copies_without_a_session_go_where_all_of_them_is_stored() {
     d.git(&["worktree", "remove", path]).ok();
 }
 
-/// What a power cut leaves of a file.
+/// Cuts a file short, as a power cut leaves it.
 fn tear(s: &Sandbox, file: &str, bytes: usize) {
     let path = s.path().join(".git").join(file);
     let mut whole = fs::read(&path).expect("a file");

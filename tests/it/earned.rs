@@ -14,7 +14,7 @@ fn also(mut task: Value, fields: Value) -> Value {
     task
 }
 
-/// Whether a process still works.
+/// Tells whether a process still works.
 fn works(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")

@@ -114,7 +114,7 @@ fn ready() -> Sandbox {
     })
 }
 
-/// What the target says of what was made of the branch.
+/// Findings by the target on what was made of the branch.
 fn taken(s: &Sandbox) -> Vec<String> {
     errors(
         s,

@@ -11,7 +11,7 @@ git config core.bare true\ngit config core.bare false\necho x >x\ngit add x\n\
 git -c user.name=T -c user.email=t@example.org commit --quiet -m inner\ngit switch --quiet -c inner\n\
 git rm --quiet --cached x\nrm -rf \"$dir\"\n";
 
-/// What no hook or run may change of a repository with a linked worktree.
+/// Files that no hook or run may change of a repository with a linked worktree.
 fn outer(s: &Sandbox) -> Vec<(String, Vec<u8>)> {
     [
         ".git/config",

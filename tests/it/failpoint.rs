@@ -13,7 +13,7 @@ fn dies_at(s: &Sandbox, place: &str, args: &[&str]) -> bool {
     out.code.is_none()
 }
 
-/// What has to hold after a death: one more operation or none, and everything works.
+/// Asserts what has to hold after a death: one more operation or none, and everything works.
 fn survives(s: &Sandbox, place: &str, known: usize, before: &str) {
     let after = tip(s);
     let made = operations(s, ID).len() - known;

@@ -1,5 +1,5 @@
-//! What somebody meets in the first minutes, at the edges of the way: in a bare clone, after the end, in another
-//! worktree, with an editor that fails, as an agent. Each answer is true, and what it leads to works when it is typed.
+//! Edges of the way that somebody meets in the first minutes: in a bare clone, after the end, in another worktree, with
+//! an editor that fails, as an agent. Each answer is true, and what it leads to works when it is typed.
 
 use crate::support::session::begin;
 use crate::support::tasks::{DEMO, building, fill, planning, task};

@@ -174,7 +174,7 @@ fn work_that_was_done_before_what_it_waits_for_counts_and_is_named() {
     assert!(!checked.stderr.contains("of M"), "{}", checked.stderr);
 }
 
-/// What lands rests on reviews, words and runs, and not on the order of tasks: `fsck` alone names that, on a server too.
+/// A landing rests on reviews, words and runs, and not on the order of tasks: `fsck` alone names that, on a server too.
 #[test]
 fn work_that_was_begun_too_early_is_named_by_fsck_on_the_server_and_by_no_verify() {
     let all = world_of(&[task("A", &[], Some(&["true"])), task("M", &["A"], None)]);

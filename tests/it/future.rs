@@ -9,7 +9,7 @@ use crate::support::{Output, Sandbox};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What a newer program wrote: its kind, topic, weight and the version that it needs.
+/// Record that a newer program wrote: its kind, topic, weight and the version that it needs.
 type Written = (&'static str, &'static str, &'static str, &'static str);
 
 const TASK: Written = ("task", "task_claimed", "note", "0.9");
@@ -360,8 +360,7 @@ fn a_damaged_record_is_no_newer_one() {
     assert_whole(&s);
 }
 
-/// Somebody who can write the branch can write any record: what it changes after the last approval reaches no
-/// spec.
+/// A writer of the branch can write any record: a change by such a record after the last approval reaches no spec.
 #[test]
 fn a_text_that_was_changed_after_the_session_was_done_is_not_archived() {
     let text = "# Delta\n\n## Domain: demo\n\nNEVER\n";

@@ -1,4 +1,4 @@
-//! What gates read of documents, and what their caps count.
+//! Sections of documents that gates read, and rounds that their caps count.
 
 use crate::support::LOOPX;
 use crate::support::drive::{Drive, RECORD, SLICES, SPEC};

@@ -15,7 +15,7 @@ use std::thread;
 const WRITERS: usize = 8;
 const WORKTREES: usize = 4;
 
-/// What tidies up, in turn. One after the other: that two of these lose each other's objects is git's.
+/// Commands that tidy up, in turn. One after the other: that two of these lose each other's objects is git's.
 const TIDY: [&[&str]; 4] = [
     &["gc", "--prune=now", "--quiet"],
     &["pack-refs", "--all"],
@@ -23,7 +23,7 @@ const TIDY: [&[&str]; 4] = [
     &["prune", "--expire=now"],
 ];
 
-/// One operation of a writer: on the session of all, or on its own.
+/// Makes an operation of a writer: on the session of all, or on the writer's own.
 fn operation(s: &Sandbox, dir: &Path, writer: usize, turn: usize) {
     let own = format!("own-{writer}");
     let id = if turn % 3 == 1 { own.as_str() } else { ID };

@@ -1,4 +1,4 @@
-//! What an adversary tried and did not get through, by its numbers: it stays so. Each table shares one server.
+//! Attempts of an adversary that did not get through, by their numbers: it stays so. Each table shares one server.
 //!
 //! The other numbers stand elsewhere:
 //!
@@ -151,7 +151,7 @@ fn claims(s: &Sandbox, head: &str, code: &str) -> Vec<(&'static str, String)> {
     made.into()
 }
 
-/// The same in the shapes that a commit may have.
+/// Code on top of a branch in review, in the shapes that a commit may have.
 fn shapes(s: &Sandbox, head: &str, code: &str) -> Vec<(&'static str, String)> {
     let main = rev(s, "main");
     let side = commit(s, code, &[&main], "beside");
@@ -187,7 +187,7 @@ fn shapes(s: &Sandbox, head: &str, code: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Nothing that a client says switches the judge off.
+/// Asserts that nothing that a client says switches the judge off.
 #[track_caller]
 fn no_client_opens_it(s: &Sandbox, spec: &str) {
     let quiet = ["push", "--no-verify", "origin", spec];

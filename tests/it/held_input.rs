@@ -1,4 +1,4 @@
-//! What an adversary writes for somebody else's machine to read, by its numbers: links, names, texts and settings. Each
+//! Input that an adversary writes for somebody else's machine, by its numbers: links, names, texts and settings. Each
 //! command answers, nothing is written outside of its place, and nothing that a repository names is run.
 
 use crate::support::archive::{ID, Yard};
@@ -59,7 +59,7 @@ fn held_55_who_is_denied_is_so_in_capitals_too() {
     d.by(("Agent", "agent@bots.example.com"), &approve).ok();
 }
 
-/// Everything outside of the repository, with what lies there.
+/// Files outside of the repository, with their content.
 fn outside(s: &Sandbox) -> Vec<(PathBuf, u32, Vec<u8>)> {
     let mut files = s.snapshot(s.root());
     files.retain(|(path, ..)| !path.starts_with("repo"));

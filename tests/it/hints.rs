@@ -9,8 +9,7 @@ use loopx_base::hint::Verb;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// What may stand where a template has a place.
-/// The empty one stands for words that may be left out.
+/// Words that may stand where a template has a place. The empty one stands for words that may be left out.
 const VALUES: [&str; 13] = [
     "",
     "spec.md",

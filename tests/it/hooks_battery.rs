@@ -9,14 +9,14 @@ use loopx_hosts::hooks::manager::Manager;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How a manager is used.
+/// Manager, and how it is used.
 struct Row {
     manager: Manager,
-    /// Its configuration, with the command OWN on pre-commit.
+    /// Configuration of the manager, with the command OWN on pre-commit.
     files: &'static [(&'static str, &'static str)],
     install: &'static [&'static str],
     uninstall: &'static [&'static str],
-    /// What it calls is in a folder of its own: it takes our lines, and no shim.
+    /// Set when the hooks that the manager calls are in a folder of their own: it takes our lines, and no shim.
     has_folder: bool,
 }
 
@@ -71,7 +71,7 @@ const ROWS: [Row; 5] = [
 struct Bench {
     m: Managed,
     row: &'static Row,
-    /// What the manager's own hook writes to.
+    /// File that the manager's own hook writes to.
     own: PathBuf,
 }
 
@@ -141,7 +141,7 @@ impl Bench {
             .args(&[&["commit", "--quiet"], args].concat())
     }
 
-    /// How often the manager's own hook ran since the last time.
+    /// Counts the runs of the manager's own hook since the last time.
     fn own_runs(&self) -> usize {
         let runs = fs::read_to_string(&self.own)
             .unwrap_or_default()

@@ -26,7 +26,7 @@ const TEXTS: [(&str, &str); 7] = [
     ),
 ];
 
-/// What its owner does to it meanwhile. The same is done to a copy that we never saw.
+/// Edit of a file by its owner meanwhile. The same edit is made to a copy that we never saw.
 type Edit = fn(&Sandbox, &Path);
 
 fn git(s: &Sandbox, file: &Path, args: &[&str]) {

@@ -1,5 +1,5 @@
-//! What hooks cost, by count: processes that a commit and a push start beyond git's own. Counts do not
-//! depend on the machine; milliseconds are the benchmark's (`cargo bench --bench hooks`).
+//! Cost of hooks, by count: processes that a commit and a push start beyond git's own. Counts do not depend on the
+//! machine; milliseconds are the benchmark's (`cargo bench --bench hooks`).
 
 use crate::support::hooks::shims;
 use crate::support::session::{self, started};
@@ -7,7 +7,7 @@ use crate::support::{Call, Sandbox};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// How many children git says that it starts, in all gits of this call.
+/// Counts the children that git says it starts, in all gits of this call.
 fn children(s: &Sandbox, call: impl Fn(&Sandbox) -> Call<'_>) -> usize {
     let trace = s.root().join("trace");
     drop(fs::remove_file(&trace));

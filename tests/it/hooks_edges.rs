@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// One edit writes all: git finds the old text or the new one, and beside it at most a lock file with
+/// An edit writes the whole file at once: git finds the old text or the new one, and beside it at most a lock file with
 /// any part of the new one.
 #[test]
 fn edge_01_an_edit_of_the_configuration_that_was_cut_short_leaves_git_working() {
@@ -334,7 +334,7 @@ fn edge_20_a_clock_that_goes_back_or_far_ahead_decides_nothing() {
     assert_whole(&s);
 }
 
-/// Where nothing can be written, reading and judging go on, and a refusal to write says where.
+/// A repository that cannot be written to is still read and judged, and a refusal to write says where.
 #[test]
 fn edge_20_a_repository_that_cannot_be_written_to_is_read_and_judged() {
     let s = started("");

@@ -1,5 +1,5 @@
-//! What is staged, from the tree that git wrote down in the index, and from the entries themselves: the hook's
-//! verdict is the same word for word.
+//! Judgement of what is staged, from the tree that git wrote down in the index, and from the entries themselves: the
+//! hook's verdict is the same word for word.
 
 use crate::support::session::started;
 use crate::support::{LOOPX, Output, Sandbox};
@@ -10,7 +10,8 @@ fn judged(s: &Sandbox, index: &str) -> Output {
     call.env("GIT_INDEX_FILE", s.path().join(index)).run()
 }
 
-/// The same index without what says which tree it stands for: a reader passes over what it does not know.
+/// Writes the index without what says which tree it stands for: a reader passes over what it does not know. Tells
+/// whether the index said so.
 fn mask(s: &Sandbox, from: &str, to: &str) -> bool {
     let mut bytes = s.bytes(from);
     let at = bytes.windows(4).rposition(|word| word == b"TREE");

@@ -256,7 +256,7 @@ fn edge_19_a_hook_passes_whatever_it_is_given_and_wherever_it_runs() {
     assert_eq!(out.ok(), "");
 }
 
-/// One way at a time, and an installation follows the git that is there.
+/// A repository has a single way at a time, and an installation follows the git that is there.
 #[test]
 fn edge_03_a_repository_never_has_both_ways() {
     let s = Sandbox::new();

@@ -65,7 +65,7 @@ impl Managed {
         self.s.program("git-loopx", &text);
     }
 
-    /// How git-loopx was called since the last time.
+    /// Calls of git-loopx since the last time.
     fn called(&self) -> String {
         let calls = fs::read_to_string(&self.calls).unwrap_or_default();
         drop(fs::remove_file(&self.calls));
@@ -209,7 +209,7 @@ fn hk_runs_its_line() {
     m.holds(false);
 }
 
-/// Where a manager keeps its scripts in the repository's own folder, they are kept and run first.
+/// Scripts that a manager keeps in the repository's own folder are kept and run first.
 #[test]
 fn scripts_of_managers_in_the_repositorys_own_folder_go_on_running() {
     for (manager, file, text, install) in [

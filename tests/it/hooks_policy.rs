@@ -1,5 +1,5 @@
-//! What the hooks let pass and what they refuse, with the real git: stages and scope, the roads of a
-//! commit (reference hooks-and-gates, 1.3 and section 8), and the trailers.
+//! Verdicts of the hooks, let pass or refused, with the real git: stages and scope, the roads of a commit (reference
+//! hooks-and-gates, 1.3 and section 8), and the trailers.
 
 use crate::support::session::{advance, at, commit, start, started, started_in, tip, trailer};
 use crate::support::{LOOPX, Sandbox};

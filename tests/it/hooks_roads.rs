@@ -133,8 +133,8 @@ fn a_repository_that_opted_out_gets_no_hooks_and_those_it_has_check_nothing() {
     session::commit(&s, "src/b.rs", "refused").fails_with(1);
 }
 
-/// One git process that pushes to two places asks twice; one that pushes to one place twice is told
-/// once, and stopped twice.
+/// A git process that pushes to two places asks twice; a process that pushes to one place twice is told once, and
+/// stopped twice.
 #[test]
 fn a_second_call_of_one_git_process_repeats_the_verdict_in_silence() {
     let s = started("");
@@ -172,7 +172,7 @@ fn a_second_call_of_one_git_process_repeats_the_verdict_in_silence() {
     s.git(&["push", "--quiet", "../one.git", "demo"]).ok();
 }
 
-/// Nobody but git is repeated to: a script that asks twice is answered twice.
+/// A caller other than git is not answered from memory: a script that asks twice is answered twice.
 #[test]
 fn a_caller_that_is_not_git_is_judged_each_time() {
     let s = started("");

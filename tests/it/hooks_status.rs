@@ -1,5 +1,5 @@
-//! Which hooks fire where, and that `hooks status` knows it without an effect: worktrees, foreign
-//! hooks folders, submodules, and config hooks on a git that has them (LOOPX_TEST_GIT).
+//! Hooks and the places where they fire, which `hooks status` knows without an effect: worktrees, foreign hooks
+//! folders, submodules, and config hooks on a git that has them (LOOPX_TEST_GIT).
 
 use crate::support::hooks::{EVENTS, all, commit, foreign, husky, probe, rows, shims};
 use crate::support::{LOOPX, Output, Sandbox, copy_program};

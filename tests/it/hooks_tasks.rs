@@ -1,4 +1,4 @@
-//! What the commit hook says of the files of tasks, where policy asks for it.
+//! Words of the commit hook about the files of tasks, where policy asks for it.
 
 use crate::support::Sandbox;
 use crate::support::session::commit;

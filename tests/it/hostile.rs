@@ -1,4 +1,4 @@
-//! What a hostile review found: each road that was open, held shut.
+//! Findings of a hostile review: each road that was open, held shut.
 
 use crate::support::drive::Drive;
 use crate::support::store::tamper;

@@ -1,6 +1,6 @@
-//! What a remote may send: numbers that leave no room, states that nobody reached, trees that no program
-//! of ours makes. It is refused or named, nothing panics, and the work here goes on (reference
-//! git-stores, section 6, 10 and 15).
+//! Input that a remote may send: numbers that leave no room, states that nobody reached, trees that no program of ours
+//! makes. It is refused or named, nothing panics, and the work here goes on (reference git-stores, section 6, 10 and
+//! 15).
 
 use crate::support::clones::Clones;
 use crate::support::store::{ID, READY, count};
@@ -132,7 +132,7 @@ fn behaves(what: &str, out: &Output) {
     );
 }
 
-/// What was sent arrives where nothing was done, and where the same session went on.
+/// Asserts that what was sent arrives where nothing was done, and where the same session went on.
 #[track_caller]
 fn arrives(what: &str, make: impl Fn(&Clones) -> String) -> [Output; 2] {
     [false, true].map(|went_on| {

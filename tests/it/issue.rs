@@ -381,7 +381,7 @@ fn a_session_for_an_issue_has_its_text_and_resolves_it_by_its_archive() {
     assert_eq!(show(&s, &id)["status"], "open", "its archive is taken back");
 }
 
-/// Whoever takes an archive back, the issue is to be done again, also in a clone that was apart, once it has the commit.
+/// An issue is to be done again when its archive is taken back, also in a clone that was apart, once it has the commit.
 #[test]
 fn an_issue_that_an_archive_resolved_is_to_be_done_again_once_that_is_taken_back() {
     let s = backlog();

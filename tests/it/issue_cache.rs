@@ -1,4 +1,4 @@
-//! What a list of issues keeps in the git directory. It is disposable: torn, forged in its form, or of another state, it
+//! Cache of a list of issues in the git directory. It is disposable: torn, forged in its form, or of another state, it
 //! changes nothing that anybody is shown; and where nothing can be kept, everything works.
 
 use crate::support::Sandbox;
@@ -35,7 +35,7 @@ fn kept(s: &Sandbox) -> PathBuf {
     s.path().join(".git/loopx/issue-cache")
 }
 
-/// All that a list says, in words and as a document.
+/// Output of a list of issues, in words and as a document.
 fn said(s: &Sandbox) -> (String, String) {
     let words = s.loopx(&["issue", "list", "--all"]).ok();
     let document = s.loopx(&["--json", "issue", "list", "--all"]).ok();
@@ -110,8 +110,8 @@ fn the_names_of_a_list_are_those_that_a_command_understands() {
     }
 }
 
-/// Whoever writes the kept file anew, with a sum that fits, hands out nothing that the records do not, ends nothing and
-/// starts nothing.
+/// A forger who writes the kept file anew, with a sum that fits, hands out nothing that the records do not, ends
+/// nothing and starts nothing.
 #[test]
 fn what_is_taken_ended_or_started_is_judged_by_its_records() {
     let s = many();

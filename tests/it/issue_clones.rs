@@ -34,7 +34,7 @@ fn everybody(all: &Clones, count: usize) {
     }
 }
 
-/// What two people do to six issues, each once: the table of the reference.
+/// Edits of two people to six issues, each once: the table of the reference.
 const SIX: [(&str, &[&[&str]; 2]); 6] = [
     (
         "status and owner",

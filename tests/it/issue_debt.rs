@@ -1,4 +1,4 @@
-//! What completed tasks left undone: told by `pipeline retro`, and made into issues by one command.
+//! Work that completed tasks left undone: told by `pipeline retro`, and made into issues by one command.
 
 use crate::support::tasks::{building, task, text};
 use crate::support::{Output, Sandbox};

@@ -1,4 +1,4 @@
-//! Who has an issue in hand, how it is given back, and what is linked to itself.
+//! Holders of issues, how an issue is given back, and what is linked to itself.
 
 use crate::support::Sandbox;
 use crate::support::issues::{backlog, create, list, refused, show};

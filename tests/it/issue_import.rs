@@ -27,7 +27,7 @@ fn faults(s: &Sandbox, args: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Nothing comes a second time, and no commit is made.
+/// Asserts that nothing comes a second time, and no commit is made.
 fn again(s: &Sandbox, args: &[&str], here: usize) {
     let before = tip(s);
     let report = import(s, args);

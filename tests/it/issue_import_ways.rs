@@ -21,7 +21,7 @@ fn names(ways: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Nothing comes a second time, and no commit is made.
+/// Asserts that nothing comes a second time, and no commit is made.
 fn again(s: &Sandbox, args: &[&str], here: usize) {
     let tip = || s.git(&["rev-parse", "refs/heads/loopx"]).line();
     let before = tip();

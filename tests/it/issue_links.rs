@@ -1,5 +1,5 @@
-//! What a command reads that writes of one issue: the issues around it by their records, and no other. Where they are
-//! is kept in the git directory: torn or of another state that changes nothing, and forged it hands out nothing that
+//! Issues that a command reads before it writes one: those around it by their records, and no other. Where they are is
+//! kept in the git directory: torn or of another state that changes nothing, and forged it hands out nothing that
 //! records do not.
 
 use crate::support::Sandbox;
@@ -17,7 +17,7 @@ const COUNT: usize = 400;
 const ONE: &str = "lx-00000000aa";
 const EPIC: &str = "lx-00000000bb";
 const BEHIND: &str = "lx-00000000cc";
-/// They wait for each other in a chain, and for none of those.
+/// Beginning of the ids of the others, which wait for each other in a chain, and for none of those above.
 const REST: &str = "lx-00000000";
 
 fn many() -> Sandbox {
@@ -134,7 +134,7 @@ fn what_an_issue_waits_for_and_cannot_be_read_hands_nothing_out() {
     assert_ne!(started.code, Some(0), "{started}");
 }
 
-/// What is shown of some issues, but for what changes from one command to the next.
+/// Output about some issues, but for what changes from one command to the next.
 fn said(s: &Sandbox) -> Vec<Value> {
     let mut said: Vec<Value> = [ONE, EPIC, BEHIND].map(|id| show(s, id)).into();
     let keys = [
@@ -218,7 +218,7 @@ fn the_first_few_that_can_be_begun_are_the_first_of_all() {
     }
 }
 
-/// Whoever writes the kept links anew, with a sum that fits, hands out nothing that the records do not.
+/// A forger who writes the kept links anew, with a sum that fits, hands out nothing that the records do not.
 #[test]
 fn links_that_somebody_forged_hand_nothing_out() {
     let s = many();

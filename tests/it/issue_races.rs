@@ -15,7 +15,7 @@ use std::time::Duration;
 
 const WRITERS: usize = 8;
 
-/// What somebody knows of an issue of theirs: what they were told is written, and what a killed command may have
+/// Knowledge of somebody about an issue of theirs: what they were told is written, and what a killed command may have
 /// written.
 #[derive(Debug, Default)]
 struct Known {
@@ -25,7 +25,7 @@ struct Known {
     is_claimed: bool,
 }
 
-/// One of the hands, in a worktree of its own.
+/// Hand that works in a worktree of its own.
 struct Hand<'c> {
     all: &'c Clones,
     dir: PathBuf,

@@ -14,7 +14,7 @@ fn on(s: &Sandbox, day: u32, args: &[&str]) -> Value {
     call.run().json()
 }
 
-/// What a command prints on a screen of so many columns.
+/// Runs a command on a screen of so many columns.
 fn wide(s: &Sandbox, columns: usize, args: &[&str]) -> Output {
     s.call(LOOPX)
         .args(args)

@@ -1,5 +1,5 @@
-//! What `sync` takes from a remote without our hook: it judges a tip as a server judges a push. What follows
-//! from records is computed again, damage of the records is refused, and both are said.
+//! Judgement of `sync` on a remote without our hook: `sync` judges a tip as a server judges a push. What follows from
+//! records is computed again, damage of the records is refused, and both are said.
 
 use crate::hostile_sync::{git, put_files, renumbered, send, two};
 use crate::support::LOOPX;
@@ -51,7 +51,7 @@ fn false_approval(all: &Clones) -> String {
     put_files(all, &[(&path, &bytes)])
 }
 
-/// What the first clone did since the other side was last seen.
+/// Work of the first clone since the other side was last seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Went {
     Nowhere,

@@ -9,7 +9,7 @@ const BY_KEY: &str = "[gates]\nprotected = [\"main\"]\n[review]\nindependence = 
 [approve]\nroles = { ci = [\"*<bob@example.org>\"] }\n[evidence]\nby = [\"ci\"]\n";
 const APPROVAL: &[&str] = &["review", "--verdict", "approve", "--sign"];
 
-/// What `signers check` leaves open, by code and person.
+/// Rows that `signers check` leaves open, by code and person.
 fn open(d: &Drive) -> Vec<(String, String, String)> {
     let out = d.loopx(&["--json", "signers", "check"]).json();
     let text = |row: &Value, key: &str| row[key].as_str().expect(key).to_owned();
@@ -18,7 +18,7 @@ fn open(d: &Drive) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// What `main` says of keys from now on.
+/// Lists the signers of `main` from now on.
 fn listing(d: &Drive, signers: &[Signer]) {
     let text: String = signers
         .iter()

@@ -22,7 +22,7 @@ impl Moments {
     }
 }
 
-/// How long a command takes here, and a little more: kills are spread over that, in microseconds.
+/// Time that a command takes here, and a little more: kills are spread over that, in microseconds.
 fn span(call: &Call<'_>) -> u64 {
     let began = Instant::now();
     let mut child = call.command().spawn().expect("a process");
@@ -179,7 +179,7 @@ fn a_ref_lock_of_another_git_stays_and_the_error_names_it_and_the_way_on() {
     assert_nothing_lost(&s, ID, 2);
 }
 
-/// How an artifact of the working copy stands.
+/// Status of an artifact of the working copy.
 fn standing(s: &Sandbox, artifact: &str) -> String {
     let status = s.loopx(&["-s", ID, "--json", "status"]).json();
     let word = status["working_copy"][artifact].as_str();

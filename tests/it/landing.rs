@@ -1,4 +1,4 @@
-//! What a protected branch takes: the honest shapes of `docs/landing.md`, each with a neighbour that is
+//! Changes that a protected branch takes: the honest shapes of `docs/landing.md`, each with a neighbour that is
 //! refused.
 
 use crate::support::Sandbox;
@@ -365,7 +365,7 @@ fn verify_explains_what_covers_each_commit_and_path() {
         .ok();
 }
 
-/// They name neither where the branch was nor what it is to go to.
+/// Records of older programs name neither where the branch was nor what it is to go to.
 #[test]
 fn sessions_of_older_programs_land_by_where_their_review_began() {
     let s = finished();

@@ -72,7 +72,7 @@ fn policy_since(s: &Sandbox, branch: &str, policy: &str) {
     landing::offer(s, &[branch]);
 }
 
-/// What a squash of a branch onto `main` is refused for, by the server and by CI.
+/// Asserts the words with which a squash of a branch onto `main` is refused, by the server and by CI.
 #[track_caller]
 fn is_refused(s: &Sandbox, branch: &str, said: &[&str]) {
     s.git(&["switch", "--quiet", "-c", "landed", "main"]).ok();

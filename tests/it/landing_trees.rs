@@ -185,7 +185,7 @@ fn h2_commits_that_git_does_not_write_do_not_land() {
     malformed(&s, &made.line(), "commit_invalid", &below[..7]);
 }
 
-/// What git itself writes is reviewed and lands, however odd.
+/// A tree that git itself writes is reviewed and lands, however odd.
 #[test]
 fn h2_links_submodules_and_odd_names_land_with_a_review() {
     let s = finished();

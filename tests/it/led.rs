@@ -1,5 +1,5 @@
-//! What strangers found who typed what `next:` and `hint:` say, and what agents got by who may not: each test is one of
-//! their roads, with what they should have met on it.
+//! Roads of strangers who typed what `next:` and `hint:` say, and of agents who got what others may not: each test is
+//! one of their roads, with what they should have met on it.
 
 use crate::support::tasks::{
     DEMO, building, checkpoint, refuses, statuses, take, task, text, with,
@@ -7,7 +7,7 @@ use crate::support::tasks::{
 use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::{Value, json};
 
-/// What `next` prints.
+/// Output of `next`.
 fn next(s: &Sandbox) -> String {
     s.loopx(&["next"]).stdout.trim().to_owned()
 }

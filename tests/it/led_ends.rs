@@ -175,7 +175,7 @@ fn edits_inside_of_a_submodule_lead_into_it_and_what_it_has_untracked_holds_noth
     assert!(!next_command(&s).contains("commit"));
 }
 
-/// What somebody else did to the branch of a session, and where HEAD is then.
+/// Damage that somebody else did to the branch of a session, and where HEAD is then.
 const DAMAGES: [(&str, &[&[&str]]); 7] = [
     (
         "set back to its start",

@@ -1,5 +1,5 @@
-//! What leads on where a session changed its profile: the file that its check stands in, the stage that it goes on from,
-//! and the profile that a path asks for.
+//! Hints where a session changed its profile: the file that its check stands in, the stage that it goes on from, and
+//! the profile that a path asks for.
 
 use crate::support::{Output, Sandbox};
 
@@ -22,7 +22,7 @@ fn repository(policy: &str) -> Sandbox {
     })
 }
 
-/// What `next` prints.
+/// Output of `next`.
 fn next(s: &Sandbox) -> String {
     s.loopx(&["next"]).ok().trim().to_owned()
 }

@@ -1,9 +1,9 @@
-//! What leads on where two people work: who mends what a review sent back, and the branch whose newest commits are not
-//! here. And what `finish` shows and holds.
+//! Hints where two people work: who mends what a review sent back, and the branch whose newest commits are not here.
+//! And what `finish` shows and holds.
 
 use crate::support::{LOOPX, Output, Sandbox};
 
-/// What `next` prints, and its exit code.
+/// Output of `next`, and its exit code.
 fn next(s: &Sandbox) -> Output {
     s.loopx(&["next"])
 }

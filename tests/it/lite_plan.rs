@@ -24,7 +24,7 @@ fn file(name: &str) -> String {
     format!(".loopx/{DEMO}/{name}")
 }
 
-/// What `plan --show` says.
+/// Document of `plan --show`.
 fn shown(s: &Sandbox) -> Value {
     s.loopx(&["plan", "--show", "--json"]).json()
 }

@@ -1,4 +1,4 @@
-//! One test binary: every file of this folder is a module of it.
+//! Test binary: every file of this folder is a module of it.
 
 mod adr;
 mod adr_formats;

@@ -6,7 +6,7 @@ use crate::support::store::{ID, READY, count, tell};
 use std::collections::BTreeSet;
 use std::thread;
 
-/// What one clone does in one turn; gives whether it made an operation.
+/// Plays a turn of a clone; gives whether it made an operation.
 fn turn(all: &Clones, at: usize, n: usize) -> bool {
     let own = format!("own-{at}");
     let text = |what: &str| READY.replace("A test shows it.", &format!("{what} {at}.{n}"));

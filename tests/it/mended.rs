@@ -1,5 +1,5 @@
-//! What an enemy and a newcomer ran into: damage that a repair passed over, history that no server took, and hints that
-//! led in a circle.
+//! Faults that an enemy and a newcomer ran into: damage that a repair passed over, history that no server took, and
+//! hints that led in a circle.
 
 use crate::support::drive::Drive;
 use crate::support::keys::{ADA, everybody, key, use_key};

@@ -40,7 +40,7 @@ fn read_only(s: &Sandbox, args: &[&str]) -> Output {
         .run()
 }
 
-/// One sentence and what leads on, no word of damage.
+/// Asserts a single sentence and what leads on, with no word of damage.
 #[track_caller]
 fn one_sentence(code: i32, stderr: &str, words: &[&str]) {
     assert_eq!(code, 1, "{stderr}");

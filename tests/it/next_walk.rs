@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// How much ceremony a walk has.
+/// Ceremony of a walk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Road {
     Deep,
@@ -56,7 +56,7 @@ const LITE: [(&str, &str); 3] = [
 
 const BRIEF: &str = "# Demo\n\n## Why\n\nIt never ends.\n\n## What changes\n\nIt ends.\n\n## Checks\n\n- `sh -c '! grep -q broken src/demo.txt'`\n";
 
-/// What may go wrong on the way.
+/// Mishaps that may happen on the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mishap {
     Break,
@@ -75,9 +75,9 @@ enum Mishap {
     Policy,
     /// The branch goes to a remote, and another clone says something there.
     Clone,
-    /// Somebody types a command that is not what comes next, and then what its refusal says.
+    /// Command typed by somebody that is not what comes next, and then what its refusal says.
     Astray,
-    /// Somebody takes a task, gives it up or lets it go.
+    /// Task that somebody takes, gives up or lets go.
     Task,
 }
 
@@ -100,7 +100,7 @@ const MISHAPS: [Mishap; 16] = [
     Mishap::Task,
 ];
 
-/// What somebody may type at any time.
+/// Commands that somebody may type at any time.
 const TYPED: [&str; 22] = [
     "approve",
     "approve --to plan",
@@ -144,7 +144,7 @@ struct Walk {
     editor: String,
     dice: Dice,
     log: Vec<String>,
-    /// Where a command was typed: twice the same place is a circle.
+    /// Places where a command was typed: twice the same place is a circle.
     seen: BTreeSet<(String, String)>,
     versions: u32,
     road: Road,
@@ -197,7 +197,7 @@ impl Road {
         }
     }
 
-    /// Whether the road passes through every stage.
+    /// Tells whether the road passes through every stage.
     fn is_whole(self) -> bool {
         matches!(self, Road::Standard | Road::Deep)
     }
@@ -258,7 +258,7 @@ impl Walk {
         call.env("GIT_EDITOR", &self.editor).run()
     }
 
-    /// Everything that a command could have changed.
+    /// State of everything that a command could have changed.
     fn place(&self) -> String {
         let git = |args: &[&str]| self.d.git(args).stdout;
         let folder = self.d.path().join(".loopx");
@@ -282,7 +282,7 @@ impl Walk {
             .write("src/demo.txt", format!("{text} {}\n", self.versions));
     }
 
-    /// What somebody does who reads the advice.
+    /// Does what somebody does who reads the advice.
     fn heeds(&mut self, advice: &str) {
         self.log.push(format!("(writes: {advice})"));
         assert!(
@@ -503,7 +503,7 @@ impl Walk {
         path.to_str().expect("UTF-8").to_owned()
     }
 
-    /// Whether the session was archived.
+    /// Takes the next step, and tells whether the session was archived.
     fn step(&mut self) -> bool {
         let out = self.d.loopx(&["--json", "-s", ID, "status"]);
         assert_eq!(out.code, Some(0), "{:#?}\n{out}", self.log);

@@ -152,7 +152,7 @@ fn a_record_of_the_journal_that_was_changed_is_found_and_put_back() {
     s.loopx(&["fsck", "--full"]).says("all whole").ok();
 }
 
-/// One damaged session hides no note of another.
+/// A damaged session hides no note of another.
 #[test]
 fn a_list_of_all_notes_names_what_is_damaged_and_lists_the_rest() {
     let s = started();

@@ -7,7 +7,7 @@ use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::Value;
 use std::path::Path;
 
-/// What one of the three leads to: a command, else advice, else the hint of its refusal.
+/// Lead of one of the three: a command, else advice, else the hint of its refusal.
 fn led(out: &Output) -> String {
     let (document, refused) = match out.code {
         Some(0) => (serde_json::from_str::<Value>(&out.stdout), false),

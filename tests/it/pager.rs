@@ -4,7 +4,7 @@ use crate::support::tasks::{building, task};
 use crate::support::{Output, Sandbox};
 use std::path::Path;
 
-/// What a terminal shows of a command line.
+/// Output of a command line on a terminal.
 fn typed(s: &Sandbox, line: &str, env: &[(&str, &str)]) -> Output {
     let call = s.call(Path::new("script"));
     let call = call.args(&["-qec", line, "/dev/null"]).env("NO_COLOR", "1");

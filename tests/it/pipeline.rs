@@ -204,7 +204,7 @@ fn s18_the_chain_and_the_way_of_issues_are_those_of_the_table() {
     }
 }
 
-/// What a task leaves is on the cards of those behind it; what is left out leaves nothing.
+/// Files that a task leaves are on the cards of the tasks behind it; a task that is left out leaves nothing.
 #[test]
 fn the_pipeline_of_issues_hands_on_what_its_tasks_leave() {
     let s = started_with("issue", &[]);
@@ -235,7 +235,7 @@ fn the_pipeline_of_issues_hands_on_what_its_tasks_leave() {
     s.loopx(&["task", "check"]).ok();
 }
 
-/// The same table, as the graph of a session has it: between two tasks stands what judges the first.
+/// The table of the modes, as the graph of a session has it: between two tasks stands what judges the first.
 #[test]
 fn team_a1_to_a5_the_graph_that_a_mode_makes_is_the_one_of_the_table() {
     let table: Value = serde_json::from_str(TABLE).expect("a table");
@@ -728,7 +728,7 @@ fn a_value_that_is_too_long_for_a_list_is_refused() {
         .says("expected at most 8192 bytes for the parameter `check`, found 100005");
 }
 
-/// What `-m` says stands in the brief there.
+/// The text of `-m` stands in the brief there.
 #[test]
 fn a_pipeline_of_a_quick_session_is_about_its_request() {
     let s = Sandbox::new();

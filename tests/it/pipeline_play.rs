@@ -40,7 +40,7 @@ struct Play {
     all: Clones,
     at: usize,
     date: Option<&'static str>,
-    /// What each task leaves.
+    /// Files that each task leaves.
     outputs: BTreeMap<String, Vec<String>>,
 }
 

@@ -43,8 +43,8 @@ fn a_request_makes_a_team_that_is_shown_before_it_starts() {
     assert_eq!(take(&s), "RESEARCH-001");
 }
 
-/// What turns out to be missing later is a task with a role more: the sixth is said with what gives way, and a role that
-/// no prompt knows with where to write it.
+/// Work that turns out to be missing later is a task with a role more: the sixth is said with what gives way, and a
+/// role that no prompt knows with where to write it.
 #[test]
 fn s28_a_sixth_role_and_a_role_without_a_prompt_are_said_where_they_come() {
     let s = empty();

@@ -22,7 +22,7 @@ fn repository(policy: &str) -> Sandbox {
     })
 }
 
-/// The same with a quick session.
+/// A repository with code, a check of it and policy, and a quick session.
 fn quick(policy: &str) -> Sandbox {
     let s = repository(policy);
     s.loopx(&["start", "--quick", "it"]).ok();

@@ -180,8 +180,7 @@ fn the_loopx_branch_goes_forward_and_loses_nothing() {
     push(&s, &["loopx", "demo"]).ok();
 }
 
-/// Whether a push reads a session does not depend on how many there are, and what it did not change is
-/// not its fault.
+/// The number of sessions does not decide whether a push reads one, and what the push did not change is not its fault.
 #[test]
 fn where_the_sessions_are_not_there_yet_they_are_pushed_first() {
     let s = begun("sha1", "");

@@ -677,7 +677,7 @@ fn commits_before_and_after_another_profile_land_by_the_profile_that_the_session
     landing::lands(&s, &rev(&s, "work"));
 }
 
-/// What a session that ended, a branch that is none, and a command that failed lead to.
+/// Hints after a session that ended, a branch that is none, and a command that failed.
 #[test]
 fn what_is_said_where_no_session_goes_on() {
     let s = repository("");

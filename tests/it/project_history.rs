@@ -1,4 +1,4 @@
-//! What was done in the project, as the archives say.
+//! History of the project, as the archives say.
 
 use crate::support::changes::{adding, signing_in};
 use crate::support::{LOOPX, Sandbox};

@@ -1,4 +1,4 @@
-//! Where policy counts keys, a name proves nobody: who committed, who built, who ran a check, who waived.
+//! Names prove nobody where policy counts keys: who committed, who built, who ran a check, who waived.
 
 use crate::support::drive::{Drive, Refusal};
 use crate::support::keys::{
@@ -13,7 +13,7 @@ use crate::support::{LOOPX, Output};
 const PROTECTED: &str = "[gates]\nprotected = [\"main\"]\n[review]\n";
 const KEYS: &str = "independence = \"signed\"\n";
 const NAMES: &str = "independence = \"require\"\nsigned = true\n";
-/// Somebody whom only Ada has ever met.
+/// Signer whom only Ada has ever met.
 const ZED: Signer = ("Zed", "zed@ex.org", "ada");
 const APPROVAL: &[&str] = &["review", "--verdict", "approve", "--sign"];
 
@@ -341,7 +341,7 @@ fn g11_evidence_counts_only_with_the_key_of_a_role() {
     lands(&d, &rev(&d, "demo"));
 }
 
-/// What the job of docs/server.md does, in a clone of its own.
+/// Does what the job of docs/server.md does, in a clone of its own.
 fn runs_in_ci(d: &Drive) {
     let clone = d.root().join("ci");
     let from = d.root().join("remote.git");

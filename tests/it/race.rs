@@ -30,7 +30,7 @@ fn share(s: &Sandbox, dir: &Path, id: &str) {
     call.stdin(shared_spec()).run().ok();
 }
 
-/// One command of a worker; says how many operations it made.
+/// Runs a command of a worker; says how many operations it made.
 fn command(s: &Sandbox, dir: &Path, id: &str, worker: usize, turn: usize) -> usize {
     let call = |args: &[&str]| {
         s.call(LOOPX)
@@ -250,7 +250,7 @@ fn of_two_that_start_one_id_at_once_one_wins() {
     assert_whole(&s);
 }
 
-/// How often the session has entered a stage.
+/// Counts the times that the session has entered a stage.
 fn entered(s: &Sandbox) -> usize {
     let operations = operations(s, ID);
     let kinds = operations.iter().map(|op| op["kind"].as_str());

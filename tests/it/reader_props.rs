@@ -1,5 +1,5 @@
-//! What is read from a repository may be anything: operations, states, messages and trees that somebody
-//! else wrote. No reader panics, what is accepted is read back the same, and git agrees on trailers.
+//! Input that is read from a repository may be anything: operations, states, messages and trees that somebody else
+//! wrote. No reader panics, what is accepted is read back the same, and git agrees on trailers.
 
 use crate::support::store::started;
 use crate::support::{Output, Sandbox};
@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// What files of ours look like, to be damaged.
+/// Files of ours, to be damaged.
 fn golden(starts: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut found: Vec<_> = fs::read_dir(folder)

@@ -34,7 +34,7 @@ fn input(name: &str) -> String {
     page(&format!("src/cmd/demo/input/{name}"))
 }
 
-/// What somebody who has heard of nothing begins with: a spec, a little code, a check of it.
+/// Beginning of somebody who has heard of nothing: a spec, a little code, a check of it.
 fn first() -> Sandbox {
     let s = Sandbox::named("ward");
     s.write("specs/session/spec.md", input("base-spec.md"));
@@ -196,7 +196,7 @@ fn begin(scene: &str, files: &[(String, String)]) -> Sandbox {
     s
 }
 
-/// What differs from run to run: object ids, milliseconds.
+/// Text without what differs from run to run: object ids, milliseconds.
 fn steady(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
@@ -227,11 +227,11 @@ fn steady(text: &str) -> String {
     lines.join("\n")
 }
 
-/// What a block of a page is for.
+/// Use of a block of a page.
 enum Use {
     /// Begins a session in this scene, or goes on with it.
     Console(Option<String>),
-    /// What the editor leaves in this file.
+    /// Text that the editor leaves in this file.
     File(String),
 }
 

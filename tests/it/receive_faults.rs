@@ -1,5 +1,5 @@
-//! What pre-receive and `verify` cannot read, parse or finish is refused: with the object's id, and a line for
-//! whoever runs the server.
+//! Refusals of what pre-receive and `verify` cannot read, parse or finish: with the object's id, and a line for whoever
+//! runs the server.
 
 use crate::support::server::{FORMATS, begun, bypass, literally, push, refused, remote, server};
 use crate::support::store::count;
@@ -164,7 +164,7 @@ fn t3_no_read_that_fails_opens_a_gate() {
     }
 }
 
-/// Whether this machine lets a program be traced. Without that it says so.
+/// Tells whether this machine lets a program be traced. Where it does not, a line on stderr says so.
 #[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
 fn traces(s: &Sandbox) -> bool {
     let script = ["-c", "strace -f -o trace -e trace=openat true"];
@@ -175,8 +175,8 @@ fn traces(s: &Sandbox) -> bool {
     can
 }
 
-/// The same from outside: each call of the system fails in turn, in this program and in every git that it
-/// starts. In short a part of them; LOOPX_STRESS=1 takes all.
+/// Faults from outside: each call of the system fails in turn, in this program and in every git that it starts. In
+/// short a part of them; LOOPX_STRESS=1 takes all.
 #[test]
 fn t3_no_call_of_the_system_that_fails_opens_a_gate() {
     let s = with_objects("sha1");

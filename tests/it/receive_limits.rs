@@ -1,4 +1,4 @@
-//! What one push may cost a server: records, merges, bytes and time, each with the setting that says so.
+//! Cost of a push for a server: records, merges, bytes and time, each with the setting that limits it.
 
 use crate::support::Sandbox;
 use crate::support::server::{begun, push, refused, remote, server};

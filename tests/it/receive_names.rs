@@ -112,7 +112,7 @@ fn g15_what_git_would_not_write_is_refused() {
     }
 }
 
-/// What was there before the hook was is not the fault of whoever pushes.
+/// A name that was there before the hook was is not the fault of whoever pushes.
 #[test]
 fn g15_a_name_that_is_there_already_stops_nobody() {
     let s = begun("sha1", "");
@@ -166,7 +166,7 @@ fn g15_no_clone_takes_such_a_name_over_or_writes_one() {
     s.loopx(&["fsck"]).ok();
 }
 
-/// What this program does not know may be of a newer one: it is kept, and the server says so.
+/// A path that this program does not know may be of a newer one: it is kept, and the server says so.
 #[test]
 fn what_lies_outside_of_the_known_folders_is_taken_with_a_word() {
     let s = begun("sha1", "");

@@ -105,7 +105,7 @@ fn g5_a_second_folder_of_one_session_is_refused_and_signed_by_nobody() {
     }
 }
 
-/// One that was archived has its folder there, for ever.
+/// An archived session has its folder in the archive, for ever.
 #[test]
 fn g5_an_archived_session_does_not_come_back_beside_itself() {
     let s = signed("sha1");

@@ -62,7 +62,7 @@ fn typed(help: &Value) -> Vec<String> {
     shlex::split(&command).expect("words")
 }
 
-/// The same command at a time.
+/// Runs a command at a time.
 fn at(s: &Sandbox, seconds: i64, args: &[&str]) -> Output {
     let date = format!("{} +0000", 1_767_225_600 + seconds);
     let call = s.call(LOOPX).env("GIT_COMMITTER_DATE", &date);

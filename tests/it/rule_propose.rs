@@ -157,7 +157,7 @@ fn whoever_writes_rules_chooses_notes_and_category() {
     assert_eq!(refused["code"], "session_unknown");
 }
 
-/// What is learned is often seen when the work is done.
+/// A lesson is often seen when the work is done.
 #[test]
 fn a_note_of_an_archived_session_is_promoted_with_a_link_back() {
     let s = noted();

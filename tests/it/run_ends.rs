@@ -1,4 +1,4 @@
-//! How a recorded command ends: by itself, when its time is over, or with the program that runs it.
+//! Ends of a recorded command: by itself, when its time is over, or with the program that runs it.
 
 use crate::support::store::tip;
 use crate::support::tasks::{building, task, with};
@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whether a process still works.
+/// Tells whether a process still works.
 fn works(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit_once(") ")
@@ -48,8 +48,8 @@ fn send(signal: &str, child: &Child) {
     assert!(sent.expect("kill runs").success());
 }
 
-/// Whether whoever started the tests has a signal ignored, as a shell does for what runs in the background: the program
-/// inherits that, and respects it.
+/// Tells whether whoever started the tests has a signal ignored, as a shell does for what runs in the background: the
+/// program inherits that, and respects it.
 #[cfg(target_os = "linux")]
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").expect("the status of this process");

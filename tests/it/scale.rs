@@ -96,7 +96,7 @@ fn a_short_list_keeps_nothing() {
     s.loopx(&["fsck"]).ok();
 }
 
-/// Where the sessions of a branch lie, as git lists them.
+/// Places of the sessions of a branch, as git lists them.
 fn places(s: &Sandbox, dir: &Path) -> Vec<String> {
     let list = ["ls-tree", "-r", "-t", "-d", "--name-only", "loopx:sessions"];
     let listed = s.git_in(dir, &list).ok();

@@ -10,7 +10,7 @@ const APPROVE: [&str; 3] = ["approve", "--to", "review"];
 const STRICT: &str =
     "[build]\nlanes = [\"execution\", \"architect\", \"deslop\"]\nregression = true\n";
 
-/// What one item of the audit says.
+/// Proof of an item of the audit.
 #[track_caller]
 fn proof(d: &Drive, id: &str) -> Value {
     let status = d.status();

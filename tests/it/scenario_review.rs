@@ -7,7 +7,7 @@ const REQUIRE: &str = "[review]\nindependence = \"require\"\n";
 const DONE: [&str; 3] = ["approve", "--to", "done"];
 const REQUIRED: &str = "approved_transition_required";
 
-/// What the review comes to: the outcome and where it sends the session.
+/// Outcome of the review, and where it sends the session.
 #[track_caller]
 fn outcome(d: &Drive) -> (String, Value) {
     let status = d.status();

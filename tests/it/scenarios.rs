@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where a scenario is held.
+/// Place in which a scenario is held.
 #[derive(Clone, Copy, Debug)]
 enum Held {
     /// By tests of the real binary, named `s_NNN_...` or `w_NN_...`. The words say where our result
@@ -301,7 +301,7 @@ fn tests_named(prefix: &str) -> BTreeMap<String, bool> {
     found
 }
 
-/// What a table says is so: no row twice, and its tests are there. Gives the tests that no row claims.
+/// Asserts that what a table says is so: no row twice, and its tests are there. Gives the tests that no row claims.
 fn unclaimed(rows: &[(&str, Held)], tests: &BTreeMap<String, bool>) -> BTreeSet<String> {
     let mut unclaimed: BTreeSet<String> = tests.keys().cloned().collect();
     let mut known = BTreeSet::new();

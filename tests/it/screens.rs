@@ -1,5 +1,5 @@
-//! What `status`, `list` and `log` look like at 40, 80 and 120 columns, as files in `tests/golden/screens`: each
-//! stage, and each kind of hold. A wanted change is written with `LOOPX_BLESS=1`.
+//! Screens of `status`, `list` and `log` at 40, 80 and 120 columns, as files in `tests/golden/screens`: each stage, and
+//! each kind of hold. A wanted change is written with `LOOPX_BLESS=1`.
 
 use crate::support::clones::Clones;
 use crate::support::drive::{Drive, RITA};
@@ -29,7 +29,7 @@ fn steady(text: &str) -> String {
     out
 }
 
-/// What a command shows at each width, one after the other.
+/// Output of a command at each width, one after the other.
 fn screens(s: &Sandbox, args: &[&str], locale: &str) -> String {
     let mut out = String::new();
     for columns in ["40", "80", "120"] {
@@ -288,7 +288,7 @@ fn n14_what_is_shown_at_length_is_folded_and_has_its_picture() {
     terminal("plan-show.txt", &s, "git loopx plan --show");
 }
 
-/// What a terminal shows of a command at each width; nothing where there is no script(1), which is the terminal.
+/// Output of a command on a terminal at each width; nothing where there is no script(1), which is the terminal.
 #[expect(clippy::print_stderr, reason = "a skipped test has to say so")]
 fn terminals(s: &Sandbox, line: &str) -> Option<String> {
     let typed = |line: &str, columns: &str| {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// What a row or a paragraph begins with, and the tests that hold it.
+/// Beginnings of rows and paragraphs, and the tests that hold each.
 const HELD: [(&str, &[&str]); 20] = [
     (
         "| whoever pushes, with any client",

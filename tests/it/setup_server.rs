@@ -42,7 +42,7 @@ fn states(document: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// How each attempt ended: `WHAT: ENDING BY`.
+/// Ending of each attempt: `WHAT: ENDING BY`.
 fn endings(document: &Value) -> Vec<String> {
     let rows = document["attempts"].as_array().expect("attempts").iter();
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or("nobody").to_owned();

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
-/// Where we, or git for us, write in a git dir.
+/// Places in a git dir where we, or git for us, write.
 const OURS: [&str; 6] = ["loopx", "objects", "refs", "logs", "hooks", "info"];
 
 /// A command under a umask.
@@ -75,7 +75,7 @@ fn modes(s: &Sandbox) -> Vec<(PathBuf, bool, u32)> {
     out
 }
 
-/// Nothing of ours has fewer bits than `least`, nor more than `most`, under this umask.
+/// Asserts that nothing of ours has fewer bits than `least`, nor more than `most`, under this umask.
 #[track_caller]
 fn assert_modes(setting: &str, umask: &str, least: u32, most: u32) -> Sandbox {
     let s = played(setting, umask);

@@ -261,7 +261,7 @@ fn common(a: &[u8], b: &[u8]) -> (usize, usize) {
     (ahead, behind)
 }
 
-/// What a delta of one operation makes of a spec, where it may be applied.
+/// Spec that a delta of one operation makes of a spec, where it may be applied.
 fn plan(spec: &str, delta: &str) -> Option<String> {
     let delta = read_delta(delta.as_bytes(), "delta");
     let [one] = delta.domains.as_slice() else {

@@ -26,7 +26,7 @@ pub(crate) fn shared() -> Option<PathBuf> {
     None
 }
 
-/// How one change of a case ends.
+/// Ending of a change of a case.
 #[derive(Debug)]
 enum Want {
     /// Applied.

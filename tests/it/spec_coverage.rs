@@ -60,7 +60,7 @@ fn evidence_of_other_code_is_stale() {
     assert_eq!(found["scenarios"][0]["proof"], "stale");
 }
 
-/// What a decision inserted serves scenarios like what was planned.
+/// Tasks that a decision inserted serve scenarios like tasks that were planned.
 #[test]
 fn the_scenarios_of_inserted_tasks_are_covered_by_them() {
     let mut mend = task("mend", &[], Some(&["true"]));

@@ -73,7 +73,7 @@ fn base() -> impl Strategy<Value = Vec<Req>> {
     })
 }
 
-/// What a side made: its requirements, its purpose.
+/// Content that a side made: its requirements, its purpose.
 type Side = (Vec<Req>, String);
 
 fn change(base: &[Req], edits: &[Edit], who: &str) -> Side {
@@ -286,8 +286,8 @@ proptest! {
     }
 }
 
-/// What a delta does to one requirement, in few words: so bodies of different requirements are alike,
-/// and what goes may look like what comes.
+/// Change of a delta to one requirement, in few words: so bodies of different requirements are alike, and what goes may
+/// look like what comes.
 #[derive(Clone, Debug)]
 enum Short {
     Added(u8, [u8; 3]),
@@ -452,7 +452,7 @@ proptest! {
     }
 }
 
-/// What `spec apply` makes of a spec in a folder, where it does.
+/// Spec that `spec apply` makes of a spec in a folder, where it does.
 fn applied(dir: &Path, base: &str, target: &str, delta: &str) -> Option<String> {
     if delta.is_empty() {
         return Some(target.to_owned());
@@ -480,7 +480,7 @@ fn applied(dir: &Path, base: &str, target: &str, delta: &str) -> Option<String> 
     Some(text)
 }
 
-/// What the merge driver leaves in OURS, where it is clean.
+/// Text that the merge driver leaves in OURS, where it is clean.
 fn driven(dir: &Path, base: &str, ours: &str, theirs: &str) -> Option<String> {
     let paths = [("O", base), ("A", ours), ("B", theirs)].map(|(name, text)| {
         let path = dir.join(name);

@@ -33,7 +33,7 @@ fn built(s: &Sandbox, delta: &str) {
     s.loopx(&["run"]).ok();
 }
 
-/// The same, reviewed and approved, without its archive.
+/// A quick session with its brief and its code, reviewed and approved, without its archive.
 fn reviewed(s: &Sandbox, delta: &str) {
     built(s, delta);
     s.loopx(&["approve", "--to", "review"]).ok();
@@ -319,7 +319,7 @@ fn a_fork_has_no_sessions_for_a_project_that_has_none() {
     );
 }
 
-/// It would be looked for on the branch of sessions for ever.
+/// A state that does not exist would be looked for on the branch of sessions for ever.
 #[test]
 fn a_state_that_is_none_lands_in_no_message_whatever_session_that_names() {
     let s = done();

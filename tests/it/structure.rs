@@ -1,4 +1,4 @@
-//! What the compiler does not hold of the structure: where the branch moves, where processes start, which way
+//! Rules of the structure that the compiler does not hold: where the branch moves, where processes start, which way
 //! modules of one crate look, and that no test file was forgotten. Between crates the compiler holds it.
 
 use crate::support::sources;

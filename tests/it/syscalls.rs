@@ -1,5 +1,5 @@
-//! What a small command asks of the system, by count: whoever looks for one thing twice, or for what is known not
-//! to be there, is seen here on every machine. Milliseconds are the benchmark's.
+//! Calls of a small command to the system, by count: whoever looks for one thing twice, or for what is known not to be
+//! there, is seen here on every machine. Milliseconds are the benchmark's.
 
 use crate::support::issues::backlog;
 use crate::support::store::{ID, READY, put, started};
@@ -19,7 +19,7 @@ const SYNC: &[&str] = &["fsync", "fdatasync"];
 /// artifact may take.
 // Eight of the looks are for files that tasks leave in the session, two for a commit that has the working copy.
 const SAVE: Most = [(STAT, 178), (OPEN, 88), (ACCESS, 20), (LIST, 16), (SYNC, 9)];
-/// The same of a hook that judges one staged file.
+/// Calls that a hook which judges one staged file may take.
 // An object is looked for in the loose folders and in each pack, in an order that differs from run to run.
 const HOOK: Most = [(STAT, 72), (OPEN, 46), (ACCESS, 24), (LIST, 4), (SYNC, 0)];
 

@@ -1,11 +1,11 @@
-//! What `sync` and `init` take over from a remote without our hook: the index of bindings is made whole,
-//! and a history that no server takes is refused with what leads on.
+//! Records that `sync` and `init` take over from a remote without our hook: the index of bindings is made whole, and a
+//! history that no server takes is refused with what leads on.
 
 use crate::hostile_sync::{git, put_files, renumbered, send, two};
 use crate::support::clones::Clones;
 use crate::support::store::ID;
 
-/// What the remote has now, seen from the second clone.
+/// Tip of the remote now, seen from the second clone.
 fn fetched(all: &Clones) -> String {
     git(all, &["fetch", "--quiet", "origin"]).run().ok();
     git(all, &["rev-parse", "origin/loopx"]).run().line()

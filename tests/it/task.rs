@@ -6,7 +6,7 @@ use crate::support::tasks::{building, clones_building, planning, refuses, status
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
-/// One that passes where `FILE` is there, one that waits for it, one that a person looks at.
+/// Three tasks: the first passes where `FILE` is there, the second waits for it, a person looks at the third.
 fn three() -> Sandbox {
     building(&[
         task("T-1", &[], Some(&["test", "-f", "one.txt"])),
@@ -434,7 +434,7 @@ fn a_persons_word_on_a_task_holds_for_the_code_that_they_looked_at() {
     s.loopx(&["approve", "--to", "review"]).ok();
 }
 
-/// The same rule as for a run: another branch's code proves nothing, and on a detached HEAD it is said.
+/// The rule for a run holds for a task: another branch's code proves nothing, and on a detached HEAD it is said.
 #[test]
 fn a_task_is_done_on_the_code_of_its_session() {
     let s = building(&[

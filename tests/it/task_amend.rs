@@ -281,7 +281,7 @@ fn amendments_that_were_made_apart_come_together_or_hold_visibly() {
     assert!(Path::new(&all.remote()).exists());
 }
 
-/// One field that two amendments changed in different ways is a conflict, which somebody settles and approves.
+/// A field that two amendments changed in different ways is a conflict, which somebody settles and approves.
 #[test]
 fn amendments_that_disagree_about_one_field_hold_until_somebody_settles_it() {
     let all = clones_building(2, &[one("A", &[]), one("B", &[])]);
@@ -544,7 +544,7 @@ fn a_whole_list_is_refused_where_the_list_moved_unseen() {
     assert_eq!(ids(&s), ["A", "B", "D"]);
 }
 
-/// Whoever amends at once with others loses none of theirs.
+/// An amendment made at one time with others loses none of theirs.
 #[test]
 fn amendments_at_one_time_all_count() {
     let (s, other) = two_worktrees();

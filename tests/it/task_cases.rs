@@ -8,7 +8,7 @@ use crate::support::tasks::{
 use crate::support::{LOOPX, Sandbox};
 use serde_json::{Value, json};
 
-/// One that passes where `one.txt` is there, and one behind it.
+/// Two tasks: the first passes where `one.txt` is there, the second is behind it.
 fn two() -> Sandbox {
     building(&[
         task("T-1", &[], Some(&["test", "-f", "one.txt"])),

@@ -9,7 +9,7 @@ use crate::support::tasks::{
 use crate::support::{LOOPX, Output, Sandbox};
 use serde_json::{Value, json};
 
-/// One task of a template.
+/// Task of a template.
 fn mend(id: &str, on: &[&str]) -> Value {
     task(id, on, Some(&["true"]))
 }
@@ -66,7 +66,7 @@ fn no_word_ends_a_goal() {
     assert_eq!(statuses(&s)["G"], "completed");
 }
 
-/// What the rubric asks for is given whole; a fix alone needs no scores.
+/// Scores that the rubric asks for are given whole; a fix alone needs no scores.
 #[test]
 fn scores_are_given_for_each_dimension_or_for_none() {
     let rubric = json!({ "dimensions": [{ "name": "code", "weight": 1 }, { "name": "tests", "weight": 1 }] });
@@ -260,7 +260,7 @@ fn chain_c8_a_fix_is_repaired_and_decided_anew_until_its_cap() {
     assert_eq!(s.loopx(&["status", "--json"]).json()["blockers"], json!([]));
 }
 
-/// What a gate inserts leaves its own files, and what was sent back is not passed by an agent as it was.
+/// Tasks that a gate inserts leave their own files, and what was sent back is not passed by an agent as it was.
 #[test]
 fn what_was_sent_back_goes_on_only_where_something_of_it_changed() {
     let leaves = |id: &str, on: &[&str]| {
@@ -338,7 +338,7 @@ fn what_was_sent_back_goes_on_where_the_code_changed_or_a_person_says_so() {
     }
 }
 
-/// What a decision inserted is taken back with it, and an agent does not take it back.
+/// Tasks that a decision inserted are taken back with it, and an agent does not take it back.
 #[test]
 fn a_decision_that_is_undone_leaves_the_plan_as_it_was() {
     let s = gated(json!({ "repair": [mend("debug", &[])] }));
@@ -676,7 +676,7 @@ fn chain_c11_a_goal_is_met_by_evidence_alone() {
     );
 }
 
-/// What a decision rests on is there, and about the code that is there.
+/// Evidence that a decision rests on is there, and about the code that is there.
 #[test]
 fn a_decision_rests_on_what_is_there_and_about_this_code() {
     let s = gated(json!({}));

@@ -1,4 +1,5 @@
-//! What only one task can have at a time, as locks that last as long as a claim, and what two tasks change at once.
+//! Resources that only one task can have at a time, as locks that last as long as a claim, and what two tasks change at
+//! once.
 
 use crate::support::tasks::{building, refuses, statuses, take, task, with};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What tasks leave in their session, below `tasks/<id>/`: stored with the completion and pinned by it, saved, merged,
-//! undone, archived and carried away like artifacts.
+//! Files that tasks leave in their session, below `tasks/<id>/`: stored with the completion and pinned by it, saved,
+//! merged, undone, archived and carried away like artifacts.
 
 use crate::support::store::tip;
 use crate::support::tasks::{

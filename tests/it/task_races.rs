@@ -147,7 +147,7 @@ impl Dice {
     }
 }
 
-/// One step of one clone, legal or not.
+/// Plays a step of a clone, legal or not.
 fn turn(all: &Clones, at: usize, dice: &mut Dice) {
     let id = format!("T-{}", dice.roll(3));
     let args: &[&str] = match dice.roll(10) {

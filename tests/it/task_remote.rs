@@ -208,7 +208,7 @@ fn unheard(all: &Clones) -> String {
     line.split(' ').nth(1).expect("a commit").to_owned()
 }
 
-/// It arrives there all the same.
+/// Pushes the commit, so that it arrives there all the same.
 fn arrives(all: &Clones, commit: &str, branch: &str) {
     let spec = format!("{commit}:refs/heads/{branch}");
     all.git(0, &["push", "--quiet", "--no-verify", "origin", &spec])

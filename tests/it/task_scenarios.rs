@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 const TABLE: &str = include_str!("task_scenarios.txt");
 
-/// One row: whose it is, its id, and the test that holds it with its file.
+/// Row of the table: whose it is, its id, and the test that holds it with its file.
 #[derive(Debug)]
 struct Row {
     kind: &'static str,

@@ -298,7 +298,7 @@ fn a_checkpoint_that_names_a_person_is_opened_by_that_one() {
     assert_eq!(take(&s), "B");
 }
 
-/// What a person said goes with the records; everything else each clone sees for itself.
+/// Words of a person go with the records; everything else each clone sees for itself.
 #[test]
 fn two_clones_agree_on_a_word_and_each_looks_at_its_own_branches() {
     let all = clones_building(
@@ -413,7 +413,7 @@ fn what_cannot_be_understood_or_never_comes_holds_the_list() {
     refuses(&s, 1, "plan_review_gate_blocked", &["approve"]);
 }
 
-/// Nothing is put before what somebody has, by an amendment either.
+/// A task that somebody has is made to wait for nothing, by an amendment either.
 #[test]
 fn an_amendment_lets_nothing_wait_that_is_taken() {
     let s = building(&[
@@ -437,7 +437,7 @@ fn an_amendment_lets_nothing_wait_that_is_taken() {
     assert_eq!(error["blockers"][0]["message"], "a person's word");
 }
 
-/// What a fix inserts waits as it stands in the template, for the tasks that were inserted with it.
+/// Tasks that a fix inserts wait as it stands in the template, for the tasks that were inserted with them.
 #[test]
 fn what_a_decision_inserts_waits_for_what_was_inserted_with_it() {
     let repair = [

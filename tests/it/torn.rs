@@ -1,6 +1,5 @@
-//! What a power cut leaves: each file that we write or read, cut off at some length, in turn. The next
-//! command works, or says in one sentence what is wrong; it never panics, and there is a way back
-//! (reference git-stores, 6, 5).
+//! Remains of a power cut: each file that we write or read, cut off at some length, in turn. The next command works, or
+//! says in one sentence what is wrong; it never panics, and there is a way back (reference git-stores, 6, 5).
 
 use crate::support::store::{ID, assert_whole, begin, operations, put, tip};
 use crate::support::{LOOPX, Output, Sandbox};

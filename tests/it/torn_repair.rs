@@ -1,5 +1,5 @@
-//! What a repair does where objects of a session cannot be read: it puts the same bytes back, or changes
-//! nothing. It never takes a whole operation away.
+//! Repairs where objects of a session cannot be read: a repair puts the same bytes back, or changes nothing. It never
+//! takes a whole operation away.
 
 use crate::support::store::{ID, assert_whole, begin, operations, put, tip};
 use crate::support::{Output, Sandbox};

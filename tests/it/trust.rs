@@ -1,4 +1,4 @@
-//! What is run was agreed to: a check that somebody else wrote runs here only after somebody here said so.
+//! Agreement to what is run: a check that somebody else wrote runs here only after somebody here said so.
 
 use crate::support::drive::Drive;
 use crate::support::keys::{ADA, BOB, RITA, by, everybody};
@@ -136,7 +136,7 @@ fn words_of_two_others_are_asked_for_and_agreed_to_at_once() {
     call(&["-s", DEMO, "run", "--task", "T-2"]).ok();
 }
 
-/// Whoever gave the verdict that let the work go on read what it rests on.
+/// The giver of a verdict that let the work go on has read what it rests on.
 #[test]
 fn an_approving_verdict_is_agreement_and_one_that_asks_for_changes_is_none() {
     for agrees in [true, false] {

@@ -64,7 +64,7 @@ impl World {
         call.env("GIT_INDEX_FILE", index)
     }
 
-    /// What a command may come to on a session that another clone, or another program, had in hand.
+    /// Counts an outcome that a command may have on a session that another clone, or another program, had in hand.
     #[track_caller]
     fn came_to(&mut self, what: &'static str, out: &Output) {
         assert!(matches!(out.code, Some(0..=5)), "{what}\n{out}");
@@ -165,7 +165,7 @@ impl World {
         *self.done.entry("a record of the future").or_default() += 1;
     }
 
-    /// The same in the journal of this month.
+    /// Forges a record of the future in the journal of this month.
     fn forge_journal(&mut self, n: usize) {
         let months = self
             .git(NEWER, &["ls-tree", "--name-only", "loopx", "journal/"])
@@ -191,7 +191,7 @@ impl World {
         call.stdin(bytes).run().line()
     }
 
-    /// One commit of the newer program: a record, and files beside it.
+    /// Commits a record of the newer program, and files beside it.
     fn commit(&self, folder: &str, op: &Value, files: &[(String, Vec<u8>)]) {
         let (name, bytes) = record(op);
         let mut files = files.to_vec();

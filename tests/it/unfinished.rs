@@ -1,6 +1,6 @@
-//! What fails behind a ref that moved. The command is done then: it exits 0, says what is done, what is left
-//! and what finishes it, and the next command that writes does (T5 of the store's findings). And a disk that
-//! is nearly full never leaves a torn file, or a record that the next commit deletes (T4).
+//! Failures behind a ref that moved. The command is done then: it exits 0, says what is done, what is left and what
+//! finishes it, and the next command that writes does (T5 of the store's findings). And a disk that is nearly full
+//! never leaves a torn file, or a record that the next commit deletes (T4).
 
 use crate::support::archive::{DEMO_PATH, ID as ARCHIVED, Yard, shortened};
 use crate::support::drive::{Drive, ID as PLANNED};
@@ -37,7 +37,7 @@ fn done_but(out: &Output, left: &str) {
     assert!(!out.stderr.contains("error: "), "{out}");
 }
 
-/// Nothing is left under way.
+/// Asserts that nothing is left under way.
 #[track_caller]
 fn settled(s: &Sandbox) {
     assert!(s.journal().is_empty(), "{:?}", s.journal());

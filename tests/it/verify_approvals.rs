@@ -140,7 +140,7 @@ fn a_state_that_says_more_than_its_operations_opens_nothing() {
     }
 }
 
-/// Whoever may push anything may push a tag.
+/// A person who may push anything may push a tag.
 #[test]
 fn a_tag_stands_for_no_branch() {
     let s = at("build", "", "");

@@ -1,5 +1,5 @@
-//! What `verify` finds by git's history alone: states that had been left when they were used, code that
-//! came after a hand-over, and merges that bring what neither parent has.
+//! Findings of `verify` by git's history alone: states that had been left when they were used, code that came after a
+//! hand-over, and merges that bring what neither parent has.
 
 use crate::support::Sandbox;
 use crate::support::session::{advance, at, commit, started, tip};

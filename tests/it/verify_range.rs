@@ -1,5 +1,5 @@
-//! Which commits are a session's own: what came from the target by a merge or a rebase is not, and a
-//! bound branch that was renamed or deleted is noticed.
+//! Commits that are a session's own: what came from the target by a merge or a rebase is not, and a bound branch that
+//! was renamed or deleted is noticed.
 
 use crate::support::session::{advance, at, commit, started};
 use crate::support::{Output, Sandbox};
@@ -24,7 +24,7 @@ fn verify(s: &Sandbox) -> Output {
     s.loopx(&["verify", "--json"])
 }
 
-/// How many commits `verify` judges without being told a range.
+/// Counts the commits that `verify` judges without being told a range.
 #[track_caller]
 fn judged(s: &Sandbox) -> u64 {
     let out = verify(s);

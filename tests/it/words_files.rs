@@ -1,4 +1,4 @@
-//! What is said at once of files and bindings, instead of at a gate: U17, U18.
+//! Words about files and bindings that are said at once, instead of at a gate: U17, U18.
 
 use crate::support::session::{self, advance, begin};
 use crate::support::{LOOPX, Sandbox};

@@ -1,6 +1,6 @@
-//! What the program answers to wrong input: commands, ids, files, stages, repositories, settings and terminals. The
-//! calls and their answers are in `tests/golden/wrong_inputs`, one file for each state of a repository; a wanted change
-//! is written with `LOOPX_BLESS=1`, and is to be read: each answer says what was expected and what was found.
+//! Answers of the program to wrong input: commands, ids, files, stages, repositories, settings and terminals. The calls
+//! and their answers are in `tests/golden/wrong_inputs`, one file for each state of a repository; a wanted change is
+//! written with `LOOPX_BLESS=1`, and is to be read: each answer says what was expected and what was found.
 //!
 //! A line `$ CALL` is a wrong call, with what it says below it and its exit code in brackets. A line `% COMMAND` changes
 //! the repository for those that follow.
@@ -41,7 +41,7 @@ fn kept(s: &Sandbox) -> impl PartialEq + use<> {
     )
 }
 
-/// What differs from run to run: object ids, operations, and where the repository is.
+/// Text without what differs from run to run: object ids, operations, and where the repository is.
 fn steady(s: &Sandbox, text: &str) -> String {
     let text = text.replace(s.root().to_str().expect("UTF-8"), "ROOT");
     let mut out = String::new();
@@ -73,7 +73,7 @@ fn call(s: &Sandbox, typed: &str) -> Output {
     call.args(&words.collect::<Vec<String>>()).run()
 }
 
-/// What is wrong with an answer, as far as a machine can tell.
+/// Faults of an answer, as far as a machine can tell.
 fn faults(out: &Output) -> Vec<String> {
     let mut faults = Vec::new();
     if !matches!(out.code, Some(1..=6)) {
@@ -231,7 +231,7 @@ fn a_command_in_the_wrong_repository_is_answered_in_a_sentence() {
     ]);
 }
 
-/// One that nobody typed proves nothing.
+/// A call that nobody typed proves nothing.
 #[test]
 fn the_table_has_at_least_250_calls() {
     let folder = file("").with_file_name("");

@@ -28,7 +28,7 @@ fn clone(s: &Sandbox, options: &[&str]) -> PathBuf {
     s.root().join("clone")
 }
 
-/// How often git went to the remote.
+/// Counts the fetches that git made from the remote.
 fn fetches(trace: &Path) -> usize {
     let text = std::fs::read_to_string(trace).unwrap_or_default();
     let begun = |line: &&str| line.contains("run_command: git") && line.contains(" fetch ");
@@ -110,8 +110,8 @@ fn a_full_clone_stays_full_and_a_shallow_one_shallow() {
     }
 }
 
-/// What a pipeline has: one commit of one branch, no branch of sessions, no name, no home, and a
-/// repository that belongs to somebody else or may not be written.
+/// A pipeline's clone has one commit of one branch, no branch of sessions, no name, no home, and a repository that
+/// belongs to somebody else or may not be written.
 #[test]
 fn in_a_pipeline_a_gate_decides_from_nothing_and_makes_nothing() {
     let s = served();
@@ -208,8 +208,7 @@ fn a_full_disk_is_named_and_changes_nothing() {
     }
 }
 
-/// What lies in another repository alone is read from there, written nowhere twice, and missed when it
-/// goes.
+/// Objects that lie in another repository alone are read from there, written nowhere twice, and missed when it goes.
 #[test]
 fn objects_of_an_alternate_are_read_and_missed_when_they_go() {
     let s = served();

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 enum Step {
     /// A command, and its exit code in an ordinary repository.
     Call(&'static str, i32),
-    /// The same by Rita, who wrote nothing.
+    /// A command of Rita, who wrote nothing, and its exit code.
     Rita(&'static str, i32),
     /// Judged, recorded, not passed: 1.
     Blocked(&'static str),
@@ -267,7 +267,7 @@ const STORY: &[Step] = &[
     Call("note withdraw 1 --reason old --journal", 0),
 ];
 
-/// What a command leaves out of the story, and why.
+/// Commands that are left out of the story, and why.
 const APART: [(&str, &str); 1] = [("demo", "it makes a repository of its own")];
 
 /// The paths of all commands that do something.
@@ -317,7 +317,7 @@ fn no_command_is_left_out_of_the_story() {
     );
 }
 
-/// What is different from an ordinary repository: the command line and the exit code.
+/// Differences from an ordinary repository: the command line and the exit code.
 type Different = &'static [(&'static str, i32)];
 
 /// The animals on which every command that would write refuses.
@@ -427,7 +427,7 @@ const WITHOUT_DOCS: Different = &[
     ("adr renumber 1 7", 4),
 ];
 
-/// What is about files needs a worktree; what follows from that is not ready.
+/// Commands about files need a worktree; what follows from those is not ready.
 const BARE: Different = &[
     ("setup solo --dry-run", 2),
     ("setup team --dry-run", 2),

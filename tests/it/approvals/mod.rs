@@ -1,4 +1,4 @@
-//! What an approval is worth, and of whom: edge cases 11 to 13 of the hooks reference.
+//! Worth of an approval, and of its giver: edge cases 11 to 13 of the hooks reference.
 
 mod people;
 mod taken;

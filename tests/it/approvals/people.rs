@@ -1,4 +1,4 @@
-//! Whether somebody is independent enough to approve: edge case 13 of the hooks reference.
+//! Independence of a person who approves: edge case 13 of the hooks reference.
 
 use super::{APPROVE, errors, has};
 use crate::support::drive::{Drive, RECORD};

@@ -42,7 +42,7 @@ type Tree = Rc<BTreeMap<String, File>>;
 struct Real {
     s: Sandbox,
     seed: u64,
-    /// What the server said last.
+    /// Last answer of the server.
     said: String,
     started: usize,
     /// The branch that the review of each session was about.

@@ -18,7 +18,7 @@ use world::{Maker, Server, Updates, World};
 /// A push of this length is slow, on a machine that does other things, too.
 const SLOW: Duration = Duration::from_secs(40);
 
-/// How often a push was taken and refused.
+/// Numbers of pushes that were taken and refused.
 #[derive(Debug, Default)]
 struct Counts {
     taken: usize,
@@ -71,7 +71,7 @@ fn hook(world: &World, server: &Server, text: &[u8]) -> Output {
         .run()
 }
 
-/// What a client sends to git on a server: the refs, and a pack of these objects.
+/// Bytes that a client sends to git on a server: the refs, and a pack of these objects.
 fn sent(world: &World, text: &str, made: &[String]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -100,7 +100,7 @@ fn sent(world: &World, text: &str, made: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// One push by git itself; says what moved.
+/// Pushes by git itself; says what moved.
 fn push(world: &World, server: &Server, bytes: Vec<u8>) -> (Output, Updates) {
     let dir = server.dir.to_str().expect("UTF-8");
     let out = world
@@ -140,7 +140,7 @@ fn back(world: &World, server: &Server, moved: &Updates) {
     }
 }
 
-/// One case; what was wrong about it.
+/// Plays a case; says what was wrong about it.
 fn case(world: &World, seed: u64, counts: &mut Counts) -> Result<(), String> {
     let mut dice = Dice(seed);
     let server = dice.of(&world.servers);
@@ -208,7 +208,7 @@ fn case(world: &World, seed: u64, counts: &mut Counts) -> Result<(), String> {
     wrong.map_or(Ok(()), |what| Err(said(&what)))
 }
 
-/// What honest people push is taken, in both ways.
+/// Asserts that what honest people push is taken, in both ways.
 fn honest(world: &World) {
     for server in &world.servers {
         for updates in &server.honest {

@@ -65,7 +65,7 @@ const WORDS: [&str; 40] = [
     "Loopx-State: 0123456789012345678901234567890123456789",
 ];
 
-/// One change of bytes without regard to what they are.
+/// Changes bytes once, without regard to what they are.
 fn blunt(dice: &mut Dice, bytes: &mut Vec<u8>) {
     let at = dice.below(bytes.len() + 1);
     let end = (at + 1 + dice.below(12)).min(bytes.len());
@@ -91,7 +91,7 @@ fn blunt(dice: &mut Dice, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Where the values of a JSON text are: strings without their quotation marks, numbers and words.
+/// Positions of the values of a JSON text: strings without their quotation marks, numbers and words.
 fn values(text: &[u8]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -335,7 +335,7 @@ pub(super) fn tree(dice: &mut Dice, bytes: &mut Vec<u8>, ids: &[String]) {
     *bytes = written(&all);
 }
 
-/// What git would have written to the hook, otherwise.
+/// Changes the list that git would have written to the hook.
 pub(super) fn list(dice: &mut Dice, bytes: &mut Vec<u8>, ids: &[String]) {
     const NAMES: [&str; 16] = [
         "refs/heads/main",

@@ -1,4 +1,4 @@
-//! What must not have been taken, found out without the program's judgement: by git's own commands, and on
+//! Oracle of what must not have been taken, found out without the program's judgement: by git's own commands, and on
 //! the branch of sessions by what was there before.
 
 use super::world::{Server, Updates, World};
@@ -57,7 +57,7 @@ impl World {
         name == "refs/heads/main" || self.is_signed && name.starts_with("refs/heads/release/")
     }
 
-    /// What is wrong with a push that was taken, or would have been.
+    /// Fault of a push that was taken, or would have been.
     pub(super) fn wrong(&self, server: &Server, updates: &Updates) -> Option<String> {
         let known = |name: &str| {
             let mut refs = server.refs.iter();
@@ -114,7 +114,7 @@ impl World {
         None
     }
 
-    /// What a server that checks objects says of a push.
+    /// Answer to a push of a server that checks objects.
     fn fsck(&self, server: &Server, new: &str, hidden: Option<&str>) -> Option<String> {
         let mut listed = format!("{new}\n");
         listed.extend(hidden.map(|hidden| format!("{hidden}\n")));
@@ -227,7 +227,7 @@ impl World {
     }
 }
 
-/// Whether a command ended as no command should.
+/// Tells whether a command ended as no command should.
 pub(super) fn broken(out: &Output) -> bool {
     !matches!(out.code, Some(0..=6)) || out.stderr.contains("panicked")
 }

@@ -23,15 +23,15 @@ pub(super) struct Server {
 pub(super) struct World {
     pub(super) s: Sandbox,
     pub(super) servers: Vec<Server>,
-    /// What a protected branch may be at, by its commits: documents aside.
+    /// Commits that a protected branch may be at: documents aside.
     pub(super) tips: Vec<String>,
-    /// The same of what lies between.
+    /// Commits that lie between those.
     pub(super) between: Vec<String>,
     /// Ids of all objects that honest people made, and of none.
     pub(super) ids: Vec<String>,
-    /// Where mutants are written: a push's quarantine.
+    /// Folder in which mutants are written: a push's quarantine.
     pub(super) quarantine: PathBuf,
-    /// Whether records that open need a signature.
+    /// Set when records that open need a signature.
     pub(super) is_signed: bool,
 }
 

@@ -32,7 +32,7 @@ The system SHALL let a known user log in.
 - **THEN** the user is logged in
 ";
 
-/// Where that spec lies.
+/// Path of that spec.
 pub(crate) const DEMO_PATH: &str = "specs/demo/spec.md";
 
 /// A delta that ends sessions after 10 minutes.
@@ -77,7 +77,7 @@ pub(crate) fn adds(name: &str) -> String {
     )
 }
 
-/// What stands around an archive: every ref, the index as bytes, every file of the worktree.
+/// Surroundings of an archive: every ref, the index as bytes, every file of the worktree.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct World {
     pub(crate) refs: String,
@@ -97,7 +97,7 @@ impl Deref for Yard {
 }
 
 impl Yard {
-    /// One commit on `main` with the spec of `demo`, initialised, no session.
+    /// A commit on `main` with the spec of `demo`, initialised, no session.
     pub(crate) fn new() -> Self {
         Self::with(&[(DEMO_PATH, DEMO)])
     }

@@ -87,7 +87,7 @@ completion_claim: full
 The file says so.
 ";
 
-/// One slice that serves every scenario of a delta.
+/// Slice that serves every scenario of a delta.
 pub(crate) fn slices(delta: &str) -> String {
     let (mut domain, mut requirement) = ("", "");
     let mut scenarios = Vec::new();
@@ -150,7 +150,7 @@ impl Sandbox {
         self.loopx(&["save"]).ok();
     }
 
-    /// The same, bound to the branch that is checked out; nothing of the plan is saved.
+    /// A session in plan with this delta, bound to the branch that is checked out; nothing of the plan is saved.
     pub(crate) fn plan_here(&self, id: &str, delta: &str) {
         self.loopx(&["start", id]).ok();
         self.edit(id, "spec.md", SPEC);
@@ -241,7 +241,7 @@ impl Sandbox {
         self.loopx(&all).fails_with(code).json()
     }
 
-    /// The same for a command that fails.
+    /// Runs a command with `--json` that fails with this code; gives its error.
     #[track_caller]
     pub(crate) fn error(&self, code: i32, args: &[&str]) -> Value {
         let mut all = vec!["--json"];

@@ -61,7 +61,7 @@ impl Clones {
         })
     }
 
-    /// One more clone; gives its number.
+    /// Adds a clone; gives its number.
     pub(crate) fn add(&mut self, name: &str, args: &[&str]) -> usize {
         let dir = self.s.root().join(name);
         let remote = format!("file://{}", self.remote().display());

@@ -68,7 +68,7 @@ const PROPOSAL: &str =
 const DESIGN: &str = "# Design\n\n## Decision\n\nA file holds the time.\n";
 const TASKS: &str = "# Tasks\n\n## Tasks\n\n- [ ] 1.1 Write it\n";
 
-/// What the code branch already promises in the domain of the change.
+/// Spec that the code branch already has in the domain of the change.
 const ACCEPTED: &str = "# demo
 
 ## Purpose
@@ -174,12 +174,12 @@ impl Drive {
         Self::repository_in(policy.as_slice(), &[])
     }
 
-    /// The same with these files on `main`.
+    /// A repository with one commit on `main` that has these files, initialised, without a session.
     pub(crate) fn repository_with(files: &[(&str, &str)]) -> Self {
         Self::repository_in(files, &[])
     }
 
-    /// The same where `git init` got these options.
+    /// A repository with these files on `main`, where `git init` got these options.
     fn repository_in(files: &[(&str, &str)], options: &[&str]) -> Self {
         Self::once(format!("{files:?}{options:?}"), || {
             let s = Sandbox::empty("repo");
@@ -283,7 +283,7 @@ impl Drive {
         Self::at(Point::Planned, files, &[])
     }
 
-    /// The same in a repository of another format.
+    /// In plan, with these files on `main`, in a repository of another format.
     pub(crate) fn planned_in(files: &[(&str, &str)], options: &[&str]) -> Self {
         Self::at(Point::Planned, files, options)
     }
@@ -371,7 +371,7 @@ impl Drive {
             .ok();
     }
 
-    /// Everything that a build owes on the present code, and its audit.
+    /// Does everything that a build owes on the present code, and its audit.
     pub(crate) fn finish_build(&self) -> Value {
         self.prepare_build();
         self.does(&["build"])
@@ -444,7 +444,7 @@ impl Drive {
         out.json()
     }
 
-    /// The same; gives the blockers' codes.
+    /// Runs a command that records what did not pass; gives the blockers' codes.
     #[track_caller]
     pub(crate) fn blocked(&self, args: &[&str]) -> Vec<String> {
         codes(&self.blocked_run(args)["blockers"])
@@ -467,7 +467,8 @@ impl Drive {
         self.fails_as(code, |d| d.loopx(&all))
     }
 
-    /// The same for a call that is fitted out by the caller.
+    /// Asserts that a call fails with this exit code and wrote nothing, as `fails` does, for a call that is fitted out
+    /// by the caller.
     #[track_caller]
     #[must_use = "a refusal is asserted with `.is(..)`"]
     pub(crate) fn fails_as(&self, code: i32, call: impl FnOnce(&Self) -> Output) -> Refusal {
@@ -488,7 +489,7 @@ impl Drive {
         }
     }
 
-    /// Everything in the worktree, `.loopx` included.
+    /// Files and folders of the worktree, `.loopx` included.
     fn files(&self) -> Vec<(std::path::PathBuf, u32, Vec<u8>)> {
         let entries = std::fs::read_dir(self.path()).expect("a folder");
         let mut files = Vec::new();

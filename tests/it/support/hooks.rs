@@ -1,4 +1,4 @@
-//! What the tests of hooks share: repositories, hooks of somebody else, proofs.
+//! Tools that the tests of hooks share: repositories, hooks of somebody else, proofs.
 
 use super::{Output, Sandbox};
 use std::path::{Path, PathBuf};

@@ -17,7 +17,7 @@ pub(crate) fn finished() -> Sandbox {
     })
 }
 
-/// The same with a server that has the branch.
+/// A session that is done on `demo`, with a server that has the branch.
 pub(crate) fn done() -> Sandbox {
     Sandbox::once("", || {
         let s = finished();
@@ -115,7 +115,7 @@ pub(crate) fn offer(s: &Sandbox, branches: &[&str]) {
     push(s, &all).ok();
 }
 
-/// The same, and everything is as before afterwards.
+/// Asserts that a commit would land, and puts everything back as it was.
 #[track_caller]
 pub(crate) fn would_land(s: &Sandbox, commit: &str) {
     let before = rev(s, "origin/main");

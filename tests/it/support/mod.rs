@@ -71,7 +71,7 @@ impl Sandbox {
         Self::named("repo")
     }
 
-    /// The same in a folder of this name.
+    /// A new repository on the branch `main`, without a commit, in a folder of this name.
     pub(crate) fn named(name: &str) -> Self {
         let s = Self::empty(name);
         s.git(&["init", "--quiet"]).ok();
@@ -297,7 +297,7 @@ fn machine_path() -> OsString {
     std::env::var_os("PATH").expect("PATH")
 }
 
-/// Where a program of the machine is.
+/// Path of a program of the machine.
 fn machine_program(name: &str) -> PathBuf {
     std::env::split_paths(&machine_path())
         .map(|dir| dir.join(name))
@@ -305,7 +305,7 @@ fn machine_program(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is not in PATH"))
 }
 
-/// One command, before it runs.
+/// Command, before it runs.
 #[derive(Debug)]
 #[must_use = "nothing runs before `run`"]
 pub(crate) struct Call<'a> {
@@ -432,7 +432,7 @@ impl Call<'_> {
     }
 }
 
-/// What a command said and how it ended.
+/// Output of a command, and how it ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
     command: String,

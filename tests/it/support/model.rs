@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What a sub-agent is asked.
+/// Request to a sub-agent.
 pub(crate) const TASK: &str = "Look around.";
 /// By this a block of ours is known.
 const HELD: &str = "is not ready for review (";
@@ -41,7 +41,7 @@ impl Model {
         Model { url, heard }
     }
 
-    /// What was asked since the last time.
+    /// Requests since the last time.
     pub(crate) fn heard(&self) -> Vec<String> {
         std::mem::take(&mut *self.heard.lock().expect("no panic"))
     }
@@ -99,14 +99,14 @@ fn answer(path: &str, request: &Value, heard: &Heard) -> (&'static str, String) 
     }
 }
 
-/// One step of a conversation.
+/// Step of a conversation.
 enum Turn {
     Said(String),
     /// A tool has answered.
     Result,
 }
 
-/// What the model does next.
+/// Next step of the model.
 enum Step {
     Done,
     Tool(String, Value),
@@ -154,7 +154,7 @@ const SHELLS: [&str; 4] = ["Bash", "bash", "run_shell_command", "exec_command"];
 /// The tools that start a sub-agent.
 const DELEGATES: [&str; 4] = ["Agent", "task", "spawn_agent", "invoke_agent"];
 
-/// What a client's tool takes to run a command, or to start a sub-agent.
+/// Arguments that a client's tool takes to run a command, or to start a sub-agent.
 fn arguments(tool: &str, command: &str) -> Value {
     match tool {
         "exec_command" => json!({ "cmd": command }),

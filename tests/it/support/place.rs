@@ -1,4 +1,4 @@
-//! Where the folders of tests lie.
+//! Place of the folders of tests.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,10 +28,10 @@ pub(super) fn folder() -> tempfile::TempDir {
         .expect("a temporary folder")
 }
 
-/// Where Linux has a file system in memory.
+/// Folder in which Linux has a file system in memory.
 const MEMORY: &str = "/dev/shm";
 
-/// Whether programs run there, and two gigabytes are free: the tests that run at one time need far less.
+/// Tells whether programs run there, and two gigabytes are free: the tests that run at one time need far less.
 fn in_memory() -> bool {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let options = mounts.lines().rev().find_map(|line| {

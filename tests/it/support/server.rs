@@ -4,7 +4,7 @@ use super::session::begin;
 use super::{Output, Sandbox};
 use std::path::PathBuf;
 
-/// What a server's admin writes into `hooks/pre-receive`.
+/// Script that a server's admin writes into `hooks/pre-receive`.
 pub(crate) const HOOK: &str = "#!/bin/sh\nexec git-loopx hook pre-receive\n";
 
 /// The formats of objects that git has.

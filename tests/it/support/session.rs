@@ -29,7 +29,7 @@ pub(crate) fn started_in(name: &str, policy: &str) -> Sandbox {
     })
 }
 
-/// The same in an empty repository that is there, without hooks.
+/// Begins the session `demo` in an empty repository that is there, without hooks.
 pub(crate) fn begin(s: &Sandbox, policy: &str) {
     s.write("loopx.toml", policy);
     s.write("src/old.rs", "old\n");
@@ -45,7 +45,7 @@ pub(crate) fn start(s: &Sandbox, id: &str) {
     s.loopx(&["start", id]).ok();
 }
 
-/// The same, taken to a stage; `scope` is the plan's.
+/// A repository with the session `demo`, taken to a stage; `scope` is the plan's.
 pub(crate) fn at(stage: &str, scope: &str, policy: &str) -> Sandbox {
     Sandbox::once(format!("{stage}\n{scope}\n{policy}"), || {
         let s = started(policy);

@@ -1,4 +1,4 @@
-//! What the tests of the store share: a session that has begun, and proofs that nothing was lost.
+//! Tools that the tests of the store share: a session that has begun, and proofs that nothing was lost.
 
 use super::{Call, LOOPX, Output, Sandbox};
 use serde_json::Value;
@@ -92,7 +92,7 @@ pub(crate) fn count(short: usize, long: usize) -> usize {
     }
 }
 
-/// What a long run came to, for whoever asked for it.
+/// Prints the result of a long run, for whoever asked for it.
 #[expect(
     clippy::print_stderr,
     reason = "the counts of a stress run are its result"
@@ -112,7 +112,7 @@ pub(crate) fn started() -> Sandbox {
     })
 }
 
-/// The same in a repository that is there.
+/// Begins the session [`ID`] in a repository that is there.
 pub(crate) fn begin(s: &Sandbox) {
     s.commit_file("code.txt", "code\n", "code").ok();
     s.loopx(&["init"]).ok();
@@ -161,7 +161,7 @@ pub(crate) fn linked(s: &Sandbox, name: &str) -> PathBuf {
     dir
 }
 
-/// The same on no branch: a session of another branch may be worked on there, when it is named.
+/// A linked worktree on no branch: a session of another branch may be worked on there, when it is named.
 pub(crate) fn detached(s: &Sandbox, name: &str) -> PathBuf {
     let dir = s.root().join(name);
     let path = dir.to_str().expect("UTF-8");
@@ -217,7 +217,7 @@ pub(crate) fn assert_whole(s: &Sandbox) {
     s.loopx(&["fsck"]).says("all whole").ok();
 }
 
-/// Everything that a refused command must leave as it is.
+/// State of everything that a refused command must leave as it is.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Everything {
     refs: String,
@@ -247,7 +247,7 @@ pub(crate) fn tamper(s: &Sandbox, path: &str, text: Option<&[u8]>) {
     tamper_all(s, &[(path.to_owned(), text.map(<[u8]>::to_vec))]);
 }
 
-/// The same with several paths, in one commit.
+/// Commits a tree to the loopx branch in which several paths are replaced, or removed, in one commit.
 pub(crate) fn tamper_all(s: &Sandbox, edits: &[(String, Option<Vec<u8>>)]) {
     let index = s.root().join("tampering-index");
     let git =

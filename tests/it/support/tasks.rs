@@ -16,7 +16,7 @@ const DELTA: &str =
 const PLAN: &str =
     "---\nscope: []\n---\n# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n";
 
-/// One line of `tasks.jsonl`, which waits for others. No command: a person looks.
+/// Line of `tasks.jsonl`, which waits for others. No command: a person looks.
 pub(crate) fn task(id: &str, on: &[&str], cmd: Option<&[&str]>) -> Value {
     let verification = match cmd {
         Some(cmd) => json!({ "cmd": cmd }),
@@ -26,12 +26,12 @@ pub(crate) fn task(id: &str, on: &[&str], cmd: Option<&[&str]>) -> Value {
     with(id, on, json!({ "convergence": convergence }))
 }
 
-/// One that a person opens.
+/// Checkpoint, which a person opens.
 pub(crate) fn checkpoint(id: &str, on: &[&str]) -> Value {
     with(id, on, json!({ "kind": "checkpoint" }))
 }
 
-/// One with these fields besides.
+/// Task with these fields besides.
 pub(crate) fn with(id: &str, on: &[&str], fields: Value) -> Value {
     let mut task = json!({ "id": id, "title": format!("Do {id}"), "depends_on": on });
     if let (Some(task), Value::Object(fields)) = (task.as_object_mut(), fields) {
@@ -59,12 +59,12 @@ pub(crate) fn building(tasks: &[Value]) -> Sandbox {
     })
 }
 
-/// The same with nothing approved yet.
+/// A lite session [`DEMO`] on the branch `work`, with nothing approved yet.
 pub(crate) fn planning(tasks: &[Value]) -> Sandbox {
     planning_with(&[], tasks)
 }
 
-/// The same where the code has these files, too.
+/// A lite session [`DEMO`] with nothing approved yet, where the code has these files, too.
 pub(crate) fn planning_with(files: &[(&str, &str)], tasks: &[Value]) -> Sandbox {
     let s = Sandbox::once(format!("{files:?}"), || {
         let s = Sandbox::new();
@@ -98,7 +98,7 @@ pub(crate) fn clones_building(count: usize, tasks: &[Value]) -> Clones {
     all
 }
 
-/// The same with a list that `fill` makes in the first one; it has the branch out.
+/// Clones with the session in the build, and a list that `fill` makes in the first one, which has the branch out.
 pub(crate) fn clones_building_with(count: usize, fill: impl FnOnce(&Clones)) -> Clones {
     let all = clones_beginning(count, fill);
     let enter = ["-s", DEMO, "approve", "--enter", "--reason", "agreed"];
@@ -144,12 +144,12 @@ pub(crate) fn there<'a>(s: &'a Sandbox, dir: &Path, args: &[&str]) -> Call<'a> {
     call.args(&["--json"]).args(args)
 }
 
-/// How far each task is.
+/// Status of each task.
 pub(crate) fn statuses(s: &Sandbox) -> BTreeMap<String, String> {
     statuses_in(&s.loopx(&["task", "list", "--json"]))
 }
 
-/// The same by what `task list` said.
+/// Status of each task, by what `task list` said.
 pub(crate) fn statuses_in(listed: &Output) -> BTreeMap<String, String> {
     let listed = listed.json();
     let rows = listed["tasks"].as_array().expect("tasks").iter();
@@ -157,7 +157,7 @@ pub(crate) fn statuses_in(listed: &Output) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What `task list` says of one.
+/// Row of a task in `task list`.
 pub(crate) fn row(s: &Sandbox, id: &str) -> Value {
     let listed = s.loopx(&["task", "list", "--json"]).json();
     let rows = listed["tasks"].as_array().expect("tasks").clone();
@@ -165,7 +165,7 @@ pub(crate) fn row(s: &Sandbox, id: &str) -> Value {
     rows.find(|row| row["task"] == id).expect("the task")
 }
 
-/// What the card of the next task says, once it is taken.
+/// Takes the next task; gives the task that its card names.
 pub(crate) fn take(s: &Sandbox) -> String {
     text(&s.loopx(&["take", "--json"]).json()["card"]["task"])
 }

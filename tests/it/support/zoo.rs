@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
-/// What a refusal must leave as it is.
+/// State of a repository that a refusal must leave as it is.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stand {
     refs: String,
@@ -27,7 +27,7 @@ impl Stand {
 #[derive(Debug)]
 pub(crate) struct Animal {
     pub(crate) s: Sandbox,
-    /// Where commands run.
+    /// Folder in which commands run.
     pub(crate) dir: PathBuf,
     common_dir: PathBuf,
     has_worktree: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Animal {
     shell: Option<&'static str>,
     /// Objects may come from a remote while a command runs.
     pub(crate) is_partial: bool,
-    /// Nothing below the folder may be written.
+    /// Set when nothing below the folder may be written.
     is_locked: bool,
 }
 
@@ -347,7 +347,7 @@ pub(crate) fn environment() -> Animal {
         .at("../elsewhere")
 }
 
-/// One commit of one branch, HEAD detached, nobody to be.
+/// A clone of one commit of one branch, HEAD detached, nobody to be.
 pub(crate) fn pipeline() -> Animal {
     let animal = cloned(&["--depth=1", "--single-branch"]);
     animal.git(&["checkout", "--quiet", "--detach"]).ok();
@@ -361,7 +361,7 @@ pub(crate) fn pipeline() -> Animal {
     animal
 }
 
-/// Somebody who may read everything and write nothing; `None` where root cannot become somebody else.
+/// A repository of somebody who may read everything and write nothing; `None` where root cannot become somebody else.
 pub(crate) fn read_only() -> Option<Animal> {
     let mut animal = plain();
     let root = animal.s.root();
