@@ -152,7 +152,7 @@ fn approved_before(ctx: &Context, state: &State, transition: Transition) -> Resu
 pub(crate) struct Ends {
     /// The stage that the session must be in.
     pub from: Option<Stage>,
-    /// The stage that it goes to; where none is said, the one that the present stage leads to.
+    /// The stage that the session goes to; where none is said, the stage that the present one leads to.
     pub to: Option<Stage>,
 }
 

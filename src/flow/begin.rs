@@ -1,5 +1,5 @@
 //! The beginning of a session where HEAD is: the facts of [`loopx_rules::next::begin`]. No session can begin on a
-//! branch that policy protects; in a repository without a commit, the policy in the worktree is the one that will count.
+//! branch that policy protects; in a repository without a commit, the policy in the worktree will count.
 
 use super::context::Context;
 use super::files;

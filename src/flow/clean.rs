@@ -48,7 +48,7 @@ pub(crate) struct Item {
     pub what: Stale,
     pub name: String,
     pub why: String,
-    /// The reason why it stays.
+    /// The reason why the item stays.
     pub kept: Option<String>,
     /// The step that is taken about the item.
     pub step: &'static str,

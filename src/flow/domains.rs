@@ -24,7 +24,7 @@ pub(crate) struct DomainRow {
     #[serde(flatten)]
     pub domain: Domain,
     pub tasks: usize,
-    /// The next free id; nothing where it is full.
+    /// The next free id; nothing where the domain is full.
     pub next: Option<TaskId>,
 }
 

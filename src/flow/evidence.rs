@@ -39,7 +39,7 @@ pub(crate) struct RunRequest {
     pub argv: Vec<String>,
     /// Sign the record.
     pub sign: bool,
-    /// The check may run, whoever wrote it.
+    /// Set when the check may run, whoever wrote it.
     pub trust: bool,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Preview {
     pub checks: usize,
     /// Checks that a person's word proves.
     pub by_word: Vec<AuditItem>,
-    /// The policy by which the target judges it, where that is another than the gates ask.
+    /// The policy by which the target judges the code, where that is another than the gates ask.
     pub policy_moved: Option<PolicyMoved>,
     /// The content that is approved: the code tree, and the artifacts.
     pub code: Option<Oid>,

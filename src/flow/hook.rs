@@ -32,7 +32,7 @@ pub(crate) struct Request {
 pub(crate) enum Outcome {
     /// Passed, with what is worth a warning.
     Passed(Vec<String>),
-    /// The workflow does not allow it yet.
+    /// The workflow does not allow the event yet.
     Refused(Failure),
     /// A second refusal of the same: this git process was told why a moment ago.
     RefusedAlready,

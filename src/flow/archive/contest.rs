@@ -57,7 +57,7 @@ struct Sides {
     there: Option<Oid>,
     /// The text with the marked sides.
     written: Oid,
-    /// The path at which a person edits it.
+    /// The path at which a person edits the file.
     file: String,
 }
 

@@ -436,8 +436,8 @@ impl Plan {
         Ok(paths)
     }
 
-    /// Tells whether a commit changes nothing but what this archive changes, and does change something where the archive
-    /// changes specs.
+    /// Tells whether a commit changes nothing but what this archive changes, and does change something where the
+    /// archive changes specs.
     pub(super) fn is_made_by(&self, ctx: &Context, commit: &Oid) -> Result<bool> {
         let domains = self.verdict.domains.iter();
         let mut paths: BTreeSet<String> =

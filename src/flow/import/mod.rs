@@ -102,7 +102,7 @@ pub(crate) struct ChangeReport {
     pub commit: Option<Oid>,
     pub domains: Vec<String>,
     pub operations: usize,
-    /// Set when its delta applies to the specs of the tree. Not asked of an archived change.
+    /// Set when the delta of the change applies to the specs of the tree. Not asked of an archived change.
     pub applies: Option<bool>,
     pub findings: Vec<Remark>,
     /// Files without a place: their text is in `intent.md`, their bytes in `imported/`.

@@ -36,7 +36,7 @@ pub(crate) struct ApartIssue {
     /// The issues that wait for each other, said at the first of them, which stands at both ends.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cycle: Vec<IssueId>,
-    /// The sessions that go on for it, where these are several.
+    /// The sessions that go on for the issue, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionId>,
     /// The fields that somebody has to settle, in words; nothing where no field has to be settled.

@@ -438,7 +438,7 @@ pub(super) fn held(issue: &Issue, claim: &Stamped<Claim>, watched: &Watched) -> 
     ])
 }
 
-/// A session that was started for it goes on: a second one would do the work again.
+/// The refusal of an issue for which a session goes on: a second one would do the work again.
 pub(super) fn running(
     ctx: &Context,
     snapshot: &Snapshot<'_>,

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 /// An issue that is to be made.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct New {
-    /// The file and the line that it stands in, where it stands in one.
+    /// The file and the line of the issue, where it stands in a file.
     pub at: Option<String>,
     /// A name by which others of the same call link to it.
     pub key: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct New {
     pub links: Vec<Ask>,
     /// The reason why the issue ended, where it did.
     pub reason: Option<String>,
-    /// The solutions that come with it.
+    /// The solutions that come with the issue.
     pub ways: Vec<Way>,
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct Report {
     pub new: Vec<Came>,
     /// The number of issues that are here already.
     pub here: usize,
-    /// News of their program of those that are here: what it says otherwise than when it spoke last.
+    /// Changes that their program made to issues that are here: what it says otherwise than when it spoke last.
     pub changed: Vec<Differs>,
     /// Set when those changes were brought.
     pub updated: bool,

@@ -36,7 +36,7 @@ impl Names {
         self.0.add(names);
     }
 
-    /// So much of an id as tells it from the others.
+    /// The short form of an id: as much of it as tells it from the others.
     pub(crate) fn short<'i>(&self, id: &'i IssueId) -> &'i str {
         id.short(self.0.length(id))
     }

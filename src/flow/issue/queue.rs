@@ -379,7 +379,7 @@ pub(crate) struct QueueView {
     pub queue: Queue,
     /// The issues of the queue.
     pub issues: BTreeMap<IssueId, Row<'static>>,
-    /// Planned issues that have no place in it yet.
+    /// The number of planned issues that have no place in the queue yet.
     pub planned: usize,
     /// Set when somebody can take the next issue now.
     #[serde(skip)]

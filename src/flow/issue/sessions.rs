@@ -332,8 +332,8 @@ pub(crate) struct Request {
     pub ids: Vec<IssueId>,
     pub title: String,
     pub intent: String,
-    /// The part of it that the issues ask for: their titles, descriptions and criteria, without what the program says
-    /// of them.
+    /// The part of the request that the issues ask for: their titles, descriptions and criteria, without what the
+    /// program says of them.
     pub asked: String,
 }
 

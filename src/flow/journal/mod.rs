@@ -67,7 +67,7 @@ impl Entry {
         self
     }
 
-    /// The branch whose move makes it done.
+    /// The branch whose move makes the landing done.
     pub(crate) fn branch(&self) -> &str {
         self.name.strip_prefix("refs/heads/").unwrap_or(&self.name)
     }
