@@ -127,7 +127,7 @@ pub fn has_delta(text: &str) -> bool {
     domain_at(text).is_some()
 }
 
-/// Why the change is made, in one line.
+/// Reason why the change is made, in one line.
 pub fn why(text: &str) -> Option<String> {
     let why = markdown::section_text(text, "Why")?;
     let line = why.lines().find(|line| !line.trim().is_empty())?;

@@ -21,7 +21,7 @@ pub struct Entry {
     pub sentence: String,
 }
 
-/// Everything that a failure, a blocker or a note can be named, by its word: the codes, and the findings
+/// Names that a failure, a blocker or a note can have, by their words: the codes, and the findings
 /// about specs and lists of tasks.
 pub fn catalogue() -> Vec<Entry> {
     let exit = |code: Code| code.kinds().iter().map(|kind| kind.exit_code()).collect();

@@ -196,7 +196,7 @@ fn unreadable(text: &str) -> Vec<String> {
     found
 }
 
-/// Everything that is wrong with slices that can be read.
+/// Faults of slices that can be read.
 fn faults(slices: &[Slice]) -> Vec<String> {
     let all: BTreeSet<&str> = slices.iter().map(|slice| slice.id.as_str()).collect();
     let mut ids = BTreeSet::new();
@@ -282,7 +282,7 @@ pub enum NodeStatus {
     Missing,
     /// Still its template.
     Empty,
-    /// Something that it builds on changed since it was last written.
+    /// Inputs of the artifact changed since it was last written.
     Stale,
     Done,
 }
@@ -305,7 +305,7 @@ pub struct Node {
 pub struct Graph {
     pub format: u32,
     pub nodes: Vec<Node>,
-    /// Not done, and everything that it builds on is.
+    /// Artifacts that are not done, while all that they build on are.
     pub next_ready: Vec<Artifact>,
 }
 

@@ -57,7 +57,7 @@ impl Check {
 pub enum Word {
     /// The task was skipped, with a reason.
     Skipped,
-    /// No command proves it: somebody looked at this tree.
+    /// No command proves the task: somebody looked at this tree.
     Looked,
 }
 
@@ -133,9 +133,9 @@ pub fn checks_of(
     found
 }
 
-/// All checks that have to pass: [`checks_now`] without those of tasks that fall with another one: by the outcome of a
-/// decision, or where that one failed or was skipped.
-/// What policy asks for is asked for all the same.
+/// Lists all checks that have to pass: [`checks_now`] without those of tasks that fall with another one: by the
+/// outcome of a decision, or where that one failed or was skipped.
+/// Checks of policy are asked for all the same.
 pub fn checks_due(texts: &Texts, state: &State, of_policy: &[Check]) -> Vec<Check> {
     let fallen = plan::fallen(texts, state);
     let stays = |id: &str| fallen.is_empty() || !fallen.contains(&id.to_lowercase());

@@ -57,7 +57,7 @@ enum Turn {
     },
     /// Number of steps that are undone.
     Undo(usize),
-    /// Back to one that is there.
+    /// Undo back to an operation that is there.
     UndoTo(Index),
     Redo(usize),
     Settle(Index, bool),

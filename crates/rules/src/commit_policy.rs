@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 /// The working copy of sessions: ignored, and committed only by force.
 const WORKING_COPY: &str = ".loopx/";
 
-/// Why a path does not pass.
+/// Rule that a path breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// The stage takes no code.

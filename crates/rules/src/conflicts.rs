@@ -30,7 +30,7 @@ pub(super) enum Fate {
     Counts,
     /// Undone, or settled by a person as one that does not count.
     Out,
-    /// Something stands against it.
+    /// The operation is held: others stand against it.
     Held {
         why: String,
         with: Vec<usize>,
@@ -244,7 +244,7 @@ struct Flips<'c> {
     ops: &'c [&'c Operation],
     cause: &'c Causality,
     said: BTreeMap<usize, Words>,
-    /// Of which operations each speaker says something.
+    /// Operations of which each speaker says something.
     targets: BTreeMap<usize, Vec<usize>>,
     speakers: Set,
     about: Set,

@@ -29,7 +29,7 @@ pub enum Proof {
     Stale,
     /// The slices never ran.
     Missing,
-    /// No slice names it.
+    /// No slice names the scenario.
     Unserved,
 }
 

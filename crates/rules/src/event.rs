@@ -144,7 +144,7 @@ pub enum Event {
     Reviewed {
         verdict: Verdict,
     },
-    /// Somebody said what became of findings.
+    /// Findings were answered: somebody said what became of them.
     Answered {
         answers: Vec<Answer>,
         /// The code that they speak of.
@@ -507,7 +507,7 @@ pub struct Evidence {
     pub tree: Oid,
     /// Set when the command left the worktree as it found it.
     pub tree_kept: bool,
-    /// Some of the files that it changed there.
+    /// Files that the command changed there, or some of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// The git blob id of the whole output, and its size.
@@ -530,12 +530,12 @@ impl Evidence {
         self.passed() && self.tree_kept
     }
 
-    /// Two runs of one thing on one tree: the later one counts.
+    /// Tells whether two runs are of one thing on one tree: the later run counts.
     pub fn is_rerun_of(&self, other: &Evidence) -> bool {
         self.tree == other.tree && self.is_like(other)
     }
 
-    /// Two runs of one thing, on whatever trees.
+    /// Tells whether two runs are of one thing, on whatever trees.
     pub fn is_like(&self, other: &Evidence) -> bool {
         self.what == other.what && self.task == other.task && self.argv == other.argv
     }
@@ -550,7 +550,7 @@ pub struct ImportedEnd {
     pub month: String,
 }
 
-/// Why a reviewer is not independent of what was reviewed.
+/// Reason why a reviewer is not independent of what was reviewed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependence {
     pub role: Role,

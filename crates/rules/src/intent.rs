@@ -39,7 +39,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// As documents cite it.
+    /// Name of the statement, as documents cite it.
     pub fn id(&self) -> String {
         format!("{PREFIX}{}", self.number)
     }
@@ -72,7 +72,7 @@ pub struct CoveredStatement {
     pub fate: Fate,
     /// The files that cite it, in their order.
     pub cited: Vec<&'static str>,
-    /// Why it is deferred, and where that stands.
+    /// Reason why the statement is deferred, and the place of that reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferral>,
 }

@@ -32,7 +32,7 @@ pub struct Claim {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     pub seconds: u32,
-    /// Whom it was taken from.
+    /// Claim that this one took over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Over>,
 }
@@ -136,11 +136,11 @@ impl Worktrees {
 pub enum Standing<'a> {
     /// The build has no claim.
     Free,
-    /// His own; `fresh` when most of the lease is still to come.
+    /// The build belongs to whoever asks; `fresh` when most of the lease is still to come.
     Own { fresh: bool },
-    /// Somebody else's, whose lease has ended.
+    /// The build belongs to somebody else, whose lease has ended.
     Dead(&'a Stamped<Claim>),
-    /// Somebody else's.
+    /// The build belongs to somebody else.
     Held(&'a Stamped<Claim>),
 }
 
@@ -350,7 +350,7 @@ fn over(claim: &Stamped<Claim>, alive: bool) -> Over {
     }
 }
 
-/// Somebody else builds: who, and until when.
+/// Refusal because somebody else builds: who, and until when.
 fn held(claim: &Stamped<Claim>, asks: &Owner, now: i64) -> Failure {
     let until = until(claim);
     Failure::new(

@@ -16,13 +16,13 @@ use std::collections::BTreeMap;
 /// Number of rows that a manifest has at most.
 pub const MOST: usize = 80;
 
-/// Something to read.
+/// Row of a manifest: something to read at a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
     pub stage: Stage,
     pub kind: &'static str,
     pub path: String,
-    /// Why; several reasons of one row stand one behind the other.
+    /// Reason for reading; several reasons of one row stand one behind the other.
     pub reason: String,
     /// Lower is read first.
     pub priority: u32,

@@ -28,7 +28,7 @@ pub struct Moved {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LostClaim {
     pub task: TaskId,
-    /// Whose it was, and whose record counts.
+    /// Owner of the claim, and the person whose record counts.
     pub of: Person,
     pub to: Person,
 }

@@ -140,7 +140,7 @@ pub struct OwnPolicy {
     pub strict: bool,
 }
 
-/// Whom the policy trusts, from the same commit as the policy: never from the change that is judged.
+/// People whom the policy trusts, from the same commit as the policy: never from the change that is judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trust {
     /// The file of the keys that people sign with, where there is one.
@@ -374,7 +374,7 @@ pub struct ContextPolicy {
     pub manifest: EvidenceRule,
 }
 
-/// Whose runs count for a gate.
+/// Rules for the runs that count for a gate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EvidencePolicy {
@@ -389,7 +389,7 @@ pub struct LandingPolicy {
     /// Protected branches whose commits may be picked, or merged, onto others. One that is not protected
     /// lends nothing.
     pub backport: Vec<String>,
-    /// Whose signed commits land without a session, and where.
+    /// Keys whose signed commits land without a session, and the paths where they may.
     pub exception: Vec<LandingException>,
 }
 
@@ -856,7 +856,7 @@ fn paths_of(
     patterns_of(key, patterns, read)
 }
 
-/// Why no path could match a pattern, as far as its letters tell.
+/// Explains why no path could match a pattern, as far as its letters tell.
 fn odd(pattern: &str) -> Option<&'static str> {
     let inner = pattern.strip_prefix('/').unwrap_or(pattern);
     let inner = inner.strip_suffix('/').unwrap_or(inner);

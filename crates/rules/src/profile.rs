@@ -92,7 +92,7 @@ impl TryFrom<String> for ProfileName {
 /// Profile: what its sessions have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// In their order; the last three are always build, review and done.
+    /// Stages in their order; the last three are always build, review and done.
     pub stages: Vec<Stage>,
     /// The files that somebody writes, which its gates want.
     pub files: Vec<Artifact>,

@@ -7,7 +7,7 @@ use loopx_base::hint::{Hint, command, hint};
 /// Kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Somebody pushed meanwhile: fetch, merge, push again.
+    /// The branch moved, since somebody pushed meanwhile: fetch, merge, push again.
     Moved,
     /// The ref that a fetch writes here is in the hands of another git. Not read from words.
     Held,

@@ -134,7 +134,7 @@ struct FirstOut<'a> {
 #[derive(Deserialize)]
 struct Envelope<'a> {
     format: u32,
-    /// Only inside of a signed statement, where no file's name says it.
+    /// Id of the record: only inside of a signed statement, where no file's name says it.
     op: Option<OpId>,
     seq: u64,
     #[serde(default)]
@@ -490,7 +490,7 @@ pub(super) fn check_seq(seq: u64, path: &str) -> Result<()> {
     .help(command!("fsck --repair")))
 }
 
-/// As people and machines are shown an operation, whatever its format: the envelope with its id.
+/// Form in which people and machines are shown an operation, whatever its format: the envelope with its id.
 impl Serialize for Operation {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.envelope(Some(&self.op)).serialize(to)
@@ -498,7 +498,7 @@ impl Serialize for Operation {
 }
 
 impl Operation {
-    /// As a signed statement holds an operation: as it is stored, with its id.
+    /// Form in which a signed statement holds an operation: as it is stored, with its id.
     pub(super) fn signed<S: Serializer>(op: &Operation, to: S) -> Result<S::Ok, S::Error> {
         if op.format < FORMAT {
             op.first().serialize(to)

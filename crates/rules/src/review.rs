@@ -181,7 +181,7 @@ pub fn record_blockers(text: Option<&str>, asked: &[String], language: Language)
 pub struct Judgement {
     pub outcome: CodeVerdict,
     pub target: Option<Target>,
-    /// Why the outcome is not simply the reviewer's word.
+    /// Reasons why the outcome is not simply the reviewer's word.
     pub because: Vec<Because>,
 }
 

@@ -13,7 +13,7 @@ enum Takes {
     Words(&'static [&'static str]),
     /// Judged where it is used, if at all.
     Text,
-    /// Some of these, with commas between them; or a boolean for all or none.
+    /// Words of this list, some of them, with commas between them; or a boolean for all or none.
     Some(&'static [&'static str]),
 }
 

@@ -165,7 +165,7 @@ pub fn bases(state: &State, operations: &[Operation]) -> Vec<Option<Oid>> {
     found
 }
 
-/// In what capacity an operation is somebody's word; `None` where it is not.
+/// Role in which an operation is somebody's word; `None` where it is not.
 pub fn role(operation: &Operation) -> Option<&'static str> {
     Some(match &operation.body {
         Body::Log(Word::Undone { .. } | Word::Redone { .. } | Word::Resolved { .. }) => "editor",
@@ -237,11 +237,11 @@ pub struct Signer {
     pub kind: String,
     /// A security key says that somebody touched it.
     pub touched: bool,
-    /// Everybody that the signers' file names with this key.
+    /// People whom the signers' file names with this key.
     pub principals: Vec<String>,
 }
 
-/// Why a signature does not count.
+/// Reason why a signature does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flaw {
@@ -286,7 +286,7 @@ impl Checked {
         self.flaw.is_none()
     }
 
-    /// In a few words: `signed, ED25519 SHA256:...`.
+    /// Result in a few words: `signed, ED25519 SHA256:...`.
     pub fn words(&self) -> String {
         let key = self.signer.as_ref().map(|signer| {
             let touch = if signer.touched { ", touched" } else { "" };
@@ -306,7 +306,7 @@ impl Checked {
         }
     }
 
-    /// Why it does not hold.
+    /// Reason why the signature does not hold.
     pub fn reason(&self) -> &str {
         self.why.as_deref().unwrap_or("it could not be checked")
     }
@@ -316,9 +316,9 @@ impl Checked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// By a key that the signers' file has for them.
+    /// Key that the signers' file has for the person.
     Signed,
-    /// By the name that they gave: anybody can.
+    /// Name that the person gave: anybody can give any.
     Claimed,
 }
 

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::fmt::{self, Display};
 
-/// Why a body was not read.
+/// Reason why a body was not read.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The topic has no such kind: a newer program does.
     KindUnknown,
-    /// In words.
+    /// The body is damaged; the reason in words.
     Damaged(String),
 }
 

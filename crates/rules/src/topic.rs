@@ -75,7 +75,7 @@ pub trait Topic: Serialize + Sized {
     }
 }
 
-/// Something of an entity that only one writer at a time can have.
+/// Slot of an entity that only one writer at a time can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
     pub name: &'static str,

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 /// The setting that says whose word is enough.
 pub const SETTING: &str = "loopx.trust";
 
-/// Whose word is enough for a command to be run.
+/// Mode of trust: whose word is enough for a command to be run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Commands run that whoever runs them wrote or approved in this clone.
@@ -26,9 +26,9 @@ pub enum Mode {
     /// Commands run as with `here`, from any clone: whoever wrote or approved them is known by their address, which
     /// anybody can claim.
     Names,
-    /// Only approvals whose signature the target's signers accept.
+    /// Approvals alone count, and only those whose signature the target's signers accept.
     Signed,
-    /// Everything is run: on a machine that is thrown away afterwards.
+    /// Commands all run: on a machine that is thrown away afterwards.
     All,
 }
 
@@ -46,7 +46,7 @@ impl Mode {
     }
 }
 
-/// Somebody as a record names them: who, and git's committer where that is somebody else.
+/// Person as a record names them: who, and git's committer where that is somebody else.
 #[derive(Clone, Copy, Debug)]
 pub struct Hands<'p> {
     pub by: &'p Person,

@@ -59,9 +59,9 @@ vocabulary!(
     FoundIn { Review = "review", Architect = "architect", Critic = "critic" }
 );
 vocabulary!(
-    /// Why a build was recorded as blocked.
+    /// Cause for which a build was recorded as blocked.
     BlockCause {
-        /// Somebody said so.
+        /// Somebody reported that the build is blocked.
         Reported = "reported",
         /// The stop gate held an agent twice and nothing changed.
         NoProgress = "no-progress",

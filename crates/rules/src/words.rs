@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// These were taken back, newest first. One is written as itself, as programs wrote it that knew no
+    /// These operations were taken back, newest first. One is written as itself, as programs wrote it that knew no
     /// more than one.
     Undone {
         #[serde(with = "one_or_more")]
         undone: Vec<OpId>,
     },
-    /// These were undone, and count again; oldest first.
+    /// These operations were undone, and count again; oldest first.
     Redone { redone: Vec<OpId> },
     /// A person settled what clones had made apart: operations that count although something stood
     /// against them, and operations that do not count. Files are settled by what the record writes.

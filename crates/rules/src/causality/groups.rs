@@ -5,12 +5,12 @@
 use super::Causality;
 use std::collections::BTreeMap;
 
-/// Some operations, by what they have in common.
+/// Operations in parts, by what they have in common.
 pub(crate) struct Groups<K> {
     parts: Vec<(K, Set)>,
 }
 
-/// Some operations, line by line.
+/// Operations of one part, line by line.
 #[derive(Default)]
 pub(crate) struct Set {
     lines: BTreeMap<u32, Vec<usize>>,
@@ -111,7 +111,7 @@ impl Set {
         self.seen_lines(cause, at, at).flatten().copied().collect()
     }
 
-    /// Of each line the last one that the writer of one had seen, or that one itself.
+    /// Lists, for each line, the last operation that the writer of the one at `at` had seen, or the one at `at` itself.
     pub(crate) fn last_seen(&self, cause: &Causality, at: usize) -> Vec<usize> {
         let seen = self.seen_lines(cause, at, at + 1);
         seen.filter_map(<[usize]>::last).copied().collect()

@@ -41,7 +41,7 @@ struct Past {
     floor: usize,
     /// Place from which on nothing was seen.
     end: usize,
-    /// By line: the place after the last one that was seen.
+    /// Place after the last one that was seen, by line.
     seen: Table,
 }
 

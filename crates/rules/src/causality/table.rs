@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-/// Two of one depth as one. What is the same in both, or has all of the other, is taken as it is.
+/// Joins two nodes of one depth. What is the same in both, or has all of the other, is taken as it is.
 fn joined(one: Option<&Rc<Node>>, other: Option<&Rc<Node>>) -> Option<Rc<Node>> {
     let (Some(one), Some(other)) = (one, other) else {
         return one.or(other).cloned();

@@ -8,9 +8,9 @@ use serde::Serialize;
 pub enum Next {
     /// Command of git loopx, or of git.
     Command(Hint),
-    /// Something that a person writes: the advice says what.
+    /// Text that a person writes: the advice says which.
     Write,
-    /// Only somebody else can go on.
+    /// Wait for somebody else, who alone can go on.
     Waits(Waits),
     /// No step is left to do.
     Nothing,
@@ -39,7 +39,7 @@ impl Advised {
         }
     }
 
-    /// Somebody has to write this.
+    /// Advice to write a text.
     pub fn write(advice: impl Into<Hint>) -> Self {
         Advised::new(Next::Write).advice(advice)
     }
@@ -87,7 +87,7 @@ impl Advised {
         }
     }
 
-    /// As a hint of a refusal: the command, else the advice.
+    /// Hint of a refusal: the command, else the advice.
     pub fn into_hint(self) -> Hint {
         match self.next {
             Next::Command(command) => command,

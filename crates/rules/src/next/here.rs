@@ -67,9 +67,9 @@ pub struct Here<'a> {
     pub archive: Vec<Blocker>,
     /// The branch that an archive has to name, where neither the session nor this worktree has one.
     pub onto: Option<String>,
-    /// No file differs from where the review begins.
+    /// Set when no file differs from where the review begins.
     pub is_empty: bool,
-    /// Somebody sits at a terminal, and can be asked.
+    /// Set when somebody sits at a terminal, and can be asked.
     pub asks: bool,
     pub remote: Option<Distance>,
     /// Conditions of tasks outside of their list; none of them holds where nobody looked.
@@ -134,7 +134,7 @@ pub enum Standpoint {
     Unseen,
     /// The remote's branch lacks commits of ours.
     Behind,
-    /// Both have commits of their own: git takes no push.
+    /// Ours and the remote's branch both have commits of their own: git takes no push.
     Apart,
     /// The remote's branch has the archive, and ours has nothing that it lacks.
     Ahead,
@@ -178,7 +178,7 @@ pub struct Unlanded {
     pub lost: Option<Hint>,
     /// The remote that the branch belongs to, where there is one: the landing may be asked for there.
     pub remote: Option<String>,
-    /// Another worktree that has the target checked out.
+    /// Worktree beside this one that has the target checked out.
     pub elsewhere: Option<String>,
     /// The command that goes to the target; nothing where it is checked out.
     pub way: Option<Hint>,
@@ -186,7 +186,7 @@ pub struct Unlanded {
     pub in_the_way: Vec<Uncommitted>,
 }
 
-/// Why nobody can take a task here: the skill by which it is done.
+/// Reason why nobody can take a task here: the skill by which it is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
     pub why: String,

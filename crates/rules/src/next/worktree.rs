@@ -18,7 +18,7 @@ pub struct Worktree {
     pub sequence: Option<Sequence>,
     /// Files that are not committed, as far as somebody looked.
     pub uncommitted: Vec<Uncommitted>,
-    /// Another worktree has the session's branch checked out: where.
+    /// Place of another worktree that has the session's branch checked out.
     pub elsewhere: Option<String>,
     /// Files with edits that the way to the session's code would overwrite, so that git refuses it: a switch to its
     /// branch, or a merge of what that branch lacks.

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Role that hears a message which names nobody.
 pub const COORDINATOR: &str = "coordinator";
-/// Everybody.
+/// Name for all roles.
 pub const ALL: &str = "all";
 /// The type of a message whose data are what its role is at.
 pub const STATE_UPDATE: &str = "state_update";
@@ -90,7 +90,7 @@ pub fn data(typed: &str) -> Result<String> {
     Ok(value.to_string())
 }
 
-/// As much of a text as a sentence has room for.
+/// Cuts a text to as much as a sentence has room for.
 fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(40).collect();
     if shown.len() < text.len() {
@@ -131,7 +131,7 @@ pub struct Keyed {
     pub op: Option<OpId>,
     pub at: Option<String>,
     pub by: Option<Person>,
-    /// Other values of the owner, set apart from this one.
+    /// Values of the owner that were set apart from this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<Other>,
     /// Values of roles that the key does not belong to, set apart.

@@ -35,7 +35,7 @@ impl Judgement {
     }
 }
 
-/// Two open changes that touch one requirement.
+/// Overlap of two open changes that touch one requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Overlap {
     pub domain: String,

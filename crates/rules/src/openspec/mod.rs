@@ -28,9 +28,9 @@ const LONGEST_NOTE: usize = 64 * 1024;
 /// A folder of the tree with a change in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folder {
-    /// Below the tree: `changes/<name>` or `changes/archive/<date>-<name>`.
+    /// Path below the tree: `changes/<name>` or `changes/archive/<date>-<name>`.
     pub path: String,
-    /// By path below the folder.
+    /// Files by path below the folder.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
@@ -103,7 +103,7 @@ pub struct Change {
     /// `yyyy-mm-dd`.
     pub created: Option<String>,
     pub artifacts: BTreeMap<Artifact, String>,
-    /// Read part by part: findings name the files of the tree.
+    /// Delta of the change, read part by part: findings name the files of the tree.
     pub delta: Delta,
     /// Files that are no artifact; their text is in the intent, or they are only beside it.
     pub unplaced: Vec<String>,

@@ -19,7 +19,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// As the note writes it.
+    /// Place as the note writes it.
     pub fn place(&self) -> String {
         match self.line {
             Some(line) => format!("{}:{line}", self.path),

@@ -9,7 +9,7 @@ use loopx_spec::{Finding, Known, Severity};
 
 const WARNING: &[Severity] = &[Severity::Warning];
 
-/// All of them, by id.
+/// Findings of an outline, by id.
 pub const FINDINGS: &[Known] = &[
     Known {
         id: "exploration_file_missing",

@@ -23,7 +23,7 @@ pub struct Chosen<T> {
     pub value: T,
     /// The words of the request that chose it; none where it is what stands where no word does.
     pub words: Vec<String>,
-    /// Somebody wrote it into the plan.
+    /// Set when somebody wrote the value into the plan.
     pub written: bool,
 }
 
@@ -40,7 +40,7 @@ impl<T> Chosen<T> {
 /// Number of characters of reading that make a look at the code worth while, whatever they say.
 const LONG: usize = 50_000;
 
-/// Why the code is looked at before it is planned.
+/// Reason why the code is looked at before it is planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
@@ -50,7 +50,7 @@ pub enum Why {
     RequestNamesFiles,
     /// A task names a file.
     TasksNameFiles,
-    /// There is a lot to read.
+    /// The texts to read are long.
     Long,
 }
 
@@ -70,7 +70,7 @@ impl Why {
 pub struct Outline {
     pub complexity: Chosen<Complexity>,
     pub angles: Chosen<Vec<String>>,
-    /// Why the code is looked at first; nothing where it need not be.
+    /// Reason why the code is looked at first; nothing where it need not be.
     pub explore: Option<Why>,
 }
 

@@ -81,7 +81,7 @@ impl Tool {
 /// The files of a tree, by their paths in it.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// Something that has no counterpart here.
+/// Remark on what has no counterpart here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
     /// The file, with the place in it.
@@ -89,7 +89,7 @@ pub struct Remark {
     pub message: String,
 }
 
-/// Why a tree cannot be taken over.
+/// Fault for which a tree cannot be taken over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub code: Code,

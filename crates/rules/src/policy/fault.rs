@@ -19,7 +19,7 @@ impl Fault {
         }
     }
 
-    /// With the file and the line of the key, or of the table that would have it.
+    /// Failure with the file and the line of the key, or of the table that would have it.
     pub(super) fn placed(self, text: &str, label: &str) -> Failure {
         let Fault { key, what } = self;
         let line = line_of_key(text, &key);

@@ -282,7 +282,7 @@ pub(super) fn is_map(name: &str) -> bool {
 /// Setting of a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// Like `gates.out_of_scope`.
+    /// Name of the key, like `gates.out_of_scope`.
     pub name: String,
     pub value: Value,
 }

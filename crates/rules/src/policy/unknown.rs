@@ -35,7 +35,7 @@ const HOLDING: &[&str] = &[
     "context",
 ];
 
-/// More than anybody mistypes; each costs a search for the nearest name.
+/// Number of unknown keys that a file may have: more than anybody mistypes; each costs a search for the nearest name.
 const MOST: usize = 100;
 
 /// A key that is passed over.
@@ -44,7 +44,7 @@ pub struct UnknownKey {
     /// The file as errors name it.
     pub file: String,
     pub line: usize,
-    /// Like `paths.spec`.
+    /// Name of the key, like `paths.spec`.
     pub key: String,
     /// The known name that looks most like it.
     pub near: Option<String>,

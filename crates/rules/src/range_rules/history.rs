@@ -44,7 +44,7 @@ pub enum Moment {
     /// The moves do not tell.
     #[default]
     Unknown,
-    /// Before the session began; with the session as it was when code was opened last.
+    /// The commit was made before the session began; with the session as it was when code was opened last.
     Before(Option<Rc<State>>),
     /// While the session was like this; several where the branch's heads between are not here, or were not
     /// recorded.
@@ -57,7 +57,7 @@ pub enum Side {
     /// The milestone's commit has it.
     Before,
     After,
-    /// Neither; or the milestone is in no commit that is here.
+    /// The commit is on neither side; or the milestone is in no commit that is here.
     Beside,
 }
 

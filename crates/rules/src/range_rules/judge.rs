@@ -85,7 +85,7 @@ fn was_closed(range: &Range<'_>, bound: &State, commit: &Commit) -> bool {
     }
 }
 
-/// Whose a commit without trailers is.
+/// Session that a commit without trailers belongs to.
 fn owner<'a>(range: &Range<'a>, commit: &'a Commit) -> Option<&'a State> {
     commit.owner.as_deref().or(range.bound)
 }

@@ -73,7 +73,7 @@ pub struct Commit {
     pub subject: String,
     /// Paths that the commit changes against its parent; of a merge, those that differ from what its parents merge to.
     pub paths: Vec<String>,
-    /// Of a merge: paths in conflict that it resolved to what neither parent has.
+    /// Paths in conflict that a merge resolved to what neither parent has.
     pub resolved: Vec<String>,
     pub is_merge: bool,
     /// Set when the commit was made on the branch itself, and did not come through a merge.
@@ -91,9 +91,9 @@ pub struct Commit {
 /// Ground on which a commit lands, where it is to land on a protected branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landed {
-    /// By the review that showed it, or by nothing.
+    /// The commit lands by the review that showed it, or by nothing.
     Shown,
-    /// By the review of its content: a missing link does no harm, a false one is found.
+    /// The commit lands by the review of its content: a missing link does no harm, a false one is found.
     Content,
     /// A command or policy brings it: what its message says is of no account.
     Exempt,
@@ -102,7 +102,7 @@ pub enum Landed {
 /// Claim that the trailers of a commit make.
 #[derive(Clone, Debug)]
 pub enum Claim {
-    /// There are none.
+    /// The commit has no trailers.
     Nothing,
     /// The session as it was at each of the named states.
     States(Vec<Rc<State>>),
@@ -115,17 +115,17 @@ pub enum Claim {
 /// A claim that is not true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Not one session, but these.
+    /// The trailers name not one session, but these.
     Sessions(Vec<String>),
     UnknownSession(String),
-    /// No commit of the loopx branch.
+    /// The trailer names no commit of the loopx branch.
     ForeignState(String),
-    /// There was no such session at that commit.
+    /// The session was not there at that commit.
     NoSessionAt(SessionId, Oid),
     /// The session had ended there.
     EndedAt(SessionId, Oid),
     Damaged(String),
-    /// Neither is the commit on that session's branch nor does the branch that is judged belong to it.
+    /// The commit is not on that session's branch, nor does the branch that is judged belong to the session.
     OtherSession(SessionId),
 }
 
@@ -137,14 +137,14 @@ pub struct Head {
     pub tree: Oid,
     /// The session whose result it is, as it is now: the newest one.
     pub session: Rc<State>,
-    /// All of them, oldest first.
+    /// Sessions whose result it is, oldest first.
     pub sessions: Vec<Rc<State>>,
     /// Paths that differ between the reviewed trees and this one; `None` where there is no approving verdict
     /// to compare with, or its tree is not here.
     pub differing: Option<Vec<String>>,
 }
 
-/// Everything that is judged.
+/// Range of commits that is judged, with all that the judgement asks.
 #[derive(Debug)]
 pub struct Range<'a> {
     pub policy: &'a Policy,

@@ -2,7 +2,7 @@
 
 use loopx_base::findings::{Known, Severity};
 
-/// All of them, by id.
+/// Findings of a roadmap, by id.
 pub const FINDINGS: &[Known] = &[
     Known::new(
         "roadmap_apart",

@@ -25,7 +25,7 @@ pub struct Milestone {
     pub title: String,
 }
 
-/// Everything that the document names, in its order.
+/// Document of a roadmap: what it names, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Document {
     pub milestones: Vec<Milestone>,

@@ -93,7 +93,7 @@ pub struct Standing {
     pub status: Status,
     /// The rounds that asked for changes since it was approved last.
     pub rounds: usize,
-    /// No round is left: it is ready although the last one asked for a change.
+    /// Set when no round is left: the roadmap is ready although the last round asked for a change.
     pub forced: bool,
     /// Set when the roadmap was approved, and its content is another one now.
     pub changed: bool,

@@ -12,7 +12,7 @@ use loopx_spec::{Finding, Known, Severity};
 const ERROR: &[Severity] = &[Severity::Error];
 const WARNING: &[Severity] = &[Severity::Warning];
 
-/// All of them, by id.
+/// Findings of a role's prompt, by id.
 pub const FINDINGS: &[Known] = &[
     Known {
         id: "prompt_field_missing",
@@ -88,7 +88,7 @@ pub fn unreadable(file: &str) -> Finding {
     Finding::new(Severity::Error, "prompt_unreadable", file, 1, message, fix)
 }
 
-/// Everything that is wrong with the prompt of a role, by line.
+/// Lists what is wrong with the prompt of a role, by line.
 pub fn lint(name: &str, file: &str, text: &str) -> Vec<Finding> {
     let mut notes = Notes {
         file,

@@ -211,7 +211,7 @@ pub struct Approval {
     pub content: Oid,
     pub files: BTreeMap<Artifact, Oid>,
     pub code: Option<Oid>,
-    /// Everybody who approved this content, in order.
+    /// People who approved this content, in order.
     pub by: Vec<ApprovedBy>,
 }
 
@@ -266,13 +266,13 @@ pub struct BuildFacts {
     pub lanes: BTreeMap<Lane, Stamped<LaneReport>>,
     pub delegations: Vec<Delegation>,
     pub waivers: BTreeMap<String, Stamped<Waiver>>,
-    /// Everybody who did a build step: not independent of the result.
+    /// People who did a build step: not independent of the result.
     pub builders: Vec<Person>,
     pub audit: Option<Audit>,
-    /// Whose build it is.
+    /// Claim of whoever builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<Stamped<Claim>>,
-    /// Why it cannot go on; the next step of the build ends that.
+    /// Reason why the build cannot go on; the next step of the build ends that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Stamped<BuildBlock>>,
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Judge that has to refuse an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judge {
-    /// Our hook, with one of these codes, while git's own checks are switched off for this push.
+    /// Hook of ours, with one of these codes, while git's own checks are switched off for this push.
     Hook(&'static [Code]),
     /// Git itself, with these words, before any hook is asked.
     Git(&'static str),
@@ -59,9 +59,9 @@ pub enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// As it should: the attack was refused.
+    /// The attack was refused, as it should be.
     Refused,
-    /// As it should: the honest push would be taken.
+    /// The honest push would be taken, as it should be.
     Taken,
     /// The attack would get in.
     GetsIn,

@@ -22,7 +22,7 @@ pub enum Fate {
     Found,
     Written,
     Added,
-    /// Somebody else's text stands there: only `--force` replaces it.
+    /// The file has somebody else's text: only `--force` replaces it.
     Replaced,
 }
 

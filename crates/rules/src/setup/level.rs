@@ -1,4 +1,4 @@
-//! Three levels of policy, each a plain `loopx.toml` that anybody may edit. What a level asks for stands in one
+//! Levels of policy: three, each a plain `loopx.toml` that anybody may edit. What a level asks for stands in one
 //! table: [`Level::asks`].
 
 use crate::stage::Transition;
@@ -10,9 +10,9 @@ use std::fmt;
 pub enum Level {
     /// A single person works, whose own review lands and is shown as such.
     Solo,
-    /// Somebody reviews who took no part, by name.
+    /// A reviewer is asked for who took no part, by name.
     Team,
-    /// Somebody reviews who took no part, by key, and two people approve each plan.
+    /// A reviewer is asked for who took no part, by key, and two people for each plan.
     Strict,
 }
 

@@ -35,7 +35,7 @@ pub enum Found {
     Ours {
         current: bool,
     },
-    /// Somebody's own script that asks us.
+    /// Script of somebody's own that asks us.
     Asks,
     Foreign,
 }
@@ -192,7 +192,7 @@ pub struct Rules {
     pub asks_signatures: bool,
     pub can_check_signatures: bool,
     pub has_sessions: bool,
-    /// Why the policy cannot be read.
+    /// Reason why the policy cannot be read.
     pub fault: Option<String>,
 }
 

@@ -46,7 +46,7 @@ pub struct Ground<'g> {
     pub intent: &'g str,
     /// The part of its pipeline.
     pub part: Option<&'g str>,
-    /// Why the last attempt failed, or what the gate before it asks to be mended.
+    /// Gap: the reason why the last attempt failed, or what the gate before the task asks to be mended.
     pub gap: Option<&'g str>,
     /// The issue that the session was started for.
     pub issue: Option<&'g str>,

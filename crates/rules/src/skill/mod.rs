@@ -72,7 +72,7 @@ impl Form {
 }
 
 vocabulary!(
-    /// Whose a skill is: the repository's, or the person's at home. The repository's counts first.
+    /// Scope of a skill: the repository's, or the person's at home. The repository's counts first.
     Scope {
         Project = "project",
         Home = "home",

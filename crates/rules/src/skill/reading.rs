@@ -109,9 +109,9 @@ fn marked(line: &str) -> impl Iterator<Item = &str> {
 /// Place of a file that is to be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Below the worktree, or below home.
+    /// Path below the worktree, or below home.
     Inside(Scope, String),
-    /// Nowhere that a skill may name.
+    /// Place that no skill may name.
     Outside,
 }
 

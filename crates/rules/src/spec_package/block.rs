@@ -58,7 +58,7 @@ impl Block {
     }
 }
 
-/// Everything below the front matter, by headings. What stands before the first one is left out.
+/// Blocks below the front matter, by headings. What stands before the first heading is left out.
 pub(super) fn blocks(text: &str, body: usize) -> Vec<Block> {
     let mut reader = Reader {
         text,

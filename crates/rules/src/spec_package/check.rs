@@ -17,7 +17,7 @@ const FEATURES: usize = 2;
 /// Sides from which a request is looked at.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 3..=5;
 
-/// Everything that is wrong, by document and line.
+/// Lists what is wrong, by document and line.
 pub fn check(package: &Package) -> Vec<Finding> {
     let mut found = Findings(package.findings.clone());
     documents(package, &mut found);

@@ -2,7 +2,7 @@
 
 use loopx_spec::{Finding, Known, Severity};
 
-/// All of them, by id. A package with an error is not applied.
+/// Findings of a package, by id. A package with an error is not applied.
 pub const FINDINGS: &[Known] = &[
     Known::new(
         "package_assumption_missing",

@@ -116,7 +116,7 @@ const INDEXES: [&str; 3] = ["index", "_index", "README"];
 /// Part of a document that a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// All of it, or what stands above its items: `requirements.md`, `requirements/index.md`.
+    /// Document as a whole, or what stands above its items: `requirements.md`, `requirements/index.md`.
     Whole,
     /// Item of the document: `requirements/REQ-001-idle-timeout.md`.
     Item,

@@ -29,12 +29,12 @@ vocabulary!(
 /// The figures of a package, each 0 to 100.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Quality {
-    /// By dimension; nothing where nobody gave it.
+    /// Figures by dimension; nothing where nobody gave one.
     pub dimensions: BTreeMap<String, Option<u32>>,
     /// Score of all dimensions; nothing while one is open.
     pub score: Option<Points>,
     pub verdict: Option<Verdict>,
-    /// Why it does not pass.
+    /// Reasons why the package does not pass.
     pub why: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ pub const MAX_TOTAL: u32 = 20;
 pub const MAX_SAME: u32 = 2;
 /// Seconds from the first block of a row.
 pub const MAX_SECONDS: i64 = 4 * 60 * 60;
-/// Two hosts that fire for one stop do so within this many seconds.
+/// Seconds within which two hosts fire for one stop.
 pub const TWICE_WITHIN: i64 = 10;
 /// Seconds for which a build step that an agent was about to type tells who builds.
 pub const DRIVES_FOR: i64 = 10 * 60;
@@ -51,7 +51,8 @@ pub struct Ledger {
 pub struct Parked {
     pub at: i64,
     pub why: String,
-    /// By a person or an agent, not by what the host said of background work: it stays until somebody resumes.
+    /// Set when a person or an agent parked the build, not what the host said of background work: the build stays
+    /// parked until somebody resumes.
     pub told: bool,
 }
 
@@ -90,7 +91,7 @@ impl Ledger {
         }
     }
 
-    /// Another host has asked about this stop a moment ago.
+    /// Tells whether another host has asked about this stop a moment ago.
     fn was_answered_by_another(&self, host: Host, now: i64) -> bool {
         self.answered.as_ref().is_some_and(|answered| {
             answered.host != host.name() && (0..=TWICE_WITHIN).contains(&(now - answered.at))
@@ -133,7 +134,7 @@ impl Ledger {
         self.row_began = None;
     }
 
-    /// Somebody takes the build up again: nothing is held against it.
+    /// Forgets what is held against the build, since somebody takes it up again.
     pub fn renew(&mut self) {
         *self = Ledger {
             build: std::mem::take(&mut self.build),
@@ -157,10 +158,10 @@ pub struct Build {
     pub delegated: usize,
 }
 
-/// Whose build it is, seen from this worktree.
+/// Owner of the build, seen from this worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildOwner {
-    /// Another worktree's, whose lease runs.
+    /// The build is another worktree's, whose lease runs.
     Elsewhere,
     /// The build is this worktree's, and this agent session's where one is known; `alive` while its lease runs.
     Here { agent: Option<String>, alive: bool },
@@ -187,7 +188,7 @@ pub struct Ruling {
     pub ledger: Ledger,
     /// The agent session is to be recorded as the one that builds.
     pub adopt: bool,
-    /// To be recorded on the session, with a reason.
+    /// Cause that is to be recorded on the session, with a reason.
     pub record: Option<(BlockCause, String)>,
 }
 

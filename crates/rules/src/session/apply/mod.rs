@@ -51,7 +51,7 @@ impl State {
         self.conflicts.push(conflict);
     }
 
-    /// Everything but the artifacts, which are those that the writer of the operation left behind.
+    /// Applies an operation, but for the artifacts, which are those that the writer of the operation left behind.
     pub(crate) fn try_apply(
         &mut self,
         op: &Operation,

@@ -66,8 +66,8 @@ impl State {
         self.move_to(stage);
     }
 
-    /// Another profile goes on from `stage`: what was approved and not used was a step of the old one, and whoever
-    /// goes back has the gates that are ahead then still before them.
+    /// Moves the session to `stage` under another profile: what was approved and not used was a step of the old one,
+    /// and whoever goes back has the gates that are ahead then still before them.
     fn move_to(&mut self, stage: Stage) {
         let back = stage < self.stage;
         self.approvals.retain(|key, approval| {
