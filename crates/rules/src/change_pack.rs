@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The format of the artifact graph.
 const FORMAT: u32 = 1;
 
-/// Kind of a slice: with or without a person who works on it.
+/// Kind of a slice: it can be worked on without a person, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SliceKind {
     /// Away from keyboard: no person needed.

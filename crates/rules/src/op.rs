@@ -28,7 +28,7 @@ pub use super::word_lists::{
     PlanVerdict, Role, Severity, Smell, Target,
 };
 
-/// Event in the log: who, when, why, what, and on which content.
+/// Step in a log: who, when, why, what, and on which content.
 ///
 /// All but `body` is the envelope, which every program understands.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,7 @@ pub struct Operation {
     pub body: Body,
 }
 
-/// Statement of an operation, by its topic.
+/// Content of an operation, by its topic.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     Log(Word),

@@ -1,5 +1,5 @@
-//! Session that `git loopx`, `status` and `next` speak of where nobody names one, and the way into a first one. One
-//! decision, so that the three agree. Knows no store and no git: what is there comes in by name.
+//! Session that `git loopx`, `status` and `next` speak of where nobody names one, and the way in for somebody who is in
+//! none. One decision, so that the three agree. Knows no store and no git: what is there comes in by name.
 
 use super::Advised;
 use crate::policy::FILE;

@@ -190,7 +190,7 @@ pub struct Unlanded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
     pub why: String,
-    /// Command that makes the place fit.
+    /// Way to make the place fit.
     pub help: Hint,
 }
 

@@ -32,7 +32,7 @@ pub struct Document {
     pub phases: Vec<Phase>,
 }
 
-/// Owner of a line of a list.
+/// Place to which a line of a list belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Below {
     Nothing,
