@@ -79,7 +79,7 @@ impl Case {
 
 struct Bench {
     root: PathBuf,
-    /// In front of PATH for the git of PATH, and for the newer one.
+    /// Folders in front of PATH for the git of PATH, and for the newer one.
     machine: OsString,
     newer: Option<OsString>,
     tools: Option<PathBuf>,

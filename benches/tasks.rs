@@ -48,7 +48,7 @@ const DELTA: &str =
 const PLAN: &str =
     "---\nscope: []\n---\n# Plan\n\n## Problem\n\nA.\n\n## Approach\n\nB.\n\n## Risks\n\nC.\n";
 
-/// Beside the folder: git's own folder in each state that a command starts from.
+/// Folders beside the list's folder: git's own folder in each state that a command starts from.
 const READY: &str = "ready";
 const HELD: &str = "held";
 const PROVEN: &str = "proven";

@@ -598,7 +598,7 @@ fn run(cli: Cli, ui: &mut Ui) -> Result<Exit> {
     })
 }
 
-/// Has times be told as the repository's clock has it: only who shows some pays for it.
+/// Lets times be told as the repository's clock has it: only who shows some pays for it.
 fn timed(ctx: Context, ui: &mut Ui) -> Context {
     ui.tells_time_at(ctx.now());
     ctx

@@ -152,7 +152,7 @@ impl Peer {
     }
 }
 
-/// Beside the folder, so that no peer reads it.
+/// Place for a copy beside the folder, so that no peer reads it.
 fn kept(dir: &Path) -> PathBuf {
     dir.with_extension("kept")
 }

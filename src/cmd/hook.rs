@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// As much as a main thread has: trees and documents are deep.
+/// Size of the stack, as much as a main thread has: trees and documents are deep.
 const STACK: usize = 8 << 20;
 
 #[derive(Debug, clap::Args)]

@@ -32,7 +32,7 @@ pub(crate) fn show(ctx: &Context, ui: &mut Ui) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Beside what `plan` did: what is not as usual. A session without such a plan has nothing to tell.
+/// Tells what is not as usual, beside what `plan` did. A session without such a plan has nothing to tell.
 pub(crate) fn tell(ctx: &Context, ui: &mut Ui) {
     if let Ok(view) = flow::show(ctx) {
         for said in lines(&view, false) {

@@ -133,7 +133,7 @@ fn warn(ran: &Ran, task: Option<&str>, ui: &mut Ui) {
 #[derive(Default)]
 struct Tail(Vec<u8>);
 
-/// So much of what a check that failed printed is shown.
+/// Number of bytes that are shown of what a check that failed printed.
 const SHOWN: usize = 4096;
 
 impl Write for Tail {

@@ -236,7 +236,7 @@ fn role(needed: bool) -> anstyle::Style {
     if needed { style::GOOD } else { style::DIM }
 }
 
-/// With --json they are in the document.
+/// Prints the warnings on stderr; with --json they are in the document.
 fn warn(warnings: &[String], ui: &mut Ui) {
     let said = if ui.is_json() { &[] } else { warnings };
     for warning in said {

@@ -8,7 +8,7 @@ use loopx_rules::op::{Event, Operation};
 use loopx_store::{Session, Snapshot};
 use std::collections::BTreeSet;
 
-/// Fewer characters of an id say nothing.
+/// Number of characters of an id below which it says nothing.
 const SHORTEST: usize = 4;
 
 /// The operation that is meant.

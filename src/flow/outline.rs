@@ -96,7 +96,7 @@ pub(crate) struct View {
     pub tasks: usize,
     /// Groups of tasks that can run side by side, one after the other.
     pub groups: Vec<Vec<TaskId>>,
-    /// So often the plan went back to be changed.
+    /// Number of times that the plan went back to be changed.
     pub returns: u32,
     pub findings: Vec<Finding>,
 }

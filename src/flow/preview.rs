@@ -28,7 +28,7 @@ pub(crate) struct Preview {
     pub transition: Transition,
     /// The documents, by what stands in them.
     pub files: BTreeMap<Artifact, Oid>,
-    /// Of these, what the working copy changed and the approval would save first.
+    /// Documents that the working copy changed and the approval would save first.
     pub edited: Vec<Artifact>,
     /// The code, where the gate judges it.
     pub code: Option<Covered>,

@@ -26,7 +26,7 @@ pub(crate) struct Listed {
     pub files: Vec<Artifact>,
     /// The session has it.
     pub current: bool,
-    /// Why policy does not take it.
+    /// Reason why policy does not take the profile.
     pub forbidden: Option<String>,
 }
 

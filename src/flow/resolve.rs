@@ -56,13 +56,13 @@ pub(crate) struct Contested {
     pub artifact: Artifact,
     pub base: Option<Oid>,
     pub sides: Vec<SideView>,
-    /// Of a list of tasks: the ids that its sides gave to tasks of their own.
+    /// Ids that the sides of a list of tasks gave to tasks of their own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub made_twice: Vec<TaskId>,
-    /// Of a list of tasks: the domains that its sides say otherwise.
+    /// Domains that the sides of a list of tasks say otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub domains_apart: Vec<String>,
-    /// Of a list of tasks: whether all of its sides can stay.
+    /// Set when all sides of a list of tasks can stay.
     #[serde(skip)]
     pub keeps_all: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) struct ContestedFile {
 
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct SideView {
-    /// From 1, as `--side` takes it.
+    /// Number of the side from 1, as `--side` takes it.
     pub number: usize,
     #[serde(flatten)]
     pub operation: Brief,
@@ -259,7 +259,7 @@ pub(crate) enum Text {
     Side(usize),
     /// The tasks of all sides.
     Both,
-    /// These bytes.
+    /// Bytes of a text that was given.
     Given(Vec<u8>),
     /// Text of the working copy, which has to be without markers.
     WorkingCopy,

@@ -164,7 +164,7 @@ pub(super) fn judged(ctx: &Context, state: &State) -> Result<Option<Range>> {
     }))
 }
 
-/// From where to where a review goes, and over how many commits.
+/// Base and head of a review, and the number of its commits.
 pub(super) fn span(ctx: &Context, facts: &Facts<'_>) -> Result<(Option<Oid>, Option<Oid>, usize)> {
     let range = range(ctx, facts)?;
     Ok((range.base, range.head, range.commits.len()))

@@ -72,7 +72,7 @@ pub(crate) struct ReviewShown {
     pub left: Vec<Debt>,
     pub findings: Vec<FoundBefore>,
     pub specs: Vec<RequirementDiff>,
-    /// Why the delta cannot be shown.
+    /// Reason why the delta cannot be shown.
     pub specs_failed: Option<String>,
     /// Ties of the person who looks to the range; nothing where nobody says who looks.
     pub dependence: Option<Vec<Dependence>>,

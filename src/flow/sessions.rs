@@ -229,7 +229,7 @@ impl<'a> Beginning<'a> {
         })
     }
 
-    /// No session has this id, and none that is at work has this branch.
+    /// Refuses an id that a session has, and a branch that a session at work has.
     fn require_free(&self, ctx: &Context, snapshot: &Snapshot<'_>) -> Result<()> {
         if let Some(known) = snapshot.find(&self.id)? {
             let other = format!("--id {} ", free(snapshot, &self.id)?);

@@ -35,9 +35,9 @@ use std::path::{Path, PathBuf};
 /// Place of the documents.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
-    /// In the outputs of the tasks of the session that is meant.
+    /// Outputs of the tasks of the session that is meant.
     Meant,
-    /// In those of another session, archived ones among them.
+    /// Outputs of the tasks of another session, archived ones among them.
     Session(String),
     Folder(PathBuf),
 }

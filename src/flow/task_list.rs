@@ -526,7 +526,8 @@ fn by_hand(
     ])
 }
 
-/// After plan->build the list is what was approved: it opens again where the plan does.
+/// Refuses a change of a list that is closed: after plan->build the list is what was approved, and opens again where
+/// the plan does.
 pub(super) fn require_open(state: &State) -> Result<()> {
     if state.is_open(Artifact::TaskList) {
         return Ok(());

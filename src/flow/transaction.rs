@@ -79,7 +79,7 @@ pub(crate) struct Facts<'a> {
     pub context: Vec<Row>,
     /// The numbered statements of its request; none where it says one thing, or began before they were numbered.
     pub statements: Vec<Statement>,
-    /// Of these texts: whoever replaces one of them starts it anew.
+    /// Sections read of these texts: whoever replaces one of the texts starts them anew.
     pub read: ReadSections,
     /// The token of this worktree.
     pub worktree: Option<String>,
@@ -269,9 +269,9 @@ pub(crate) enum Needs {
     Code,
     /// Every operation of the session.
     Operations,
-    /// As the stage; the delta is judged by the caller, on a target of its own.
+    /// Code as for the stage; the delta is judged by the caller, on a target of its own.
     Unjudged,
-    /// As the stage, of a session that may be archived.
+    /// Code as for the stage, of a session that may be archived.
     Ended,
 }
 

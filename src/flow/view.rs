@@ -87,9 +87,9 @@ pub(crate) struct Status {
     /// Tasks with results that were made apart; nothing where each has one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<TaskApart>,
-    /// Why the build cannot go on.
+    /// Reason why the build cannot go on.
     pub blocked: Option<Stamped<BuildBlock>>,
-    /// Why agents of this worktree may stop until it is taken up again.
+    /// Reason why agents of this worktree may stop until the work is taken up again.
     pub parked: Option<Parked>,
     pub stale_artifacts: Vec<Artifact>,
     pub working_copy: BTreeMap<Artifact, FileStatus>,
@@ -514,7 +514,7 @@ pub(crate) struct Logged {
     #[serde(flatten)]
     pub operation: Operation,
     pub undone: bool,
-    /// Why it counts for nothing.
+    /// Reason why the operation counts for nothing.
     pub void: Option<String>,
     /// Proof of whose word the operation is, a key or a claim alone; nothing where it is nobody's.
     pub proof: Option<Basis>,

@@ -73,7 +73,7 @@ struct Sink {
     kept: Option<Vec<u8>>,
     /// Lines that are written together.
     lines: Option<Vec<u8>>,
-    /// Why stdout took something no more.
+    /// Error for which stdout took something no more.
     lost: Option<io::Error>,
 }
 
@@ -216,7 +216,7 @@ impl Ui {
         }
     }
 
-    /// From here on suggested commands name this session.
+    /// Names this session in suggested commands from here on.
     pub(crate) fn address(&mut self, session: impl Into<String>) {
         self.session = Some(session.into());
     }
@@ -397,7 +397,7 @@ impl Ui {
         self.options.verbose || self.judges_push
     }
 
-    /// From here on it is a hook that speaks, and judges a push as `verify` does.
+    /// Makes this the output of a hook that judges a push as `verify` does, from here on.
     pub(crate) fn judges_a_push(&mut self) {
         self.judges_push = true;
     }
@@ -411,7 +411,7 @@ impl Ui {
         }
     }
 
-    /// From here on times are told against this moment.
+    /// Tells times against this moment from here on.
     pub(crate) fn tells_time_at(&mut self, now: i64) {
         self.now = Some(now);
     }

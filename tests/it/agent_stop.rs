@@ -21,7 +21,7 @@ fn ledger(d: &Drive) -> Value {
     serde_json::from_str(&d.read(".git/loopx/stop-gate")).expect("the stop gate's memory")
 }
 
-/// Something that an agent does between two stops.
+/// Work of an agent between two stops.
 fn work(d: &Drive, n: usize) {
     d.write("src/demo.txt", format!("step {n}\n"));
 }

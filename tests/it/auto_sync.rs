@@ -46,7 +46,7 @@ impl Two {
             .ok();
     }
 
-    /// From the first thought to the archive, with a review that sends it back once.
+    /// Goes from the first thought to the archive, with a review that sends it back once.
     fn go_the_whole_road(&self) {
         let git = |at: usize, args: &[&str]| drop(self.all.git(at, args).ok());
         git(0, &["switch", "--quiet", "-c", "work"]);

@@ -215,7 +215,7 @@ fn a_ref_goes_where_the_branch_of_sessions_has_what_it_keeps() {
     assert!(refs().contains("displaced-1"));
 }
 
-/// Why the session of this name stays; `goes` where nothing keeps it.
+/// Reason why the session of this name stays; `goes` where nothing keeps it.
 fn why(items: &[Value], id: &str) -> String {
     let one = items.iter().find(|one| one["name"] == id);
     let one = one.unwrap_or_else(|| panic!("no {id} in {items:?}"));

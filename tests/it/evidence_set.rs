@@ -7,7 +7,7 @@ use serde_json::json;
 const APPROVE: [&str; 2] = ["--verdict", "approve"];
 const MISSING: &str = "completion_audit_missing_evidence";
 
-/// In build, where what verifies the slice is this command.
+/// A session in build, where what verifies the slice is this command.
 fn building(check: &str) -> Drive {
     Drive::once(format!("{check:?}"), || {
         let d = Drive::planning();

@@ -320,7 +320,7 @@ fn the_first_record_of_format_2_makes_the_branch_one_of_format_2() {
     assert_eq!(s.git(&["show", "loopx:format"]).line(), "2");
 }
 
-/// By hand it would be one again for which older programs know everything.
+/// A branch that a hand marks as format 1 would again pass for one of which older programs know everything.
 #[test]
 fn a_branch_that_was_taken_back_to_format_1_is_found_and_mended() {
     let s = started();

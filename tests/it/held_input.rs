@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// No answer takes longer, also where other tests run beside it.
+/// Time within which each answer comes, also where other tests run beside it.
 const SOON: Duration = Duration::from_secs(20);
 
 #[track_caller]

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-/// No answer takes longer, also where other tests run beside it.
+/// Time within which each answer comes, also where other tests run beside it.
 const SOON: Duration = Duration::from_secs(30);
 
 /// A push that is refused by our hook or by git, soon, and nothing moves.

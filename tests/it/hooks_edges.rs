@@ -49,7 +49,7 @@ fn edge_01_an_edit_of_the_configuration_that_was_cut_short_leaves_git_working() 
     }
 }
 
-/// Why it is one edit: half of it would end every command that writes the index.
+/// Reason for a single edit: half of it would end every command that writes the index.
 #[test]
 fn edge_01_an_event_without_a_command_would_brick_the_repository() {
     let Some(s) = Sandbox::with_test_git() else {
@@ -91,7 +91,7 @@ impl Gits<'_> {
         version.starts_with("git version 2.") && minor.parse::<u32>().expect("a number") < 54
     }
 
-    /// With the person's configuration.
+    /// Runs git with the person's configuration.
     fn git(&self, args: &[&str]) -> Output {
         let call = self.s.call("git").args(args);
         call.without_env("GIT_CONFIG_GLOBAL").run()

@@ -237,7 +237,7 @@ fn two_tools_that_run_each_other_come_to_an_end() {
     commit(&s).ok();
 }
 
-/// As far as git's own hooks go.
+/// A hook takes odd input as far as git's own hooks go.
 #[test]
 fn edge_19_a_hook_passes_whatever_it_is_given_and_wherever_it_runs() {
     let s = Sandbox::empty("nowhere");
@@ -291,7 +291,7 @@ fn edge_03_a_repository_never_has_both_ways() {
     assert_eq!(s.snapshot(".husky"), theirs);
 }
 
-/// Between each two steps: what a kill leaves is made by hand.
+/// An install is cut short between each two steps: what a kill leaves is made by hand.
 #[test]
 fn edge_01_an_install_that_was_cut_short_is_finished_or_taken_back() {
     let s = shims("repo");

@@ -35,7 +35,7 @@ impl Managed {
         Some(Managed { s, tools, calls })
     }
 
-    /// With the manager's programs and a git-loopx that writes down how it is called.
+    /// Call with the manager's programs and a git-loopx that writes down how it is called.
     pub(crate) fn call(&self, program: impl AsRef<Path>) -> Call<'_> {
         let machine = std::env::var("PATH").expect("PATH");
         let path = format!(

@@ -14,7 +14,7 @@ fn everywhere() -> Option<Sandbox> {
     Some(s)
 }
 
-/// With the person's own configuration.
+/// Runs git with the person's own configuration.
 fn git(s: &Sandbox, args: &[&str]) -> Output {
     let call = s.call("git").args(args);
     call.without_env("GIT_CONFIG_GLOBAL").run()

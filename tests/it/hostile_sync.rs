@@ -107,7 +107,7 @@ pub(crate) fn put_files(all: &Clones, files: &[(&str, &[u8])]) -> String {
     git(all, &["write-tree"]).run().line()
 }
 
-/// No panic, nothing that a terminal obeys, and words where it is refused.
+/// Asserts no panic, nothing that a terminal obeys, and words where something is refused.
 #[track_caller]
 fn behaves(what: &str, out: &Output) {
     let said = format!("{}{}", out.stdout, out.stderr);
@@ -396,7 +396,7 @@ fn what_cannot_be_brought_back_is_refused_and_nothing_moves() {
     }
 }
 
-/// Whatever holds records is kept as sessions are, and nobody asks what they say (A4).
+/// A folder that holds records is kept as sessions are, and nobody asks what it says (A4).
 #[test]
 fn a4_records_that_belong_to_no_session_come_back_too() {
     for linear in [false, true] {

@@ -58,7 +58,7 @@ fn kept(s: &Sandbox, name: &str) -> PathBuf {
     s.path().join(".git/loopx").join(name)
 }
 
-/// Has each object lie in a file of its own.
+/// Puts each object into a file of its own.
 fn unpack(s: &Sandbox) {
     let folder = s.path().join(".git/objects/pack");
     let files = fs::read_dir(&folder).expect("packs");

@@ -1,4 +1,4 @@
-//! Whose the words of an issue are: what somebody wrote into one is no command of whoever begins with it, and what a
+//! Owners of the words of an issue: what somebody wrote into one is no command of whoever begins with it, and what a
 //! person said of one is not an agent's to bring back.
 
 use crate::support::clones::Clones;

@@ -29,7 +29,7 @@ fn listing(d: &Drive, signers: &[Signer]) {
     d.git(&["switch", "--quiet", "demo"]).ok();
 }
 
-/// In review: Ada's signed commits and steps, a run that Bob's key signed for CI.
+/// A session in review: Ada's signed commits and steps, a run that Bob's key signed for CI.
 fn in_review() -> Drive {
     let d = Drive::planned_with(&[("loopx.toml", BY_KEY), ("loopx.signers", &everybody())]);
     d.git(&["config", "loopx.sign", "true"]).ok();

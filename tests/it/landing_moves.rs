@@ -375,7 +375,7 @@ fn a_session_lends_its_scope_to_nothing_of_the_one_that_stands_on_it() {
     }
 }
 
-/// Goes from the build to done without `finish`, and to the archive.
+/// Takes the session from the build to done without `finish`, and to the archive.
 fn reviewed(s: &Sandbox) {
     done(s);
     s.loopx(&["archive"]).ok();

@@ -441,7 +441,7 @@ impl Walk {
         git(&["worktree", "remove", "--force", top]);
     }
 
-    /// Another clone writes a note, and sends it.
+    /// Writes a note in another clone, and sends it.
     fn clone_says(&mut self) {
         self.versions += 1;
         let remote = self.d.root().join("remote.git");

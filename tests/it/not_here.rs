@@ -48,7 +48,7 @@ fn bobs(s: &Sandbox, args: &[&str]) -> Output {
     bob(s, LOOPX).args(args).run()
 }
 
-/// Both clones have the same sessions.
+/// Syncs both clones, so that they have the same sessions.
 fn synced(s: &Sandbox) {
     s.loopx(&["sync", "origin"]).ok();
     bobs(s, &["sync", "origin"]).ok();

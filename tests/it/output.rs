@@ -29,7 +29,7 @@ fn with_a_closed_pipe(s: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
     (out.status.code(), said)
 }
 
-/// Everything that speaks, with its exit code where the output can be written.
+/// Commands that print something where the output can be written.
 const SPEAKING: [&[&str]; 27] = [
     &["cat", "spec.md"],
     &["status"],

@@ -175,7 +175,7 @@ impl Play {
         panic!("it does not end: {:#}", self.status());
     }
 
-    /// All is done, in both clones alike.
+    /// Asserts that all is done, in both clones alike.
     fn ends(&self, mode: &str, total: u64) -> Value {
         let status = self.status();
         assert_eq!(status["total"], total, "{mode}: {status:#}");

@@ -130,7 +130,7 @@ fn a_policy_that_the_target_never_had_excuses_nothing() {
         .says("1 of 2 people approved plan->build");
 }
 
-/// From review back to plan, and by two people to done.
+/// Goes from review back to plan, and by two people to done.
 fn plan_again(s: &Sandbox) {
     let back = [
         "review",

@@ -4,7 +4,7 @@ use crate::support::Sandbox;
 use crate::support::drive::{DELTA, Drive, RITA};
 use serde_json::json;
 
-/// In review, with a file that the plan did not name and a requirement that changes.
+/// A session in review, with a file that the plan did not name and a requirement that changes.
 fn reviewing() -> Drive {
     Drive::once("", || {
         let d = Drive::planning();

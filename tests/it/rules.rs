@@ -306,7 +306,7 @@ fn a_rule_is_added_to_a_named_document_and_every_other_byte_stays() {
     );
 }
 
-/// Of two who add at once none takes away what the other wrote.
+/// A writer who adds at once with others takes away nothing that they wrote.
 #[test]
 fn eight_writers_add_eight_rules() {
     let s = Sandbox::new();

@@ -28,7 +28,7 @@ fn built(checks: &[&str]) -> Sandbox {
     })
 }
 
-/// Has git sign with a key that is nowhere.
+/// Makes git sign with a key that is nowhere.
 fn lose_key(s: &Sandbox) {
     s.git(&["config", "gpg.format", "ssh"]).ok();
     s.git(&["config", "user.signingKey", "nowhere.pub"]).ok();

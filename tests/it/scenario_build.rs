@@ -19,7 +19,7 @@ fn proof(d: &Drive, id: &str) -> Value {
     item.unwrap_or_else(|| panic!("no {id} in {items:#?}"))["proof"].clone()
 }
 
-/// In build, where this program verifies the slice.
+/// A session in build, where this program verifies the slice.
 fn building(program: &str) -> Drive {
     Drive::once(format!("{program:?}"), || {
         let d = Drive::planning();

@@ -11,16 +11,16 @@ use std::path::{Path, PathBuf};
 /// Place in which a scenario is held.
 #[derive(Clone, Copy, Debug)]
 enum Held {
-    /// By tests of the real binary, named `s_NNN_...` or `w_NN_...`. The words say where our result
-    /// differs from the peer's, and by which rule.
+    /// Tests of the real binary, named `s_NNN_...` or `w_NN_...`. The words say where our result differs from the
+    /// peer's, and by which rule.
     Here(&'static str),
-    /// By this test of a pure function.
+    /// Test of a pure function.
     Unit(&'static str, &'static str),
-    /// By the tests of these scenarios.
+    /// Tests of these scenarios.
     With(&'static [&'static str]),
-    /// By another file of tests, which comes with what it tests.
+    /// Another file of tests, which comes with what it tests.
     Elsewhere(&'static str),
-    /// Not yet, and why.
+    /// Reason why the scenario is not held yet.
     Not(&'static str),
 }
 

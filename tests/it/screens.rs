@@ -52,7 +52,7 @@ fn golden(name: &str, text: &str) {
     assert!(wanted == text, "{}: drifted\n{text}", path.display());
 }
 
-/// No line is wider than the screen, but those with a command or a name that no space breaks.
+/// Asserts that no line is wider than the screen, but those with a command or a name that no space breaks.
 #[track_caller]
 fn fits(s: &Sandbox, args: &[&str]) {
     for columns in [40_usize, 80, 120] {

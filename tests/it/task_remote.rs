@@ -324,12 +324,12 @@ impl Worker<'_> {
         None
     }
 
-    /// Others are at it too: what does not come now comes later.
+    /// Syncs while others are at it too: what does not come now comes later.
     fn sync(&self) {
         drop(self.call(&["sync", "origin"]).run());
     }
 
-    /// Takes and completes until all is done.
+    /// Takes and completes tasks until all is done.
     fn work(&mut self, deadline: Instant) {
         loop {
             assert!(Instant::now() < deadline, "nobody gets anywhere");

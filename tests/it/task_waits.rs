@@ -20,7 +20,7 @@ fn one(waits: Value) -> Sandbox {
     building(&[waiting("DEPLOY", &[], json!([waits]))])
 }
 
-/// Why the task is not ready, in the words of a refusal.
+/// Reason why the task is not ready, in the words of a refusal.
 #[track_caller]
 fn why(s: &Sandbox) -> String {
     let error = refuses(s, 1, "task_not_ready", &["take", "DEPLOY"]);

@@ -473,7 +473,7 @@ fn an_undo_after_the_end_takes_back_the_end_and_no_run_beside_it() {
     assert_eq!(shown["state"]["evidence"].as_array().map(Vec::len), Some(1));
 }
 
-/// As in an editor: the steps come back in the order in which they were taken back.
+/// Steps come back as in an editor, in the order in which they were taken back.
 #[test]
 fn what_was_undone_last_comes_back_first() {
     let s = started();

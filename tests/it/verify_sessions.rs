@@ -27,7 +27,7 @@ fn landed() -> Sandbox {
     })
 }
 
-/// As CI runs it: a clone that has no branch of sessions but the remote's.
+/// Runs `verify` as CI does: in a clone that has no branch of sessions but the remote's.
 fn ci(s: &Sandbox, name: &str, more: &[&str]) -> Output {
     let dir = s.root().join(name);
     let url = format!("file://{}", s.root().join("remote.git").display());

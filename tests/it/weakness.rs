@@ -5,7 +5,7 @@ use crate::support::LOOPX;
 use crate::support::drive::{Drive, ID, RECORD, RITA, SPEC, codes};
 use serde_json::{Value, json};
 
-/// Everything of the sandbox but the repository.
+/// Paths of the sandbox outside of the repository.
 fn outside(d: &Drive) -> Vec<std::path::PathBuf> {
     let files = d.snapshot(d.root()).into_iter().map(|(path, ..)| path);
     files.filter(|path| !path.starts_with("repo")).collect()

@@ -7,7 +7,7 @@ const SLICES: &str = r#"[
  {"id":"VS-1","type":"AFK","behaviour":"x","acceptance_criteria":["x"],"verification":["sh","-c","grep -q Done src/x.rs"],"scenarios":["demo/X/S"]},
  {"id":"VS-2","type":"AFK","behaviour":"y","acceptance_criteria":["y"],"verification":["sh","-c","echo LOUD; exit ${WRONG:-0}"]}]"#;
 
-/// In build, with two checks.
+/// A session in build, with two checks.
 fn with_slices() -> Sandbox {
     let s = Sandbox::new();
     begin(&s, "");

@@ -252,7 +252,7 @@ fn a_push_in_quarantine_is_judged_whatever_the_format() {
     }
 }
 
-/// With LOOPX_TEST_GIT: what another git makes by default, and with the formats that it will.
+/// A repository of the git of LOOPX_TEST_GIT: as it makes one by default, and with the formats that it will.
 #[test]
 fn a_repository_that_another_git_made() {
     let options: [&[&str]; 3] = [

@@ -37,7 +37,7 @@ struct Walk<'c> {
     /// The option that waits for values, and how many it has.
     open: Option<(&'c Arg, usize)>,
     session: Option<String>,
-    /// Behind `--`.
+    /// Set behind `--`.
     only_words: bool,
 }
 

@@ -310,7 +310,7 @@ fn unknown_list(name: &str, key: Option<&str>) -> Failure {
 }
 
 impl ListArgs {
-    /// These arguments, and those of a saved list where these say nothing.
+    /// Arguments given here, and those of a saved list where the given ones say nothing.
     fn over(self, saved: ListArgs) -> ListArgs {
         let both = |mut ours: Vec<String>, theirs: Vec<String>| {
             ours.extend(theirs);

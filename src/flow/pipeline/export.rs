@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Serialize)]
 pub(crate) struct Exported {
     pub folder: String,
-    /// Below that, the report first.
+    /// Paths below the folder, the report first.
     pub files: Vec<String>,
     pub report: Report,
 }

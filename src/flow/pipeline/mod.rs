@@ -449,9 +449,9 @@ pub(crate) struct StartRequest {
 pub(crate) struct Plan {
     pub session: SessionId,
     pub pipeline: String,
-    /// Why it is this one, where the request chose it.
+    /// Reason for this pipeline, where the request chose it.
     pub chosen: Option<Choice>,
-    /// Why it is this one of the pipelines of sprints.
+    /// Reason for this one of the pipelines of sprints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprint: Option<SprintSize>,
     /// The team that was made for the request, and why it is this one.

@@ -31,7 +31,7 @@ pub(crate) struct StatusView {
     /// Decisions, goals and checkpoints that can be ended now.
     pub open: Vec<Open>,
     pub working: Vec<Working>,
-    /// Taken by somebody whose lease has ended.
+    /// Tasks taken by somebody whose lease has ended.
     pub orphans: Vec<TaskId>,
     /// Set when nothing is ready, nobody works, and something is left.
     pub stalled: bool,
@@ -58,7 +58,7 @@ pub(crate) struct Counts {
     pub partial: usize,
     pub failed: usize,
     pub skipped: usize,
-    /// Inserted by gates.
+    /// Number of tasks that gates inserted.
     pub inserted: usize,
 }
 

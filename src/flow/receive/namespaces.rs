@@ -23,7 +23,7 @@ const CLOSED: [(&str, &str); 2] = [
     ),
 ];
 
-/// So often a name is followed to another: git follows no further.
+/// Number of times that a name is followed to another: git follows no further.
 const FOLLOWED: usize = 5;
 
 /// Refuses to go on where the name of the branch of sessions is not the one that git reads: a setting that

@@ -23,7 +23,7 @@ pub(crate) struct Server {
     pub ctx: Context,
     /// Folder of the repository, with links followed.
     pub dir: PathBuf,
-    /// As it was named, for what leads on.
+    /// Name of the repository as it was typed, for what leads on.
     pub named: String,
     hooks: PathBuf,
     program: Vec<u8>,

@@ -24,7 +24,7 @@ const MAX: u64 = 256 * 1024;
 /// File that a skill wants read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Reading {
-    /// From the worktree, or with `~/` from home; as it is written where it is neither.
+    /// Path from the worktree, or with `~/` from home; as it is written where it is neither.
     pub path: String,
     pub present: bool,
     /// Blob of the content, where the file stands with the skill.
@@ -48,9 +48,9 @@ pub(crate) struct Skill {
     pub deferred: Vec<String>,
     /// Files that have to be read and are not there.
     pub missing_required: Vec<String>,
-    /// Why nobody can follow it.
+    /// Fault for which nobody can follow the skill.
     pub fault: Option<String>,
-    /// Others of its name that are passed over for it and say otherwise, by their paths.
+    /// Paths of other skills of its name that are passed over for this one and say otherwise.
     pub displaces: Vec<String>,
     /// The skill of its name that counts before it and says otherwise.
     pub displaced_by: Option<String>,

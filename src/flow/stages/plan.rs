@@ -111,7 +111,8 @@ fn enter_plan(facts: &Facts<'_>, transition: Transition) -> Act<Outcome> {
     act
 }
 
-/// Back from the build, which showed that the plan is wrong. It closes gates alone, so nobody has to approve it.
+/// Moves back from the build, which showed that the plan is wrong. The move closes gates alone, so nobody has to
+/// approve it.
 fn replan(facts: &Facts<'_>, reason: Option<&str>) -> Result<Act<Outcome>> {
     let transition = Transition::BuildToPlan;
     let blockers = gate::blockers(facts.view(), transition);

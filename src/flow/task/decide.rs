@@ -35,7 +35,7 @@ pub(crate) struct DecideRequest {
     pub reason: Option<String>,
     /// Values of a text, where they came from one.
     pub said: Option<Said>,
-    /// Some scores are figures of a specification package, which are of a hundred.
+    /// Set when some scores are figures of a specification package, which are of a hundred.
     pub has_figures: bool,
 }
 

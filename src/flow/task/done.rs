@@ -61,7 +61,7 @@ pub(crate) struct Finished {
     pub committed: Option<Oid>,
     /// Files that were touched, and whether they were planned; nothing where it is not known.
     pub touched: Option<Touched>,
-    /// Why the code here may be another change's.
+    /// Reason why the code here may be another change's.
     pub stray: Option<String>,
     /// The text of its result could not be read.
     pub is_unread: bool,

@@ -44,7 +44,7 @@ pub(crate) struct GateView {
     pub is_final: bool,
     /// The gate that is decided in its place.
     pub next: Option<TaskId>,
-    /// Why it stands so.
+    /// Reasons for how the gate stands.
     pub why: Vec<String>,
     /// The words of who gave the verdict that counts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub(crate) struct DecisionRow {
     pub at: String,
     pub by: String,
     pub task: TaskId,
-    /// As it was given; nothing where only scores were.
+    /// Verdict as it was given; nothing where only scores were.
     pub given: Option<Verdict>,
     /// The word of the outcome that was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]

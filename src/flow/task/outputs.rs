@@ -36,7 +36,7 @@ pub(crate) struct Output {
     pub pinned: Option<Oid>,
     /// Set when the file has another content since the task was completed.
     pub changed: bool,
-    /// Several wrote it apart, and nobody has chosen yet.
+    /// Set when several wrote the file apart, and nobody has chosen yet.
     pub apart: bool,
 }
 

@@ -158,7 +158,7 @@ fn counts(plan: &Plan<'_>, own: &[usize]) -> Counts {
     }
 }
 
-/// From the first claim of a task of them to the last completion.
+/// Seconds from the first claim of a task of them to the last completion.
 fn seconds(plan: &Plan<'_>, own: &[usize], operations: &[Operation]) -> Option<i64> {
     let ids: BTreeSet<&TaskId> = own.iter().map(|at| &plan.nodes[*at].id).collect();
     let undone = undone(operations);

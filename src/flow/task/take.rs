@@ -31,9 +31,9 @@ use std::collections::BTreeSet;
 pub(crate) struct TakeRequest {
     /// The task; else the next that is ready.
     pub task: Option<String>,
-    /// Only what this role does, or anybody.
+    /// Role whose tasks are wanted, besides those that anybody does.
     pub role: Option<String>,
-    /// Also from somebody whose lease is still running.
+    /// Set when a task may also be taken from somebody whose lease is still running.
     pub take_over: bool,
     pub reason: Option<String>,
     /// A name for this asking: who asks again under it gets the same task again.
@@ -47,7 +47,7 @@ pub(crate) struct TakeRequest {
 pub(crate) struct Taken {
     pub card: Card,
     pub until: i64,
-    /// From whom it was taken.
+    /// Person from whom the task was taken.
     pub from: Option<String>,
     /// Set when the task was taken before under the same name: nothing was claimed now.
     pub again: bool,
@@ -623,7 +623,7 @@ pub(super) fn next_ready(
         .map(|(at, _)| at)
 }
 
-/// Why there is nothing to take, and what leads on.
+/// Refusal because there is nothing to take, with the reason and what leads on.
 fn nothing(
     facts: &Facts<'_>,
     plan: &Plan<'_>,

@@ -44,11 +44,11 @@ pub(crate) enum Back {
     Last { count: usize, of: Option<String> },
     /// The last command of whoever asks, where it can be taken back.
     Newest,
-    /// Just this operation.
+    /// Operation that alone is taken back.
     Only(String),
-    /// To the moment after this operation: its id, its number, or the commit that made it.
+    /// Operation after which the way back ends: its id, its number, or the commit that made it.
     To(String),
-    /// To the moment after this operation, where the session has not come to another stage since.
+    /// Operation after which the way back ends, where the session has not come to another stage since.
     Within(String),
 }
 

@@ -362,7 +362,7 @@ pub(crate) struct Row {
 pub(crate) struct PathRow {
     pub path: String,
     pub step: Option<&'static str>,
-    /// Why no step without a session takes it.
+    /// Reason why no step without a session takes the path.
     pub why: Option<PathWhy>,
 }
 

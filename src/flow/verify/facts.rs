@@ -19,7 +19,7 @@ use std::hash::Hash;
 /// Text that `git cherry-pick -x` writes before the id.
 const PICKED: &str = "(cherry picked from commit ";
 
-/// No marker is ever written.
+/// Names for conflict markers, of which none is ever written.
 const NAMES: MarkerNames<'static> = MarkerNames {
     base: "base",
     ours: "ours",
@@ -116,7 +116,7 @@ impl Facts<'_, '_> {
         Ok(true)
     }
 
-    /// By what our driver of a file merges; nothing where git's own merge counts.
+    /// Unit by which our driver of a file merges; nothing where git's own merge counts.
     fn driver_of(&self, path: &str) -> Option<By> {
         let is_below = |folder: &str| {
             let rest = path.strip_prefix(folder);

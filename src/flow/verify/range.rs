@@ -247,7 +247,7 @@ fn infos(repo: &Repo, ids: &[Oid]) -> Result<Vec<CommitInfo>> {
 
 /// Claims in the trailers of the commits.
 struct Claims {
-    /// In the order of the commits, each with the session that it names.
+    /// Claims in the order of the commits, each with the session that it names.
     all: Vec<(Claim, Option<Rc<State>>)>,
     /// The sessions that are named, newest first.
     named: Vec<Rc<State>>,

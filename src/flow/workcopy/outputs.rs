@@ -39,7 +39,7 @@ impl Outputs {
         removed.map(|(path, _)| path.as_str())
     }
 
-    /// Leaves those out of whose task nobody knows.
+    /// Leaves out the files of whose task nobody knows.
     pub(crate) fn retain(&mut self, is_known: impl Fn(&str) -> bool) {
         let of = |path: &str| outputs::task_of(path).is_some_and(&is_known);
         self.writes.retain(|path, _| of(path));
@@ -432,7 +432,7 @@ pub(crate) struct Clash {
 #[derive(Debug)]
 enum Merge {
     Clean(Vec<u8>),
-    /// Both sides stand in it between markers.
+    /// File in which both sides stand between markers.
     Marked(Vec<u8>),
     /// Sides of which one is no text.
     Unlike,

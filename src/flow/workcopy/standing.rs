@@ -37,7 +37,7 @@ pub(crate) enum FileStatus {
     Diverged,
     /// Carries conflict markers.
     Conflicted,
-    /// Not checked out here.
+    /// File that is not checked out here.
     Absent,
 }
 

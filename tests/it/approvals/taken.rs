@@ -26,7 +26,7 @@ fn reviewing(policy: &str) -> Drive {
     Drive::reviewing_with(&[("loopx.toml", policy), ("loopx.signers", &signers)])
 }
 
-/// Somebody with this name, and without its key.
+/// Runs a command as somebody with this name, and without its key.
 fn claiming(d: &Drive, who: Signer, args: &[&str]) {
     d.by((who.0, who.1), args).ok();
 }

@@ -23,7 +23,7 @@ const SLOW: Duration = Duration::from_secs(40);
 struct Counts {
     taken: usize,
     refused: usize,
-    /// By git itself, before the hook was asked.
+    /// Number of pushes that git itself refused, before the hook was asked.
     by_git: usize,
 }
 

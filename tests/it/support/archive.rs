@@ -126,7 +126,7 @@ impl Yard {
         Yard(Sandbox::remake(kept))
     }
 
-    /// With the session `shorten` done, its branch checked out, nothing archived.
+    /// A yard with the session `shorten` done, its branch checked out, nothing archived.
     pub(crate) fn ready() -> Self {
         Self::once("", || {
             let yard = Self::new();
@@ -135,7 +135,7 @@ impl Yard {
         })
     }
 
-    /// With two sessions done whose branches started from the same commit; `main` is checked out.
+    /// A yard with two sessions done whose branches started from the same commit; `main` is checked out.
     pub(crate) fn pair(first: (&str, &str), second: (&str, &str)) -> Self {
         let yard = Self::new();
         for (id, delta) in [first, second] {
@@ -154,7 +154,7 @@ impl Yard {
         self.built(id);
     }
 
-    /// From a session that has been started to a plan that may be built.
+    /// Goes from a session that has been started to a plan that may be built.
     pub(crate) fn planned(&self, id: &str, delta: &str) {
         let domains: Vec<&str> = delta
             .lines()
@@ -243,7 +243,7 @@ impl Yard {
         }
     }
 
-    /// From an approved plan to done, with one commit of code.
+    /// Goes from an approved plan to done, with one commit of code.
     pub(crate) fn built(&self, id: &str) {
         self.does(&["approve", "--to", "build"]);
         self.does(&["build"]);

@@ -204,7 +204,7 @@ impl Drive {
         Drive(Sandbox::once(of, || make().0))
     }
 
-    /// In clarify, with nothing but templates.
+    /// A session in clarify, with nothing but templates.
     pub(crate) fn started() -> Self {
         Self::at(Point::Started, &[], &[])
     }
@@ -214,7 +214,7 @@ impl Drive {
         Self::at(Point::Clarified, &[], &[])
     }
 
-    /// In plan, every document written, nobody has reviewed them.
+    /// A session in plan, with every document written, and nobody has reviewed them.
     pub(crate) fn planning() -> Self {
         Self::at(Point::Planning, &[], &[])
     }
@@ -224,7 +224,7 @@ impl Drive {
         Self::at(Point::Planned, &[], &[])
     }
 
-    /// In build, nothing done.
+    /// A session in build, with nothing done.
     pub(crate) fn building() -> Self {
         Self::at(Point::Building, &[], &[])
     }
@@ -234,7 +234,7 @@ impl Drive {
         Self::at(Point::Built, &[], &[])
     }
 
-    /// In review, without a verdict.
+    /// A session in review, without a verdict.
     pub(crate) fn reviewing() -> Self {
         Self::at(Point::Reviewing, &[], &[])
     }
@@ -248,7 +248,7 @@ impl Drive {
         Self::at(Point::Done, &[], &[])
     }
 
-    /// Under a policy.
+    /// A session in plan as in `planning`, under a policy.
     pub(crate) fn planning_under(policy: &str) -> Self {
         Self::under(policy, Point::Planning)
     }
@@ -269,7 +269,7 @@ impl Drive {
         Self::under(policy, Point::Clarified)
     }
 
-    /// In build, in a repository of another format.
+    /// A session in build, in a repository of another format.
     pub(crate) fn building_in(options: &[&str]) -> Self {
         Self::at(Point::Building, &[], options)
     }
@@ -278,12 +278,12 @@ impl Drive {
         self.0
     }
 
-    /// With these files on `main`.
+    /// A session at PLANNED, with these files on `main`.
     pub(crate) fn planned_with(files: &[(&str, &str)]) -> Self {
         Self::at(Point::Planned, files, &[])
     }
 
-    /// In plan, with these files on `main`, in a repository of another format.
+    /// A session at PLANNED, with these files on `main`, in a repository of another format.
     pub(crate) fn planned_in(files: &[(&str, &str)], options: &[&str]) -> Self {
         Self::at(Point::Planned, files, options)
     }
@@ -296,7 +296,7 @@ impl Drive {
         Self::at(to, &[("loopx.toml", policy)], &[])
     }
 
-    /// At a point, with these files on `main`, in a repository of this format.
+    /// A session at a point, with these files on `main`, in a repository of this format.
     fn at(point: Point, files: &[(&str, &str)], options: &[&str]) -> Self {
         let of = format!("{point:?}{files:?}{options:?}");
         Self::once(of, || {
@@ -310,7 +310,7 @@ impl Drive {
         })
     }
 
-    /// Goes from one point to the next.
+    /// Goes from the point before to this one.
     fn step(&self, to: Point) {
         match to {
             Point::Started => self.does(&["start", "Demo"]),
@@ -588,7 +588,7 @@ impl Drive {
     }
 }
 
-/// Why a command was refused.
+/// Refusal of a command.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) code: String,

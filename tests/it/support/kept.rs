@@ -100,7 +100,7 @@ impl Sandbox {
     }
 }
 
-/// Everything below a folder but what is only there for a while.
+/// Reads everything below a folder but what is only there for a while.
 fn read(root: &Path, below: &Path, out: &mut Vec<(PathBuf, Entry)>) {
     let mut names: Vec<OsString> = fs::read_dir(root.join(below))
         .expect("a folder")

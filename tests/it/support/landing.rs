@@ -76,7 +76,7 @@ pub(crate) fn rev(s: &Sandbox, name: &str) -> String {
     s.git(&["rev-parse", name]).line()
 }
 
-/// Goes to a commit, on no branch.
+/// Checks out a commit, on no branch.
 pub(crate) fn at(s: &Sandbox, commit: &str) {
     s.git(&["switch", "--quiet", "--detach", commit]).ok();
 }

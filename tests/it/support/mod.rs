@@ -346,7 +346,7 @@ impl Call<'_> {
         self
     }
 
-    /// With everything synced to the disk, as outside of a sandbox.
+    /// Call with everything synced to the disk, as outside of a sandbox.
     pub(crate) fn durable(self) -> Self {
         let at = CONFIG.iter().position(|(key, _)| *key == "loopx.fsync");
         let at = at.expect("the setting that a sandbox changes");

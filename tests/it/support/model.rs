@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 /// Request to a sub-agent.
 pub(crate) const TASK: &str = "Look around.";
-/// By this a block of ours is known.
+/// Words by which a block of ours is known.
 const HELD: &str = "is not ready for review (";
 
 /// The requests so far, in the order in which they came.

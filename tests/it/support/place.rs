@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 static PLACE: OnceLock<PathBuf> = OnceLock::new();
 
-/// From now on folders lie where temporary files do: a benchmark measures a disk.
+/// Lets folders lie where temporary files do, from now on: a benchmark measures a disk.
 pub(crate) fn on_disk() {
     PLACE.get_or_init(std::env::temp_dir);
 }

@@ -256,7 +256,7 @@ pub(crate) fn split_index() -> Animal {
     animal
 }
 
-/// Another format: driven there from the first command on.
+/// A repository of another format: driven there from the first command on.
 pub(crate) fn format(options: &[&str]) -> Animal {
     Animal::new(Drive::building_in(options).into_sandbox())
 }
@@ -419,7 +419,7 @@ impl Drop for Animal {
     }
 }
 
-/// No file can grow.
+/// A repository on a disk on which no file can grow.
 pub(crate) fn full_disk() -> Animal {
     let mut animal = plain();
     animal.shell = Some("trap '' XFSZ; ulimit -f 0; exec \"$@\"");
