@@ -48,8 +48,8 @@ impl<'a> Span<'a> {
         })
     }
 
-    /// Why nothing covers a commit: by the sessions that it names, then by those on whose branch it is, then
-    /// by those that touch the same.
+    /// Reason why nothing covers a commit: found by the sessions that the commit names, then by those on whose branch
+    /// the commit is, then by those that touch the same paths.
     fn why(&self, commit: &Oid, x: Option<&Oid>) -> Result<Why> {
         let named = self.objects.named(commit)?;
         for word in self.words {

@@ -31,12 +31,12 @@ use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What is to land, and where.
+/// Commits that are to land, and the branch where they land.
 #[derive(Clone, Debug)]
 pub struct Landing {
     /// The branch.
     pub target: String,
-    /// What the branch has already: its tip, or where the new history left it.
+    /// Commit that the branch has already: its tip, or the point where the new history left the branch.
     pub old: Option<Oid>,
     pub new: Oid,
     /// The branch's tip, where the new history does not have it: a pull request that is behind.
@@ -63,7 +63,7 @@ pub struct Candidate {
     pub session: SessionId,
     pub stage: Stage,
     pub ended: bool,
-    /// Its approving verdict.
+    /// Approving verdict of the session.
     pub verdict: Option<Reviewed>,
     /// The commit that its archive is recorded to have made.
     pub result: Option<Oid>,
@@ -74,11 +74,11 @@ pub struct Candidate {
 pub struct Reviewed {
     /// The branch that the result was to go to; verdicts of older programs do not say.
     pub onto: Option<String>,
-    /// What the reviewer was not shown: the target's tip then, or where the review began.
+    /// Commit up to which the reviewer was shown nothing: the target's tip then, or where the review began.
     pub seen: Option<Oid>,
     pub head: Option<Oid>,
     pub tree: Oid,
-    /// Whether the reviewer said why.
+    /// Set when the reviewer gave a reason.
     pub reasoned: bool,
 }
 
@@ -89,7 +89,7 @@ pub struct Node {
     pub parents: Vec<Oid>,
 }
 
-/// What a command of this program makes of a branch, besides archives.
+/// Kinds of commits that a command of this program makes on a branch, besides archives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
     /// An archive that was taken back.
@@ -104,34 +104,34 @@ pub enum Made {
 pub trait Objects {
     fn has(&self, commit: &Oid) -> Result<bool>;
     fn commit(&self, id: &Oid) -> Result<Node>;
-    /// Whether a commit has another one behind it, or is it.
+    /// Tells whether a commit has another one behind it, or is that commit.
     fn reaches(&self, from: &Oid, to: &Oid) -> Result<bool>;
     /// The commits behind `to` that none of `without` has, parents first.
     fn between(&self, to: &Oid, without: &[Oid]) -> Result<Vec<Oid>>;
-    /// Where two histories met last.
+    /// Merge base of two commits.
     fn met(&self, one: &Oid, other: &Oid) -> Result<Option<Oid>>;
-    /// How two trees differ.
+    /// Lists the differences between two trees.
     fn changes(&self, old: Option<&Oid>, new: &Oid) -> Result<Vec<Change>>;
-    /// Whether merging two commits gives this tree.
+    /// Tells whether the merge of two commits gives this tree.
     fn merge(&self, ours: &Oid, theirs: &Oid, tree: &Oid, depth: Depth) -> Result<Merge>;
     /// The paths, but for these, that merging two commits gives otherwise than it would without what the second one has
     /// at these paths since they met: git carries a change to where the first one renamed its file.
     fn carried(&self, ours: &Oid, theirs: &Oid, changed: &BTreeSet<String>) -> Result<Vec<String>>;
-    /// Whether picking a commit onto another one gives this tree.
+    /// Tells whether the pick of a commit onto another one gives this tree.
     fn pick(&self, pick: &Oid, onto: &Oid, tree: &Oid) -> Result<Merge>;
     /// The sessions that a commit names, which proves nothing.
     fn named(&self, commit: &Oid) -> Result<Vec<SessionId>>;
     /// The commit that a commit says it was picked from, which proves nothing.
     fn picked_from(&self, commit: &Oid) -> Result<Option<Oid>>;
-    /// Whether a commit is what archiving a session makes of its parent.
+    /// Tells whether a commit is the one that archiving a session makes of the commit's parent.
     fn is_archive(&self, session: &SessionId, commit: &Oid) -> Result<bool>;
-    /// What a command makes of a commit's parent, where that is the commit.
+    /// Kind of the command that makes exactly this commit of the commit's parent.
     fn made(&self, commit: &Oid) -> Result<Option<Made>>;
-    /// Whether a commit is signed with a key.
+    /// Tells whether a commit is signed with a key.
     fn is_signed(&self, commit: &Oid, key: &str) -> Result<bool>;
 }
 
-/// What covers a commit.
+/// Step that covers a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A commit of a reviewed branch, as it was reviewed.
@@ -144,11 +144,11 @@ pub enum Step {
     Rebase(SessionId),
     /// A session's archive.
     Archive(SessionId),
-    /// What another command of this program makes.
+    /// Result of another command of this program.
     Made(Made),
     /// Paths that policy lets in without a session.
     Document,
-    /// The same for a key; with the number of the exception.
+    /// Paths that policy lets in without a session for a key; with the number of the exception.
     Exception(usize),
     /// A commit that another protected branch has.
     Backport(String),
@@ -211,9 +211,9 @@ impl Serialize for Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub commit: Oid,
-    /// What covers it, and with it all of its paths; or why nothing does.
+    /// Step that covers the commit, and with it all of its paths; or the reason why nothing does.
     pub verdict: std::result::Result<Step, Why>,
-    /// What it changes; of a merge, what it has otherwise than its first parent where nothing covers it.
+    /// Paths that the commit changes; of a merge that nothing covers, those that differ from its first parent.
     pub paths: Vec<Line>,
 }
 
@@ -221,11 +221,11 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub path: String,
-    /// Why the path could not land without a session; nothing where the commit is covered.
+    /// Reason why the path could not land without a session; nothing where the commit is covered.
     pub why: Option<PathWhy>,
 }
 
-/// Everything that lands, parents first.
+/// Account of all commits that land, parents first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     pub entries: Vec<Entry>,

@@ -135,12 +135,12 @@ const FOLDERS: &[&str] = &[
 /// The name that changelogs have (Keep a Changelog), in any case.
 const CHANGELOG: &str = "changelog.md";
 
-/// What policy says of landings without a session.
+/// Rules of policy about landings without a session.
 #[derive(Clone, Debug)]
 pub struct Rules {
     always: Globs,
     exceptions: Vec<(Globs, String)>,
-    /// Without case: a file system may fold it.
+    /// Names of files without letter case: a file system may fold it.
     files: Vec<String>,
     folders: Vec<String>,
     records: String,
@@ -185,7 +185,7 @@ impl Rules {
         })
     }
 
-    /// Whether a path lands only by a session, or by a command that makes it.
+    /// Tells whether a path lands only by a session, or by a command that makes it.
     pub fn guards(&self, path: &str) -> bool {
         let path = folded(path);
         let below = |folder: &str| {
@@ -205,7 +205,7 @@ impl Rules {
             || self.folders.iter().any(|folder| below(folder))
     }
 
-    /// Why a change cannot land without a session and without a key.
+    /// Reason why a change cannot land without a session and without a key.
     pub fn document(&self, change: &Change) -> Option<PathWhy> {
         self.shape(change).or_else(|| {
             if self.demands(&change.path) {
@@ -216,13 +216,13 @@ impl Rules {
         })
     }
 
-    /// Whether a path lands only by a session with a profile.
+    /// Tells whether a path lands only by a session with a profile.
     pub fn demands(&self, path: &str) -> bool {
         self.demanded.iter().any(|paths| paths.has(path))
     }
 
-    /// Whether a file can be the changelog, into which fragments go without a session: a document, or a file that is
-    /// named so.
+    /// Tells whether a file can be the changelog, into which fragments go without a session: a document, or a file with
+    /// that name.
     pub fn is_changelog(&self, change: &Change) -> bool {
         let name = change.path.rsplit('/').next().unwrap_or_default();
         match self.document(change) {
@@ -232,7 +232,7 @@ impl Rules {
         }
     }
 
-    /// Why a change can land by no exception at all.
+    /// Reason why a change can land by no exception at all.
     fn shape(&self, change: &Change) -> Option<PathWhy> {
         if self.guards(&change.path) {
             return Some(PathWhy::Guarded);

@@ -7,7 +7,7 @@ use loopx_base::failure::Result;
 use loopx_base::id::{Oid, SessionId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What everything here is judged by.
+/// Facts and rules by which every step is judged.
 pub(super) struct Span<'a> {
     pub landing: &'a Landing,
     pub(super) rules: &'a Rules,
@@ -21,7 +21,7 @@ pub(super) struct Taken {
     pub(super) steps: Vec<(Oid, Step)>,
     /// The commits that these rest on: themselves, or what was reviewed and lands in another shape.
     pub(super) origins: Vec<(Oid, Step)>,
-    /// Where the target is then.
+    /// Commit where the target is then.
     pub(super) end: Oid,
     /// Documents that the end has besides, as somebody may commit them without a session.
     pub(super) documents: BTreeSet<String>,
@@ -47,7 +47,7 @@ impl Taken {
 }
 
 impl<'a> Span<'a> {
-    /// Whether the target has a commit.
+    /// Tells whether the target has a commit.
     pub(super) fn has(&self, commit: &Oid, x: &Oid) -> Result<bool> {
         for at in std::iter::once(x).chain(&self.landing.tip) {
             if self.objects.reaches(at, commit)? {
@@ -111,7 +111,7 @@ impl<'a> Span<'a> {
         Ok(None)
     }
 
-    /// Whether everything that a commit brings to `x` is covered by some review.
+    /// Tells whether some review covers everything that a commit brings to `x`.
     pub(super) fn is_shown(&self, end: &Oid, x: &Oid) -> Result<bool> {
         let commits = self.beyond(end, x)?;
         let owners = self.owners(&commits, x)?;
@@ -288,7 +288,7 @@ impl<'a> Span<'a> {
         Ok(None)
     }
 
-    /// Whether no archive among these commits has been there before: taken back, it does not come again.
+    /// Tells whether no archive among these commits has been there before: taken back, it does not come again.
     pub(super) fn is_first(&self, tail: &[(Oid, Step)], x: &Oid) -> Result<bool> {
         for (commit, step) in tail {
             if matches!(step, Step::Archive(_)) && self.was_picked(commit, x)? {
@@ -298,7 +298,7 @@ impl<'a> Span<'a> {
         Ok(true)
     }
 
-    /// Whether a reviewed branch and some changes have a path in common.
+    /// Tells whether a reviewed branch and some changes have a path in common.
     pub(super) fn touches(
         &self,
         ready: &Ready<'_, '_>,
@@ -383,7 +383,7 @@ impl<'a> Span<'a> {
         Ok(Some(taken))
     }
 
-    /// What a command made, or what policy lets in without a session.
+    /// Step of a commit that a command made, or that policy lets in without a session.
     pub(super) fn result_or_exception(&self, commit: &Oid, onto: &Oid) -> Result<Option<Step>> {
         let node = self.objects.commit(commit)?;
         let [parent] = node.parents.as_slice() else {
@@ -564,8 +564,8 @@ impl<'a> Span<'a> {
         Ok(Some(Step::Backport(branch.to_owned())))
     }
 
-    /// Whether some commit behind `x` brought all that a commit changes. One that has it because it is older
-    /// than what the commit takes back brought nothing.
+    /// Tells whether some commit behind `x` brought all that the commit `from` changes. A commit that has the changes
+    /// because it is older than what `from` takes back brought nothing.
     fn was_picked(&self, from: &Oid, x: &Oid) -> Result<bool> {
         if self.objects.reaches(x, from)? {
             return Ok(true);
@@ -589,8 +589,8 @@ impl<'a> Span<'a> {
     }
 }
 
-/// Whether a commit that changes this may have brought all or a part of that: what touches none of its paths did
-/// not, unless a folder was renamed meanwhile, which takes in what is new elsewhere.
+/// Tells whether a commit that changes this may have brought all or a part of that: a commit that touches none of the
+/// paths did not, unless a folder was renamed meanwhile, which takes in what is new elsewhere.
 fn may_bring(changes: &[Change], brought: &[Change]) -> bool {
     let moves = changes.iter().any(|change| change.new.is_none());
     let is_touched = |one: &Change| changes.iter().any(|change| change.path == one.path);

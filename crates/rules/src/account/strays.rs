@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 /// A commit, with paths that it changes.
 type Changed = (Oid, BTreeSet<String>);
 
-/// What lands without a review.
+/// Changes that land without a review.
 struct Unreviewed {
     /// Commits that change something.
     changes: Vec<Changed>,
@@ -19,8 +19,8 @@ struct Unreviewed {
     by_key: HashSet<usize>,
     /// Commits that change paths which are no code, with these.
     documents: Vec<Changed>,
-    /// Whether all of it is of another protected branch, and its documents stay where they are: what comes elsewhere is
-    /// code then, or comes by a merge.
+    /// Set when all changes are of another protected branch, and its documents stay where they are: what comes
+    /// elsewhere is code then, or comes by a merge.
     is_code: bool,
 }
 
@@ -150,7 +150,7 @@ impl Span<'_> {
         }))
     }
 
-    /// What lands without a review among the commits that land.
+    /// Collects the changes without a review among the commits that land.
     fn unreviewed(&self, taken: &Taken) -> Result<Unreviewed> {
         let reviewed = |of: &SessionId| {
             taken.origins.iter().any(|(_, step)| {
@@ -190,7 +190,7 @@ impl Span<'_> {
         Ok(found)
     }
 
-    /// Whether a commit changes all of these paths.
+    /// Tells whether a commit changes all of these paths.
     fn is_there(&self, commit: &Oid, paths: &BTreeSet<String>) -> Result<bool> {
         if paths.is_empty() || self.objects.commit(commit)?.parents.len() > 1 {
             return Ok(true);
@@ -200,8 +200,8 @@ impl Span<'_> {
         Ok(paths.iter().all(|path| own.contains(path.as_str())))
     }
 
-    /// Where git carries what some commits change, in each merge that lands, and in the one by which a forge will bring
-    /// it to the target as that is now.
+    /// Lists the paths to which git carries what some commits change, in each merge that lands, and in the merge by
+    /// which a forge will bring the landing to the target as that is now.
     fn carried(&self, x: &Oid, taken: &Taken, changes: &[Changed]) -> Result<BTreeSet<String>> {
         let mut merges: Vec<(Oid, Oid)> = Vec::new();
         for (commit, _) in taken.steps.iter().chain(&taken.origins) {

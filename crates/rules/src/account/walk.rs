@@ -52,7 +52,7 @@ pub fn account(
 
 struct Walk<'a> {
     span: Span<'a>,
-    /// Everything that lands.
+    /// Commits that land.
     known: HashSet<Oid>,
     children: HashMap<Oid, Vec<Oid>>,
     entries: HashMap<Oid, Entry>,
@@ -133,7 +133,7 @@ impl<'a> Walk<'a> {
         Ok(taken.end)
     }
 
-    /// What was committed on the target itself, as far as first parents tell.
+    /// Commits made on the target itself, as far as first parents tell.
     fn line(&self) -> Result<Vec<Oid>> {
         let mut line = Vec::new();
         let mut next = Some(self.span.landing.new.clone());
@@ -202,7 +202,7 @@ impl<'a> Walk<'a> {
         Ok(best.or(held))
     }
 
-    /// How a reviewed branch goes on without anything new.
+    /// Steps by which a reviewed branch goes on without anything new.
     fn tail(&self, ready: &Ready<'_, 'a>, x: &Oid) -> Result<Vec<(Oid, Step)>> {
         let mut tail: Vec<(Oid, Step)> = Vec::new();
         let mut end = ready.head.clone();
@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Which commits build on which, among these.
+/// Maps each of these commits to those that build on it.
 fn children(objects: &dyn Objects, all: &[Oid]) -> Result<HashMap<Oid, Vec<Oid>>> {
     let mut found: HashMap<Oid, Vec<Oid>> = HashMap::new();
     for commit in all {

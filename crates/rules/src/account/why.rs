@@ -1,11 +1,11 @@
-//! Why a commit, or a path, is covered by nothing.
+//! Reasons why nothing covers a commit, or a path.
 
 use crate::stage::Stage;
 use loopx_base::id::SessionId;
 use serde::Serialize;
 use std::fmt;
 
-/// Why no step covers a commit.
+/// Reason why no step covers a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
     /// No session has anything to do with it.
@@ -16,12 +16,12 @@ pub enum Why {
     },
     /// The session is done, and no approving verdict stands.
     NoVerdict(SessionId),
-    /// Something else was reviewed; the paths that differ.
+    /// Review of something else; the paths that differ.
     Changed {
         session: SessionId,
         paths: Vec<String>,
     },
-    /// What was reviewed does not merge with what the target has got meanwhile.
+    /// Conflict of what was reviewed with what the target has got meanwhile.
     Conflict(SessionId),
     /// The verdict has landed on the target before.
     Landed(SessionId),
@@ -38,7 +38,7 @@ pub enum Why {
     NotHere(SessionId),
     /// The review was of nothing, and nobody said why.
     Empty(SessionId),
-    /// It has the trailers of an archive, and is none.
+    /// Commit with the trailers of an archive that is no archive.
     NoArchive(SessionId),
     /// Paths change that no covered commit changes; with a session that lands with it.
     Stray {
@@ -122,13 +122,13 @@ impl fmt::Display for Why {
     }
 }
 
-/// Why a path lands by no exception.
+/// Reason why a path lands by no exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathWhy {
-    /// It decides who judges what, or is an accepted result.
+    /// Path that decides who judges what, or that is an accepted result.
     Guarded,
-    /// It is no plain file, or stops being one.
+    /// File that is no plain one, or stops being one.
     Mode,
     /// Policy does not let it in without a session.
     Code,

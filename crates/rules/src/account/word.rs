@@ -9,7 +9,7 @@ use loopx_base::id::Oid;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-/// How far a branch is followed behind its reviewed commit.
+/// Most commits for which a branch is followed behind its reviewed commit.
 const MOST_FOLLOWING: usize = 100;
 
 /// A session with its verdict, and what was found out about it.
@@ -58,7 +58,7 @@ impl<'a> Word<'a> {
         }))
     }
 
-    /// Why the verdict may not be used.
+    /// Reason why the verdict may not be used.
     pub(super) fn flaw(&self, span: &Span<'_>) -> Result<Option<&Why>> {
         if self.ready.get().is_none() {
             let found = self.look(span)?;
@@ -107,7 +107,7 @@ impl<'a> Word<'a> {
 }
 
 impl<'w, 'a> Ready<'w, 'a> {
-    /// Whether the review showed a commit.
+    /// Tells whether the review showed a commit.
     pub(super) fn owns(&self, span: &Span<'_>, commit: &Oid) -> Result<bool> {
         if self.word.own.get().is_none() {
             let without: Vec<Oid> = self.seen.into_iter().cloned().collect();
@@ -117,8 +117,8 @@ impl<'w, 'a> Ready<'w, 'a> {
         Ok(self.word.own.get().is_some_and(|own| own.contains(commit)))
     }
 
-    /// Whether what was reviewed has been on this line of history before `at`, whoever brought it there. A
-    /// verdict lands once: what was taken back since needs a new one.
+    /// Tells whether the reviewed work has been on this line of history before `at`, whoever brought it there. A
+    /// verdict lands once: work that was taken back since needs a new verdict.
     pub(super) fn has_landed(&self, span: &Span<'_>, at: &Oid) -> Result<bool> {
         let tips = std::iter::once(at).chain(&span.landing.tip);
         for tip in tips {
@@ -199,7 +199,7 @@ impl<'w, 'a> Ready<'w, 'a> {
     }
 }
 
-/// Whether all that a branch brings has been in some commit behind `at`.
+/// Tells whether all that a branch brings has been in some commit behind `at`.
 fn lands_in(span: &Span<'_>, head: &Oid, at: &Oid) -> Result<bool> {
     if span.objects.reaches(at, head)? {
         return Ok(true);
@@ -212,7 +212,7 @@ fn lands_in(span: &Span<'_>, head: &Oid, at: &Oid) -> Result<bool> {
     Ok(false)
 }
 
-/// True where a commit behind `at` has all that a branch brings, also with documents that changed along with it.
+/// Tells whether a commit behind `at` has all that a branch brings, also with documents that changed along with it.
 pub(super) fn is_landing(span: &Span<'_>, head: &Oid, (commit, at): (&Oid, &Oid)) -> Result<bool> {
     let objects = span.objects;
     let Some(base) = objects.met(at, head)? else {
@@ -246,8 +246,8 @@ pub(super) fn is_landing(span: &Span<'_>, head: &Oid, (commit, at): (&Oid, &Oid)
     Ok(false)
 }
 
-/// Whether a branch changes one of these paths since it met a commit. One that takes back what came later
-/// does not, and an older commit that has what it has is no landing of it.
+/// Tells whether a branch changes one of these paths since it met a commit. A branch that takes back what came later
+/// does not, and an older commit that has the same content is no landing of the branch.
 fn brings(objects: &dyn Objects, head: &Oid, onto: &Oid, paths: &HashSet<&str>) -> Result<bool> {
     let Some(met) = objects.met(onto, head)? else {
         return Ok(true);

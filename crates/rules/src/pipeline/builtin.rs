@@ -30,7 +30,7 @@ pub fn text(name: &str) -> Option<&'static str> {
     found.map(|(_, text)| *text)
 }
 
-/// How a finding names the file of one.
+/// Name by which a finding calls the file of a built-in pipeline.
 pub fn label(name: &str) -> String {
     format!("{name}.toml")
 }

@@ -167,7 +167,7 @@ pub fn choose(request: &str, packages: &[String]) -> Option<Choice> {
 }
 
 impl Choice {
-    /// Why it is this mode, in a sentence.
+    /// Reason for the mode, in a sentence.
     pub fn because(&self) -> String {
         let Choice {
             mode,

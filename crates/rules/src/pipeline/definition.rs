@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use toml::Spanned;
 
-/// One file.
+/// Content of one file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Definition {
@@ -17,9 +17,9 @@ pub struct Definition {
     /// The pipelines that it changes, the first of them first.
     #[serde(deserialize_with = "one_or_many")]
     pub extends: Vec<String>,
-    /// What becomes of the session once all of its tasks are done.
+    /// Fate of the session once all of its tasks are done.
     pub on_complete: Option<OnComplete>,
-    /// Where this holds, nothing runs beside anything.
+    /// Condition under which nothing runs beside anything.
     pub alone: Option<When>,
     /// A gate that comes again and again.
     pub cadence: Option<Cadence>,
@@ -49,18 +49,18 @@ pub struct Param {
     pub kind: ParamKind,
     /// The only ones that it can have; any where none is named.
     pub values: Vec<String>,
-    /// What stands where none is given; one has to be given where this is missing.
+    /// Value where none is given; a parameter without a default has to be given.
     pub default: Option<String>,
     /// Values that stand there instead under a condition, whatever else it would follow from; the first that holds counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<Instead>,
-    /// Its values are stages in their order: where none is given it is the one behind the last whose result is there.
+    /// Set when the values are stages in their order: the default is the one behind the last whose result is there.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub position: bool,
-    /// Where none is given it is that of the roadmap that the session is in.
+    /// Part of the roadmap that the session is in, whose value counts where none is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roadmap: Option<OfRoadmap>,
-    /// Where none is given it is the issue that the session was started for.
+    /// Mark of a parameter that is the session's issue where none is given: the one that it was started for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub issue: bool,
 }
@@ -74,7 +74,7 @@ pub struct Instead {
 }
 
 impl Instead {
-    /// True where others have the values that it asks for.
+    /// Tells whether other parameters have the values that the condition asks for.
     pub fn holds<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> bool {
         let has = |(name, wanted): (&String, &Values)| {
             value(name).is_some_and(|value| wanted.all().iter().any(|one| one == value))
@@ -83,7 +83,7 @@ impl Instead {
     }
 }
 
-/// What a parameter takes from the roadmap that a session is in.
+/// Part of a roadmap that gives a parameter its value: the roadmap that the session is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OfRoadmap {
@@ -91,7 +91,7 @@ pub enum OfRoadmap {
     Milestone,
 }
 
-/// What the value of a parameter is.
+/// Kind of the value of a parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParamKind {
@@ -99,11 +99,11 @@ pub enum ParamKind {
     Text,
     /// An artifact of the session or a file of the code, which has to be there.
     File,
-    /// How something is checked: words of a command, or `manual: WHAT`.
+    /// Check: words of a command, or `manual: WHAT`.
     Check,
 }
 
-/// Somebody who does tasks.
+/// Role of somebody who does tasks.
 #[derive(Clone, Debug, Default, Deserialize, serde::Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Role {
@@ -127,7 +127,7 @@ pub struct When {
     pub depends: Vec<String>,
 }
 
-/// One value, or several of which one holds.
+/// Value of a parameter, or several of which one holds.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(untagged)]
 pub enum Values {
@@ -144,7 +144,7 @@ impl Values {
     }
 }
 
-/// One task: the fields of a line of `tasks.jsonl`, and what stands behind it.
+/// Task: the fields of a line of `tasks.jsonl`, and what stands behind the task.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeDef {
@@ -177,9 +177,9 @@ pub struct NodeDef {
     pub criteria: Option<Vec<String>>,
     pub verification: Option<Value>,
     pub done_when: Option<String>,
-    /// Where this does not hold, the task is left out.
+    /// Condition without which the task is left out.
     pub when: Option<When>,
-    /// Who judges it, one behind the other.
+    /// Gates that judge the task, one behind the other.
     pub gates: Option<Vec<GateDef>>,
     /// A person lets pass what stands behind it.
     pub checkpoint: Option<CheckpointDef>,
@@ -199,10 +199,10 @@ pub struct GateDef {
     pub done_when: Option<String>,
     /// The number of a discussion.
     pub round: Option<u32>,
-    /// What it judges beside the task that it stands behind.
+    /// Tasks that the gate judges beside the task that it stands behind.
     pub judges: Option<Vec<String>>,
     pub rubric: Option<Value>,
-    /// True where the gate holds while a goal of the list is open.
+    /// Set when the gate holds while a goal of the list is open.
     pub goals: Option<bool>,
     pub outputs: Option<Vec<String>>,
     pub views: Option<Vec<String>>,
@@ -216,7 +216,7 @@ pub struct GateDef {
     pub strategies: Option<Value>,
     /// The name of the list that a fix inserts.
     pub repair: Option<String>,
-    /// Where this does not hold, the gate is left out.
+    /// Condition without which the gate is left out.
     pub when: Option<When>,
     #[serde(skip)]
     pub place: Place,
@@ -292,12 +292,12 @@ impl NodeDef {
         self.depends_on.as_deref().unwrap_or_default()
     }
 
-    /// Whether an id is its own, or one of what stands behind it.
+    /// Tells whether an id is the task's own, or one of what stands behind the task.
     pub fn has_id(&self, id: &str) -> bool {
         self.all_ids().any(|(own, _)| own == id)
     }
 
-    /// Its id and those of what stands behind it.
+    /// Ids of the task and of what stands behind it.
     pub fn all_ids(&self) -> impl Iterator<Item = (&str, &Place)> {
         let gates = self.gates().iter().map(|gate| (gate.id(), &gate.place));
         let checkpoint = self.checkpoint.iter();
@@ -307,7 +307,7 @@ impl NodeDef {
             .chain(checkpoint)
     }
 
-    /// Whether it is something that somebody does: what a mode counts.
+    /// Tells whether the task is work that somebody does, which a mode counts.
     pub fn is_work(&self) -> bool {
         self.kind.as_deref().is_none_or(|kind| kind == "work")
     }

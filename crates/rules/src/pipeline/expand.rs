@@ -13,15 +13,15 @@ use crate::task::node::OnComplete;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
 
-/// What the code says to conditions.
+/// Facts of the code that conditions ask for.
 pub struct Ground<'g> {
-    /// Whether a path is there.
+    /// Tells whether a path is there.
     pub has: &'g dyn Fn(&str) -> bool,
-    /// Whether `package.json` names a package.
+    /// Tells whether `package.json` names a package.
     pub depends: &'g dyn Fn(&str) -> bool,
 }
 
-/// One line, with where the pipeline says it.
+/// Line of `tasks.jsonl`, with the place where the pipeline says it.
 #[derive(Clone, Debug)]
 pub struct Line {
     pub id: String,
@@ -29,7 +29,7 @@ pub struct Line {
     pub place: Place,
 }
 
-/// What a pipeline comes to.
+/// Result of the expansion of a pipeline.
 #[derive(Clone, Debug, Default)]
 pub struct Expanded {
     pub lines: Vec<Line>,
@@ -40,7 +40,7 @@ pub struct Expanded {
 type Fields = Vec<(&'static str, Value)>;
 type Texts = BTreeMap<String, String>;
 
-/// What all lines of one expansion share.
+/// Values that all lines of one expansion share.
 struct Maker<'p> {
     whole: &'p Definition,
     name: &'p str,
@@ -149,7 +149,7 @@ fn with_gates(whole: &Definition, holds: &dyn Fn(&When) -> bool) -> Definition {
     whole
 }
 
-/// What a task waits for; for one that is left out, what that one waits for.
+/// Tasks that a task waits for; for a task that is left out, those that the task left out waits for.
 fn waits<'d>(
     (nodes, places): (&'d [NodeDef], &HashMap<&str, usize>),
     kept: &[bool],
@@ -274,7 +274,7 @@ impl<'p> Maker<'p> {
         found
     }
 
-    /// What is to be read before a task, without what a task would leave that is left out.
+    /// Files to read before a task, without those that a task would leave that is left out.
     fn reads(&self, node: &NodeDef, texts: &Texts) -> Option<Value> {
         let gone = |path: &Value| {
             let path = path.as_str().unwrap_or_default();
@@ -357,7 +357,7 @@ impl<'p> Maker<'p> {
         (!said.is_empty()).then_some(Value::Object(said))
     }
 
-    /// How a task is checked: `outputs` asks this program for the files that it leaves; a parameter holds what was
+    /// Check of a task: `outputs` asks this program for the files that the task leaves; a parameter holds what was
     /// given for it. No command is filled in.
     fn check(&self, said: &Value, texts: &Texts) -> Value {
         match said {

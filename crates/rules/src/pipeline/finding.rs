@@ -3,7 +3,7 @@
 use loopx_spec::{Finding, Known};
 use std::rc::Rc;
 
-/// Where something stands.
+/// Place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub file: Rc<str>,

@@ -15,7 +15,7 @@ use loopx_spec::{Finding, Severity, has_errors};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Everything that is wrong with a pipeline, by file and line.
+/// Lists the faults of a pipeline, by file and line.
 pub fn lint(pipeline: &Pipeline) -> Vec<Finding> {
     let mut linter = Linter {
         pipeline,
@@ -455,7 +455,7 @@ fn near<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     nearest(name, known).map_or(String::new(), |near| format!("; is `{near}` meant?"))
 }
 
-/// What each id waits for, as the expansion has it.
+/// Maps each id to the ids that it waits for, as the expansion has it.
 fn edges_of(nodes: &[NodeDef]) -> BTreeMap<&str, Vec<&str>> {
     // Of two of one id the first counts.
     let lasts: HashMap<&str, &str> = nodes
@@ -537,7 +537,7 @@ fn texts(node: &NodeDef) -> Vec<String> {
     found
 }
 
-/// Everything that one of these waits for, by way of others too.
+/// Ids that an id waits for, by way of others too.
 fn before<'i>(edges: &BTreeMap<&'i str, Vec<&'i str>>, id: &str) -> BTreeSet<&'i str> {
     let mut found: BTreeSet<&str> = BTreeSet::new();
     let mut left: Vec<&str> = edges.get(id).into_iter().flatten().copied().collect();
@@ -570,8 +570,8 @@ const OF_BOTH: [&str; 4] = [
     "task_id_repeated",
 ];
 
-/// What the reader of `tasks.jsonl` says to the lines that the pipeline would make. `is_faulty`: the pipeline has an error,
-/// so that its lines are those of it without what that is about.
+/// Findings of the reader of `tasks.jsonl` about the lines that the pipeline would make. `is_faulty`: the pipeline has
+/// an error, so that its lines are those of it without what that is about.
 fn as_tasks(pipeline: &Pipeline, is_faulty: bool) -> Vec<Finding> {
     let sample = |name: &String, param: &super::Param| {
         let any = match param.kind {

@@ -36,9 +36,9 @@ pub use team::{MOST_ROLES, Member, Size, TEAM, Team, merged_role, team, vocabula
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     pub name: String,
-    /// Where it stands; nothing where the program brings it.
+    /// Path of the file; nothing where the program brings the pipeline.
     pub path: Option<String>,
-    /// Its file, byte for byte.
+    /// Text of the file, byte for byte.
     pub text: String,
     pub extends: Vec<String>,
     pub whole: Definition,
@@ -59,7 +59,7 @@ impl Pipeline {
         })
     }
 
-    /// The same of a file, whatever bytes are in it.
+    /// Reads a pipeline from a file, whatever bytes are in it.
     pub fn of_bytes(name: &str, bytes: &[u8], path: &str) -> Result<Self, Findings> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Pipeline::read(name, text, Some(path)),
@@ -78,7 +78,7 @@ impl Pipeline {
         builtin::text(name).map(|text| Pipeline::read(name, text, None))
     }
 
-    /// What becomes of the session once all of its tasks are done.
+    /// Fate of the session once all of its tasks are done.
     pub fn on_complete(&self) -> OnComplete {
         self.whole.on_complete.unwrap_or(OnComplete::Interactive)
     }

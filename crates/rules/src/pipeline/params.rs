@@ -4,11 +4,11 @@ use super::Pipeline;
 use super::definition::{Param, ParamKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of the session in which a pipeline starts; texts of a pipeline may name it.
+/// Facts of the session in which a pipeline starts; texts of a pipeline may name it.
 #[derive(Clone, Debug, Default)]
 pub struct Given<'g> {
     pub session: &'g str,
-    /// What the session is for.
+    /// Purpose of the session.
     pub intent: &'g str,
     /// Parameters by name, as they were typed.
     pub params: &'g [(String, String)],
@@ -119,8 +119,7 @@ fn in_order<'p>(
     Ok(found)
 }
 
-/// How something is checked, as a line of `tasks.jsonl` says it: words are split as a shell splits them, and no shell
-/// runs them.
+/// Check as a line of `tasks.jsonl` says it: words are split as a shell splits them, and no shell runs them.
 pub(super) fn check(value: &str) -> Option<serde_json::Value> {
     if let Some(what) = value.trim().strip_prefix("manual:") {
         let what = what.trim();

@@ -1,5 +1,5 @@
-//! Where a pipeline begins: behind the last of its stages whose result the session has already. A parameter that says
-//! `position = true` names the stages in their order; whoever gives a value says so themselves.
+//! Position where a pipeline begins: behind the last of its stages whose result the session has already. A parameter
+//! that says `position = true` names the stages in their order; whoever gives a value says so themselves.
 
 use super::Pipeline;
 use super::definition::{OfRoadmap, Param};
@@ -33,7 +33,7 @@ pub enum Result<'r> {
     Roadmap(&'r str),
 }
 
-/// What the roadmap that a session is in says of it.
+/// Names that the roadmap gives a session that is in it.
 #[derive(Clone, Copy, Debug)]
 pub struct InRoadmap<'r> {
     /// The name of the roadmap.
@@ -52,7 +52,7 @@ impl InRoadmap<'_> {
 }
 
 impl Result<'_> {
-    /// Whether it is that of a stage: a file of its name, or a task of its name, whatever was put before that.
+    /// Tells whether the result is a stage's: a file of its name, or a task of its name, whatever was put before it.
     fn is_of(&self, stage: &str) -> bool {
         match self {
             Result::File(path) => {

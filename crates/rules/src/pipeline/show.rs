@@ -12,10 +12,10 @@ pub struct View<'p> {
     pub name: &'p str,
     pub title: &'p str,
     pub on_complete: OnComplete,
-    /// Its file; nothing where the program brings it.
+    /// Path of the file; nothing where the program brings the pipeline.
     pub path: Option<&'p str>,
     pub extends: &'p [String],
-    /// So many tasks somebody does. Decisions and checkpoints are none.
+    /// Number of tasks that somebody does. Decisions and checkpoints are none.
     pub tasks: usize,
     /// The longest chain of them.
     pub beats: usize,
@@ -60,7 +60,7 @@ pub struct GateRow<'p> {
     pub round: Option<u32>,
     pub views: &'p [String],
     pub rubric: Option<&'p serde_json::Value>,
-    /// True where the gate holds while a goal of the list is open.
+    /// Set when the gate holds while a goal of the list is open.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub goals: bool,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -132,7 +132,7 @@ fn gate(gate: &GateDef) -> GateRow<'_> {
     }
 }
 
-/// How many tasks that somebody does stand one behind the other, at the most.
+/// Length of the longest chain of tasks that somebody does, one behind the other.
 fn beats(pipeline: &Pipeline) -> usize {
     let nodes: Vec<NodeDef> = pipeline.work().cloned().collect();
     depths(&nodes).values().copied().max().unwrap_or(0)

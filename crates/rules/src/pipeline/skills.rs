@@ -28,7 +28,7 @@ pub fn skill_names(pipeline: &Pipeline) -> Vec<String> {
     found
 }
 
-/// What is wrong with the skills of a pipeline on this machine.
+/// Faults in the skills of a pipeline on this machine.
 ///
 /// `displaced` says of a skill which others of its name it displaces.
 pub fn skill_findings(

@@ -1,4 +1,4 @@
-//! Which of the pipelines of sprints fits a request: by its whole words, and by how many files the list names already.
+//! Choice of the sprint pipeline that fits a request: by its whole words, and by how many files the list names already.
 
 use crate::outline::{said, words};
 use serde::Serialize;
@@ -41,7 +41,7 @@ const FIX: [&str; 9] = [
 pub struct SprintSize {
     pub pipeline: &'static str,
     pub score: i32,
-    /// So many files the list names.
+    /// Number of files that the list names.
     pub files: usize,
     pub structure: Vec<String>,
     pub across: Vec<String>,
@@ -74,7 +74,7 @@ pub fn sprint_size(request: &str, files: usize) -> SprintSize {
 }
 
 impl SprintSize {
-    /// Why it is this one, in a sentence.
+    /// Reason for the pipeline, in a sentence.
     pub fn because(&self) -> String {
         let rows = [
             ("structure", &self.structure),

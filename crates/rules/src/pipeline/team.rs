@@ -11,15 +11,15 @@
 use crate::outline::{said, words};
 use serde::Serialize;
 
-/// Something that a team can do.
+/// Capability of a team.
 struct Capability {
     name: &'static str,
     prefix: &'static str,
     role: &'static str,
     tier: usize,
-    /// What gives way first where there are more roles than a team has; a smaller number stays longer.
+    /// Rank in which capabilities give way where there are more roles than a team has; a smaller number stays longer.
     rank: usize,
-    /// What it leaves; a check of the code where it is nothing.
+    /// File that the capability leaves; nothing where it leaves a check of the code.
     output: Option<&'static str>,
     title: &'static str,
     criterion: &'static str,
@@ -27,7 +27,7 @@ struct Capability {
 }
 
 impl Capability {
-    /// Who judges is not who made.
+    /// Tells whether the capability judges: who judges is not who made.
     fn judges(&self) -> bool {
         self.tier == 3
     }
@@ -208,7 +208,7 @@ pub fn merged_role(roles: &[&str]) -> Option<(&'static str, &'static str)> {
     all.find_map(|from| Some((from.role, takes(from)?.role)))
 }
 
-/// How much a request asks for.
+/// Size of what a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Size {
@@ -228,7 +228,7 @@ impl Size {
     }
 }
 
-/// One task of a team.
+/// Task of a team.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
     pub task: String,
@@ -317,14 +317,15 @@ pub fn team(request: &str) -> Option<Team> {
     })
 }
 
-/// One for each capability, two for three tiers or more, one for each track beside another, one for each tier.
+/// Score: one for each capability, two for three tiers or more, one for each track beside another, one for each tier.
 fn score(count: usize, tiers: &[usize]) -> usize {
     let wide = if tiers.len() >= 3 { 2 } else { 0 };
     count + wide + (count - tiers.len()) + tiers.len()
 }
 
-/// Who does each: its own role, until there are as few as the team has. Two that more than half of their words ask for
-/// alike are one role; then what gives way first goes to the nearest tier, and never from who makes to who judges.
+/// Role that does each capability: its own, until there are as few as the team has. Two roles that more than half of
+/// their words ask for alike are one role; then what gives way first goes to the nearest tier, and never from who makes
+/// to who judges.
 fn roles(asked: &[(&Capability, Vec<String>)], most: usize) -> Vec<&'static str> {
     let mut roles: Vec<&'static str> = asked.iter().map(|(one, _)| one.role).collect();
     for at in 0..asked.len() {

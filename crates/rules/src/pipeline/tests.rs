@@ -1,4 +1,4 @@
-//! What the linter finds, and that it finds nothing in what the program brings.
+//! Findings of the linter, and none in what the program brings.
 
 use super::{Given, Ground, Pipeline, builtin, expand, lint, values};
 use crate::task::decide::Points;

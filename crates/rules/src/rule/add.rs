@@ -5,14 +5,14 @@ use super::layout::{Layout, UnitKey};
 use super::normal::{normalised, without_date};
 use super::seed::RuleKind;
 
-/// Where a rule stands already.
+/// Place where a rule stands already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     pub path: String,
     pub line: usize,
 }
 
-/// Where these documents have a rule of this text.
+/// Finds the place where these documents have a rule of this text.
 pub fn known<'d>(documents: impl IntoIterator<Item = &'d Document>, text: &str) -> Option<Known> {
     let key = normalised(text);
     documents.into_iter().find_map(|document| {
@@ -32,7 +32,7 @@ pub struct Target<'c> {
 }
 
 impl Target<'_> {
-    /// Which of these documents it is: the one of this name, else the only one of the category with the kind among its
+    /// Finds the document among these: the one of this name, else the only one of the category with the kind among its
     /// keywords. Nothing where there is none yet.
     pub fn find<'d>(
         &self,
@@ -132,7 +132,7 @@ fn marker(item: &str) -> String {
     }
 }
 
-/// Whether a text can be one rule: what is read as a heading or as a comment says nothing.
+/// Tells whether a text can be one rule: text that is read as a heading or as a comment says nothing.
 pub fn is_one_rule(text: &str) -> bool {
     let document = add("", text, None);
     entries(&document).len() == 1 && is_filled(&document)

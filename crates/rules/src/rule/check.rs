@@ -81,7 +81,7 @@ pub(super) fn finding(id: &'static str, file: &str, line: usize, message: String
     Finding::new(severity, id, file, line, message, fix)
 }
 
-/// What documents are judged by.
+/// Limits and files by which documents are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'g> {
     /// The most bytes that are read to somebody.
@@ -92,7 +92,7 @@ pub struct Ground<'g> {
     pub unread: &'g [(String, String)],
 }
 
-/// Everything that there is to say, by file and line.
+/// Lists the findings about documents, by file and line.
 pub fn findings(documents: &[Document], ground: Ground<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (path, why) in ground.unread {

@@ -1,7 +1,7 @@
-//! One document of rules: what its front matter says, and its rules.
+//! Document of rules: what its front matter says, and its rules.
 //!
-//! A field that is missing has its default. One that cannot be read is a fault, and counts as what lets the document
-//! apply most often: a slip of the pen must not switch a rule off.
+//! A missing field has its default. A field that cannot be read is a fault, and counts as what lets the document apply
+//! most often: a slip of the pen must not switch a rule off.
 
 use super::layout::{Layout, body_start};
 use super::normal::plain;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 vocabulary!(
-    /// Whether whoever works must have read a document.
+    /// Duty or freedom of whoever works to have read a document.
     ReadMode {
         Required = "required",
         Optional = "optional",
@@ -22,7 +22,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// Which of two documents is read first.
+    /// Rank of a document among those that are read.
     Priority {
         High = "high",
         Medium = "medium",
@@ -31,11 +31,11 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// Whose rules a document has.
+    /// Owner of the rules that a document has.
     Origin {
         /// The repository's, for everybody.
         Project = "project",
-        /// Those of the person at this machine.
+        /// Rules of the person at this machine.
         Personal = "personal",
     }
 );
@@ -82,7 +82,7 @@ impl Categories {
         BUILT_IN.into_iter().chain(self.own())
     }
 
-    /// What is wrong with a word that is none.
+    /// Message about a word that is no category.
     pub fn unknown(&self, word: &str) -> String {
         let names: Vec<&str> = self.names().collect();
         let near = nearest(word, names.iter().copied());
@@ -94,7 +94,7 @@ impl Categories {
     }
 }
 
-/// Where a document was read.
+/// Place where a document was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// As it is shown: from the top of the repository, or of a person's own folder.
@@ -104,19 +104,19 @@ pub struct Source {
     pub blob: String,
 }
 
-/// One rule of a document.
+/// Rule of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// Counted from 1.
     pub line: usize,
     /// As it reads, on one line.
     pub text: String,
-    /// What it is told by.
+    /// Normalised text that tells the rule from others.
     #[serde(skip)]
     pub key: String,
 }
 
-/// What is wrong with the front matter of a document.
+/// Fault in the front matter of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slip {
     pub(super) id: &'static str,
@@ -139,7 +139,7 @@ pub struct Document {
     /// Patterns of paths; everywhere where there is none.
     pub applies_to: Vec<String>,
     pub bytes: usize,
-    /// Whether something stands in it besides headings and comments.
+    /// Set when the document has text besides headings and comments.
     pub filled: bool,
     pub rules: Vec<Entry>,
     #[serde(skip)]
@@ -259,7 +259,7 @@ impl Document {
         }
     }
 
-    /// Whether it is about one of these paths; where none is named it may be.
+    /// Tells whether the document is about one of these paths; where none is named it may be.
     pub fn is_about(&self, paths: &[String]) -> bool {
         match &self.globs {
             Some(globs) if !paths.is_empty() => paths.iter().any(|path| globs.matches(path)),
@@ -271,7 +271,7 @@ impl Document {
         self.mode == ReadMode::Required
     }
 
-    /// Whether one of its keywords is this word, whatever the letter case.
+    /// Tells whether one of the document's keywords is this word, whatever the letter case.
     pub fn has_keyword(&self, word: &str) -> bool {
         let word = word.trim().to_lowercase();
         self.keywords
@@ -279,7 +279,7 @@ impl Document {
             .any(|known| known.trim().to_lowercase() == word)
     }
 
-    /// What is wrong with its front matter, each as a sentence with its line.
+    /// Faults of the front matter, each as a sentence with its line.
     pub fn faults(&self) -> Vec<String> {
         let slips = self.slips.iter();
         slips
@@ -344,7 +344,7 @@ fn heading(text: &str) -> Option<String> {
     titles.find(|title| !title.is_empty())
 }
 
-/// Whether a text says something besides its headings and its comments.
+/// Tells whether a text says something besides its headings and its comments.
 pub(super) fn is_filled(body: &str) -> bool {
     let mut is_heading = false;
     let mut html = String::new();
@@ -449,7 +449,7 @@ pub(super) mod tests {
         assert_eq!(rules, [(15, "one"), (16, "two more")]);
     }
 
-    /// What cannot be read never switches a rule off.
+    /// Fields that cannot be read never switch a rule off.
     #[test]
     fn a_fault_makes_a_document_apply_more_often_and_is_named_with_its_line() {
         for (text, id, line) in [

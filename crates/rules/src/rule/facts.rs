@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One language, and how many files are in it.
+/// Language, and the number of files in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Language {
     pub name: &'static str,
@@ -21,7 +21,7 @@ pub struct CommandFact {
     pub from: String,
 }
 
-/// What was found.
+/// Facts that were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Facts {
     /// The one with the most files first.
@@ -29,7 +29,7 @@ pub struct Facts {
     pub commands: Vec<CommandFact>,
     /// The files that describe a build, at the top and below.
     pub manifests: Vec<String>,
-    /// What somebody reads first.
+    /// Documents that somebody reads first.
     pub documents: Vec<String>,
     /// Files that could not be read, each with the reason.
     pub unread: Vec<String>,
@@ -217,7 +217,7 @@ fn documents(paths: &[String]) -> Vec<String> {
 
 type Say<'s> = dyn FnMut(&'static str, &str, &str) + 's;
 
-/// What a file says by being there.
+/// Facts that a file tells by being there.
 fn fixed(top: &BTreeSet<&str>, say: &mut Say<'_>) {
     const FIXED: [(&str, &str, &str); 9] = [
         ("Cargo.toml", "cargo build", "cargo test"),
@@ -262,7 +262,7 @@ fn fixed(top: &BTreeSet<&str>, say: &mut Say<'_>) {
     }
 }
 
-/// What stands in a file.
+/// Facts that the text of a file tells.
 fn of_text(path: &str, text: &str, top: &BTreeSet<&str>, say: &mut Say<'_>) -> Result<(), String> {
     match path {
         "package.json" => {
@@ -295,7 +295,7 @@ fn of_text(path: &str, text: &str, top: &BTreeSet<&str>, say: &mut Say<'_>) -> R
     }
 }
 
-/// What a script or a target of this name is for.
+/// Purpose of a script or a target of this name.
 fn what_of(name: &str) -> Option<&'static str> {
     match name {
         "build" => Some("build"),

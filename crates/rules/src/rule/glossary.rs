@@ -13,7 +13,7 @@ pub const FILE: &str = "glossary.md";
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
     word: String,
-    /// What to say.
+    /// Words to say instead.
     said: String,
     line: usize,
 }
@@ -60,7 +60,7 @@ fn words(text: &str, wanted: Section) -> Vec<Word> {
     found
 }
 
-/// Whether a document is the glossary of the repository.
+/// Tells whether a document is the glossary of the repository.
 fn is_glossary(document: &Document) -> bool {
     document.origin == Origin::Project && document.path.rsplit('/').next() == Some(FILE)
 }
@@ -110,7 +110,7 @@ pub(super) fn findings(documents: &[Document]) -> Vec<Finding> {
     found
 }
 
-/// Whether a text has a word, or several words that belong together, whatever the letter case.
+/// Tells whether a text has a word, or several words that belong together, whatever the letter case.
 fn has_word(text: &str, word: &str) -> bool {
     let (text, word) = (text.to_lowercase(), word.to_lowercase());
     let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);

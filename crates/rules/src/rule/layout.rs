@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(super) struct Layout<'t> {
     /// The front matter with its two lines `---`, and a byte order mark.
     pub(super) front: &'t str,
-    /// What stands before the first heading, then a section for each.
+    /// Text before the first heading, then a section for each heading.
     pub(super) sections: Vec<Section<'t>>,
 }
 
@@ -26,10 +26,10 @@ pub(super) struct Section<'t> {
     pub(super) tail: &'t str,
 }
 
-/// What tells sections apart: the level, the title, and how often that stood before.
+/// Key that tells sections apart: the level, the title, and how often that stood before.
 pub(super) type SectionKey = (usize, String, usize);
 
-/// One rule, or one line that belongs to none.
+/// Rule, or a line that belongs to none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit<'t> {
     pub(super) key: UnitKey,
@@ -46,7 +46,7 @@ pub(super) enum UnitKey {
     Line(String),
 }
 
-/// Where a block of the page lies, in bytes.
+/// Range of a block of the page, in bytes.
 enum Block {
     Heading(Range<usize>),
     Item(Range<usize>),
@@ -74,7 +74,7 @@ fn blocks(body: &str) -> Vec<Block> {
     found
 }
 
-/// Where the text below the front matter begins.
+/// Offset where the text below the front matter begins.
 pub(super) fn body_start(text: &str) -> usize {
     const BOM: char = '\u{feff}';
     match block(text) {
@@ -143,7 +143,7 @@ struct Reader<'t> {
     body: &'t str,
     /// Up to here all is cut.
     at: usize,
-    /// Where the blank lines before `at` begin.
+    /// Offset where the blank lines before `at` begin.
     lead: usize,
     seen: BTreeMap<(usize, String), usize>,
     sections: Vec<Section<'t>>,

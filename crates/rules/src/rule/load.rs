@@ -5,7 +5,7 @@ use crate::stage::Stage;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What somebody is about to do.
+/// Work that somebody is about to do.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
     pub stage: Option<Stage>,
@@ -27,7 +27,7 @@ pub struct LeftOut {
     pub bytes: usize,
 }
 
-/// What applies, in the order in which it is read.
+/// Documents that apply, in the order in which they are read.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded<'d> {
     pub documents: Vec<&'d Document>,

@@ -72,7 +72,7 @@ fn merge_texts(base: &str, ours: &str, theirs: &str) -> Option<String> {
     is_as_meant.then_some(page.text)
 }
 
-/// How often each rule stands in a document.
+/// Counts how often each rule stands in a document.
 fn counts(layout: &Layout<'_>) -> BTreeMap<UnitKey, usize> {
     let mut found = BTreeMap::new();
     for (_, unit) in layout.rules() {
@@ -160,7 +160,7 @@ fn fields(front: &str) -> Vec<(String, &str)> {
         .collect()
 }
 
-/// One place of a merged sequence: where it stands on each side that has it.
+/// Slot of a merged sequence: its place on each side that has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slot {
     base: Option<usize>,
@@ -216,11 +216,11 @@ fn weave<K: Clone + Eq + Hash + Ord>(base: &[K], ours: &[K], theirs: &[K]) -> Ve
     slots
 }
 
-/// One side against the base.
+/// Alignment of one side with the base.
 struct Aligned {
     /// For each element of the base its place on the side.
     matched: Vec<Option<usize>>,
-    /// What the side has before each element of the base, and behind the last one. What stands in the place of
+    /// Elements that the side has before each element of the base, and behind the last one. An element in the place of
     /// something that is gone stands before it.
     added: Vec<Vec<usize>>,
 }
@@ -258,7 +258,7 @@ impl Aligned {
 #[derive(Default)]
 struct Page {
     text: String,
-    /// How often each rule stands on the side that has it most often, and how often it was written.
+    /// Count of each rule on the side that has it most often; `written`: how often it was written.
     most: BTreeMap<UnitKey, usize>,
     written: BTreeMap<UnitKey, usize>,
 }
@@ -349,7 +349,7 @@ fn lead_behind_a_rule<'t>(section: &Section<'t>, at: usize) -> &'t str {
     lead_of(at.checked_add(1)).unwrap_or_default()
 }
 
-/// Whether a person has to choose between what two sides made of the same place.
+/// Tells whether a person has to choose between what two sides made of the same place.
 fn is_contested(part: &[Slot], ours: &Section<'_>, theirs: &Section<'_>) -> bool {
     let added = |side: &Section<'_>, at: &dyn Fn(&Slot) -> Option<usize>| -> Vec<bool> {
         let units = part.iter().filter(|slot| slot.base.is_none());

@@ -1,4 +1,4 @@
-//! When two rules say the same: their text without marker, box, tag, date, letter case, spacing and full stop.
+//! Rules that say the same: their text without marker, box, tag, date, letter case, spacing and full stop.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -25,7 +25,7 @@ pub fn plain(rule: &str) -> String {
     text.to_owned()
 }
 
-/// What stands behind `- ` or `1. `.
+/// Text behind `- ` or `1. `.
 fn after_marker(text: &str) -> &str {
     if matches!(text, "-" | "*" | "+") {
         return "";

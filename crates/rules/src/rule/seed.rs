@@ -5,15 +5,15 @@ use super::glossary;
 use loopx_base::vocabulary::vocabulary;
 
 vocabulary!(
-    /// What a rule is.
+    /// Kind of a rule.
     RuleKind {
-        /// How things are done here.
+        /// Ways in which things are done here.
         Convention = "convention",
-        /// What must not be done, or not otherwise.
+        /// Limits of the work: what must not be done, or not otherwise.
         Constraint = "constraint",
-        /// What was found out.
+        /// Lessons of the work: what was found out.
         Learning = "learning",
-        /// What a result must have.
+        /// Qualities that a result must have.
         Quality = "quality",
     }
 );
@@ -60,7 +60,7 @@ impl RuleKind {
         }
     }
 
-    /// Its document for a category, before there is a rule in it.
+    /// Document of the kind for a category, before there is a rule in it.
     pub fn document(self, category: &str) -> String {
         let title = match (self, category == self.category()) {
             (RuleKind::Convention, true) => "Coding conventions".to_owned(),

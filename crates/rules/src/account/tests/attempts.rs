@@ -72,7 +72,7 @@ impl<G: Ground> History<'_, G> {
         Some("squash and more")
     }
 
-    /// Somebody changed what the last commit of the draft has.
+    /// Adds a change of somebody's hand to what the last commit of the draft has.
     pub(super) fn besides(draft: &mut Draft) {
         if let Some(entry) = draft.entries.last_mut() {
             entry.changes.push((Kind::Code, Made::Hand));
@@ -117,8 +117,8 @@ impl<G: Ground> History<'_, G> {
         Some("old tree")
     }
 
-    /// Whether a commit has what landing some session here gives, or begins to: bytes are what lands, whoever made
-    /// them.
+    /// Tells whether a commit has what landing some session here gives, or begins to: bytes are what lands, whoever
+    /// made them.
     fn is_some_landing(&mut self, draft: &Draft, commit: &str) -> bool {
         let tip = draft.tip.clone();
         let may = self.approved(draft.branch).into_iter();
@@ -133,7 +133,7 @@ impl<G: Ground> History<'_, G> {
         false
     }
 
-    /// What has landed, once more.
+    /// Brings a session that has landed once more.
     fn again(&mut self, dice: &mut Dice, draft: &mut Draft) -> Name {
         let landed: Vec<usize> = (0..self.sessions.len())
             .filter(|s| self.has_landed(*s) && self.facts[*s].branch == draft.branch)
@@ -249,7 +249,7 @@ impl<G: Ground> History<'_, G> {
         Some("left out")
     }
 
-    /// Whether another verdict answers for commits of this session.
+    /// Tells whether another verdict answers for commits of this session.
     pub(super) fn is_shown_by_another(&self, branch: usize, session: usize) -> bool {
         let links = &self.sessions[session].links;
         let others = self.approved(branch).into_iter().filter(|s| *s != session);
@@ -257,7 +257,7 @@ impl<G: Ground> History<'_, G> {
         others.any(|other| links.iter().any(|link| link.commit == other.commit))
     }
 
-    /// Whether another session has commits of this one.
+    /// Tells whether another session has commits of this session.
     pub(super) fn is_shared(&self, session: usize) -> bool {
         let links = &self.sessions[session].links;
         let others = self
@@ -293,7 +293,7 @@ impl<G: Ground> History<'_, G> {
         Some("resolved on the forge")
     }
 
-    /// Something on top of the reviewed branch, which then goes forward or is merged.
+    /// Puts commits on top of the reviewed branch, which then goes forward or is merged.
     fn behind(&mut self, dice: &mut Dice, draft: &mut Draft) -> Name {
         let session = self.landable(dice, draft)?;
         let it = self.sessions[session].clone();

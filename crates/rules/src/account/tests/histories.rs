@@ -9,12 +9,12 @@
 use super::model::{Entry, Facts, Kind, Made, Model};
 use std::collections::BTreeMap;
 
-/// What a tree has at a path: a text; `x:` begins one to execute, `l:` a link.
+/// Content of a tree at a path: a text; `x:` begins a text to execute, `l:` a link.
 pub(super) type File = String;
 
 /// The objects of a history, and the branch that takes pushes. A commit has a name.
 pub(super) trait Ground {
-    /// Where a branch begins.
+    /// Commit where a branch begins.
     fn tip(&self, branch: usize) -> String;
     /// The files of the first parent with these written, or taken away.
     fn write(&mut self, parents: &[&str], files: &[(String, Option<File>)], how: How) -> String;
@@ -22,7 +22,7 @@ pub(super) trait Ground {
     fn merge(&mut self, sides: [&str; 2], parents: &[&str], text: Option<&str>) -> Option<String>;
     /// A clean pick that says where it is from.
     fn pick(&mut self, commit: &str, onto: &str) -> Option<String>;
-    /// The same commit, with these files written.
+    /// Amends a commit with these files.
     fn amend(&mut self, commit: &str, files: &[(String, Option<File>)]) -> String;
     /// The tree of one commit on another one.
     fn copy(&mut self, parent: &str, tree_of: &str) -> String;
@@ -30,19 +30,19 @@ pub(super) trait Ground {
     /// The paths that differ.
     fn changed(&self, one: &str, other: &str) -> Vec<String>;
     fn has(&self, commit: &str, other: &str) -> bool;
-    /// Where the next session begins; nothing where there is no room for it.
+    /// Starts the next session at a commit; nothing where there is no room for it.
     fn start(&mut self, at: &str) -> Option<()>;
-    /// Whether the verdict was taken.
+    /// Gives a verdict, and tells whether the verdict was taken.
     fn review(&mut self, review: &Review<'_>) -> bool;
     /// Makes the archive on top of a commit and records it.
     fn archive(&mut self, session: usize, at: &str) -> Option<String>;
     /// Takes the archive back and makes the commit for that on top of a branch.
     fn unarchive(&mut self, session: usize, result: &str, at: &str) -> Option<String>;
-    /// Whether a push is taken; if so, the branch has it.
+    /// Tells whether a push is taken; if so, the branch has the commits.
     fn push(&mut self, branch: usize, new: &str) -> bool;
 }
 
-/// Who makes a commit, whether the exception's key signs it, and which session its trailer claims.
+/// Person who makes a commit, mark of a signature by the exception's key, and session that the trailer claims.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct How {
     pub by: u8,
@@ -59,7 +59,7 @@ pub(super) struct Review<'a> {
     pub by: u8,
     pub approves: bool,
     pub differs: bool,
-    /// Whether the reviewer made nothing of it.
+    /// Set when the reviewer made nothing of the commits.
     pub independent: bool,
 }
 
@@ -113,7 +113,7 @@ pub(super) struct Session {
     pub(super) with: String,
     pub(super) head: String,
     pub(super) reviewed: Option<String>,
-    /// What it had taken in when it was reviewed.
+    /// Commit of the target that the session had taken in when it was reviewed.
     pub(super) had: String,
     pub(super) result: Option<String>,
 }
@@ -125,7 +125,7 @@ impl Session {
     }
 }
 
-/// What is to be pushed.
+/// Draft of a push.
 pub(super) struct Draft {
     pub(super) branch: usize,
     pub(super) tip: String,
@@ -133,7 +133,7 @@ pub(super) struct Draft {
     pub(super) told: Vec<String>,
 }
 
-/// How many pushes of a run landed and were refused, and of what sort the pieces were.
+/// Counts of the pushes of a run that landed and were refused, and of the sorts of their pieces.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub landed: usize,
@@ -232,7 +232,7 @@ impl<'g, G: Ground> History<'g, G> {
         }
     }
 
-    /// One or two changes of any sort on a commit; at least one differs.
+    /// Makes one or two changes of any sort on a commit; at least one file differs.
     pub(super) fn edit(&mut self, dice: &mut Dice, at: &str) -> Vec<(String, Option<File>)> {
         let mut files: BTreeMap<String, Option<File>> = BTreeMap::new();
         for _ in 0..=dice.below(2) {
@@ -316,7 +316,7 @@ impl<'g, G: Ground> History<'g, G> {
         draft.tip = commit.to_owned();
     }
 
-    /// The same of a commit that is not on the draft's own line.
+    /// Puts a commit that is not on the draft's own line on the draft, with what somebody knows of each path.
     pub(super) fn enter_from(
         &mut self,
         draft: &mut Draft,
@@ -344,7 +344,7 @@ impl<'g, G: Ground> History<'g, G> {
         });
     }
 
-    /// Whether the branch, or the draft, has had all that a session brings: somebody else did the same.
+    /// Tells whether the branch, or the draft, has had all that a session brings: somebody else did the same work.
     fn was_there(&mut self, session: usize, draft: &Draft) -> bool {
         let it = &self.sessions[session];
         let head = it.reviewed.as_ref().unwrap_or(&it.head).clone();

@@ -178,7 +178,7 @@ impl Ground for Memory {
         Some(())
     }
 
-    /// Who took part is not taken as a reviewer where policy says so: that is asked before the account.
+    /// Takes no verdict of somebody who took part where policy says so: that is asked before the account.
     fn review(&mut self, review: &Review<'_>) -> bool {
         assert!(review.by < 3, "three people");
         if !review.independent {

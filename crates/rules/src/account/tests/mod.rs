@@ -567,7 +567,7 @@ fn an_archive_that_was_taken_back_does_not_land_again() {
     assert_eq!(letters(&judge(&world, &archive, &again, &all)), "A-");
 }
 
-/// What the branch was before it had a commit is no pick of what takes that commit back.
+/// State of a branch before it had a commit is no pick of what takes that commit back.
 #[test]
 fn a_revert_comes_over_as_what_it_reverts_did() {
     let mut world = World::default();
@@ -614,7 +614,7 @@ fn a_branch_on_a_branch_is_picked_as_one() {
     assert_eq!(letters(&judge(&world, &beside, &third, &all)), "RRR");
 }
 
-/// What it did and took back leaves the first commit with what all of it gives.
+/// Commits that a branch takes back itself leave its first commit with what the whole branch gives.
 #[test]
 fn a_branch_that_takes_back_a_part_of_itself_is_picked_whole() {
     let mut world = World::default();

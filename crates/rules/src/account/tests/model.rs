@@ -1,10 +1,10 @@
-//! What may land, told from how each change came to be.
+//! Model of what may land, told from how each change came to be.
 //!
 //! The model reads no tree and follows no step of the account. Whoever makes a history knows how each path of each
 //! commit came to be, hands that knowledge over as an [`Entry`] for each commit of a push, and the model says whether
 //! the push may land. It was written from docs/landing.md alone, before the account was read.
 
-/// How one path of one commit came to be what it is.
+/// Origin of one path of one commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
     /// The work of a session, merged without a conflict and without a hand: all that its commits after `from`
@@ -14,31 +14,31 @@ pub(super) enum Made {
         from: usize,
         upto: usize,
     },
-    /// What the archive of a session wrote, byte for byte.
+    /// Bytes that the archive of a session wrote.
     Archive(usize),
-    /// What taking that archive back wrote, byte for byte.
+    /// Bytes that taking the archive of a session back wrote.
     Undo(usize),
     /// A clean pick onto the other branch of the entry with this number.
     Pick(usize),
-    /// What the other side of a merge brings, which has entries of its own.
+    /// Change that the other side of a merge brings, which has entries of its own.
     Side,
-    /// Somebody wrote it, or changed what came in another way.
+    /// Text that somebody wrote, or a change of somebody's to what came in another way.
     Hand,
 }
 
-/// What sort of path a change is about.
+/// Sort of the path that a change is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Code,
     /// In `always_allow`, and a plain file whose mode stays.
     Document,
-    /// The same among the paths of the exception.
+    /// Plain file whose mode stays, among the paths of the exception.
     Release,
     /// A rule, a signer, a spec: no pattern and no key lets it pass.
     Guarded,
 }
 
-/// One commit of a push; parents come before their children.
+/// Commit of a push; parents come before their children.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub number: usize,
@@ -47,16 +47,16 @@ pub(super) struct Entry {
     pub signed: bool,
 }
 
-/// What is known of one session at the time of a push.
+/// Facts of one session at the time of a push.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// The branch that the review was about.
     pub branch: usize,
-    /// Everybody who made a commit of it.
+    /// People who made a commit of the session.
     pub(crate) makers: Vec<u8>,
-    /// Who gave the last verdict, and whether it approves.
+    /// Giver of the last verdict, and mark of an approval.
     pub verdict: Option<(u8, bool)>,
-    /// How many commits the reviewer was shown, and whether a file differs through them.
+    /// Number of commits that the reviewer was shown; `differs`: a file differs through them.
     pub shown: usize,
     pub differs: bool,
     pub archived: bool,
@@ -70,9 +70,9 @@ pub(super) struct Facts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Below {
     pub session: usize,
-    /// How many commits the other one has with its last.
+    /// Number of commits that the other session has up to the last one of this session.
     pub(crate) upto: usize,
-    /// Whether the other one leaves all that it did.
+    /// Set when the other session leaves all that this session did.
     pub stays: bool,
 }
 
@@ -80,7 +80,7 @@ type Answer = Result<(), &'static str>;
 
 const PART: &str = "a part of what was reviewed was reviewed by nobody";
 
-/// What has landed so far, on two branches of which the second takes backports of the first.
+/// Landings so far, on two branches of which the second takes backports of the first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     /// Of which session, from which of its commits to which.
@@ -91,20 +91,20 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Whether all that was reviewed of a session has been there, by itself or with another one's.
+    /// Tells whether all that was reviewed of a session has been there, by itself or with another session's.
     pub(super) fn has_landed(&self, all: &[Facts], session: usize) -> bool {
         let mut landed = self.landed.iter();
         let is_whole = landed.any(|(of, _, upto)| *of == session && *upto == all[session].shown);
         is_whole || self.came_with(all, session, |facts| &facts.below)
     }
 
-    /// Whether the archive of a session has been there.
+    /// Tells whether the archive of a session has been there.
     pub(crate) fn has_archive(&self, all: &[Facts], session: usize) -> bool {
         self.archives.contains(&Made::Archive(session))
             || self.came_with(all, session, |facts| &facts.archives)
     }
 
-    /// One commit of two sessions has not what the upper one took back.
+    /// Tells whether a session came with an upper one: one commit of both has not what the upper one took back.
     fn came_with(&self, all: &[Facts], session: usize, of: fn(&Facts) -> &Vec<Below>) -> bool {
         self.landed.iter().any(|(upper, from, upto)| {
             of(&all[*upper]).iter().any(|below| {
@@ -176,7 +176,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether somebody or something answers for what was made so.
+    /// Checks that somebody or something answers for what was made so.
     fn answer(&mut self, branch: usize, all: &[Facts], made: Made, come: &mut [usize]) -> Answer {
         match made {
             Made::Work {

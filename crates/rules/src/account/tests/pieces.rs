@@ -54,7 +54,7 @@ impl<G: Ground> History<'_, G> {
         }
     }
 
-    /// How many commits of a session the draft has brought.
+    /// Number of commits of a session that the draft has brought.
     fn come(&self, draft: &Draft, session: usize) -> usize {
         let all = draft.entries.iter().flat_map(|entry| &entry.changes);
         let of = |(_, made): &(_, Made)| match made {
@@ -92,7 +92,7 @@ impl<G: Ground> History<'_, G> {
         Some("merge")
     }
 
-    /// What a squash up to the reviewed commit, or the archive behind it, has.
+    /// Content of a squash up to the reviewed commit, or up to the archive behind it.
     pub(super) fn squash_of(
         &mut self,
         session: usize,

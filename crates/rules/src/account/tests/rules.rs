@@ -51,7 +51,7 @@ fn an_archive_lands_once_in_every_shape() {
     assert_eq!(letters(&judge(&world, &beside, &merge, &all)), "FAM");
 }
 
-/// One commit of two sessions: the branch had of the lower one what the upper one left of it.
+/// Squash of two sessions: the branch had of the lower one what the upper one left of it.
 #[test]
 fn a_session_below_a_squash_has_landed_unless_it_was_taken_back_in_it() {
     let mut start = start();
@@ -103,7 +103,7 @@ fn a_merge_into_somebody_elses_branch_is_no_step_of_this_one() {
     assert_eq!(letters(&judge(world, &tip, &head, &all)), "FF");
 }
 
-/// Where both sides had each other's, a forge may make the squash on either of the commits where they met.
+/// Squash on either of two merge bases: where both sides had each other's commits, a forge may make it on either.
 #[test]
 fn a_squash_on_one_of_two_commits_where_histories_met_is_merged() {
     let mut start = start();

@@ -1,4 +1,4 @@
-//! What happens to sessions before they land: work, syncs, reviews, archives.
+//! Events of sessions before they land: work, syncs, reviews, archives.
 
 use super::histories::{Dice, File, Ground, History, How, Link, Part, Review, Session, kind};
 use super::model::{Below, Facts, Kind};
@@ -246,7 +246,7 @@ impl<G: Ground> History<'_, G> {
         }
     }
 
-    /// Where another session ends that this one has, and whether what it did is still there.
+    /// Finds the end of another session that this session has, and whether what the other one did is still there.
     fn stands_on(&self, session: usize, other: usize) -> Option<Below> {
         let (it, lower) = (&self.sessions[session], &self.sessions[other]);
         let reviewed = lower.reviewed.as_ref()?;
@@ -267,7 +267,7 @@ impl<G: Ground> History<'_, G> {
         })
     }
 
-    /// Where the archive of another session is on this one's branch.
+    /// Finds the archive of another session on this session's branch.
     fn has_archive_of(&self, session: usize, other: usize) -> Option<Below> {
         let it = &self.sessions[session];
         let result = self.sessions[other].result.as_ref()?;
@@ -289,7 +289,7 @@ impl<G: Ground> History<'_, G> {
         })
     }
 
-    /// Whether a commit has more than documents.
+    /// Tells whether a commit has more than documents.
     pub(super) fn needs_review(&self, parent: &str, commit: &str) -> bool {
         let file = |commit: &str, path: &str| self.ground.text(commit, path);
         let free = |path: &String| {

@@ -17,7 +17,7 @@ pub(super) struct World {
     pub(super) picked: BTreeMap<Oid, Oid>,
     pub(super) archives: BTreeSet<Oid>,
     pub(super) signed: BTreeSet<Oid>,
-    /// What taking an archive back made.
+    /// Commits that took an archive back.
     pub(super) undone: BTreeSet<Oid>,
 }
 
@@ -76,7 +76,7 @@ impl World {
         oid('c', self.commits.len() - 1)
     }
 
-    /// What merging gives, as a commit with these parents.
+    /// Commits the tree of a merge, with these parents.
     pub(super) fn merged(&mut self, ours: &Oid, theirs: &Oid, parents: &[&Oid]) -> Oid {
         let tree = self.merge_of(ours, theirs).expect("a clean merge");
         self.with_tree(parents, tree)
@@ -137,7 +137,7 @@ pub(super) fn three_ways(base: &Tree, ours: &Tree, theirs: &Tree) -> Option<Tree
     resolved(base, ours, theirs, None)
 }
 
-/// The same with a text where both changed a path.
+/// Merges trees, with a text where both sides changed a path.
 pub(super) fn resolved(
     base: &Tree,
     ours: &Tree,

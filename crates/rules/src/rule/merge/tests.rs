@@ -239,7 +239,7 @@ proptest! {
         }
     }
 
-    /// Where one side did nothing the other side's bytes are the result.
+    /// Bytes of one side are the result where the other side did nothing.
     #[test]
     fn one_side_alone_is_kept_byte_for_byte(base in sections(), ours in additions(100), loose in any::<bool>()) {
         let (b, o) = (page(&base, loose, "\n"), page(&with(&base, &ours), loose, "\n"));
