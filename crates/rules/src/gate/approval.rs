@@ -43,7 +43,7 @@ pub fn covered(transition: Transition) -> &'static [Artifact] {
     }
 }
 
-/// Whether the gate of a transition also judges the code tree.
+/// Tells whether the gate of a transition also judges the code tree.
 pub fn covers_code(transition: Transition) -> bool {
     matches!(
         transition,
@@ -59,7 +59,7 @@ pub fn covered_files(state: &State, transition: Transition) -> BTreeMap<Artifact
         .collect()
 }
 
-/// What changed since an approval was given: artifact paths, and `the code` for the tree.
+/// Lists what changed since an approval was given: artifact paths, and `the code` for the tree.
 pub fn changed_since(approval: &Approval, view: View<'_>) -> Vec<String> {
     let now = covered_files(view.state, approval.transition);
     let mut changed: Vec<String> = covered(approval.transition)
@@ -129,7 +129,7 @@ pub fn not_approved(state: &State, transition: Transition) -> String {
     said
 }
 
-/// What an approval lacks of the people that policy asks for: empty when enough of them count.
+/// Blockers of an approval that has too few of the people that policy asks for: none when enough of them count.
 pub(super) fn missing(view: View<'_>, approval: &Approval) -> Vec<Blocker> {
     let transition = approval.transition;
     let weighed = view
@@ -154,7 +154,7 @@ pub(super) fn missing(view: View<'_>, approval: &Approval) -> Vec<Blocker> {
     found
 }
 
-/// The same rule of an amendment: it approves the plan's list, and `amend` is the command that gives it.
+/// Turns the blocker of an approval into that of an amendment, which approves the plan's list: `amend` is its command.
 pub fn of_amendment(policy: &Policy, blocker: Blocker) -> Blocker {
     let help = match blocker.code {
         Code::ApprovalUnsigned | Code::ApprovalSignatureInvalid | Code::ApprovalWithoutTouch => {
@@ -221,7 +221,7 @@ pub fn not_consumable(view: View<'_>, transition: Transition, unmet: Vec<Blocker
     }
 }
 
-/// How many different people these are.
+/// Counts different people.
 pub fn distinct<'a>(people: impl Iterator<Item = &'a Person>) -> usize {
     let mut known: Vec<&Person> = Vec::new();
     for person in people {

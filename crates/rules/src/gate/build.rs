@@ -25,7 +25,7 @@ use serde::Serialize;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-/// What plan->build approved must still be what is there: a merge or a foreign commit may have changed it.
+/// Blockers of files that changed since plan->build was approved: a merge or a foreign commit may have done it.
 pub(super) fn frozen(view: View<'_>) -> Vec<Blocker> {
     let Some(approval) = view
         .state
@@ -82,7 +82,7 @@ fn amended(view: View<'_>, planned: Option<&Oid>) -> Vec<Blocker> {
     amendments_lack(view)
 }
 
-/// What the amendments that the list rests on lack of the people that policy asks for.
+/// Blockers of the amendments that the list rests on, for the people that policy asks for and that they lack.
 pub fn amendments_lack(view: View<'_>) -> Vec<Blocker> {
     let standing = view.state.standing_amendments();
     let missing = standing.flat_map(|one| missing(view, &one.approval));
@@ -91,13 +91,13 @@ pub fn amendments_lack(view: View<'_>) -> Vec<Blocker> {
         .collect()
 }
 
-/// How a slice's own verification stands on the present tree.
+/// State of a slice's own verification on the present tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Proof {
     Passed,
     Failed,
-    /// It ran, but on another tree.
+    /// Run on another tree.
     Stale,
     Missing,
     /// A named person waived it.
@@ -112,7 +112,7 @@ const APPROVED_PLAN: &str = "approved-plan";
 /// Stands for the command of a check that has none: somebody looks, and says so by a waiver.
 const MANUAL: &str = "(a person has to look)";
 
-/// One line of the completion audit.
+/// Line of the completion audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuditItem {
     pub id: String,
@@ -156,22 +156,22 @@ impl AuditItem {
         self.proof.is_proven()
     }
 
-    /// Whether it is about one check.
+    /// Tells whether the audit item is about one check.
     pub fn is_check(&self) -> bool {
         ![VERIFICATION, APPROVED_PLAN].contains(&self.id.as_str())
     }
 
-    /// Whether it says that nothing at all has passed on the present code.
+    /// Tells whether the audit item says that nothing at all has passed on the present code.
     pub fn is_of_nothing(&self) -> bool {
         self.id == VERIFICATION
     }
 
-    /// Whether a person's word proves it, and no command.
+    /// Tells whether a person's word proves the audit item, and no command.
     pub fn is_manual(&self) -> bool {
         self.is_check() && self.detail == MANUAL
     }
 
-    /// What there is to say of its proof.
+    /// Sentence about the proof of the audit item.
     pub(super) fn words(&self) -> String {
         match self.changed.as_slice() {
             [] => format!("{} {}", self.id, word(self.proof)),
@@ -199,7 +199,7 @@ impl AuditItem {
     }
 }
 
-/// What a person's word on the task of a check is. Where policy wants words signed, a signed waiver is what counts.
+/// Person's word on the task of a check, as a proof. Where policy wants words signed, a signed waiver is what counts.
 fn word_on_task(view: View<'_>, check: &Check) -> Option<(Proof, PersonsWord)> {
     if view.policy.asks_signatures() || check.is_of_policy() {
         return None;
@@ -213,8 +213,8 @@ fn word_on_task(view: View<'_>, check: &Check) -> Option<(Proof, PersonsWord)> {
     Some((proof, PersonsWord::of(&facts.last)))
 }
 
-/// How one check stands on the present tree. A command that changed the code while it ran speaks of no tree: what
-/// passed was neither the one it began with nor the one it left.
+/// Audits one check on the present tree. A command that changed the code while it ran speaks of no tree: what passed
+/// was neither the tree that it began with nor the one that it left.
 fn audit_check(view: View<'_>, runs: &Runs<'_>, check: Check) -> AuditItem {
     let tree = view.code.map(|code| &code.tree);
     // Rework asks for proof that is younger than the verdict that sent it back, and so does a task that is done again.
@@ -257,8 +257,8 @@ fn audit_check(view: View<'_>, runs: &Runs<'_>, check: Check) -> AuditItem {
     }
 }
 
-/// True for a check that the build answers for. Work of a later stage is asked for by the gate of that; a word that
-/// somebody gave in an earlier stage was about what there was then, and stays.
+/// Tells whether the build answers for a check. Work of a later stage is asked for by the gate of that stage; a word
+/// that somebody gave in an earlier stage was about what there was then, and stays.
 fn is_due(view: View<'_>, check: &Check) -> bool {
     let was_looked_at = || {
         let id = TaskId::parse(&check.id);
@@ -365,7 +365,7 @@ pub fn last_failed(view: View<'_>) -> Vec<String> {
     failed.map_or_else(Vec::new, |run| run.value.argv.clone())
 }
 
-/// What the execution record lacks, where the profile asks for one.
+/// Blockers of the execution record for what it lacks, where the profile asks for one.
 pub(super) fn record(view: View<'_>) -> Vec<Blocker> {
     let artifact = Artifact::ExecutionRecord;
     if view.profile().asks(artifact) {
@@ -379,13 +379,13 @@ pub(super) fn record(view: View<'_>) -> Vec<Blocker> {
     }
 }
 
-/// Whether what policy asks for shows that the change works. Scenarios need a check of their own.
+/// Tells whether the checks of policy show that the change works. Scenarios need a check of their own.
 fn is_proven_by_policy(view: View<'_>) -> bool {
     let text = view.text(Artifact::Brief).unwrap_or_default();
     !view.policy_checks.is_empty() && !brief::has_delta(text)
 }
 
-/// What the brief lacks, where the profile asks for one: it has no gate of a plan before the build.
+/// Blockers of the brief, where the profile asks for one: such a profile has no gate of a plan before the build.
 fn of_brief(view: View<'_>) -> Vec<Blocker> {
     let artifact = Artifact::Brief;
     if !view.profile().asks(artifact) {
@@ -492,7 +492,7 @@ fn execution(view: View<'_>) -> Option<Blocker> {
     ))
 }
 
-/// What the lane of the architect or of the clean-up still owes.
+/// Blocker for what the lane of the architect or of the clean-up still owes.
 fn lane_report(view: View<'_>, lane: Lane) -> Option<Blocker> {
     let facts = &view.state.build;
     let tree = view.code.map(|code| &code.tree);

@@ -114,7 +114,7 @@ fn ambiguity(view: View<'_>, front: &FrontMatter) -> Option<Blocker> {
     }
 }
 
-/// What is not decided: the boxes that nobody ticked. A number in the front matter is checked against them.
+/// Blocker of open questions: the boxes that nobody ticked. A number in the front matter is checked against them.
 fn open_questions(view: View<'_>, front: &FrontMatter) -> Option<Blocker> {
     let path = Artifact::Spec.path();
     let edit = command!("edit spec.md");

@@ -9,7 +9,7 @@ use loopx_base::failure::{Blocker, Code};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Whether a transition is ready, and whether somebody authorized it: shown apart.
+/// Readiness of a transition, and its authorization: shown apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GateView {
     pub gate: &'static str,
@@ -20,15 +20,15 @@ pub struct GateView {
     /// `not-requested`, `requested`, `approved`, `stale`.
     pub approval: &'static str,
     pub approved_by: Vec<String>,
-    /// Whether a key shows who they are, in their order.
+    /// Basis of each approver's name, in their order: whether a key shows who they are.
     pub proof: Vec<Basis>,
-    /// What was found of the signatures under the approvals, in their order; nothing where one is not
+    /// Result of the check of each signature under the approvals, in their order; nothing where an approval is not
     /// signed.
     pub signatures: Vec<Option<Checked>>,
 }
 
 impl GateView {
-    /// Who approved, each with whether that is only a name.
+    /// Lists the approvers, each with whether that is only a name.
     pub fn approvers(&self) -> Vec<String> {
         let all = self.approved_by.iter().zip(&self.proof);
         all.map(|(name, proof)| proof.named(name)).collect()
@@ -105,14 +105,14 @@ pub fn gates(view: View<'_>) -> Vec<GateView> {
         .collect()
 }
 
-/// One claim of the evidence chain, and what it rests on.
+/// Claim of the evidence chain, and what it rests on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Claim {
     pub claim: &'static str,
     pub basis: String,
 }
 
-/// What can be said of the session, in order.
+/// Claims that can be made of the session, in order.
 pub fn evidence_chain(view: View<'_>) -> Vec<Claim> {
     let mut chain = Vec::new();
     for gate in gates(view) {

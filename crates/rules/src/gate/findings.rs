@@ -23,9 +23,9 @@ pub struct FindingView {
     #[serde(flatten)]
     pub found: ReviewFinding,
     pub open: bool,
-    /// Whether it holds a gate as long as it is open.
+    /// Set when the finding holds a gate as long as it is open.
     pub blocking: bool,
-    /// Whether what it is about changed since.
+    /// Set when the code or the document that the finding is about changed since.
     pub changed_since: bool,
     pub answer: Option<AnswerView>,
     /// The command that answers it; it works when typed.
@@ -52,8 +52,8 @@ impl FindingView {
     }
 }
 
-/// Whether the one who said `wontfix` may say so of what blocks: who took part in the work may not where policy
-/// asks for somebody else.
+/// Tells whether the person who said `wontfix` may say so of what blocks: who took part in the work may not where
+/// policy asks for somebody else.
 pub fn may_leave(
     policy: &Policy,
     credentials: &Credentials,
@@ -72,7 +72,7 @@ fn is_open(view: View<'_>, finding: &Finding) -> bool {
         && !may_leave(view.policy, view.credentials, &names)
 }
 
-/// Whether what a finding is about changed since: the code or its record, or the documents of the plan.
+/// Tells whether the subject of a finding changed since: the code or its record, or the documents of the plan.
 pub fn is_changed_since(view: View<'_>, finding: &Stamped<Finding>) -> bool {
     let state = view.state;
     if finding.value.lane != FoundIn::Review {
@@ -90,8 +90,8 @@ pub fn is_changed_since(view: View<'_>, finding: &Stamped<Finding>) -> bool {
         || is_planned_again(state, finding)
 }
 
-/// Whether the plan has other documents since a review found something. Where nobody reviews plans, a finding about one
-/// of them that was reviewed once more is all that is known.
+/// Tells whether the plan has other documents since a review found something. Where nobody reviews plans, a finding
+/// about one of the documents that was reviewed once more is all that is known.
 fn is_planned_again(state: &State, finding: &Stamped<Finding>) -> bool {
     let mut reviews = state.plan.reviews.iter().rev();
     if let Some(before) = reviews.find(|review| review.seq < finding.seq) {
@@ -152,7 +152,7 @@ pub fn open_now(view: View<'_>) -> Vec<FindingView> {
     all.filter(of_stage).collect()
 }
 
-/// What open findings hold: plan->build those of the plan, review->done all of them.
+/// Blockers of open findings: plan->build is held by those of the plan, review->done by all of them.
 pub fn open_blockers(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     let holds = |one: &FindingView| match transition {
         Transition::PlanToBuild => one.lane != FoundIn::Review,

@@ -72,7 +72,7 @@ use loopx_spec::{check_domain, read_delta};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-/// What the spec engine said of the delta.
+/// Facts that the spec engine tells of the delta.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeltaFacts {
     /// Domains that the delta names.
@@ -81,15 +81,15 @@ pub struct DeltaFacts {
     pub operations: usize,
     /// Names of the scenarios that it writes: slices and tasks can be made of them.
     pub scenarios: Vec<String>,
-    /// Whether it says, with a reason, that no behaviour changes.
+    /// Set when the delta says, with a reason, that no behaviour changes.
     pub is_unchanged: bool,
-    /// What is wrong with it, each with a line.
+    /// Faults of the delta, each with a line.
     pub blockers: Vec<Blocker>,
     /// Slices that name a scenario that neither it nor the accepted specs have.
     pub strays: Vec<Blocker>,
 }
 
-/// Everything that a gate may look at.
+/// Facts that a gate may look at.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     pub state: &'a State,
@@ -107,7 +107,7 @@ pub struct View<'a> {
     pub shared: &'a [SessionId],
     /// The commit that the session starts from is not here: nobody knows the policy.
     pub base_missing: Option<&'a Failure>,
-    /// What the next stage has to read and does not find.
+    /// Context that the next stage has to read and does not find.
     pub context: &'a [Row],
     /// The numbered statements of its request.
     pub statements: &'a [Statement],
@@ -116,7 +116,7 @@ pub struct View<'a> {
     pub worktree: Option<&'a str>,
 }
 
-/// What was read once: several rules ask for it, and a text may be long.
+/// Sections and profile that were read once: several rules ask for them, and a text may be long.
 #[derive(Clone, Debug, Default)]
 pub struct ReadSections {
     empty: RefCell<BTreeMap<Artifact, Vec<String>>>,
@@ -125,7 +125,7 @@ pub struct ReadSections {
 }
 
 impl ReadSections {
-    /// Nothing that was read yet, of a session that is judged as one of this profile.
+    /// Sections before anything was read, of a session that is judged as one of this profile.
     pub fn of_profile(profile: Profile) -> Self {
         ReadSections {
             profile: OnceCell::from(profile),
@@ -135,8 +135,8 @@ impl ReadSections {
 }
 
 impl<'a> View<'a> {
-    /// What the session's profile asks for. One that policy does not know any more holds every gate, and is read as
-    /// the standard one.
+    /// Profile of the session. A profile that policy does not know any more holds every gate, and is read as the
+    /// standard one.
     pub fn profile(&self) -> &'a Profile {
         let read: &'a ReadSections = self.read;
         read.profile.get_or_init(|| {
@@ -180,14 +180,14 @@ impl<'a> View<'a> {
         read.spec_boxes.get_or_init(|| markdown::boxes(text()))
     }
 
-    /// Whether an artifact holds more than its template.
+    /// Tells whether an artifact holds more than its template.
     pub fn is_filled(&self, artifact: Artifact) -> bool {
         self.text(artifact)
             .is_some_and(|text| !text.trim().is_empty())
             && self.empty_sections(artifact).is_empty()
     }
 
-    /// Whether nobody wrote anything in an artifact: it has headings and comments alone, or an empty list.
+    /// Tells whether nobody wrote anything in an artifact, which has headings and comments alone, or an empty list.
     pub fn is_blank(&self, artifact: Artifact) -> bool {
         let text = self.text(artifact).unwrap_or_default();
         match artifact.path().rsplit_once('.') {
@@ -392,7 +392,7 @@ fn shared(view: View<'_>) -> Option<Blocker> {
     ))
 }
 
-/// What only a newer program understands may close a gate: nothing opens beside it.
+/// Blocker of a record that only a newer program understands: it may close a gate, and nothing opens beside it.
 fn unknown(op: &UnknownOp) -> Blocker {
     Blocker::new(
         Code::NewerProgramRequired,
@@ -419,9 +419,9 @@ fn unknown_field(artifact: Artifact, front: &FrontMatter) -> Option<Fault> {
     front.unknown(&artifact.known_fields()?)
 }
 
-/// What is written wrongly in an artifact, each under the code of the gate that reads it. An artifact
-/// with such a fault is not saved: a gate must never have to guess. Missing fields are no fault here;
-/// the gates ask for them.
+/// Lists what is written wrongly in an artifact, each fault under the code of the gate that reads it. An artifact with
+/// such a fault is not saved: a gate must never have to guess. Missing fields are no fault here; the gates ask for
+/// them.
 pub fn faults(artifact: Artifact, text: &str) -> Vec<Blocker> {
     if artifact == Artifact::Slices {
         return match change_pack::slices(Some(text)) {

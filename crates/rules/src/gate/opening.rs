@@ -24,7 +24,7 @@ pub struct Unsigned {
 }
 
 impl Unsigned {
-    /// What a gate says of it.
+    /// Blocker of a gate for the record.
     pub fn blocker(&self) -> Blocker {
         Blocker::new(
             Code::OpeningUnsigned,
@@ -37,7 +37,7 @@ impl Unsigned {
     }
 }
 
-/// Why the signature of a record that opens does not count; nothing where it does, or the record opens nothing.
+/// Reason why the signature of a record that opens does not count; nothing where it does, or the record opens nothing.
 pub fn flaw(op: &Operation, checked: Option<&Checked>) -> Option<Unsigned> {
     let (what, again) = match op.event()? {
         Event::Waived { task } => {

@@ -54,7 +54,7 @@ fn still_clear(view: View<'_>) -> Vec<Blocker> {
     found
 }
 
-/// What the lane answered, and whether the answer covers the plan as it is; `None` where the lane has not answered.
+/// Answer of the lane, and whether it covers the plan as that is; `None` where the lane has not answered.
 fn answer(view: View<'_>, lane: PlanLane) -> Option<(PlanVerdict, bool)> {
     let review = view.state.plan_review(lane)?;
     let is_fresh = review.value.files == covered_files(view.state, Transition::PlanToBuild);
@@ -131,7 +131,7 @@ fn package(view: View<'_>, documents: &[Artifact]) -> Option<Blocker> {
     ))
 }
 
-/// One document of the package: it is there, says something under each heading, and in the language of the policy.
+/// Blockers of a document of the package: it is there, says something under each heading, and in the policy's language.
 fn document(view: View<'_>, artifact: Artifact) -> Vec<Blocker> {
     let path = artifact.path();
     let blocker = |code: Code, text: String| {
@@ -352,7 +352,7 @@ fn is_spoken_for(view: View<'_>, way: Transition) -> bool {
         })
 }
 
-/// What is wrong with the spec delta.
+/// Blockers of the spec delta.
 pub fn delta(view: View<'_>) -> Vec<Blocker> {
     let file = brief::delta_file(view.texts);
     let Some((artifact, text)) = file.and_then(|file| Some((file, view.text(file)?))) else {

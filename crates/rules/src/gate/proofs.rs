@@ -15,7 +15,7 @@ use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, Person};
 
-/// So many commits or steps of one person are named.
+/// Most commits or steps of one person that are named.
 const NAMED: usize = 3;
 
 /// A key of somebody who took part.
@@ -39,7 +39,7 @@ pub struct Unproven {
     pub is_signed: bool,
 }
 
-/// What keys show of those who took part.
+/// Keys of those who took part, and the parts that no key proves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proofs {
     pub keys: Vec<PartKey>,
@@ -111,7 +111,7 @@ impl Proofs {
         });
     }
 
-    /// What signatures showed that do not count any more: each person's part by itself.
+    /// Parts of people whose signatures do not count any more: each person's part by itself.
     pub fn left_open(&self) -> Vec<(Person, Proofs)> {
         let mut found: Vec<(Person, Proofs)> = Vec::new();
         for one in self.unproven.iter().filter(|one| one.is_signed) {
@@ -135,7 +135,7 @@ impl Proofs {
         self.keys.iter().find(|known| known.key == key)
     }
 
-    /// What a gate says of those who are not proven, one line for each person and role.
+    /// Blockers of those who are not proven, one line for each person and role.
     pub fn blockers(&self, policy: &Policy, base: Option<&Oid>) -> Vec<Blocker> {
         let mut seen: Vec<(Role, &Person)> = Vec::new();
         let mut found = Vec::new();
@@ -180,7 +180,7 @@ fn help(policy: &Policy, one: &Unproven, base: Option<&Oid>) -> Hint {
     ]
 }
 
-/// Whether a step makes its author a builder.
+/// Tells whether a step makes its author a builder.
 fn builds(op: &Operation) -> bool {
     match op.event() {
         Some(Event::Entered { transition, .. }) => transition.to() == Stage::Build,

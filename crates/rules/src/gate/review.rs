@@ -18,8 +18,8 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, Person};
 use loopx_base::working_tree::{CodeFacts, ReviewedCode};
 
-/// What an approval in a review rests on and is not there: the execution record, and each check on the present
-/// code.
+/// Blockers for what an approval in a review rests on and is not there: the execution record, and each check on the
+/// present code.
 pub fn unproven_work(view: View<'_>) -> Vec<Blocker> {
     let mut found = super::build::record(view);
     let items = audit(view);
@@ -41,7 +41,7 @@ pub fn unproven_work(view: View<'_>) -> Vec<Blocker> {
     found
 }
 
-/// What the recorded verdict comes to now.
+/// Judgement that the recorded verdict comes to now.
 pub fn judgement(view: View<'_>) -> Option<Judgement> {
     let verdict = view.state.verdict.as_ref()?;
     // A tree that moved on makes the verdict stale, which is a blocker of its own. What an approval rests on is
@@ -177,7 +177,7 @@ fn moved_apart(view: View<'_>, verdict: &Stamped<Verdict>, code: &CodeFacts) -> 
     }
 }
 
-/// What a verdict rests on is closed by it: a text that changed since was reviewed by nobody.
+/// Blocker of a text that changed since the verdict: what a verdict rests on is closed by it, and nobody reviewed this.
 fn rewritten(view: View<'_>, verdict: &Stamped<Verdict>) -> Option<Blocker> {
     let seen = &verdict.value.files;
     let changed: Vec<&str> = covered(Transition::BuildToReview)
@@ -201,8 +201,8 @@ fn rewritten(view: View<'_>, verdict: &Stamped<Verdict>) -> Option<Blocker> {
     })
 }
 
-/// What a recorded verdict lacks of the reviewer that policy asks for. Independence was computed when
-/// it was recorded, and is computed again: the record is only the branch's word.
+/// Blockers of a recorded verdict without the reviewer that policy asks for. Independence was computed when the verdict
+/// was recorded, and is computed again: the record is only the branch's word.
 pub fn reviewer(
     policy: &Policy,
     verdict: &Stamped<Verdict>,
@@ -241,7 +241,7 @@ pub fn reviewer(
     found
 }
 
-/// Who took part by name only, where policy counts keys.
+/// Blockers of people who took part by name only, where policy counts keys.
 pub fn unproven(policy: &Policy, base: Option<&Oid>, credentials: &Credentials) -> Vec<Blocker> {
     match &credentials.proofs {
         _ if !policy.counts_keys() => Vec::new(),
@@ -255,7 +255,7 @@ pub fn unproven(policy: &Policy, base: Option<&Oid>, credentials: &Credentials) 
     }
 }
 
-/// Why a verdict's signature does not count, where it has to.
+/// Blocker of a verdict whose signature does not count, where it has to.
 pub fn verdict_signature(
     policy: &Policy,
     who: &Person,
@@ -285,8 +285,8 @@ pub fn verdict_signature(
     }
 }
 
-/// What was let come to its end is what reaches the specs: a text that somebody changed after that, by a record
-/// that no command writes, was approved by nobody.
+/// Blocker of a text that changed after the end was approved: what was let come to its end reaches the specs, and
+/// nobody approved a text that somebody changed after that, by a record that no command writes.
 fn changed_after(view: View<'_>, approval: &Approval) -> Option<Blocker> {
     let now = covered_files(view.state, approval.transition);
     let changed: Vec<&str> = covered(approval.transition)
@@ -307,7 +307,7 @@ fn changed_after(view: View<'_>, approval: &Approval) -> Option<Blocker> {
     })
 }
 
-/// What archive asks for besides the merge itself.
+/// Blockers of the archive besides the merge itself.
 pub fn archive(view: View<'_>) -> Vec<Blocker> {
     let mut found = conflicts(view);
     if view.state.stage != Stage::Done {

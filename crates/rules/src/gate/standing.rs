@@ -1,5 +1,5 @@
-//! Who of those that approved counts: signed where policy asks for it, in a role that may, not barred,
-//! and without a part in what was approved. People are counted, not names or keys.
+//! Standing of those that approved: who counts has signed where policy asks for it, in a role that may, is not barred,
+//! and has no part in what was approved. People are counted, not names or keys.
 
 use super::super::op::{Evidence, Role};
 use super::super::policy::Policy;
@@ -12,13 +12,13 @@ use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{OpId, Person};
 use std::collections::BTreeMap;
 
-/// What is known of the people behind approvals, besides what the approvals say themselves.
+/// Facts about the people behind approvals, besides what the approvals say themselves.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
     pub signatures: Signatures,
     /// The other names that somebody is known by.
     pub aliases: BTreeMap<Person, Vec<Person>>,
-    /// Everybody who took part in the range and in the build, under every name.
+    /// People who took part in the range and in the build, under every name.
     pub participants: Vec<(Role, Person)>,
     /// Signed words that somebody took back, or brought back.
     pub taken: Vec<Taken>,
@@ -26,15 +26,15 @@ pub struct Credentials {
     pub unsigned: Vec<Unsigned>,
     /// The runs that policy counts, where it does not count all of them.
     pub evidence: Option<Vec<Stamped<Evidence>>>,
-    /// What keys show of those who took part, where policy counts keys and somebody looked.
+    /// Proofs by keys of those who took part, where policy counts keys and somebody looked.
     pub proofs: Option<Proofs>,
 }
 
-/// One approver, weighed.
+/// Approver, weighed.
 #[derive(Clone, Debug)]
 pub struct Weighed<'a> {
     pub by: &'a ApprovedBy,
-    /// Why the approval does not count.
+    /// Reason why the approval does not count.
     pub refused: Option<Blocker>,
 }
 
@@ -117,8 +117,7 @@ impl Credentials {
             .collect()
     }
 
-    /// How many different people the approvers that count are: one key is one person, and so is one
-    /// name.
+    /// Counts the different people among the approvers that count: one key is one person, and so is one name.
     pub fn people(&self, weighed: &[Weighed<'_>]) -> usize {
         let mut groups: Vec<(Vec<Person>, Option<&str>)> = Vec::new();
         for weighed in weighed.iter().filter(|weighed| weighed.refused.is_none()) {
@@ -209,7 +208,7 @@ impl Credentials {
     }
 }
 
-/// One approval that is weighed.
+/// Approval that is weighed.
 struct Case<'c> {
     policy: &'c Policy,
     transition: Transition,

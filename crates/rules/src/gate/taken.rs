@@ -18,31 +18,32 @@ use serde::Serialize;
 pub struct Taken {
     pub op: OpId,
     pub seq: u64,
-    /// What was said.
+    /// Word that was said.
     pub word: String,
     /// The command that says it anew.
     #[serde(skip)]
     pub again: Hint,
     pub by: Person,
-    /// It counts again.
+    /// Set when the word counts again.
     pub back: bool,
     pub told_by: Person,
     pub told: OpId,
     pub reason: Option<String>,
-    /// Whether it is an approval, and no verdict.
+    /// Set when the word is an approval, and no verdict.
     #[serde(skip)]
     pub is_approval: bool,
-    /// Whether the session waits for another word of that person.
+    /// Set when the session waits for another word of that person.
     pub holds: bool,
 }
 
 impl Taken {
-    /// Whether it holds the way to done. An approval does not count by itself, so that the next one can be given.
+    /// Tells whether the word holds the way to done. An approval does not count by itself, so that the next one can be
+    /// given.
     pub fn holds_gate(&self) -> bool {
         self.holds && !self.is_approval
     }
 
-    /// What a gate says of it.
+    /// Blocker of a gate for the word.
     pub fn blocker(&self) -> Blocker {
         let what = if self.back {
             "brought back"
@@ -157,7 +158,7 @@ impl Said {
         }
     }
 
-    /// Whether the session goes on where it is gone.
+    /// Tells whether the session goes on where the word is gone.
     fn refuses(self, policy: &Policy) -> bool {
         match self {
             Said::Verdict(_, approves) => !approves,
@@ -184,7 +185,7 @@ fn takes(op: &Operation, word: &OpId) -> bool {
     }
 }
 
-/// Who made a word count again that its own person had taken back. To take back closes, so that a claimed name
+/// Record that made a word count again that its own person had taken back. To take back closes, so that a claimed name
 /// does no harm there; to bring back opens, and no name is enough for that.
 fn brought_back<'o>(
     later: &[&'o Operation],

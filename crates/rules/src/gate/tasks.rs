@@ -23,8 +23,8 @@ use loopx_base::shell_word;
 use loopx_base::working_tree::{CodeFacts, ReviewedCode};
 use std::cell::OnceCell;
 
-/// How far each node is, in their order: as its records say, or done where none speaks and its check has passed on
-/// the present code, as the [`known`] lines of the audit say.
+/// Status of each node, in their order: as its records say, or done where none speaks and its check has passed on the
+/// present code, as the [`known`] lines of the audit say.
 pub fn task_statuses(view: View<'_>, nodes: &[Node], audit: &[AuditItem]) -> Vec<Status> {
     let proven: std::collections::BTreeSet<&str> = audit
         .iter()
@@ -83,8 +83,8 @@ fn close_early<'n>(nodes: &'n [Node], graph: &OnceCell<Graph<'n>>, statuses: &mu
     }
 }
 
-/// Whether a run that passes completes a node of which no record speaks. It says nothing of what a task waits for, nor of
-/// what it has to leave; and who works by a pipeline takes its tasks in their order.
+/// Tells whether a run that passes completes a node of which no record speaks. A run says nothing of what a task waits
+/// for, nor of what the task has to leave; and who works by a pipeline takes its tasks in their order.
 pub(crate) fn is_by_run(node: &Node) -> bool {
     node.kind == NodeKind::Work
         && node.waits.is_empty()
@@ -92,9 +92,9 @@ pub(crate) fn is_by_run(node: &Node) -> bool {
         && node.part.is_none()
 }
 
-/// Whether work that a record completed was completed as `task done` does: nobody opens it, and no word stands for a
-/// command. Who writes the branch by hand writes what they like; the task is then as one that failed. The run itself is
-/// not asked for: a completion that went to the remote at once is there before it.
+/// Tells whether work that a record completed was completed as `task done` does: nobody opens it, and no word stands
+/// for a command. Who writes the branch by hand writes what they like; the task is then as one that failed. The run
+/// itself is not asked for: a completion that went to the remote at once is there before it.
 pub fn is_earned(node: &Node, state: &State) -> bool {
     let facts = state.task(&node.id);
     let facts = facts.filter(|facts| facts.status == Status::Completed);
@@ -110,7 +110,7 @@ pub fn is_earned(node: &Node, state: &State) -> bool {
     facts.opened.is_none() && (is_by_run || !has_command())
 }
 
-/// True where clones wrote the list apart, and nobody settled it yet.
+/// Tells whether clones wrote the list apart, and nobody settled it yet.
 pub fn is_apart(state: &State) -> bool {
     let mut contested = state.contested();
     contested.any(|(artifact, _)| artifact == Artifact::TaskList)
@@ -302,14 +302,14 @@ pub fn behind_skipped<'n>(
     })
 }
 
-/// Who has a task in another worktree than the one that asks.
+/// Person who has a task in another worktree than the one that asks.
 fn held_elsewhere<'v>(view: View<'v>, node: &Node) -> Option<&'v str> {
     let here = view.worktree?;
     let claim = view.state.task(&node.id)?.holder()?;
     (claim.value.owner != here).then_some(claim.signed.by.name.as_str())
 }
 
-/// Whether a task holds its stage. What is pending in the build, and is work, is asked for by the audit.
+/// Tells whether a task holds its stage. Work that is pending in the build is asked for by the audit.
 fn is_open(is_audited: bool, status: Status) -> bool {
     match status {
         Status::Completed | Status::Skipped | Status::Superseded => false,
@@ -318,7 +318,7 @@ fn is_open(is_audited: bool, status: Status) -> bool {
     }
 }
 
-/// What leads on from where a task is.
+/// Hint that leads on from where a task is.
 pub fn lead_of(node: &Node, status: Status, state: &State) -> Hint {
     let id = &node.id;
     match (node.kind, status) {

@@ -9,13 +9,13 @@ use std::collections::{BTreeSet, HashSet};
 /// The question that is asked about an issue.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
-    /// All that it waits for, and whatever it names or is named by.
+    /// Waits of the issue: all that it waits for, and whatever it names or is named by.
     Waits,
-    /// Its parts wait, too, for the issues that it names.
+    /// Issues that the issue names, for which its parts wait, too.
     Holds,
-    /// It is waited for with all its parts.
+    /// Parts of the issue, which is waited for with all of them.
     Whole,
-    /// How far it is, and what it is a part of.
+    /// Status of the issue, and what it is a part of.
     Stands,
 }
 

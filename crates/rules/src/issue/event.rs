@@ -11,17 +11,17 @@ use crate::topic::{Topic, Version, Weight};
 use loopx_base::id::OpId;
 use serde::{Deserialize, Serialize};
 
-/// What happened to an issue. The serde names are the kinds.
+/// Event of an issue. The serde names are the kinds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IssueEvent {
-    /// It came to be.
+    /// Creation of the issue.
     Created { changes: Vec<Change> },
-    /// Somebody changed some of its fields.
+    /// Change of some of the issue's fields.
     Changed { changes: Vec<Change> },
-    /// Somebody said something of the ways to do it. A kind of its own, which a program that knows no solutions holds.
+    /// Word about the ways to do the issue. A kind of its own, which a program that knows no solutions holds.
     Solution { changes: Vec<Change> },
-    /// Somebody has it in hand now.
+    /// Claim of somebody who has the issue in hand now.
     Claimed {
         claim: Claim,
         /// A push of its own brought it: nobody has the record but by a remote that took it.
@@ -51,7 +51,7 @@ pub enum Change {
     Until(Condition),
     NotUntil(Condition),
     Estimate(Option<u32>),
-    /// It comes again once it has ended, or no more.
+    /// Repetition of the issue once it has ended, or none any more.
     Repeat(Option<Repeat>),
     Assignee(Option<String>),
     Source(Source),
@@ -65,16 +65,16 @@ pub enum Change {
     Untick(String),
     /// A session was started for it.
     Session(ForIt),
-    /// Who made it where it was taken over from.
+    /// Maker of the issue where it was taken over from.
     Made(Made),
     Place(Place),
     Said(Said),
     Kept(Kept),
-    /// Somebody proposes a way to do it.
+    /// Proposal of a way to do the issue.
     Solution(Box<Proposal>),
     /// A solution is chosen, or none any more.
     Bind(Option<OpId>),
-    /// Somebody judges a solution, or leaves that to the audit again.
+    /// Judgement of a solution, or none: that is left to the audit again.
     Score {
         solution: OpId,
         scores: Option<Scores>,
@@ -86,7 +86,7 @@ pub enum Change {
     },
     /// Work by a solution failed: whoever had it gives it back.
     Fail(OpId),
-    /// It is to be tried again.
+    /// New try of the issue.
     Retry {},
 }
 

@@ -1,4 +1,4 @@
-//! Which issues a list shows. All conditions have to hold; a field that is named twice takes either value.
+//! Filter of the issues that a list shows. All conditions have to hold; a field that is named twice takes either value.
 
 use super::{Issue, Status, Wait};
 use crate::lease::seconds_of;
@@ -27,13 +27,13 @@ pub fn minutes(text: &str) -> Option<u32> {
     number.checked_mul(unit)
 }
 
-/// Whether a text is a day, as `2026-11-30`.
+/// Tells whether a text is a day, as `2026-11-30`.
 pub fn is_day(text: &str) -> bool {
     text.len() == 10 && seconds_of(&format!("{text}T00:00:00Z")).is_some()
 }
 
-/// True where people wrote a field of it apart, took it back while others used it, or closed it as a duplicate of its
-/// duplicate.
+/// Tells whether people wrote a field of the issue apart, took the issue back while others used it, or closed it as a
+/// duplicate of its duplicate.
 fn is_apart(issue: &Issue, waits: &[Wait]) -> bool {
     let mut circles = waits.iter().filter_map(Wait::circle);
     !issue.apart.is_empty()
@@ -41,16 +41,16 @@ fn is_apart(issue: &Issue, waits: &[Wait]) -> bool {
         || circles.any(|circle| circle.contains(&issue.id))
 }
 
-/// Which issues are asked for.
+/// Conditions of the issues that are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Also those that are resolved or closed.
     pub all: bool,
     pub statuses: Vec<Status>,
     pub kinds: Vec<String>,
-    /// All of them.
+    /// Labels that an issue has to have, all of them.
     pub labels: Vec<String>,
-    /// None of them.
+    /// Labels of which an issue may have none.
     pub without: Vec<String>,
     /// A part of the name; an empty one is nobody.
     pub assignee: Option<String>,
@@ -59,7 +59,7 @@ pub struct Filter {
     pub priority: Option<u8>,
     /// A part of the title.
     pub text: Option<String>,
-    /// Whether it has to wait for something, or must not.
+    /// Mark of issues that wait for something, or of those that do not.
     pub blocked: Option<bool>,
     /// Not changed since that second of the clock.
     pub stale: Option<i64>,
@@ -70,7 +70,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether it leaves anything out that is open.
+    /// Tells whether the filter leaves anything out that is open.
     pub fn is_narrow(&self) -> bool {
         let open = Filter {
             all: self.all,

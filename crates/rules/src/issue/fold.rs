@@ -60,10 +60,10 @@ enum Field {
     Place,
     /// A field without a counterpart.
     Kept(String),
-    /// Whether this criterion is ticked.
+    /// Tick of this criterion, or none.
     Tick(String),
     Bound,
-    /// What somebody gave this solution, and whether it is rejected.
+    /// Score that somebody gave this solution; `Rejected`: whether it is rejected.
     Score(OpId),
     Rejected(OpId),
     Failed,
@@ -80,12 +80,12 @@ enum Member {
     Until(Condition),
 }
 
-/// What a change does to which part.
+/// Effect of a change, and the part that it changes.
 enum Effect {
     Write(Field),
     Put(Member),
     Take(Member),
-    /// It is kept as it is: no later record changes it.
+    /// Change that is kept as it is: no later record changes it.
     Keep,
 }
 
@@ -153,7 +153,7 @@ struct Folding<'o> {
     same: BTreeMap<OpId, OpId>,
     failures: Vec<Failed>,
     needs: BTreeSet<String>,
-    /// It was in the queue when somebody began it.
+    /// Set when the issue was in the queue as somebody began it.
     was_queued: bool,
     created: Option<Signed>,
 }
@@ -168,8 +168,8 @@ pub fn fold_with(id: &IssueId, ops: &[Operation], word: &Word) -> Option<Read> {
     folded(id, ops, Some(word))
 }
 
-/// What only a person says of an issue and what holds once this word stands behind its records, and not before: that it
-/// is resolved, that a rejected solution will do after all, what somebody's score is.
+/// Statement that only a person makes of an issue, and that holds once this word stands behind its records and not
+/// before: that the issue is resolved, that a rejected solution will do after all, what somebody's score is.
 pub fn persons_word(id: &IssueId, ops: &[Operation], word: &Word) -> Option<&'static str> {
     let before = fold(id, ops);
     let after = folded(id, ops, Some(word))?;
@@ -516,7 +516,7 @@ impl<'o> Folding<'o> {
         }
     }
 
-    /// Why it ended, from the record that ended it.
+    /// Reason why the issue ended, from the record that ended it.
     fn reason(&self, status: Status) -> Option<String> {
         let heads = self.fields.get(&Field::Status)?;
         let (at, _) = heads.last().filter(|_| status.is_final())?;

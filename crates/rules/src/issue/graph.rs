@@ -16,7 +16,7 @@ use crate::task::world::UNSEEN;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Something that an issue waits for.
+/// Reason why an issue waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum Wait {
@@ -30,9 +30,9 @@ pub enum Wait {
         #[serde(skip_serializing_if = "Option::is_none")]
         of: Option<IssueId>,
     },
-    /// Something outside of the backlog.
+    /// Condition outside of the backlog.
     World(Open),
-    /// It was to be done only if that issue failed, and it did not.
+    /// Issue that did not fail: what waits was to be done only if it failed.
     NotNeeded { issue: IssueId },
     /// People wrote its status apart.
     Settling { field: String },
@@ -155,7 +155,8 @@ impl Backlog {
         Some(Wait::Circle { issues })
     }
 
-    /// Everything that each issue waits for on that day; nothing of an issue that is resolved or closed, but for a circle of duplicates.
+    /// Lists what each issue waits for on that day; nothing of an issue that is resolved or closed, but for a circle of
+    /// duplicates.
     pub fn waits(&self, today: &str) -> Vec<Vec<Wait>> {
         let graph = Graph::of(&self.nodes);
         let of_graph = graph.all_waits(self.now());
@@ -297,7 +298,7 @@ impl Backlog {
         self.cycle().filter(|cycle| cycle.iter().all(is_open))
     }
 
-    /// What can be done side by side, wave after wave; what is resolved or closed is in none.
+    /// Issues that can be done side by side, wave after wave; an issue that is resolved or closed is in none.
     pub fn waves(&self) -> Vec<Vec<usize>> {
         let mut waves = Graph::of(&self.nodes).waves(&self.statuses, None);
         for wave in &mut waves {
@@ -378,7 +379,7 @@ fn reached<'i>(
     found
 }
 
-/// What the engine is given of an issue.
+/// Node that the engine is given of an issue.
 fn node(
     issue: &Issue,
     all: &[Issue],

@@ -27,7 +27,7 @@ pub struct Hand<'b> {
 }
 
 impl Hand<'_> {
-    /// True where an issue that this person begins counts against the limit, and does not yet.
+    /// Tells whether an issue that this person begins counts against the limit, and does not yet.
     pub fn would_get(&self, issue: &Issue, me: &Person) -> bool {
         let is_its = match &self.of {
             Of::Person(person) => person.is_same(me),
@@ -36,7 +36,7 @@ impl Hand<'_> {
         is_its && self.held.iter().all(|held| held.id != issue.id)
     }
 
-    /// True where so many more would be more than policy lets it have.
+    /// Tells whether so many more issues would be more than policy lets the person or the label have.
     pub fn is_over(&self, more: usize) -> bool {
         self.held.len() + more > self.most as usize
     }
@@ -113,12 +113,12 @@ pub fn hands<'b>(
 }
 
 impl BacklogPolicy {
-    /// True where something in hand is limited.
+    /// Tells whether policy limits something in hand.
     pub fn has_limits(&self) -> bool {
         self.wip > 0 || self.limits.values().any(|most| *most > 0)
     }
 
-    /// True where what somebody begins is asked more than that it waits for nothing.
+    /// Tells whether policy asks more of an issue that somebody begins than that it waits for nothing.
     pub fn asks_of_begun(&self) -> bool {
         self.has_limits() || !self.take.is_empty() || !self.follows.is_empty()
     }

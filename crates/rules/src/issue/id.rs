@@ -13,9 +13,9 @@ pub struct IssueId(String);
 impl IssueId {
     /// The prefix where policy names none.
     pub const PREFIX: &'static str = "lx";
-    /// How many random letters and digits an id has.
+    /// Number of random letters and digits of an id.
     pub const RANDOM: usize = 10;
-    /// So many of them are shown at least.
+    /// Number of random letters and digits that are shown at least.
     pub const SHOWN: usize = 4;
 
     /// `None` where the text is no id.
@@ -34,7 +34,7 @@ impl IssueId {
         is_id.then_some((prefix, random))
     }
 
-    /// Whether ids may begin with it.
+    /// Tells whether ids may begin with this text.
     pub fn is_prefix(text: &str) -> bool {
         (1..=10).contains(&text.len())
             && text.starts_with(|c: char| c.is_ascii_lowercase())
@@ -72,7 +72,7 @@ impl IssueId {
         &self.0[..(prefix + length).min(self.0.len())]
     }
 
-    /// Whether what a person typed means it: the id, or its beginning with or without the prefix.
+    /// Tells whether a person who typed this means the id: the whole id, or its beginning with or without the prefix.
     pub fn is_meant(&self, typed: &str) -> bool {
         self.0.starts_with(typed) && typed.len() > self.0.len() - self.random().len()
             || self.random().starts_with(typed)

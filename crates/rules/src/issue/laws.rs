@@ -36,7 +36,7 @@ fn id() -> IssueId {
     IssueId::parse("lx-7k2m000000").expect("an id")
 }
 
-/// One person's knowledge: the records that they have.
+/// Knowledge of one person: the records that they have.
 #[derive(Clone, Default)]
 struct Knows {
     ops: Vec<Operation>,

@@ -10,7 +10,7 @@ pub const LONGEST_LINE: usize = 300;
 /// The longest description, in bytes: what is longer is a document.
 pub const LONGEST_TEXT: usize = 64 * 1024;
 
-/// Whether a text is one line that says something.
+/// Tells whether a text is one line that says something.
 pub fn is_line(text: &str) -> bool {
     let is_line = !text.trim().is_empty() && !text.chars().any(char::is_control);
     is_line && text.chars().count() <= LONGEST_LINE
@@ -22,7 +22,7 @@ pub fn is_label(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.chars().all(is_plain)
 }
 
-/// Whether a path leads from the top of the repository to something in it; a folder ends with `/`.
+/// Tells whether a path leads from the top of the repository to something in it; a folder ends with `/`.
 pub fn is_path(path: &str) -> bool {
     let is_plain =
         |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
@@ -30,7 +30,7 @@ pub fn is_path(path: &str) -> bool {
     parts.split('/').all(is_plain) && !path.contains(['\\', ':'])
 }
 
-/// Whether some command could have made this change of the issue.
+/// Tells whether some command could have made this change of the issue.
 pub(super) fn can_be(id: &IssueId, change: &Change) -> bool {
     match change {
         Change::Title(text) | Change::Criterion(text) => is_line(text),

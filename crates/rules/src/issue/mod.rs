@@ -53,56 +53,56 @@ use std::collections::BTreeMap;
 pub const FOLD: u32 = 11;
 
 vocabulary!(
-    /// How far an issue is.
+    /// Status of an issue.
     Status {
-        /// Nobody has begun.
+        /// Issue that nobody has begun.
         Open = "open",
-        /// A way to do it is chosen.
+        /// Issue with a chosen way to do it.
         Planned = "planned",
-        /// It has a place in the queue.
+        /// Issue with a place in the queue.
         Queued = "queued",
-        /// Somebody is at it.
+        /// Issue that somebody is at.
         InProgress = "in_progress",
-        /// It was done, and an archive or a named person says so.
+        /// Issue that was done, and an archive or a named person says so.
         Resolved = "resolved",
-        /// It will not be done, or not here; the reason says why.
+        /// Issue that will not be done, or not here; the reason says why.
         Closed = "closed",
     }
 );
 
 impl Status {
-    /// Whether nothing is left to do.
+    /// Tells whether nothing is left to do.
     pub fn is_final(self) -> bool {
         matches!(self, Status::Resolved | Status::Closed)
     }
 
-    /// Whether it says nothing without a claim or a solution.
+    /// Tells whether the status says nothing without a claim or a solution.
     pub fn needs_more(self) -> bool {
         matches!(self, Status::Planned | Status::Queued | Status::InProgress)
     }
 }
 
 vocabulary!(
-    /// What one issue has to do with another one that it names.
+    /// Relation of one issue to another one that it names.
     LinkKind {
-        /// It waits until the other is resolved or closed.
+        /// Link of an issue that waits until the other is resolved or closed.
         BlockedBy = "blocked-by",
-        /// It is only done where the other is closed without being resolved.
+        /// Link of an issue that is only done where the other is closed without being resolved.
         IfFailed = "if-failed",
-        /// It waits for the other and for every part of it.
+        /// Link of an issue that waits for the other and for every part of the other.
         WaitsFor = "waits-for",
-        /// It is a part of the other, and waits for what that waits for.
+        /// Link of an issue that is a part of the other, and waits for what the other waits for.
         Parent = "parent",
-        /// It was found while somebody worked on the other.
+        /// Link of an issue that was found while somebody worked on the other.
         DiscoveredFrom = "discovered-from",
-        /// It says what the other says.
+        /// Link of an issue that says what the other says.
         DuplicateOf = "duplicate-of",
         Related = "related",
     }
 );
 
 impl LinkKind {
-    /// Whether it can hold work back: such links make no cycle.
+    /// Tells whether the link can hold work back: such links make no cycle.
     pub fn orders(self) -> bool {
         match self {
             LinkKind::BlockedBy | LinkKind::IfFailed | LinkKind::WaitsFor | LinkKind::Parent => {
@@ -141,18 +141,18 @@ pub const LAST_PRIORITY: u8 = 4;
 /// The priority of an issue that says nothing of it.
 pub const PRIORITY: u8 = 2;
 
-/// Where an issue was taken over from.
+/// Source of an issue that was taken over.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Source {
     /// The program or format, as `beads`.
     pub system: String,
-    /// Its id there.
+    /// Id of the issue there.
     pub id: String,
 }
 
 impl Source {
-    /// True where somebody means it by its id there: the whole id in any letter case, or a number behind `#`; with the
-    /// name of its backlog in front, as `beads bd-1` or `billing bd-1`, where several have one id.
+    /// Tells whether somebody means the issue by its id there: the whole id in any letter case, or a number behind `#`;
+    /// with the name of the backlog in front, as `beads bd-1` or `billing bd-1`, where several have one id.
     pub fn is_meant(&self, typed: &str) -> bool {
         let typed = typed.to_lowercase();
         let names = [Some(self.system.as_str()), self.name()]
@@ -186,12 +186,12 @@ impl std::fmt::Display for Source {
 /// A session that was started for an issue.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ForIt {
-    /// Its name as it was then.
+    /// Name of the session as it was then.
     pub session: SessionId,
     pub uid: String,
 }
 
-/// One thing that has to hold when an issue is done.
+/// Condition that has to hold when an issue is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Criterion {
     pub text: String,
@@ -207,13 +207,13 @@ pub struct Comment {
     pub at: String,
     pub kind: String,
     pub text: String,
-    /// Who said it where the issue was taken over from, and when; `by` brought it here.
+    /// Author of the comment where the issue was taken over from, and the time; `by` brought the comment here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Made>,
 }
 
 impl Comment {
-    /// Who said it, and when.
+    /// Author of the comment, and the time.
     pub fn origin(&self) -> (&str, &str) {
         match &self.first {
             Some(made) => (&made.by, made.at.as_deref().unwrap_or_default()),
@@ -222,7 +222,7 @@ impl Comment {
     }
 }
 
-/// One of several values that a field has, because people wrote it apart.
+/// Value of a field that has several, because people wrote it apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     pub value: String,
@@ -268,14 +268,14 @@ impl Overruled {
     }
 }
 
-/// What is true of an issue, but for its long texts.
+/// Facts of an issue, but for its long texts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Issue {
     pub id: IssueId,
     pub title: String,
     pub kind: String,
     pub status: Status,
-    /// Why it is resolved or closed, as whoever did it said.
+    /// Reason why the issue is resolved or closed, as whoever did it said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     pub priority: u8,
@@ -324,16 +324,16 @@ pub struct Issue {
     pub running_beside: Vec<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// Who made it where it was taken over from.
+    /// Maker of the issue where it was taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Made>,
     /// The line of code that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// Whoever has it in hand.
+    /// Claim of whoever has the issue in hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Box<Stamped<Claim>>>,
-    /// How many ways to do it somebody proposed, and the one that is chosen.
+    /// Number of ways to do the issue that somebody proposed; `bound`: the one that is chosen.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub solutions: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -342,7 +342,7 @@ pub struct Issue {
     pub comments: usize,
     pub created: Signed,
     pub changed: Signed,
-    /// What people wrote apart.
+    /// Fields that people wrote apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<Apart>,
     /// A word that took its beginning back, and that does not count.
@@ -379,7 +379,7 @@ impl Issue {
         self.running.iter().chain(&self.running_beside)
     }
 
-    /// Whether it is a roadmap: its parts are what is done.
+    /// Tells whether the issue is a roadmap: its parts are what is done.
     pub fn is_roadmap(&self) -> bool {
         self.labels
             .iter()
@@ -392,13 +392,13 @@ impl Issue {
             .find(|id| **id != self.id && is_here(id))
     }
 
-    /// Whether somebody can begin it, with what it waits for.
+    /// Tells whether somebody can begin the issue, with what it waits for.
     pub fn is_ready(&self, waits: &[Wait]) -> bool {
         let is_begun = self.status == Status::InProgress || self.running.is_some();
         waits.is_empty() && !self.status.is_final() && !is_begun && !self.is_roadmap()
     }
 
-    /// How far it is while nobody is at it.
+    /// Status of the issue while nobody is at it.
     pub fn unbegun(&self) -> Status {
         match self.bound {
             Some(_) => Status::Planned,
@@ -411,13 +411,13 @@ impl Issue {
         self.apart.iter().find(|apart| apart.field == field)
     }
 
-    /// True where everybody says of a criterion that it is ticked, or that it is not.
+    /// Tells whether everybody says of a criterion that it is ticked, or that it is not.
     pub fn is_ticked(&self, text: &str, ticked: bool) -> bool {
         let is_it = |one: &Criterion| one.text == text && one.done == ticked;
         self.criteria.iter().any(is_it) && self.apart_in(&criterion_field(text)).is_none()
     }
 
-    /// How many criteria are ticked.
+    /// Counts the criteria that are ticked.
     pub fn ticked(&self) -> usize {
         self.criteria.iter().filter(|one| one.done).count()
     }
@@ -434,7 +434,7 @@ pub struct Texts {
     pub kept: BTreeMap<String, serde_json::Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub solutions: Vec<solution::Solution>,
-    /// What was tried and did not work, oldest first.
+    /// Work that was tried and failed, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<solution::Failed>,
 }

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 vocabulary!(
-    /// Something that an issue has to have before somebody begins it.
+    /// Need of an issue before somebody begins it.
     TakeNeed {
         Criteria = "criteria",
         Estimate = "estimate",
@@ -25,7 +25,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// Something that an issue has to have before a person's word resolves it.
+    /// Need of an issue before a person's word resolves it.
     ResolveNeed {
         Criteria = "criteria",
         Comment = "comment",
@@ -34,7 +34,7 @@ vocabulary!(
     }
 );
 
-/// Something that keeps an issue that waits for nothing from being begun.
+/// Lack that keeps an issue that waits for nothing from being begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
     Need(TakeNeed),

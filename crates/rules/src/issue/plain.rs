@@ -59,13 +59,13 @@ pub struct Plain {
     pub links: Vec<PlainLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
-    /// Who made it, and when.
+    /// Maker of the issue, and the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<Made>,
     /// The line of code that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// What was said of it.
+    /// Comments on the issue.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comments: Vec<Said>,
     /// Fields of another system that have no counterpart here.
@@ -133,7 +133,7 @@ pub struct PlainLink {
 }
 
 impl Plain {
-    /// Its fields as changes of an issue that has none yet.
+    /// Fields as changes of an issue that has none yet.
     pub fn changes(&self) -> Vec<Change> {
         let mut changes = vec![Change::Title(self.title.trim().to_owned())];
         if !self.description.is_empty() {
@@ -186,7 +186,7 @@ impl Plain {
         changes
     }
 
-    /// True where one of its solutions is bound.
+    /// Tells whether one of the issue's solutions is bound.
     pub fn is_bound(&self) -> bool {
         self.ways.iter().any(|way| way.bound)
     }
@@ -333,7 +333,7 @@ fn person(person: &loopx_base::id::Person) -> String {
     }
 }
 
-/// What a line has that no issue has, without the names of types.
+/// Message about what a line has that no issue has, without the names of types.
 fn words(error: &serde_json::Error) -> String {
     let said = error.to_string();
     // The place is told with the file.

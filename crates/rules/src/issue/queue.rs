@@ -7,19 +7,19 @@ use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many issues are done side by side at most.
+/// Number of issues that are done side by side at most.
 pub const SIDE_BY_SIDE: usize = 3;
 /// The most issues of one batch.
 pub const BATCH: usize = 100;
 
 vocabulary!(
-    /// How much is asked before issues are queued.
+    /// Checks that are asked for before issues are queued.
     Mode {
         /// A bound solution.
         Quick = "quick",
         /// The audit of each solution besides.
         Full = "full",
-        /// One audit over all.
+        /// Audit of all at once.
         Batch = "batch",
     }
 );
@@ -52,7 +52,7 @@ pub struct Item {
     pub age: usize,
     /// The issues that it waits for.
     pub waits: Vec<IssueId>,
-    /// It waits for something that is in no queue: a day, an issue elsewhere.
+    /// Set when the issue waits for something that is in no queue: a day, an issue elsewhere.
     pub is_held: bool,
 }
 
@@ -63,11 +63,11 @@ impl Item {
 }
 
 vocabulary!(
-    /// What follows from files that two issues both touch.
+    /// Consequence of files that two issues both touch.
     Resolution {
-        /// Their branches merge: they can be done side by side.
+        /// Merge of the branches of both: the issues can be done side by side.
         Merge = "merge",
-        /// One is done after the other, in the order of the queue.
+        /// Order of the queue: one issue is done after the other.
         Sequential = "sequential",
         /// Neither order is right by itself: a person says which comes first.
         Unresolved = "unresolved",
@@ -84,10 +84,10 @@ pub struct Conflict {
     pub tried: bool,
 }
 
-/// What merging two branches came to.
+/// Result of merging two branches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trial {
-    /// One of the issues has no branch yet.
+    /// Missing branch: one of the issues has none yet.
     None,
     Clean,
     Conflicts(Vec<String>),
@@ -96,10 +96,10 @@ pub enum Trial {
 /// Issues in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Queue {
-    /// What can be done side by side, group after group.
+    /// Issues that can be done side by side, group after group.
     pub groups: Vec<Vec<IssueId>>,
     pub conflicts: Vec<Conflict>,
-    /// What is in no group: it waits for what is in no queue, or for itself.
+    /// Issues in no group: they wait for what is in no queue, or for themselves.
     pub held: Vec<IssueId>,
 }
 
@@ -118,7 +118,7 @@ impl Queue {
             .collect()
     }
 
-    /// Whether two issues are not to be done at the same time.
+    /// Tells whether two issues are not to be done at the same time.
     pub fn apart(&self, one: &IssueId, other: &IssueId) -> bool {
         self.conflicts.iter().any(|conflict| {
             conflict.resolution != Resolution::Merge
@@ -243,7 +243,7 @@ fn shared(one: &[Touched], other: &[Touched]) -> (Vec<String>, bool) {
     (files.into_iter().collect(), is_open)
 }
 
-/// Whether one waits for another, directly or through others.
+/// Tells whether one item waits for another, directly or through others.
 fn reaches(items: &[Item], from: usize, to: usize) -> bool {
     let mut seen = BTreeSet::from([from]);
     let mut todo = vec![from];

@@ -30,7 +30,7 @@ impl ShortName {
         })
     }
 
-    /// So many letters and digits two random parts begin with alike.
+    /// Number of letters and digits with which two random parts begin alike.
     fn common(&self, other: &ShortName) -> usize {
         let both = self.random.iter().zip(&other.random);
         both.take_while(|(a, b)| a == b).count()
@@ -42,7 +42,7 @@ impl ShortName {
     }
 }
 
-/// So many ids are looked for one by one before all are put in order.
+/// Number of ids that are looked for one by one before all are put in order.
 const FEW: usize = 32;
 
 /// All ids of a backlog.
@@ -72,8 +72,8 @@ impl ShortNames {
         self.width = OnceCell::new();
     }
 
-    /// How many random letters and digits tell an id from the others, at least [`IssueId::SHOWN`]; all of them where
-    /// the id is not among these.
+    /// Number of random letters and digits that tell an id from the others, at least [`IssueId::SHOWN`]; all of them
+    /// where the id is not among these.
     pub fn length(&self, id: &IssueId) -> usize {
         let Some(name) = ShortName::of(id.as_str()) else {
             return IssueId::RANDOM;

@@ -11,10 +11,10 @@ const PLAIN: [&str; 32] = [
 
 /// A word of more issues than this leads from no issue to another.
 const COMMON: usize = 100;
-/// How much more a word of the title says.
+/// Weight of a word of the title.
 const TITLE: f64 = 3.0;
 
-/// What an issue says.
+/// Texts of an issue.
 #[derive(Clone, Copy, Debug)]
 pub struct Said<'t> {
     pub title: &'t str,
@@ -131,7 +131,7 @@ fn words(text: &str) -> Vec<String> {
     found
 }
 
-/// True where two titles have a word in common that says something.
+/// Tells whether two titles have a word in common that says something.
 pub fn shares_word(one: &str, other: &str) -> bool {
     let other = words(other);
     words(one).iter().any(|word| other.contains(word))

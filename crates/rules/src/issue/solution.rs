@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// How often a solution that was rejected may be mended before a person decides.
+/// Number of times that a rejected solution may be mended before a person decides.
 pub const MENDS: usize = 2;
 
 vocabulary!(
-    /// What a solution does to a file.
+    /// Action of a solution on a file.
     Action {
         Modify = "modify",
         Create = "create",
@@ -45,7 +45,7 @@ fn modify() -> Action {
     expecting = "a document with `approach`, `tasks` and `files`"
 )]
 pub struct Proposal {
-    /// How people call it.
+    /// Name by which people call the solution.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     pub approach: String,
@@ -67,7 +67,7 @@ pub struct Proposal {
 pub struct Way {
     pub proposal: Proposal,
     pub bound: bool,
-    /// Why it was rejected, where it was.
+    /// Reason why the solution was rejected, where it was.
     pub rejected: Option<String>,
     /// The place of the one that it mends, among those before it.
     pub mends: Option<usize>,
@@ -118,7 +118,7 @@ impl Proposal {
             .collect()
     }
 
-    /// Its tasks as lines of `tasks.jsonl`; with a text before each id where another list has some of them.
+    /// Tasks of the solution as lines of `tasks.jsonl`; with a text before each id where another list has some of them.
     pub fn lines(&self, prefix: &str) -> Vec<String> {
         let renamed = |value: &Value| match value {
             Value::String(id) => json!(format!("{prefix}{id}")),
@@ -182,23 +182,23 @@ impl Scores {
 }
 
 vocabulary!(
-    /// What an audit says; the worse is the greater.
+    /// Verdict of an audit; the worse is the greater.
     Verdict {
         Approved = "approved",
-        /// It goes on, and whoever goes on knows.
+        /// Doubts: the solution goes on, and whoever goes on knows.
         Concerns = "concerns",
         Rejected = "rejected",
     }
 );
 
-/// One dimension of an audit.
+/// Dimension of an audit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dimension {
     pub score: u8,
     pub findings: Vec<String>,
 }
 
-/// What the audit of a solution found.
+/// Result of the audit of a solution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Audit {
     pub total_score: u8,
@@ -206,12 +206,12 @@ pub struct Audit {
     pub feasibility: Dimension,
     pub risk: Dimension,
     pub completeness: Dimension,
-    /// Whoever gave the values, where they were not computed.
+    /// Person who gave the values, where they were not computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
-/// What an audit looks at beside the solution.
+/// Facts that an audit looks at beside the solution.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
     /// The files that the sessions of the issue changed; nothing where none has begun.
@@ -220,7 +220,7 @@ pub struct Ground {
     pub missing: Vec<String>,
 }
 
-/// Whether a path that somebody named stands for another one: the same, or a folder that it is in.
+/// Tells whether a path that somebody named stands for another one: the same path, or a folder that the other is in.
 pub fn covers(named: &str, path: &str) -> bool {
     let folder = named.strip_suffix('/');
     named == path
@@ -341,7 +341,7 @@ pub struct Scored {
     pub reason: Option<String>,
 }
 
-/// That somebody rejected a solution.
+/// Rejection of a solution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejected {
     pub by: Person,
@@ -350,7 +350,7 @@ pub struct Rejected {
     pub reason: Option<String>,
 }
 
-/// That work by a solution failed.
+/// Failure of work by a solution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failed {
     pub solution: OpId,
@@ -375,7 +375,7 @@ pub struct Solution {
     pub rejected: Option<Rejected>,
 }
 
-/// What lists and the queue need of the solution that is bound.
+/// Facts of the bound solution that lists and the queue need.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     pub solution: OpId,
@@ -387,7 +387,7 @@ pub struct Bound {
     pub failed: bool,
 }
 
-/// How many rejected solutions one behind the other this one mends.
+/// Number of rejected solutions, one behind the other, that this one mends.
 pub fn depth(all: &[Solution], solution: &Solution) -> usize {
     let mut seen = vec![&solution.op];
     let mut next = solution.proposal.mends.as_ref();

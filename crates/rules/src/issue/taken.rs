@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Who made something, and when, as another system says it: nobody here can vouch for it.
+/// Maker of something, and the time, as another system says it: nobody here can vouch for it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {
@@ -85,7 +85,7 @@ impl fmt::Display for Place {
 #[serde(deny_unknown_fields)]
 pub struct Kept {
     pub name: String,
-    /// Its value as JSON text: a number is kept as it was written.
+    /// Value of the field as JSON text: a number is kept as it was written.
     pub json: String,
 }
 

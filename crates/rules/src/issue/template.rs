@@ -201,7 +201,7 @@ impl Template {
         }
     }
 
-    /// Whether nobody can tell the title from what was typed.
+    /// Tells whether nobody can tell the title from what was typed.
     pub fn lacks_title(&self, typed: &str) -> bool {
         let needs = self.title.as_deref().is_none_or(asks_title);
         needs && typed.trim().is_empty()

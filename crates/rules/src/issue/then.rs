@@ -89,7 +89,7 @@ fn known_since(ops: &[Operation]) -> Vec<(&Operation, Option<i64>)> {
     .collect()
 }
 
-/// True of a record that can change the status of an issue.
+/// Tells whether a record can change the status of an issue.
 fn is_turning(op: &Operation) -> bool {
     use super::event::Change;
     match &op.body {

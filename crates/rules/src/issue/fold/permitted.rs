@@ -1,5 +1,5 @@
-//! Which changes some command could have written, given the records that their writer had. Plain git can push any record:
-//! one that no command writes changes nothing. It must not know what the change would do.
+//! Changes that some command could have written, given the records that their writer had. Plain git can push any
+//! record: a record that no command writes changes nothing. The test must not know what the change would do.
 
 use super::{Field, Folding, Member};
 use crate::issue::Status;
@@ -9,7 +9,7 @@ use loopx_base::id::OpId;
 use loopx_base::says_something;
 
 impl Folding<'_> {
-    /// Whether some command could have written this change in the record at this place.
+    /// Tells whether some command could have written this change in the record at this place.
     pub(super) fn is_permitted(&self, at: usize, event: &IssueEvent, change: &Change) -> bool {
         match change {
             Change::Status(status) => self.is_status_permitted(at, event, *status),
@@ -35,7 +35,7 @@ impl Folding<'_> {
         status != Status::InProgress || event.changes().iter().any(begins)
     }
 
-    /// Whether a criterion was open for all that the writer of a record knew.
+    /// Tells whether a criterion was open for all that the writer of a record knew.
     fn knew_open_criterion(&self, at: usize) -> bool {
         self.members.iter().any(|(member, put)| {
             let Member::Criterion(text) = member else {
@@ -55,7 +55,7 @@ impl Folding<'_> {
         known.any(|(other, _)| self.ops[*other].op == *solution && self.cause.saw(at, *other))
     }
 
-    /// Whether a claim passes over one that its writer knew: `take` names the holder from whom it takes.
+    /// Tells whether a claim passes over another that its writer knew: `take` names the holder from whom it takes.
     pub(super) fn passes_over(&self, at: usize, claim: &Claim) -> bool {
         let Some((held, holder)) = &self.claim else {
             return false;
@@ -69,8 +69,9 @@ impl Folding<'_> {
                 .is_some_and(|over| is_named(&over.owner))
     }
 
-    /// True of a release that gives back the claim that its writer knew. It names that one, as `release` does: whose lease is
-    /// over may be named by anybody. Older records name none, and then each person gives back their own.
+    /// Tells whether a release gives back the claim that its writer knew. The release names that claim, as `release`
+    /// does: a claim whose lease is over may be named by anybody. Older records name none, and then each person gives
+    /// back their own.
     pub(super) fn gives_back(&self, at: usize, named: Option<&OpId>) -> bool {
         let known = self.claim.as_ref();
         let Some((_, holder)) = known.filter(|(held, _)| self.cause.saw(at, *held)) else {

@@ -40,8 +40,8 @@ pub(super) fn taken_back<'o>(
     off
 }
 
-/// True where somebody who knew nothing of the word at this place did something with the issue: whoever takes the beginning
-/// of an issue back does not take that away from them.
+/// Tells whether somebody who knew nothing of the word at this place did something with the issue: whoever takes the
+/// beginning of an issue back does not take that work away from them.
 fn is_used_apart(ops: &[&Operation], cause: &Causality, at: usize) -> bool {
     users(ops, cause, at).next().is_some()
 }

@@ -133,7 +133,7 @@ impl Folding<'_> {
         })
     }
 
-    /// How far it is once whoever had it gives it back: as far as it was before somebody began.
+    /// Status of the issue once whoever had it gives it back: the status before somebody began.
     pub(super) fn given_back(&self) -> Status {
         match self.value(&Field::Bound) {
             Some(Change::Bind(Some(_))) if self.was_queued => Status::Queued,
@@ -142,7 +142,7 @@ impl Folding<'_> {
         }
     }
 
-    /// Whether the record that said last how far it is began a session.
+    /// Tells whether the record that gave the issue its last status began a session.
     pub(super) fn in_session(&self) -> bool {
         let heads = self.fields.get(&Field::Status);
         let last = heads.and_then(|heads| heads.last());
@@ -155,7 +155,7 @@ impl Folding<'_> {
         })
     }
 
-    /// Where it was taken over from.
+    /// Source that the issue was taken over from.
     pub(super) fn source(&self) -> Option<Source> {
         match self.value(&Field::Source) {
             Some(Change::Source(source)) => Some(source.clone()),

@@ -28,7 +28,7 @@ const KNOWN: [&str; 18] = [
     "description",
 ];
 
-/// Where a file lies among the folders.
+/// Folder in which a file lies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Folder {
     Tasks,

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Number of issues of a queue that are named.
 const SHOWN: usize = 10;
 
-/// What lies beside the issues, by the id of the issue.
+/// Files that lie beside the issues, by the id of the issue.
 #[derive(Default)]
 struct Beside {
     solutions: BTreeMap<String, Vec<Value>>,
@@ -82,7 +82,7 @@ fn queue(file: &File, beside: &mut Beside, g: &mut Gather<'_>) {
     }
 }
 
-/// One issue, without what lies beside it.
+/// Reads one issue, without what lies beside it.
 pub(super) fn alone(fields: Fields, g: &mut Gather<'_>) {
     one(fields, &mut Beside::default(), g);
 }

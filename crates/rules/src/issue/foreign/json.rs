@@ -135,7 +135,7 @@ impl Fields {
         );
     }
 
-    /// What nobody took, but for what says nothing.
+    /// Fields that nobody took, but for those that say nothing.
     pub(super) fn rest(self) -> impl Iterator<Item = (String, Value)> {
         let says = |value: &Value| match value {
             Value::Null => false,

@@ -102,7 +102,7 @@ fn comments(texts: &Texts) -> Comments<'_> {
     .collect()
 }
 
-/// True of what the program said before, and of what nobody brings a second time.
+/// Tells whether the program said a change before; what nobody brings a second time counts as said.
 fn was_said(issue: &Issue, (texts, comments): (&Texts, &Comments<'_>), change: &Change) -> bool {
     let criterion = |text: &String| issue.criteria.iter().find(|one| one.text == *text);
     match change {

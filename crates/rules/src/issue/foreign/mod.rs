@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub use taskwarrior::evenings;
 
 vocabulary!(
-    /// Whose backlog a file is.
+    /// Format of a file, by the program whose backlog it is.
     Format {
         Loopx = "loopx",
         Beads = "beads",
@@ -68,7 +68,7 @@ pub struct File {
     pub text: String,
 }
 
-/// One thing that was found, and where.
+/// Message about something that was found, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
     pub at: String,
@@ -78,13 +78,13 @@ pub struct Finding {
 /// An issue that is to be taken over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Where it stands.
+    /// Place where the issue stands.
     pub at: String,
-    /// Its key is its id there, by which the others link to it.
+    /// Fields of the issue: its key is its id there, by which the others link to it.
     pub plain: Plain,
 }
 
-/// What a word of another system became.
+/// Word of another system, and what it became.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Mapped {
     pub field: &'static str,
@@ -93,14 +93,14 @@ pub struct Mapped {
     pub issues: usize,
 }
 
-/// What somebody wants a word to become.
+/// Word, and what somebody wants it to become.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     pub word: String,
     pub value: String,
 }
 
-/// What an import was told.
+/// Wishes that an import was told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wishes {
     pub map: Vec<Wish>,
@@ -110,16 +110,16 @@ pub struct Wishes {
     pub midnights: BTreeSet<i64>,
 }
 
-/// Everything that was read.
+/// Issues that were read, and all that was found on the way.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Taken {
     pub items: Vec<Item>,
     pub words: Vec<Mapped>,
     /// Fields without a counterpart, with the number of issues that keep them as data.
     pub kept: BTreeMap<String, usize>,
-    /// What is not as it was there.
+    /// Remarks about what is not as it was there.
     pub remarks: Vec<Finding>,
-    /// What cannot be taken over.
+    /// Faults: what cannot be taken over.
     pub faults: Vec<Finding>,
     /// Words of which nothing tells what they become: they hold up only an issue that is not here yet.
     pub unmapped: Vec<Unmapped>,
@@ -152,7 +152,7 @@ pub fn read(format: Format, files: &[File], wishes: &Wishes) -> Taken {
     gather.finish()
 }
 
-/// Whose backlog a text is; nothing where it may be of several, or of none.
+/// Format of the backlog that a text is; nothing where it may be of several, or of none.
 pub fn detect(text: &str) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if !text.starts_with('{')
@@ -204,13 +204,13 @@ fn detect_text(text: &str) -> Option<Format> {
     }
 }
 
-/// What is gathered while files are read.
+/// State that is gathered while files are read.
 struct Gather<'w> {
     wishes: &'w Wishes,
     granted: Vec<bool>,
     words: BTreeMap<(&'static str, String, String), usize>,
     taken: Taken,
-    /// Where the issue of an id stands.
+    /// Place where the issue of an id stands.
     places: HashMap<String, String>,
 }
 

@@ -11,7 +11,7 @@ use crate::roadmap::{Cut, FIELD, LABEL, Mode, WAVE, label};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How the ids of roadmaps begin.
+/// Beginnings of the ids of roadmaps.
 const IDS: [&str; 2] = ["RMAP-", "RPLAN-"];
 /// The file that says waves as data.
 pub const PLAN: &str = "execution-plan.json";
@@ -27,7 +27,7 @@ struct Named {
     criteria: Vec<(String, bool)>,
 }
 
-/// Everything that the documents say.
+/// Content of all documents of a roadmap.
 #[derive(Default)]
 struct Told {
     id: Option<String>,
@@ -368,7 +368,7 @@ fn document(file: &File, told: &mut Told, g: &mut Gather<'_>) {
     }
 }
 
-/// One row of a table. A table counts where one of its columns is the wave and one the issues.
+/// Reads one row of a table. A table counts where one of its columns is the wave and one the issues.
 fn row(columns: &[String], cells: &[String], at: &str, told: &mut Told, g: &mut Gather<'_>) {
     let cell = |names: &[&str]| {
         let at = columns
@@ -437,7 +437,7 @@ fn cells(line: &str) -> Option<Vec<String>> {
     Some(inner.split('|').map(bare).collect())
 }
 
-/// Whether cells are the line of dashes below the names of columns.
+/// Tells whether cells are the line of dashes below the names of columns.
 fn is_rule(cells: &[String]) -> bool {
     let is_dashes = |cell: &String| cell.chars().all(|c| "-: ".contains(c));
     cells.iter().all(is_dashes)

@@ -15,7 +15,7 @@ pub const SYSTEM: &str = "todo";
 /// The words that are looked for, with the kind of issue that each of them means.
 const WORDS: [(&str, &str); 2] = [("TODO", "task"), ("FIXME", "bug")];
 
-/// What begins a comment.
+/// Marks that begin a comment.
 const OPENERS: [&str; 10] = ["//", "//!", "///", "#", "/*", "/**", "*", "--", ";", "<!--"];
 
 /// The longest title.

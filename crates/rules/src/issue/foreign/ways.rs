@@ -106,7 +106,7 @@ pub(super) fn of_ccw(
     }
 }
 
-/// One solution of ccw, and what is said of it that has no counterpart.
+/// Reads a solution of ccw, and what is said of it that has no counterpart.
 fn way(
     mut map: Map<String, Value>,
     at: &str,

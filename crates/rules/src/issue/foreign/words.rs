@@ -71,7 +71,7 @@ impl Gather<'_> {
         *self.words.entry(key).or_default() += 1;
     }
 
-    /// What somebody wants a word of a field to become.
+    /// Value that somebody wants a word of a field to become.
     fn wish(&mut self, field: &str, word: &str) -> Option<String> {
         let folded = folded(word);
         let at = self.wishes.map.iter().position(|wish| {

@@ -21,7 +21,7 @@ vocabulary!(
 /// The first line of every report. A file that begins with it is one, and may be written anew.
 pub const MARK: &str = "<!-- made by git loopx issue report -->";
 
-/// Everything that a report says.
+/// Content of a report.
 pub struct Report<'r> {
     pub title: &'r str,
     /// The moment that it is of.
