@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-/// So many runs that fail alike, each on other code, are enough.
+/// Number of runs that are enough where they fail alike, each on other code.
 pub const ENOUGH: usize = 3;
 
 /// Words by which a line of an output says that something failed.
@@ -22,7 +22,7 @@ const WORDS: [&str; 12] = [
     "fatal",
 ];
 
-/// What an output says that failed: its lines with a word of failing, figures left out; all of its lines where none has
+/// Failures that an output tells: its lines with a word of failing, figures left out; all of its lines where none has
 /// one.
 pub fn failures(output: &str) -> BTreeSet<String> {
     let says = |line: &&str| {
@@ -61,8 +61,8 @@ fn plain(line: &str) -> String {
     out
 }
 
-/// Whether the newest runs failed alike, as often as is enough. The newest stands last; nothing was said by one that
-/// printed nothing.
+/// Tells whether the newest runs failed alike, as often as is enough. The newest stands last; a run that printed
+/// nothing said nothing.
 pub fn are_alike(outputs: &[String]) -> bool {
     let Some(from) = outputs.len().checked_sub(ENOUGH) else {
         return false;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an amendment did to the list, as its record says it.
+/// Changes of the list by an amendment, as its record says them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Amendment {
@@ -68,7 +68,7 @@ impl State {
         all.filter(move |one| sides.contains(&one.approval.files.get(&Artifact::TaskList)))
     }
 
-    /// Whether a list, or each of those that were merged to it, was approved: with the plan or by an amendment.
+    /// Tells whether a list, or each of those that were merged to it, was approved: with the plan or by an amendment.
     pub fn is_list_approved(&self, planned: Option<&Oid>) -> bool {
         let of = |one: &Amended| one.approval.files.get(&Artifact::TaskList).cloned();
         match self.joins.get(&Artifact::TaskList) {
@@ -121,7 +121,7 @@ pub struct Barred {
     pub why: String,
 }
 
-/// What another list would do.
+/// Impact that another list would have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Impact {
     pub added: Vec<TaskId>,
@@ -149,7 +149,7 @@ impl Impact {
             .collect()
     }
 
-    /// What the record says of it.
+    /// Amendment as the record tells it.
     pub fn amendment(&self) -> Amendment {
         let dropped = self.dropped.iter().map(|one| Dropped {
             task: one.task.clone(),
@@ -165,9 +165,9 @@ impl Impact {
     }
 }
 
-/// What a new list does, and the list as it is to be written: a goal that is done stays in it as it was, and what was
-/// made of it stands behind it as a new one. `before` may be a list that cannot be worked off any more, as a merge can
-/// make one; `after` is one that can be read.
+/// Weighs what a new list does, and gives the list as it is to be written: a goal that is done stays in it as it was,
+/// and what was made of the goal stands behind it as a new one. `before` may be a list that cannot be worked off any
+/// more, as a merge can make one; `after` is one that can be read.
 pub fn weigh(
     before: &str,
     after: &str,
@@ -274,7 +274,7 @@ fn differing(old: &TaskFile, place: usize, new: &TaskFile, at: usize) -> Vec<Str
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Whether a task waits for something that it did not wait for.
+/// Tells whether a task waits for something that it did not wait for.
 fn waits_anew(old: &TaskFile, place: usize, new: &TaskFile, at: usize) -> bool {
     let known: Vec<String> = old.nodes[place]
         .depends_on

@@ -22,7 +22,7 @@ pub const MOST: usize = 2048;
 /// The most bytes that a card gives of what has to be read, all contents together.
 pub const READING: usize = 32 * 1024;
 
-/// Everything that a card says.
+/// Content of a card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Card {
     pub session: SessionId,
@@ -38,7 +38,7 @@ pub struct Card {
     pub work: Option<String>,
     pub role: Option<String>,
     pub status: Status,
-    /// Which attempt this is, and how many there may be.
+    /// Number of this attempt; `attempts`: how many there may be.
     pub attempt: u32,
     pub attempts: u32,
     pub criteria: Vec<String>,
@@ -58,9 +58,9 @@ pub struct Card {
     /// Outputs that are there before it is done, as an earlier attempt leaves them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub there: Vec<String>,
-    /// What to read first, each with the id of its content where there is one.
+    /// Texts to read first, each with the id of its content where there is one.
     pub reads: Vec<Read>,
-    /// What may be read later.
+    /// Texts that may be read later.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deferred: Vec<String>,
     /// The documents of rules that the work has to follow, as they stand.
@@ -69,15 +69,15 @@ pub struct Card {
     /// The contents of what has to be read and is no file of the code: artifacts, what tasks left, rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contents: Vec<Content>,
-    /// How it is done, where a skill says it.
+    /// Skill by which the task is done, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillRow>,
-    /// What was left to know by the nodes that this one waits for.
+    /// Notes of the nodes that this one waits for.
     pub before: Vec<Before>,
-    /// What it waits for outside of the list.
+    /// Conditions outside of the list that the task waits for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<String>,
-    /// Why it failed the last time.
+    /// Reason why the task failed the last time.
     pub failed: Option<String>,
     /// The command that ends a gate, as it stands.
     #[serde(skip)]
@@ -85,7 +85,7 @@ pub struct Card {
     /// The current folder of who reads it, below the top of the worktree.
     #[serde(skip)]
     pub below: String,
-    /// True where its reader is an agent whose word is no person's.
+    /// Set when the reader is an agent whose word is no person's.
     #[serde(skip)]
     pub is_agents: bool,
     /// Required reading of the session that has no file in this worktree.
@@ -179,12 +179,12 @@ pub struct SkillRow {
     /// The words that it is given, filled in.
     #[serde(flatten)]
     pub args: Filled,
-    /// Its file, from the worktree or from home.
+    /// Path of the skill's file, from the worktree or from home.
     pub path: Option<String>,
     pub blob: Option<String>,
     pub required: Vec<Read>,
     pub deferred: Vec<String>,
-    /// Why nobody can follow it as it stands.
+    /// Reason why nobody can follow the skill as it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
@@ -213,7 +213,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// What a gate that let the work go on left to know.
+    /// Notes of a gate that let the work go on.
     fn of_gate(node: &Node, state: &State) -> Option<Before> {
         let (decision, judged) = counting(node, state)?;
         let has_notes = judged.verdict == Verdict::Proceed && !judged.notes.is_empty();
@@ -226,7 +226,7 @@ impl Before {
         })
     }
 
-    /// Something to know; an ordinary completion without a word is none.
+    /// Notes of a task; an ordinary completion without a word has none.
     fn of(facts: &TaskFacts) -> Option<Before> {
         let done = &facts.completion.as_ref()?.value;
         let before = Before {
@@ -254,7 +254,7 @@ impl Before {
 }
 
 impl Card {
-    /// Whether a person's word completes it.
+    /// Tells whether a person's word completes the task.
     pub fn is_manual(&self) -> bool {
         !matches!(self.verification, Some(Check::Cmd(_)))
     }

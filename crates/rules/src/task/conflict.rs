@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 vocabulary!(
-    /// What is in conflict.
+    /// Kind of a conflict.
     Kind {
         /// Tasks of several domains wait for each other.
         Cycle = "dependency_cycle",
@@ -26,18 +26,18 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// How much a conflict matters.
+    /// Weight of a conflict.
     Severity {
-        /// Nothing goes on.
+        /// Conflict with which nothing goes on.
         Critical = "critical",
         /// The plan is held until somebody orders the tasks, or accepts it.
         High = "high",
-        /// It is shown.
+        /// Conflict that is shown.
         Medium = "medium",
     }
 );
 
-/// One conflict.
+/// Conflict between tasks or between domains.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflict {
     pub kind: Kind,
@@ -46,18 +46,18 @@ pub struct Conflict {
     pub tasks: Vec<TaskId>,
     pub domains: Vec<String>,
     pub files: Vec<String>,
-    /// Why somebody accepted it.
+    /// Reason why somebody accepted the conflict.
     pub accepted: Option<String>,
     pub help: Hint,
     #[serde(skip)]
     pub line: usize,
 }
 
-/// So many tasks of one file are held against each other.
+/// Number of tasks of one file that are held against each other.
 const COMPARED: usize = 200;
 
 impl Conflict {
-    /// Whether it holds the plan.
+    /// Tells whether the conflict holds the plan.
     pub fn holds(&self) -> bool {
         match self.severity {
             Severity::Critical => true,
@@ -250,7 +250,7 @@ fn files<'f>(file: &'f TaskFile, by_path: &BTreeMap<&'f str, Vec<usize>>) -> Vec
     pairs.into_iter().map(conflict).collect()
 }
 
-/// Why somebody accepted that two tasks change a file.
+/// Reason why somebody accepted that two tasks change a file.
 fn accepted<'f>(one: &'f Node, other: &'f Node, path: &str) -> Option<&'f str> {
     let said = |node: &'f Node, beside: &Node| {
         let all = node

@@ -14,22 +14,22 @@ vocabulary!(
         Partial = "partial",
         /// Work that was put off.
         Deferred = "deferred",
-        /// What the next ones have to know.
+        /// Facts that the next tasks have to know.
         Caveat = "caveat",
     }
 );
 
-/// One thing that a task left.
+/// Debt that a task left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Debt {
     pub task: TaskId,
     pub kind: Kind,
     pub text: String,
-    /// Who said it.
+    /// Person who said it.
     pub by: String,
 }
 
-/// What the completed tasks of a session left, in the order of their completions.
+/// Debts that the completed tasks of a session left, in the order of their completions.
 pub fn debt(state: &State) -> Vec<Debt> {
     let tasks = state.tasks.values();
     let done = tasks.filter(|task| task.status == Status::Completed);

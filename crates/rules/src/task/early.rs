@@ -31,12 +31,12 @@ pub struct Early {
     pub task: TaskId,
     pub step: Step,
     pub by: Person,
-    /// Everything that the node waited for then.
+    /// Reasons why the node waited then.
     pub waits: Vec<Wait>,
 }
 
 impl Early {
-    /// True for a word, which does not count; a result counts.
+    /// Tells whether the step is a word, which does not count; a result counts.
     pub fn is_word(&self) -> bool {
         !matches!(self.step, Step::Done | Step::Fail)
     }
@@ -75,8 +75,8 @@ pub fn early(nodes: &[Node], state: &State, world: &World) -> Vec<Early> {
     judge.found
 }
 
-/// True where each result stands behind those that it waits for, and nothing but that is to be asked: most lists are
-/// told by it, without a graph.
+/// Tells whether each result stands behind those that it waits for, and nothing but that is to be asked: most lists are
+/// judged by this, without a graph.
 fn is_plain(nodes: &[Node], state: &State) -> bool {
     let has_word = |facts: &TaskFacts| {
         facts.opened.is_some() || !facts.allowed.is_empty() || !facts.decisions.is_empty()
@@ -262,7 +262,7 @@ impl<'j> Judge<'j> {
         }
     }
 
-    /// True for a record that counts. One that does not is kept.
+    /// Tells whether a record counts, and keeps a record that does not.
     fn judge<T>(&mut self, at: usize, one: &Stamped<T>, step: Step, asks: Asks) -> bool {
         let moment = Moment::of(one);
         let asked = Asked {
@@ -289,7 +289,7 @@ impl<'j> Judge<'j> {
         });
     }
 
-    /// Everything that a node waited for when a record about it was written.
+    /// Lists all that a node waited for when a record about it was written.
     fn waits(&self, at: usize, asked: &Asked<'_>) -> Vec<Wait> {
         let before = Before {
             judge: self,
@@ -325,13 +325,13 @@ impl<'j> Judge<'j> {
         }
     }
 
-    /// True for a node of which no record says how it ended: another that failed may have taken it along.
+    /// Tells whether no record says how a node ended: another that failed may have taken it along.
     fn is_untouched(&self, node: &Node) -> bool {
         let status = self.state.task_status(&node.id);
         matches!(status, Status::Pending | Status::Failed)
     }
 
-    /// True for a gate in the place of one that let the work go on before, and was decided otherwise since.
+    /// Tells whether a gate stands in the place of one that let the work go on before, and was decided otherwise since.
     fn was_passed(&self, node: &Node, seq: u64) -> bool {
         let attempt = node.gate.as_deref().map_or(0, |gate| gate.attempt);
         let Some((root, _)) = node.id.as_str().rsplit_once('.').filter(|_| attempt > 0) else {
@@ -345,7 +345,7 @@ impl<'j> Judge<'j> {
         })
     }
 
-    /// True for a gate that is superseded now, and was passed by an earlier decision.
+    /// Tells whether a gate that is superseded now was passed by an earlier decision.
     fn proceeded_before(&self, at: usize, seq: u64) -> bool {
         let facts = self.state.task(&self.graph.nodes[at].id);
         let past = facts.map_or(&[][..], |facts| &facts.past);

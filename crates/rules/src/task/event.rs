@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskEvent {
-    /// Somebody has it now. A claim that is renewed, or taken over, names the one that it replaces.
+    /// Claim of somebody who has the node now. A claim that is renewed, or taken over, names the one that it replaces.
     Claimed { task: TaskId, claim: Claim },
     /// The claim is given back.
     Released { task: TaskId, claim: OpId },
@@ -28,16 +28,16 @@ pub enum TaskEvent {
     },
     /// An attempt ended without a result.
     Failed { task: TaskId, claim: OpId },
-    /// It is to be done again.
+    /// Retry of a node that is to be done again.
     Retried {
         task: TaskId,
         /// The agent that typed it, where one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
     },
-    /// It is not done, and nothing waits for it any more that can do without.
+    /// Skip of a node that is not done, and for which nothing waits any more that can do without.
     Skipped { task: TaskId },
-    /// Somebody judged what a decision or a goal is about.
+    /// Decision of somebody who judged what a decision or a goal is about.
     Decided { task: TaskId, decision: Decision },
     /// A person says that a node may begin that waits for that.
     Allowed {
@@ -63,7 +63,7 @@ pub enum TaskEvent {
     },
 }
 
-/// Who has a node. Two claims are told apart by nothing else.
+/// Claim of whoever has a node. Two claims are told apart by nothing else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The worktree's token.
@@ -85,7 +85,7 @@ pub struct Claim {
     /// The code commit that was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Oid>,
-    /// What had to be read first, with its content then.
+    /// Texts that had to be read first, with their content then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reads: BTreeMap<String, String>,
 }
@@ -116,7 +116,7 @@ pub struct Completion {
     /// Some of the files that changed since it was taken, in commits and in the worktree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// What had to be read and changed since it was taken.
+    /// Texts that had to be read and changed since the node was taken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_changed: Vec<String>,
     /// The files that it left in the session, with the content that it was completed with.
@@ -139,8 +139,8 @@ impl TaskEvent {
         }
     }
 
-    /// Whether an agent neither takes it back nor brings it back: a person's word, or an attempt that failed or a
-    /// decision, which count against a cap.
+    /// Tells whether an agent neither takes the event back nor brings it back: a person's word, or an attempt that
+    /// failed or a decision, which count against a cap.
     pub fn is_kept_from_agents(&self) -> bool {
         match self {
             TaskEvent::Skipped { .. }
@@ -255,7 +255,7 @@ impl Topic for TaskEvent {
         trailers
     }
 
-    /// Who has something keeps it, whatever is taken back.
+    /// Tells whether an undo passes over the event: who has something keeps it, whatever is taken back.
     fn is_passed_over(&self) -> bool {
         matches!(self, TaskEvent::Claimed { .. })
     }
@@ -274,8 +274,8 @@ impl Topic for TaskEvent {
 mod tests;
 
 impl TaskEvent {
-    /// Whether it cannot hold beside a move of the session that its writer did not know of: work that turned out to
-    /// be open, when the way on was opened.
+    /// Tells whether the event cannot hold beside a move of the session that its writer did not know of: work that
+    /// turned out to be open, when the way on was opened.
     pub(crate) fn is_stopped(&self, way: Way) -> bool {
         let opens_work = matches!(
             self,

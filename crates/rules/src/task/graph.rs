@@ -20,9 +20,9 @@ pub struct Graph<'n> {
     pub nodes: &'n [Node],
     /// The places of nodes by their ids, made once somebody asks for one.
     places: OnceCell<HashMap<Key<'n>, usize>>,
-    /// What each node waits for.
+    /// Edges from each node to what it waits for.
     edges: Edges,
-    /// Which nodes wait for each, once somebody asks.
+    /// Nodes that wait for each, once somebody asks.
     dependents: OnceCell<Vec<Vec<usize>>>,
     /// The node that each is a part of, and the parts of each that has some.
     parents: Vec<Option<usize>>,
@@ -33,14 +33,14 @@ pub struct Graph<'n> {
     gates: Vec<usize>,
     /// The gates before each node, a bit for each of `gates`, once somebody asks.
     gates_before: OnceCell<Vec<Vec<u64>>>,
-    /// Whether no node is a part of itself, so that following parents ends.
+    /// Set when no node is a part of itself, so that following parents ends.
     is_forest: bool,
-    /// How often somebody asked what a node waits for.
+    /// Number of times that somebody asked what a node waits for.
     #[cfg(test)]
     looks: std::cell::Cell<usize>,
 }
 
-/// Where a free node stands among those that are: not taken yet, priority, place in the plan.
+/// Place of a free node among those that are: not taken yet, priority, place in the plan.
 type Place = (bool, u32, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,14 +77,14 @@ impl Index<usize> for Edges {
     }
 }
 
-/// How things stand: what a node waits for depends on it.
+/// State of the session and the world, on which the waits of a node depend.
 #[derive(Clone, Copy, Debug)]
 pub struct Now<'s> {
-    /// One for each node, in their order.
+    /// Statuses of the nodes, in their order.
     pub statuses: &'s [Status],
     pub stage: Stage,
     pub world: &'s World,
-    /// So many nodes may be claimed at once.
+    /// Number of nodes that may be claimed at once.
     pub capacity: Option<usize>,
 }
 
@@ -98,7 +98,7 @@ pub trait Then {
     fn open(&self, node: &Node) -> Vec<Open>;
 }
 
-/// Something that a pending node waits for.
+/// Reason why a pending node waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum Wait {
@@ -108,13 +108,13 @@ pub enum Wait {
     Unknown { task: TaskId },
     /// The session is in a stage that does no work of the node.
     Stage { stage: Stage },
-    /// Something that a claimed node has for itself.
+    /// Resource that a claimed node has for itself.
     Resource { resource: String, task: TaskId },
     /// A node that runs alone, or runs beside nothing.
     Alone { task: TaskId },
-    /// As many are claimed as may be.
+    /// Capacity that is used up: as many nodes are claimed as may be.
     Capacity { capacity: usize },
-    /// Something outside of the graph.
+    /// Condition outside of the graph.
     World(Open),
 }
 
@@ -132,7 +132,7 @@ impl Wait {
         }
     }
 
-    /// Whether it keeps a person's word, or a verdict, from being given: not what others have in their hands.
+    /// Tells whether the wait holds a person's word or a verdict back: what others have in their hands does not.
     pub fn is_before(&self) -> bool {
         match self {
             Wait::Task { .. } | Wait::Unknown { .. } | Wait::Stage { .. } | Wait::World(_) => true,
@@ -305,12 +305,12 @@ impl<'n> Graph<'n> {
         None
     }
 
-    /// Whether the node that an edge leads to is done for whoever waits.
+    /// Tells whether the node that an edge leads to is done for whoever waits.
     fn is_met(way: Way, status: Status) -> bool {
         status.lets_on(way.is_optional)
     }
 
-    /// Everything that keeps a step of a node from being taken at a moment that is over: the same that keeps it now, but for what
+    /// Lists all that keeps a step of a node from being taken at a moment that is over: the waits of now, but for what
     /// others have in their hands.
     pub fn held(&self, at: usize, then: &impl Then) -> Vec<Wait> {
         let status = |at: usize| then.status(at);
@@ -442,7 +442,7 @@ impl<'n> Graph<'n> {
         self.waits_beside(at, now, &claimed(now.statuses))
     }
 
-    /// The same of every pending node; nothing of others.
+    /// Waits of every pending node; nothing of others.
     pub fn all_waits(&self, now: Now<'_>) -> Vec<Vec<Wait>> {
         let held = claimed(now.statuses);
         let waits = |at: usize| match now.statuses[at] {
@@ -542,14 +542,14 @@ impl<'n> Graph<'n> {
         blocked.map(|at| self.chain(at, statuses)).collect()
     }
 
-    /// Of what a pending node waits for that which somebody has to look at first: what failed.
+    /// Node that somebody has to look at first, of those that a pending node waits for: one that failed.
     fn next_of(&self, at: usize, statuses: &[Status]) -> Option<usize> {
         let unmet = self.unmet(at, statuses).into_iter();
         unmet.min_by_key(|to| (statuses[*to] != Status::Failed, *to))
     }
 
-    /// Nothing is ready, nobody works, and something is left. Where all of that belongs to a later stage, and some of it
-    /// waits for nothing else, its work has not begun.
+    /// Tells whether nothing is ready, nobody works, and something is left. Where all of that belongs to a later stage,
+    /// and some of it waits for nothing else, the work of that stage has not begun.
     pub fn is_stalled(&self, now: Now<'_>) -> bool {
         let open: Vec<usize> = (0..self.nodes.len())
             .filter(|at| !now.statuses[*at].is_terminal())
@@ -635,7 +635,7 @@ impl<'n> Graph<'n> {
         wave
     }
 
-    /// Everything in an order in which each node stands behind what it waits for. Empty where there is a cycle.
+    /// Nodes in an order in which each stands behind those that it waits for. Empty where there is a cycle.
     pub fn order(&self) -> Vec<usize> {
         let mut left: Vec<usize> = self.edges.iter().map(<[Way]>::len).collect();
         let mut free: VecDeque<usize> = (0..left.len()).filter(|at| left[*at] == 0).collect();
@@ -711,13 +711,13 @@ impl<'n> Graph<'n> {
         self.nodes[at].kind != NodeKind::Work
     }
 
-    /// True for a node that depends on what is not done, or not in the plan.
+    /// Tells whether a node depends on one that is not done, or not in the plan.
     pub fn is_held(&self, at: usize, statuses: &[Status]) -> bool {
         let mut ways = self.edges[at].iter();
         ways.any(|way| !Self::is_met(*way, statuses[way.to])) || !self.missing(at).is_empty()
     }
 
-    /// What a node waits for, by place.
+    /// Nodes that a node waits for, by place.
     pub fn needs(&self, at: usize) -> impl Iterator<Item = (usize, bool)> {
         self.edges[at].iter().map(|way| (way.to, way.is_optional))
     }
@@ -750,7 +750,7 @@ pub fn chain_words<'i>(ids: impl ExactSizeIterator<Item = &'i TaskId>) -> String
     words.join(" <- ")
 }
 
-/// Where each node leads to when one goes on from it as long as something follows; nothing for those round a cycle.
+/// End of the way from each node, as long as something follows; nothing for the nodes round a cycle.
 fn ends(next: &[Option<usize>]) -> Vec<Option<usize>> {
     let mut ends = vec![None; next.len()];
     let mut is_known = vec![false; next.len()];
@@ -773,7 +773,7 @@ fn ends(next: &[Option<usize>]) -> Vec<Option<usize>> {
     ends
 }
 
-/// Whether following parents always ends.
+/// Tells whether following parents always ends.
 fn is_forest(parents: &[Option<usize>]) -> bool {
     ends(parents).iter().all(Option::is_some)
 }
@@ -784,7 +784,7 @@ fn gates(nodes: &[Node]) -> Vec<usize> {
     (0..nodes.len()).filter(is_gate).collect()
 }
 
-/// What keeps a node from running beside another one.
+/// Reason why a node cannot run beside another one.
 fn beside(node: &Node, other: &Node) -> Option<Wait> {
     let task = other.id.clone();
     match node.shares(other) {

@@ -57,7 +57,7 @@ fn union(a: &[Operation], b: &[Operation]) -> Vec<Operation> {
     all
 }
 
-/// What a clone records that takes a step from what it has; nothing where it may not.
+/// Event that a clone records for a step from what it has; nothing where it may not take the step.
 fn event(state: &State, clone: usize, task: TaskId, step: Step) -> Option<TaskEvent> {
     let is_free = match step {
         Step::Decide => true,
@@ -202,7 +202,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
-    /// Nothing that was done is stuck behind a claim, and what came back is what was there.
+    /// Work that was done is not stuck behind a claim, and what came back is what was there.
     #[test]
     fn undo_goes_down_to_the_beginning_and_redo_up_again(turns in turns()) {
         let mut ops = played(turns).swap_remove(0);
@@ -256,7 +256,7 @@ fn apart(steps: [&[Step]; 2]) -> State {
     state(&union(&sets[1], &sets[0]))
 }
 
-/// What each of several clones recorded that did these steps with one node, apart from the others.
+/// Records of several clones that did these steps with one node, each apart from the others.
 fn recorded_apart(steps: &[&[Step]]) -> Vec<Vec<Operation>> {
     let mut sets = vec![vec![started()]; steps.len()];
     let mut made = 1;
@@ -307,7 +307,7 @@ fn a_lost_claim_is_named_until_the_node_is_completed_by_somebody_who_saw_it() {
     assert_eq!((facts.status, facts.beside.len()), (Status::Completed, 0));
 }
 
-/// What one did, what the other did, how far it is then, and what stands beside it.
+/// Steps of one clone, steps of the other, the status then, and the steps that stand beside it.
 type Row<'r> = (&'r [Step], &'r [Step], Status, &'r [Step]);
 
 #[test]

@@ -18,20 +18,20 @@ pub const SPRINT_GATE: &str = "GATE-SPRINT";
 /// A sprint of which less is done than this many of 100 is slow.
 const SLOW: usize = 50;
 
-/// One record of a task that counts.
+/// Record of a task that counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'o> {
     pub op: &'o OpId,
     pub seq: u64,
-    /// When, as the record says it.
+    /// Time, as the record says it.
     pub at: &'o str,
-    /// Who.
+    /// Person who wrote the record.
     pub by: &'o str,
     pub reason: Option<&'o str>,
     pub event: &'o TaskEvent,
 }
 
-/// One sprint.
+/// Sprint with its tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sprint {
     /// `S1`, `S2`, ...
@@ -41,7 +41,7 @@ pub struct Sprint {
     pub tasks: Vec<Entry>,
 }
 
-/// How far a sprint is, and what it took.
+/// Progress of a sprint, and what it took.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Metrics {
     pub total: usize,
@@ -51,7 +51,7 @@ pub struct Metrics {
     pub blocked: usize,
     /// Completed of 100.
     pub velocity: usize,
-    /// Everything that could be done is, and less than half of it was completed.
+    /// Set when all that could be done is, and less than half of it was completed.
     pub slow: bool,
     /// Attempts that failed, results that were asked for anew, and repairs that gates inserted.
     pub reworks: usize,
@@ -76,7 +76,7 @@ pub struct StoryPoints {
     pub completed: u64,
 }
 
-/// One task of a sprint.
+/// Task of a sprint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
     pub task: TaskId,
@@ -85,13 +85,13 @@ pub struct Entry {
     pub status: Status,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<u64>,
-    /// Who completed it, or has it.
+    /// Person who completed the task, or has it.
     pub by: Option<String>,
-    /// How often somebody took it.
+    /// Number of times that somebody took the task.
     pub attempts: usize,
     pub failures: usize,
     pub retries: usize,
-    /// How many gates sent its result back, and inserted a repair.
+    /// Number of gates that sent the task's result back, and inserted a repair.
     pub rounds: usize,
     /// The newest score of each gate that judges it.
     pub scores: BTreeMap<TaskId, String>,
@@ -99,11 +99,11 @@ pub struct Entry {
     pub seconds: Option<i64>,
     /// Other tasks that changed one of its files at the same time.
     pub conflicts: Vec<TaskId>,
-    /// Why attempts failed, and why it was asked for anew.
+    /// Reasons why attempts failed, and why the task was asked for anew.
     pub reasons: Vec<String>,
 }
 
-/// What records say of one node.
+/// Facts that records tell of one node.
 #[derive(Debug, Default)]
 struct Told<'o> {
     by: Option<&'o str>,
@@ -177,7 +177,7 @@ fn starts(graph: &Graph<'_>) -> Vec<usize> {
     first
 }
 
-/// How many sprints were inserted before the one of a node: 0 for what was planned.
+/// Number of sprints that were inserted before the one of a node: 0 for what was planned.
 fn round_of(id: &TaskId) -> usize {
     let text = id.as_str();
     let behind = text
@@ -187,8 +187,8 @@ fn round_of(id: &TaskId) -> usize {
     number.and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
-/// Whether a gate says that a sprint more is needed, which is no rework: as it was planned, or behind a sprint that was
-/// inserted.
+/// Tells whether a gate says that a sprint more is needed, which is no rework: the gate as it was planned, or one
+/// behind a sprint that was inserted.
 fn is_sprint_gate(id: &TaskId) -> bool {
     let behind = id.as_str().rsplit_once(SPRINT_GATE);
     behind.is_some_and(|(_, rest)| match rest.strip_prefix('.') {
@@ -197,7 +197,7 @@ fn is_sprint_gate(id: &TaskId) -> bool {
     })
 }
 
-/// What the records say of each node.
+/// Facts that the records tell of each node.
 fn told<'o>(records: &[Record<'o>]) -> HashMap<Key<'o>, Told<'o>> {
     let mut claims: HashMap<&OpId, (&Record<'_>, &Claim)> = HashMap::new();
     let mut found: HashMap<Key<'o>, Told<'o>> = HashMap::new();
@@ -394,13 +394,13 @@ fn gates_of(graph: &Graph<'_>, at: usize) -> Vec<usize> {
     behind.filter(judges).collect()
 }
 
-/// Whether a gate inserted a repair: another one is decided in its place.
+/// Tells whether a gate inserted a repair: another gate is decided in its place.
 fn is_sent_back(graph: &Graph<'_>, gate: usize) -> bool {
     let gate = graph.nodes[gate].gate.as_deref();
     gate.is_some_and(|gate| gate.superseded.is_some())
 }
 
-/// How many of these gates sent the result of a node back. A gate that stands in the place of another one is about the
+/// Counts the gates that sent the result of a node back. A gate that stands in the place of another one is about the
 /// repair that stands before it.
 fn rounds(graph: &Graph<'_>, node: &Node, gates: &[usize]) -> usize {
     let is_about = |gate: &usize| {

@@ -122,15 +122,15 @@ impl fmt::Display for TaskId {
 }
 
 vocabulary!(
-    /// What a node is.
+    /// Kind of a node.
     NodeKind {
-        /// Something that somebody does.
+        /// Work that somebody does.
         Work = "work",
         /// Values come in, and what follows is computed from them.
         Decision = "decision",
         /// A person opens it, with a reason.
         Checkpoint = "checkpoint",
-        /// What a session is for; it ends with evidence.
+        /// Purpose of a session; it ends with evidence.
         Goal = "goal",
     }
 );
@@ -143,7 +143,7 @@ pub struct Edge {
     pub optional: bool,
 }
 
-/// How anybody sees that a node is done.
+/// Way in which anybody sees that a node is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verification {
     /// git loopx runs these words; the exit code decides.
@@ -162,7 +162,7 @@ pub struct NodeFile {
 }
 
 vocabulary!(
-    /// How likely others change the same at the same time.
+    /// Likelihood that others change the same at the same time.
     Risk {
         Low = "low",
         Medium = "medium",
@@ -170,7 +170,7 @@ vocabulary!(
     }
 );
 
-/// What a node is among those of other people.
+/// Place of a node among those of other people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shared {
     /// The part of the work that it belongs to.
@@ -189,21 +189,21 @@ pub struct Accepted {
 }
 
 vocabulary!(
-    /// What becomes of those that wait for a node that failed as often as it may, or that is skipped.
+    /// Fate of nodes that wait for a node that failed as often as it may, or that is skipped.
     OnFailed {
-        /// They wait, until somebody settles it.
+        /// Wait of these nodes, until somebody settles it.
         Hold = "hold",
-        /// They are skipped, and those that wait for them.
+        /// Skip of these nodes, and of those that wait for them.
         Skip = "skip",
     }
 );
 
-/// How long somebody may have a node.
+/// Time for which somebody may have a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// In seconds. Then whoever has it is asked to finish.
     pub limit: u32,
-    /// So many seconds later it is free for others.
+    /// Number of seconds later at which the node is free for others.
     pub grace: u32,
 }
 
@@ -217,18 +217,18 @@ impl Turn {
 }
 
 vocabulary!(
-    /// What becomes of the session once all tasks of a pipeline are done.
+    /// Fate of the session once all tasks of a pipeline are done.
     OnComplete {
         /// A person chooses: the archive, or keeping it.
         Interactive = "interactive",
-        /// It is taken to the archive, as far as policy lets whoever asks.
+        /// Archive of the session, as far as policy lets whoever asks.
         Archive = "archive",
-        /// It stays as it is, until somebody goes on with it.
+        /// Session that stays as it is, until somebody goes on with it.
         Keep = "keep",
     }
 );
 
-/// Where a node comes from: the pipeline, its part of that, and the number of a discussion.
+/// Origin of a node: the pipeline, its part of that, and the number of a discussion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     pub pipeline: String,
@@ -241,17 +241,17 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skilled {
     pub name: String,
-    /// Its arguments as the plan has them, placeholders among them.
+    /// Arguments of the skill as the plan has them, placeholders among them.
     pub args: String,
 }
 
-/// Whether a path is this one, or lies below it.
+/// Tells whether a path is `above`, or lies below it.
 pub fn is_below(path: &str, above: &str) -> bool {
     let rest = path.strip_prefix(above.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a text names something that only one task can have.
+/// Tells whether a text names something that only one task can have.
 pub fn is_thing(name: &str) -> bool {
     !name.trim().is_empty() && !name.chars().any(char::is_control)
 }
@@ -270,7 +270,7 @@ pub struct Details {
     pub files: Vec<NodeFile>,
     pub criteria: Vec<String>,
     pub verification: Option<Verification>,
-    /// What holds when a goal is met.
+    /// Condition that holds when a goal is met.
     pub done_when: Option<String>,
 }
 
@@ -306,7 +306,7 @@ impl Kept {
         })
     }
 
-    /// Whether somebody asked for them, or they never stood on a line.
+    /// Tells whether somebody asked for the details, or they never stood on a line.
     #[cfg(test)]
     pub fn is_read(&self) -> bool {
         self.read.get().is_some()
@@ -346,7 +346,7 @@ impl fmt::Debug for Kept {
     }
 }
 
-/// One node of the graph, as it was planned.
+/// Node of the graph, as it was planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub id: TaskId,
@@ -355,43 +355,43 @@ pub struct Node {
     pub kind: NodeKind,
     /// Smaller is sooner.
     pub priority: u32,
-    /// Who does it, where only some may.
+    /// Role that does the node, where only some may.
     pub role: Option<String>,
     /// The stage that waits for it; build where nothing is said.
     pub stage: Stage,
     pub depends_on: Vec<Edge>,
-    /// What it waits for outside of the graph.
+    /// Conditions outside of the graph that the node waits for.
     pub waits: Vec<Condition>,
     /// The node that it is a part of.
     pub parent: Option<TaskId>,
-    /// Whose it is, where the list has domains, and what it may meet.
+    /// Domain of the node, where the list has domains, and conflicts that the node may have.
     pub shared: Option<Box<Shared>>,
     /// `domain/requirement/scenario` of the delta that it proves.
     pub scenarios: Vec<String>,
     /// Artifacts and paths that whoever does it has to read first.
     pub reads: Vec<String>,
-    /// The same for what may wait.
+    /// Artifacts and paths that whoever does the node may read later.
     pub deferred: Vec<String>,
-    /// How it is done, where a skill says it.
+    /// Skill by which the node is done, where there is one.
     pub skill: Option<Box<Skilled>>,
     /// Files that it leaves below `tasks/<id>/`.
     pub outputs: Vec<String>,
     /// Names of things that only one running node can have.
     pub exclusive: Vec<String>,
-    /// Whether other nodes may run while it does.
+    /// Set when other nodes may run while the node does.
     pub parallel: bool,
-    /// How often it may be tried.
+    /// Number of times that the node may be tried.
     pub cap: u32,
     /// The longest time that its verification may take, in seconds.
     pub time_limit: Option<u64>,
-    /// How long somebody may have it, where that is bounded.
+    /// Time for which somebody may have the node, where that is bounded.
     pub turn: Option<Turn>,
     pub on_failed: OnFailed,
-    /// Where it comes from, where a pipeline made it.
+    /// Origin of the node, where a pipeline made it.
     pub part: Option<Box<Part>>,
     /// The node that it does again.
     pub revision_of: Option<TaskId>,
-    /// What a decision or a goal is judged by; nothing for every other kind.
+    /// Gate by which a decision or a goal is judged; nothing for every other kind.
     pub gate: Option<Box<Gate>>,
     /// The line of `tasks.jsonl` that it stands on, from 1.
     pub line: usize,
@@ -407,7 +407,7 @@ impl Deref for Node {
 }
 
 impl Node {
-    /// How often a node may be tried that says nothing of it.
+    /// Number of times that a node may be tried that says nothing of it.
     pub const CAP: u32 = 3;
     /// The priority of a node that says nothing of it.
     pub const PRIORITY: u32 = 2;
@@ -434,14 +434,14 @@ impl Node {
         self.shared.as_ref()?.domain.as_deref()
     }
 
-    /// How likely others change a file of it: as the file says, else as the node does.
+    /// Likelihood that others change a file of the node: as the file says, else as the node does.
     pub fn risk(&self, path: &str) -> Option<Risk> {
         let file = self.files.iter().find(|file| file.path == path);
         let own = file.and_then(|file| file.risk);
         own.or_else(|| self.shared.as_ref()?.risk)
     }
 
-    /// Whether a path is one of its own files, or lies in a folder that is one.
+    /// Tells whether a path is one of the node's own files, or lies in a folder that is one.
     pub fn is_about(&self, path: &str) -> bool {
         self.own_files().any(|file| is_below(path, file))
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The folder of all of them, below the session's.
 pub const FOLDER: &str = "tasks";
 
-/// So many files one task may leave.
+/// Number of files that one task may leave.
 pub const MOST: usize = 100;
 
 /// The longest path, in bytes, and the most parts that it may have.
@@ -40,18 +40,18 @@ pub fn folder(task: &TaskId) -> String {
     format!("{FOLDER}/{task}")
 }
 
-/// Whether a path is a folder's, or lies below it.
+/// Tells whether a path is that of the folder, or lies below it.
 pub fn is_within(path: &str, folder: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a name is one of those that nobody means to keep: hidden, or an editor's backup.
+/// Tells whether a name is one of those that nobody means to keep: hidden, or an editor's backup.
 pub fn is_passed_over(name: &str) -> bool {
     name.starts_with('.') || name.ends_with('~')
 }
 
-/// What is wrong with a path below the folder of a task.
+/// Fault of a path below the folder of a task.
 pub fn fault(path: &str) -> Option<&'static str> {
     if path.len() > LONGEST {
         return Some("is longer than 400 bytes");

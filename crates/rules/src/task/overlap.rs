@@ -13,7 +13,7 @@ pub struct Overlap {
     pub task: TaskId,
     pub status: Status,
     pub files: Vec<String>,
-    /// Somebody has it, or completed it, since this one was taken.
+    /// Set when somebody has the other task, or completed it, since this one was taken.
     pub at_once: bool,
 }
 

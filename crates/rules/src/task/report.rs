@@ -48,7 +48,7 @@ pub struct Phase {
     pub tasks: Vec<Row>,
 }
 
-/// One task with what it left.
+/// Task with what it left.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     pub task: TaskId,
@@ -70,7 +70,7 @@ pub struct Left {
     pub copy: Option<String>,
 }
 
-/// One verdict that counts.
+/// Verdict that counts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Given {
     pub gate: TaskId,

@@ -50,8 +50,8 @@ pub fn commands(nodes: &[Node]) -> HashSet<Vec<String>> {
     found
 }
 
-/// Whether a list is a good plan, too: asked once, before it is approved. What was approved by then stays readable
-/// where a later program finds more to say of it.
+/// Checks that a list is a good plan, too: asked once, before it is approved. A list that was approved by then stays
+/// readable where a later program finds more to say of it.
 pub fn good_plan(text: &str, session: &SessionId) -> Result<(), Blocker> {
     let file = read(text).map_err(|findings| invalid(&findings))?;
     let mut findings = check(&file, None);
@@ -64,7 +64,7 @@ pub fn good_plan(text: &str, session: &SessionId) -> Result<(), Blocker> {
     }
 }
 
-/// So many findings one message tells.
+/// Number of findings that one message tells.
 const SHOWN: usize = 12;
 
 fn invalid(findings: &[Finding]) -> Blocker {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 vocabulary!(
-    /// How far a node is.
+    /// Status of a node.
     Status {
         Pending = "pending",
         Claimed = "claimed",
@@ -29,7 +29,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// What somebody does to a node, by the word that they type.
+    /// Step that somebody takes with a node, by the word that they type.
     Step {
         Take = "take",
         Release = "release",
@@ -61,7 +61,7 @@ const TABLE: [(Status, Step, Status); 11] = [
 ];
 
 impl Status {
-    /// Where a step leads from here.
+    /// Status to which a step leads from here.
     pub fn after(self, step: Step) -> Option<Status> {
         let mut rows = TABLE.iter();
         let row = rows.find(|(from, by, _)| *from == self && *by == step);
@@ -74,7 +74,7 @@ impl Status {
         rows.map(|(_, step, _)| *step)
     }
 
-    /// Whether nothing is left to do.
+    /// Tells whether nothing is left to do.
     pub fn is_terminal(self) -> bool {
         matches!(
             self,
@@ -82,7 +82,7 @@ impl Status {
         )
     }
 
-    /// True where a node that waits for it may go on: a skipped node lets on where the edge is optional.
+    /// Tells whether a node that waits for this one may go on: a skipped node lets on where the edge is optional.
     pub fn lets_on(self, is_optional: bool) -> bool {
         match self {
             Status::Completed | Status::Superseded => true,
@@ -106,23 +106,23 @@ impl Status {
 }
 
 impl Step {
-    /// True for a step that lets pass what nothing proves, so that somebody has to stand for it.
+    /// Tells whether the step lets pass what nothing proves, so that somebody has to stand for it.
     pub fn asks_why(self) -> bool {
         matches!(self, Step::Skip | Step::Open)
     }
 }
 
-/// Everything that is true of one node, folded from its records.
+/// Facts of one node, folded from its records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskFacts {
     pub id: TaskId,
     pub status: Status,
-    /// What gave it this status: who, when, and why.
+    /// Record that gave the node this status: who, when, and why.
     pub last: Stamped<Mark>,
-    /// Who has it, or had it when it ended.
+    /// Claim of whoever has the node, or had it when it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Stamped<Claim>>,
-    /// How often it failed.
+    /// Number of times that the node failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
     /// The newest failure, with its reason.
@@ -130,17 +130,17 @@ pub struct TaskFacts {
     pub failure: Option<Stamped<Mark>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Stamped<Completion>>,
-    /// What was decided about a gate: the newest, and those that were made apart from it.
+    /// Decisions about a gate: the newest, and those that were made apart from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Stamped<Decision>>,
     /// A person let it pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened: Option<Stamped<Opening>>,
-    /// Who said that it may begin, where it waits for that.
+    /// Words that the node may begin, where it waits for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Stamped<Opening>>,
-    /// What others did with it at the same time and what does not count: a claim until somebody who saw it completes
-    /// the node, a result until the node is done again.
+    /// Steps that others took with the node at the same time and that do not count: a claim until somebody who saw it
+    /// completes the node, a result until the node is done again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Stamped<Aside>>,
     /// The number of the newest retry: what ran before it proves nothing of the task.
@@ -202,7 +202,7 @@ pub struct Opening {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {}
 
-/// Something that was done to a node apart, and that another record outweighs.
+/// Step that was taken with a node apart, and that another record outweighs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aside {
     pub step: Step,
@@ -212,7 +212,7 @@ pub struct Aside {
     pub completion: Option<Completion>,
 }
 
-/// So many claims a state names, and so many of what else was done apart: claims take no place from results.
+/// Number of claims that a state names, and of what else was done apart: claims take no place from results.
 const KEPT_CLAIMS: usize = 16;
 const KEPT_RESULTS: usize = 32;
 const KEPT_PAST: usize = 32;
@@ -230,7 +230,7 @@ fn is_first(seq: &u64) -> bool {
 }
 
 impl Claim {
-    /// Whether it is the claim of whoever asks: of the worktree, and of the agent session where both name one.
+    /// Tells whether the claim is that of whoever asks: of the worktree, and of the agent session where both name one.
     pub fn is_of(&self, owner: &Owner) -> bool {
         let is_agents = match (&self.agent, &owner.agent) {
             (Some(one), Some(other)) => one == other,
@@ -247,7 +247,7 @@ impl TaskFacts {
         claim.filter(|_| self.status == Status::Claimed)
     }
 
-    /// Whether it was completed with something left.
+    /// Work that is left of a node that was completed.
     pub fn partial(&self) -> Option<&str> {
         let done = self.completion.as_ref()?;
         let left = done.value.partial.as_deref();
@@ -574,7 +574,7 @@ impl State {
         id.with_key(|key| self.tasks.get(key))
     }
 
-    /// How far a node is.
+    /// Status of a node.
     pub fn task_status(&self, id: &TaskId) -> Status {
         self.task(id).map_or(Status::Pending, |facts| facts.status)
     }

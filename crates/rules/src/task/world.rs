@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 vocabulary!(
-    /// How far a session is. A later word holds for the earlier ones, too.
+    /// Stage that a session has reached. A later word holds for the earlier ones, too.
     Reached {
         Clarify = "clarify",
         Plan = "plan",
@@ -35,7 +35,7 @@ impl From<Stage> for Reached {
     }
 }
 
-/// One thing that a node waits for, as it stands in the list.
+/// Condition that a node waits for, as it stands in the list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Condition {
@@ -74,12 +74,12 @@ pub fn is_name(text: &str) -> bool {
 }
 
 impl Condition {
-    /// Whether it is a person's word.
+    /// Tells whether the condition is a person's word.
     pub fn is_word(&self) -> bool {
         matches!(self, Condition::Person { .. })
     }
 
-    /// Whether somebody of these names is who is waited for.
+    /// Tells whether somebody of these names is who is waited for.
     pub fn is_persons(&self, names: &[Person]) -> bool {
         let Condition::Person { person } = self else {
             return false;
@@ -97,18 +97,18 @@ impl Condition {
     }
 }
 
-/// What is seen of a condition that needs looking at.
+/// Observation of a condition that needs looking at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
     /// There is no such branch here.
     NoBranch,
-    /// What the branch is to contain names no commit here.
+    /// Lack of a commit: what the branch is to contain names none here.
     NoCommit,
     /// The branch has it or not, and its newest commit is of that time.
     Branch { has: bool, at: String },
     /// Policy has no such role.
     NoRole,
-    /// Nobody who counts ran it.
+    /// Lack of a run: nobody who counts made one.
     NoRun,
     /// The newest run that counts, of whatever code.
     Ran { how: Run, at: String },
@@ -116,23 +116,23 @@ pub enum Seen {
     NoSession,
     /// The session is there, and cannot be read.
     Damaged,
-    /// How far the session is, and when it changed last.
+    /// Stage that the session has reached, and the time when it changed last.
     Session { reached: Reached, at: String },
     /// The session was abandoned.
     Abandoned { at: String },
 }
 
-/// What a run says of the code as it is.
+/// Result of a run for the code as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Run {
     Passed,
     Failed,
-    /// It ran on other code.
+    /// Run on other code.
     Elsewhere,
 }
 
 impl Seen {
-    /// What another session's state says.
+    /// Reads another session's state.
     pub fn session(state: &State) -> Seen {
         let at = state.touched.at.clone();
         match &state.ending {
@@ -149,7 +149,7 @@ impl Seen {
     }
 }
 
-/// Everything that is seen of the world, for whoever asks now.
+/// World as somebody sees it who asks now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct World {
     /// The second at which somebody asks.
@@ -157,7 +157,7 @@ pub struct World {
     /// Some task waits for something in it.
     pub is_asked: bool,
     pub seen: BTreeMap<Condition, Seen>,
-    /// Who said that a node may begin, by its key.
+    /// People who said that a node may begin, by the key of the node.
     pub words: BTreeMap<String, Vec<Vec<Person>>>,
     /// The number of the first run that a condition asks for, where one is known that passed.
     pub passed: BTreeMap<Condition, u64>,
@@ -182,12 +182,12 @@ pub struct Open {
     pub condition: Condition,
     /// The task that waits for it.
     pub task: TaskId,
-    /// What is there instead.
+    /// State that is there instead.
     pub why: String,
     /// Since when that is so, where somebody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// It cannot hold any more, whatever happens.
+    /// Set when the condition cannot hold any more, whatever happens.
     pub never: bool,
 }
 
@@ -236,7 +236,7 @@ fn to_be(stage: Reached) -> String {
 type Lack = (String, Option<String>, bool);
 
 impl World {
-    /// What a node waits for outside of its graph. Nothing fails open: what nobody looked at does not hold.
+    /// Conditions outside of its graph that a node waits for. Nothing fails open: what nobody looked at does not hold.
     pub fn open(&self, node: &Node) -> Vec<Open> {
         let found = node.waits.iter().filter_map(|one| {
             let (why, since, never) = self.lack(node, one)?;
@@ -251,7 +251,7 @@ impl World {
         found.collect()
     }
 
-    /// What keeps a condition from holding; nothing where it holds.
+    /// Reason why a condition does not hold; nothing where it holds.
     fn lack(&self, node: &Node, condition: &Condition) -> Option<Lack> {
         if !condition.is_word() {
             return self.lack_of(condition);

@@ -14,8 +14,8 @@ pub fn sent_back_by<'n>(nodes: &'n [Node], node: &Node) -> Option<&'n Node> {
     nodes.iter().find(|one| next(one).as_ref() == Some(&key))
 }
 
-/// Whether what these nodes left in the session has no content that the session did not have then. A copy of an earlier
-/// result is none, whatever its name is.
+/// Tells whether what these nodes left in the session has no content that the session did not have then. A copy of an
+/// earlier result is no new content, whatever its name is.
 pub fn has_nothing_new(judged: &[&Node], then: &State, now: &State) -> bool {
     let files = then.files.values().flatten();
     let known: BTreeSet<&Oid> = then.artifacts.values().chain(files).collect();

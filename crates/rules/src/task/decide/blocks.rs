@@ -6,14 +6,14 @@ use super::values::{BEST_RATING, Confidence, Decision, Severity, Verdict};
 use loopx_base::says_something;
 use loopx_base::vocabulary::vocabulary;
 
-/// What the blocks of a text say.
+/// Content of the blocks of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     pub decision: Decision,
     pub reason: Option<String>,
     /// The task that a result is about.
     pub task: Option<String>,
-    /// Whether the score says itself that it is one of a hundred.
+    /// Set when the score says itself that it is one of a hundred.
     pub is_of_hundred: bool,
 }
 
@@ -21,7 +21,7 @@ vocabulary!(
     /// The end of a task, as whoever did it tells it.
     Ending {
         Success = "success",
-        /// Something of it is left.
+        /// End with a part of the task left.
         Partial = "partial",
         Failed = "failed",
     }
@@ -176,7 +176,7 @@ fn field_of(line: &str) -> Option<(&str, &str)> {
     unmet.or_else(|| line.split_once(':'))
 }
 
-/// Whether a block gives one field two values.
+/// Tells whether a block gives one field two values.
 fn is_contradiction(fields: &[(String, &str)]) -> bool {
     fields.iter().enumerate().any(|(at, (name, value))| {
         let mut later = fields[at + 1..].iter();
@@ -311,7 +311,7 @@ fn joined(apart: Option<&str>, actions: Option<&str>) -> Option<String> {
     }
 }
 
-/// Nothing stays nothing; what is there has to be read.
+/// Keeps what is absent absent; a value that is there has to be read.
 fn optional<T>(value: Option<Option<T>>) -> Option<Option<T>> {
     match value {
         None => Some(None),
@@ -340,7 +340,7 @@ fn of(text: &str, whole: Points) -> Option<&str> {
     (Points::parse(behind.trim()) == Some(whole)).then_some(number)
 }
 
-/// What a discussion came to. Blocked without a severity is the highest.
+/// Severity that a discussion came to. Blocked without a severity is the highest.
 fn discussed(verdict: &str, severity: Option<&str>) -> Option<Option<Severity>> {
     let severity = severity.filter(|word| !word.eq_ignore_ascii_case("none"));
     let severity = severity.map(|word| word.to_ascii_lowercase().parse::<Severity>().ok());

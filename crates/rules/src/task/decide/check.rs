@@ -9,7 +9,7 @@ use crate::session::State;
 /// The view that compares a document with the statements of the request.
 const COVERAGE: &str = "coverage";
 
-/// What is wrong with values, in words; nothing where they can be judged.
+/// Fault of the values, in words; nothing where they can be judged.
 pub fn misfit(gate: &Gate, given: &Decision, state: &State) -> Option<String> {
     if given.parse_failed {
         return None;

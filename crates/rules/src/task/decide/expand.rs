@@ -20,7 +20,7 @@ use crate::task::world::Condition;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So many characters of a reason go into the texts of a repair.
+/// Number of characters of a reason that go into the texts of a repair.
 const REASON: usize = 500;
 
 /// The plan with everything that was inserted, in its order.
@@ -272,7 +272,7 @@ fn repairs(
 
 type Words = Vec<(&'static str, String)>;
 
-/// What placeholders in the texts of a template stand for.
+/// Words for which placeholders in the texts of a template stand.
 fn words(node: &Node, gate: &Gate, fix: &Stamped<Decision>) -> Words {
     let reason = fix.reason.as_deref().unwrap_or("no reason was given");
     vec![
@@ -384,8 +384,8 @@ fn inserted(
     Some(node)
 }
 
-/// What it leaves lies in a folder of its own: what another attempt left shows nothing of this one. What it reads of a
-/// task beside it is that of the task that is inserted with it.
+/// Puts what a node leaves into a folder of its own: what another attempt left shows nothing of this one. A file of a
+/// task beside the node that it reads is that of the task that is inserted with the node.
 fn with_own_folder(
     node: &mut Node,
     inner: &Node,
@@ -430,7 +430,7 @@ fn into_own_folder(node: &mut Node) {
     }
 }
 
-/// The same work once more.
+/// Node of the same work once more.
 fn revision(
     judged: &Node,
     prefix: &str,

@@ -6,16 +6,16 @@ use crate::task::node::{Node, TaskId};
 use loopx_base::vocabulary::vocabulary;
 
 vocabulary!(
-    /// What becomes of a fix where the repair was inserted as often as it may be.
+    /// Consequence of a fix where the repair was inserted as often as it may be.
     AtCap {
         /// A person decides.
         Escalate = "escalate",
-        /// It goes on with warnings, where the score is good enough for that.
+        /// Way on with warnings, where the score is good enough for that.
         Accept = "accept",
     }
 );
 
-/// One thing that is scored.
+/// Dimension that is scored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dimension {
     pub name: String,
@@ -26,7 +26,7 @@ pub struct Dimension {
     pub warn: Option<Points>,
 }
 
-/// How scores become a verdict.
+/// Rubric by which scores become a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rubric {
     /// The best score.
@@ -36,7 +36,7 @@ pub struct Rubric {
     pub pass: Points,
     /// The smallest score that is accepted with warnings at the cap.
     pub warn: Option<Points>,
-    /// So many critical findings may be left.
+    /// Number of critical findings that may be left.
     pub critical: u32,
 }
 
@@ -105,31 +105,31 @@ pub struct Gate {
     /// The nodes that are judged; the gate waits for them.
     pub judges: Vec<TaskId>,
     pub rubric: Rubric,
-    /// True where nothing goes on while a goal of the list is open that does not wait for the gate.
+    /// Set when nothing goes on while a goal of the list is open that does not wait for the gate.
     pub goals: bool,
-    /// Who rates, where several views have to agree.
+    /// Views that rate, where several have to agree.
     pub views: Vec<String>,
     /// The last word on something: no revision follows, a person decides.
     pub is_final: bool,
-    /// How often the repair may be inserted.
+    /// Number of times that the repair may be inserted.
     pub cap: u32,
     pub at_cap: AtCap,
     /// The ways on: where there are any, whoever lets the work go on says which.
     pub outcomes: Vec<Outcome>,
     /// Manners of repair, by what was found: the first that holds counts, and where none does the first.
     pub strategies: Vec<Strategy>,
-    /// What is inserted before the next attempt, with ids of its own.
+    /// Nodes that are inserted before the next attempt, with ids of their own.
     pub repair: Vec<Node>,
-    /// How often its repair was inserted by now: 0 as it was planned.
+    /// Number of times that the repair was inserted by now: 0 for a gate as it was planned.
     pub attempt: u32,
     /// The gate that is decided in its place, once a fix was.
     pub superseded: Option<TaskId>,
 }
 
 impl Gate {
-    /// How often a repair is inserted where the gate says nothing of it.
+    /// Cap of a gate that says nothing of how often a repair is inserted.
     pub const CAP: u32 = 3;
-    /// The same where several views rate: one revision.
+    /// Cap of such a gate where several views rate: one revision.
     pub const CAP_OF_VIEWS: u32 = 1;
     /// The largest cap.
     pub const MOST: u32 = 20;

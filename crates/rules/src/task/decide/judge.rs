@@ -7,21 +7,21 @@ use super::values::{Decision, Flag, Rating, Severity, Verdict};
 use crate::task::node::NodeKind;
 use std::collections::BTreeMap;
 
-/// What counts of a decision.
+/// Judgement of a decision: what counts of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
     pub verdict: Verdict,
-    /// Whether another one was given.
+    /// Set when another verdict was given.
     pub adjusted: bool,
     /// Computed from the dimensions, where there are any.
     pub score: Option<Points>,
-    /// How far the views are apart; nothing where they agree, or where none was asked.
+    /// Distance between the views; nothing where they agree, or where none was asked.
     pub severity: Option<Severity>,
-    /// Why it is not what was given, or not what was wished.
+    /// Reasons why the verdict is not what was given, or not what was wished.
     pub why: Vec<String>,
-    /// What whoever comes next has to know.
+    /// Notes that whoever comes next has to know.
     pub notes: Vec<String>,
-    /// Something that whoever decides may want to look at again.
+    /// Suggestion of something that whoever decides may want to look at again.
     pub suggestion: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub fn judge(kind: NodeKind, gate: &Gate, given: &Decision) -> Judged {
     judged
 }
 
-/// What counts of a decision that was made, whose gate may be another one by now: nobody is judged anew more mildly.
+/// Judgement of a decision that was made, whose gate may be another one by now: nobody is judged anew more mildly.
 pub fn counts(kind: NodeKind, gate: &Gate, decision: &Decision) -> Judged {
     let mut judged = judge(kind, gate, decision);
     if let Some(was) = decision.came_to.filter(|was| *was != judged.verdict) {
@@ -98,7 +98,7 @@ pub fn counts(kind: NodeKind, gate: &Gate, decision: &Decision) -> Judged {
     judged
 }
 
-/// True for two decisions of one gate with the same values and the same reason.
+/// Tells whether two decisions of one gate have the same values and the same reason.
 pub fn is_alike(
     (one, why): (&Decision, Option<&str>),
     (other, because): (&Decision, Option<&str>),
@@ -115,7 +115,7 @@ pub fn is_alike(
     why == because && values(one) == values(other)
 }
 
-/// Whether a score is so near to the line that somebody may want to look.
+/// Tells whether a score is so near to the line that somebody may want to look.
 pub fn is_close(gate: &Gate, score: Points) -> bool {
     let at = |percent| gate.rubric.scale.percent(percent);
     (at(CLOSE.0)..=at(CLOSE.1)).contains(&score)
@@ -141,7 +141,7 @@ pub(super) fn score(gate: &Gate, given: &Decision) -> Option<Points> {
     Points::mean(scored)
 }
 
-/// Everything that speaks against going on.
+/// Faults that speak against going on.
 fn faults(gate: &Gate, given: &Decision, score: Option<Points>) -> Vec<String> {
     let rubric = &gate.rubric;
     let mut faults = Vec::new();
@@ -210,7 +210,7 @@ fn at_the_end(gate: &Gate, given: &Decision, judged: &mut Judged) {
     }
 }
 
-/// What a decision to go on leaves to know.
+/// Notes of a decision to go on.
 fn notes(gate: &Gate, given: &Decision, severity: Option<Severity>) -> Vec<String> {
     let words = |severity| views_in_words(given, severity);
     let conditions = given.conditions.iter();
@@ -223,7 +223,7 @@ fn notes(gate: &Gate, given: &Decision, severity: Option<Severity>) -> Vec<Strin
     all.chain(conditions).chain(unrated).collect()
 }
 
-/// What the views said, behind what follows from it.
+/// Words of the views, behind what follows from them.
 fn views_in_words(given: &Decision, severity: Severity) -> String {
     let apart = given.ratings.iter().map(|one| {
         let flags: Vec<&str> = one.flags.iter().map(|flag| flag.as_str()).collect();
@@ -242,7 +242,7 @@ fn views_in_words(given: &Decision, severity: Severity) -> String {
     }
 }
 
-/// How far the views are apart; nothing where they agree.
+/// Distance between the views; nothing where they agree.
 pub fn severity(given: &Decision) -> Option<Severity> {
     let rated = match given.ratings.as_slice() {
         [] => None,
@@ -288,7 +288,7 @@ fn of_ratings(ratings: &[Rating]) -> Option<Severity> {
     by_mean
 }
 
-/// What is weakest: as somebody said, else the lowest score or rating.
+/// Weakest part of what was judged: as somebody said, else the lowest score or rating.
 pub fn weakest(gate: &Gate, given: &Decision) -> Option<String> {
     let named = given.weakest.clone();
     let dimensions = gate.rubric.dimensions.iter();

@@ -41,7 +41,7 @@ impl Points {
         self.0
     }
 
-    /// So many of a hundred of this.
+    /// Share of these points: so many of a hundred.
     pub fn percent(self, percent: u32) -> Points {
         Points(u32::try_from(u64::from(self.0) * u64::from(percent) / 100).unwrap_or(u32::MAX))
     }

@@ -12,12 +12,12 @@ use loopx_base::id::{Oid, OpId};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How a gate stands.
+/// Standing of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nobody decided, or what was judged was done anew since.
+    /// Gate that nobody decided, or of which the judged work was done anew since.
     Open,
-    /// It goes on.
+    /// Gate that lets the work go on.
     Proceeds(Judged),
     /// A fix counts: another gate is decided in its place.
     Superseded(TaskId),
@@ -28,7 +28,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How far the node of the gate is.
+    /// Status of the node of the gate.
     pub fn status(&self, node: &Node, state: &State) -> Status {
         match (self, state.task_status(&node.id)) {
             (Standing::Superseded(_), _) => Status::Superseded,
@@ -40,7 +40,7 @@ impl Standing {
     }
 }
 
-/// How the gate of a node stands; nothing for a node that has none.
+/// Standing of the gate of a node; nothing for a node that has none.
 pub fn standing(node: &Node, state: &State) -> Option<Standing> {
     let gate = node.gate.as_deref()?;
     if let Some(next) = &gate.superseded {
@@ -77,14 +77,14 @@ pub fn standing(node: &Node, state: &State) -> Option<Standing> {
     })
 }
 
-/// True where a person completed a node under a claim, and said why.
+/// Tells whether a person completed a node under a claim, and said why.
 fn is_done_by_hand(facts: &TaskFacts) -> bool {
     let done = facts.completion.as_ref();
     let done = done.filter(|_| facts.status == Status::Completed && facts.opened.is_none());
     done.is_some_and(|done| done.value.manual && done.reason.is_some())
 }
 
-/// True where a person let a checkpoint pass, and what they looked at was not done anew since.
+/// Tells whether a person let a checkpoint pass, and what they looked at was not done anew since.
 fn is_passed(graph: &Graph<'_>, at: usize, state: &State) -> bool {
     let Some(facts) = state.task(&graph.nodes[at].id) else {
         return false;
@@ -130,7 +130,7 @@ pub fn statuses<'n>(
     nodes.iter().enumerate().map(status).collect()
 }
 
-/// Whether the results that somebody judged are those of now.
+/// Tells whether the results that somebody judged are those of now.
 fn is_now(judges: &[TaskId], judged: &BTreeMap<TaskId, OpId>, state: &State) -> bool {
     judges.iter().all(|id| {
         let is_redone = matches!(state.task_status(id), Status::Claimed | Status::Failed);
@@ -138,8 +138,9 @@ fn is_now(judges: &[TaskId], judged: &BTreeMap<TaskId, OpId>, state: &State) -> 
     })
 }
 
-/// True while a person's word stands: each result that it names is the one of now. What it names no result of had its own
-/// before the word, as the words of programs before 0.6 name none, and later ones none of what no record completed.
+/// Tells whether a person's word stands: each result that it names is the one of now. A node of which the word names no
+/// result had its own before the word, as the words of programs before 0.6 name none, and later ones none of what no
+/// record completed.
 fn stands(graph: &Graph<'_>, at: usize, (word, said): (&Opening, u64), state: &State) -> bool {
     if !is_unchanged(&word.saw, state) {
         return false;
@@ -153,7 +154,7 @@ fn stands(graph: &Graph<'_>, at: usize, (word, said): (&Opening, u64), state: &S
     })
 }
 
-/// True while the files of tasks that somebody saw have the content of then.
+/// Tells whether the files of tasks that somebody saw have the content of then.
 fn is_unchanged(saw: &BTreeMap<String, Oid>, state: &State) -> bool {
     let mut saw = saw.iter();
     saw.all(|(path, blob)| state.output(path) == Some(blob))

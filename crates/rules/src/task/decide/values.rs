@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 vocabulary!(
-    /// What is to follow, from the mildest to the strictest.
+    /// Consequence that is to follow, from the mildest to the strictest.
     Verdict {
         /// The work goes on.
         Proceed = "proceed",
-        /// What was judged is repaired, and judged again.
+        /// Repair of what was judged, which is judged again.
         Fix = "fix",
         /// A person decides.
         Escalate = "escalate",
@@ -20,7 +20,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// How sure whoever judged was.
+    /// Confidence of whoever judged.
     Confidence {
         High = "high",
         Medium = "medium",
@@ -29,7 +29,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// What one view found that weighs more than its rating.
+    /// Mark of one view for what weighs more than its rating.
     Flag {
         MissingRequirement = "missing-requirement",
         CriticalRisk = "critical-risk",
@@ -38,7 +38,7 @@ vocabulary!(
 );
 
 vocabulary!(
-    /// How far several views are from agreeing, from the mildest.
+    /// Distance of several views from agreeing, from the mildest.
     Severity {
         Low = "low",
         Medium = "medium",
@@ -49,7 +49,7 @@ vocabulary!(
 /// The best rating of a view.
 pub const BEST_RATING: u32 = 5;
 
-/// What one view thinks, 1 to 5.
+/// Rating of one view, 1 to 5.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rating {
     pub view: String,
@@ -58,7 +58,7 @@ pub struct Rating {
     pub flags: Vec<Flag>,
 }
 
-/// Something that a decision rests on: as it was named, and the id of what that was.
+/// Ground of a decision: as it was named, and the id of what that was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ground {
     pub name: String,
@@ -108,10 +108,10 @@ pub struct Decision {
     /// The code that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<Oid>,
-    /// What it came to by the gate of then. The gate may be another one since.
+    /// Verdict that the decision came to by the gate of then. The gate may be another one since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came_to: Option<Verdict>,
-    /// It was a text that nobody could read.
+    /// Set when the decision was a text that nobody could read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parse_failed: bool,
     /// The result of each judged node that its writer saw. What no record completed is not here.
@@ -131,7 +131,7 @@ fn is_zero(count: &u32) -> bool {
 }
 
 impl Decision {
-    /// Whether there is anything to judge by.
+    /// Tells whether there is anything to judge by.
     pub fn says_something(&self) -> bool {
         self.verdict.is_some()
             || self.score.is_some()

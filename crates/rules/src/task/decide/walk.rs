@@ -25,8 +25,8 @@ const PLAN: &str = r#"{"id":"A","title":"A"}
 {"id":"B","title":"B","depends_on":["G"]}
 {"id":"V","title":"V","kind":"decision","depends_on":["B"],"gate":{"views":["one"],"cap":2}}
 {"id":"C","title":"C","depends_on":["V"]}"#;
-/// So many nodes the plan can have with every repair in it: 5, of G 2 times (2 and a gate, and once 1 and a gate), of V
-/// 2 times (1 and a gate).
+/// Number of nodes that the plan can have with every repair in it: 5, of G 2 times (2 and a gate, and once 1 and a
+/// gate), of V 2 times (1 and a gate).
 const MOST: usize = 5 + 2 * (3 + 2) + 2 * 2;
 
 fn now(ops: &[Operation]) -> (State, Vec<Node>, Vec<Status>) {

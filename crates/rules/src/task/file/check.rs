@@ -76,7 +76,7 @@ const FILLING: [&str; 20] = [
     "code",
     "very",
 ];
-/// The same where words have no blanks between them.
+/// Words that praise and say nothing, where words have no blanks between them.
 const VAGUE_HAN: [&str; 8] = [
     "正常",
     "正确",
@@ -94,18 +94,18 @@ const TOOLS: [&str; 18] = [
     "tsc", "eslint", "cargo", "clippy", "pytest", "make", "ci", "webpack",
 ];
 
-/// Why a text cannot be tested.
+/// Reason why a text cannot be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vague {
-    /// It says nothing.
+    /// Text that says nothing.
     Empty,
-    /// Nothing but praise.
+    /// Text with nothing but praise.
     Praise,
     /// Praise, and too few words to say of what.
     Short,
 }
 
-/// Whether a text says too little to be tested. Words count whole: `refined` is not `fine`.
+/// Reason why a text says too little to be tested, if it does. Words count whole: `refined` is not `fine`.
 pub fn vague(text: &str) -> Option<Vague> {
     let text = text.trim().to_lowercase();
     if text.is_empty() {
@@ -312,7 +312,7 @@ pub(super) fn proof(node: &Node, row: &mut Row<'_>) {
     }
 }
 
-/// What a fix inserts is work like every other.
+/// Finds faults in the proof of what a fix inserts, which is work like every other.
 fn repairs(node: &Node, row: &mut Row<'_>) {
     for inner in node.gate.iter().flat_map(|gate| &gate.repair) {
         let mut inside = Row {
@@ -399,8 +399,8 @@ fn overlaps(file: &TaskFile, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether nothing keeps two nodes, the first of which is earlier in the order, from running at once. Of two domains
-/// it is a conflict of those.
+/// Tells whether nothing keeps two nodes, the first of which is earlier in the order, from running at once. Nodes of
+/// two domains are a conflict of those.
 fn could_meet(file: &TaskFile, one: usize, other: usize) -> bool {
     let [a, b] = [&file.nodes[one], &file.nodes[other]];
     let is_of_two_domains =

@@ -31,7 +31,7 @@ impl<'t> Cursor<'t> {
         bytes.get(self.at).copied()
     }
 
-    /// True where this byte comes next, which is then taken.
+    /// Takes this byte where it comes next, and tells whether it did.
     fn takes(&mut self, wanted: u8) -> bool {
         let is_it = self.next() == Some(wanted);
         self.at += usize::from(is_it);
@@ -65,7 +65,7 @@ impl<'t> Cursor<'t> {
         value(self).map(Some)
     }
 
-    /// True where a text comes next.
+    /// Tells whether a text comes next.
     pub(super) fn is_at_text(&mut self) -> bool {
         self.next() == Some(b'"')
     }
@@ -192,8 +192,8 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// How many bytes come before the first that ends a text, escapes something or may not stand in one. Eight are looked
-/// at at once.
+/// Counts the bytes before the first that ends a text, escapes something or may not stand in one. Eight are looked at
+/// at once.
 fn plain(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;

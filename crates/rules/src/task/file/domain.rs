@@ -27,7 +27,7 @@ pub struct Domain {
 }
 
 const OF_DOMAIN: [&str; 5] = ["domain", "from", "to", "owner", "was"];
-/// So many numbers a domain has where nobody says how many.
+/// Size of a domain where nobody says how many numbers it has.
 pub const SIZE: u32 = 100;
 /// The largest number.
 pub const LAST: u32 = 99_999;
@@ -59,7 +59,7 @@ impl Domain {
         (self.from..=self.to).contains(&number)
     }
 
-    /// Whether a task of it can have the number: it has it, or had it before it moved.
+    /// Tells whether a task of the domain can have the number: the domain has it, or had it before the domain moved.
     fn knows(&self, number: u32) -> bool {
         let mut was = self.was.iter();
         self.holds(number) || was.any(|(from, to)| (*from..=*to).contains(&number))
@@ -84,7 +84,7 @@ impl Domain {
         command!("task domain move {name} --from {from} --to {to}")
     }
 
-    /// Its line.
+    /// Line of the domain.
     pub fn text(&self) -> String {
         let owner = self.owner.as_deref();
         let owner = owner.map_or(String::new(), |who| {
@@ -104,7 +104,7 @@ impl Domain {
     }
 }
 
-/// Whether a line says a domain, and no task.
+/// Tells whether a line says a domain, and no task.
 pub(super) fn is_one(fields: &Fields) -> bool {
     fields.get("domain").is_some() && fields.get("id").is_none() && fields.get("title").is_none()
 }
@@ -172,7 +172,7 @@ pub(super) fn wiring(file: &TaskFile, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Why two domains cannot stand in one list.
+/// Reason why two domains cannot stand in one list.
 pub fn clash(domain: &Domain, other: &Domain) -> Option<String> {
     if domain.is_called(&other.name) {
         return Some(format!(
@@ -209,12 +209,12 @@ fn given(id: &TaskId) -> Option<u32> {
     number(id).filter(|_| is_given)
 }
 
-/// Where a task does not stand in the domain that it names.
+/// Fault of a task that does not stand in the domain that it names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misplaced<'f> {
     /// The list has no such domain.
     Unknown(&'f str),
-    /// Its id is none of the domain's.
+    /// Id that is none of the domain's.
     Outside(&'f Domain),
 }
 
@@ -248,7 +248,7 @@ impl TaskFile {
             .map(|domain| domain.name.as_str())
     }
 
-    /// What is wrong with the domain of a task.
+    /// Fault in the domain of a task.
     pub fn misplaced<'f>(&'f self, node: &'f Node) -> Option<Misplaced<'f>> {
         let name = node.domain()?;
         let Some(domain) = self.domain(name) else {
@@ -282,14 +282,14 @@ impl TaskFile {
         (to <= LAST).then_some((from, to))
     }
 
-    /// How many tasks a domain has.
+    /// Counts the tasks of a domain.
     pub fn tasks_of(&self, domain: &Domain) -> usize {
         let own = |node: &&Node| node.domain().is_some_and(|name| domain.is_called(name));
         self.nodes.iter().filter(own).count()
     }
 }
 
-/// What is to be said of the domain of a task.
+/// Says what is wrong with the domain of a task.
 pub(super) fn check(file: &TaskFile, node: &Node, row: &mut Row<'_>) {
     match file.misplaced(node) {
         Some(Misplaced::Unknown(name)) => row.say(

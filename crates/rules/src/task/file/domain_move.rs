@@ -27,11 +27,11 @@ pub struct Renamed {
     pub to: TaskId,
 }
 
-/// Why a domain cannot get a range.
+/// Reason why a domain cannot get a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Barred {
     Unknown,
-    /// It has these numbers.
+    /// Numbers that the domain has already.
     Same(Domain),
     /// The range is none, or another domain has numbers of it.
     Range(String),

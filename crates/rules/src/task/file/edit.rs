@@ -5,7 +5,7 @@ use crate::task::node::{Node, TaskId};
 use loopx_base::json_text::{Kind, Member, Node as Json, parse};
 use serde_json::Value;
 
-/// Where a line goes.
+/// Place where a line goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     End,
@@ -14,7 +14,7 @@ pub enum Place {
     After(TaskId),
 }
 
-/// One field of a line: its name, or its place below another one, as `convergence.criteria`.
+/// Change of one field of a line, by its name, or by its place below another one, as `convergence.criteria`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     pub field: &'static str,
@@ -134,7 +134,7 @@ fn edges_beside(stood: &Value, given: &Value) -> Value {
     Value::from(edges)
 }
 
-/// One line with other values in its fields.
+/// Line with other values in its fields.
 pub fn with(line: &str, changes: &[Change]) -> Result<String, String> {
     let mut content = line.to_owned();
     for change in changes {

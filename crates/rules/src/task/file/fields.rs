@@ -114,7 +114,7 @@ pub fn priorities() -> [&'static str; 5] {
     PRIORITIES.map(|(word, _)| word)
 }
 
-/// True for the name of a field that says something to the rules.
+/// Tells whether a field of this name says something to the rules.
 pub(super) fn is_own(name: &str) -> bool {
     OWN.contains(&name)
 }
@@ -220,7 +220,7 @@ fn stage(value: Option<&Value>, row: &mut Row<'_>) -> Stage {
         .unwrap_or(Stage::Build)
 }
 
-/// How long somebody may have it. Of a time to finish nothing is said alone.
+/// Time for which somebody may have the node. A time to finish does not stand alone.
 fn turn(fields: &Fields, row: &mut Row<'_>) -> Option<Turn> {
     let limit = row.count("work_limit", fields.get("work_limit"));
     let grace = row.count("grace", fields.get("grace"));
@@ -522,7 +522,7 @@ fn verification(value: Option<&Value>, row: &mut Row<'_>) -> Option<Verification
     }
 }
 
-/// How a check is written.
+/// Forms in which a check is written.
 pub(super) const FORMS: &str = r#"{"cmd":["cargo","test"]} or {"manual":"what to look at"}"#;
 
 /// A sentence says what it is with its first word; which command another one means is nobody's guess.

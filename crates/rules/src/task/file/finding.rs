@@ -249,8 +249,8 @@ pub fn found(id: &'static str, line: usize, message: impl Into<String>) -> Findi
     Finding::new(severity, id, path, line, message, command!("edit {path}"))
 }
 
-/// What leads on where one change of a list brings a finding: which argument is wrong, and the command that shows what
-/// it can be, where there is one.
+/// Hint that leads on where one change of a list brings a finding: which argument is wrong, and the command that shows
+/// what it can be, where there is one.
 pub fn argument(id: &str, has_tasks: bool) -> Hint {
     match id {
         "task_dependency_unknown" if has_tasks => hint![

@@ -96,7 +96,7 @@ fn rows(text: &str) -> Option<Vec<Row<'_>>> {
     Some(found)
 }
 
-/// How a line is named, and what it is looked up by: a domain has no id, and meets none.
+/// Name of a line, and the key that it is looked up by: a domain has no id, and meets none.
 fn named(root: &Json, text: &str) -> Option<(String, String)> {
     let field = |name: &str| Some(root.get(name)?.value(text).as_str()?.to_owned());
     match (root.get("id"), field("domain")) {
@@ -160,7 +160,7 @@ fn order(base: &[Row<'_>], ours: &[Row<'_>], theirs: &[Row<'_>]) -> Vec<String> 
     order
 }
 
-/// One task: its line, or the sides of it between markers.
+/// Merges one task: its line, or the sides of it between markers.
 fn one(
     base: Option<&Row<'_>>,
     ours: Option<&Row<'_>>,

@@ -7,7 +7,7 @@ use super::{TaskFile, cycles, rings};
 use loopx_spec::Finding;
 use std::collections::HashMap;
 
-/// So many tasks stand above one at most, each a part of the next: every one of them hands on what it waits for.
+/// Number of tasks that stand above one at most, each a part of the next: every one hands on what it waits for.
 const MOST_ABOVE: usize = 50;
 
 /// Finds tasks that stand too deep, else those that wait for each other by way of parts.

@@ -157,7 +157,7 @@ fn count(at: &mut Cursor<'_>) -> Option<u64> {
     at.number().filter(|count| *count > 0)
 }
 
-/// Something that a line says and the graph does not need.
+/// Detail that a line says and the graph does not need.
 enum Detail<'t> {
     Description(Cow<'t, str>),
     Work(Cow<'t, str>),
@@ -310,7 +310,7 @@ mod tests {
         super::node(text, line, kept)
     }
 
-    /// What the rules make of a line, and whether anything is to be said of it.
+    /// Node that the rules make of a line, if nothing is to be said of it.
     fn by_rules(text: &str) -> Option<Node> {
         let fields: Fields = serde_json::from_str(text).ok()?;
         let mut findings = Vec::new();

@@ -1,4 +1,4 @@
-//! One line of the list as typed fields. Each accessor says what is wrong with its field, and goes on.
+//! Line of the list as typed fields. Each accessor says what is wrong with its field, and goes on.
 
 use super::finding::found;
 use loopx_base::nearest;
@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for Fields {
 /// A line that is being read.
 pub(super) struct Row<'f> {
     pub(super) line: usize,
-    /// How messages name it.
+    /// Name of the line in messages.
     pub(super) name: String,
     pub(super) found: &'f mut Vec<Finding>,
 }
@@ -127,7 +127,7 @@ impl Row<'_> {
         count
     }
 
-    /// One of few words.
+    /// Reads a word, which is one of few.
     pub(super) fn word(
         &mut self,
         field: &str,

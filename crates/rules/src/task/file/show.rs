@@ -14,7 +14,7 @@ vocabulary!(
         Jsonl = "jsonl",
         /// A table, and a section for each task.
         Markdown = "markdown",
-        /// One document with all tasks.
+        /// Document with all tasks.
         Json = "json",
     }
 );

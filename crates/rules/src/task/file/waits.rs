@@ -204,7 +204,7 @@ pub fn conditions(text: &str) -> BTreeSet<Condition> {
     all
 }
 
-/// What waits for itself: evidence that is only made once the task, or its stage, is done.
+/// Finds tasks that wait for themselves: for evidence that is only made once the task, or its stage, is done.
 pub(super) fn wiring(file: &TaskFile, findings: &mut Vec<Finding>) {
     for (at, node) in file.nodes.iter().enumerate() {
         for condition in &node.waits {
@@ -243,7 +243,7 @@ fn runs_late(file: &TaskFile, at: usize, condition: &Condition) -> Option<String
     })
 }
 
-/// Whether one node comes only after another one: by edges, and by runs that it waits for.
+/// Tells whether one node comes only after another one: by edges, and by runs that it waits for.
 fn waits_for(file: &TaskFile, from: usize, to: usize) -> bool {
     let mut seen = BTreeSet::new();
     let mut left = vec![from];

@@ -113,7 +113,7 @@ fn j2_a_wave_holds_what_may_run_side_by_side() {
     assert_eq!(graph.waves(&[PENDING; 2], None), [vec![0], vec![1]]);
 }
 
-/// Whoever depends on something that failed waits, with what depends on it in turn; the rest goes on.
+/// Nodes that depend on something that failed wait, with what depends on them in turn; the rest goes on.
 #[test]
 fn s172_what_is_blocked_holds_what_depends_on_it_and_nothing_else() {
     let nodes = [
@@ -387,7 +387,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     })
 }
 
-/// The same rules as they are said, without a thought for time.
+/// Tells whether a node is ready, by the rules as they are said, without a thought for time.
 fn is_ready(drawn: &Drawn, at: usize) -> bool {
     let Drawn { nodes, statuses } = drawn;
     let find = |id: &TaskId| nodes.iter().position(|node| node.id.key() == id.key());
@@ -447,8 +447,8 @@ fn is_ready(drawn: &Drawn, at: usize) -> bool {
     statuses[at] == PENDING && own && above && parts && beside && gates
 }
 
-/// Whether one node waits for another itself: it says so, its whole says so of what is no part of it, or it is the
-/// other's whole.
+/// Tells whether one node waits for another itself: the node says so, its whole says so of what is no part of the
+/// whole, or the node is the other's whole.
 fn waits_for(
     drawn: &Drawn,
     low: usize,

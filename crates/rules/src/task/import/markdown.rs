@@ -4,7 +4,7 @@ use super::{Draft, Imported, NOT_DONE, Source, no_check};
 use crate::markdown::{Checkbox, boxes};
 use serde_json::json;
 
-/// Whether a box begins with an id of spec-kit: `T001`.
+/// Tells whether a box begins with an id of spec-kit: `T001`.
 pub(super) fn is_spec_kit(text: &str) -> bool {
     boxes(text)
         .iter()
@@ -18,7 +18,7 @@ fn spec_kit_id(text: &str) -> Option<&str> {
     is_id.then_some(word)
 }
 
-/// One box, as a line.
+/// Takes one box over as a line.
 fn line(
     id: &str,
     title: &str,

@@ -18,9 +18,9 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 vocabulary!(
-    /// How a list is written.
+    /// Form in which a list is written.
     Format {
-        /// One task a line.
+        /// Lines with one task each.
         Jsonl = "jsonl",
         /// A list of vertical slices.
         Slices = "slices",
@@ -30,7 +30,7 @@ vocabulary!(
         OpenSpec = "openspec",
         /// Check boxes with ids and `[P]`.
         SpecKit = "spec-kit",
-        /// One `tasks.json`, with subtasks.
+        /// File `tasks.json`, with subtasks.
         TaskMaster = "task-master",
     }
 );
@@ -38,7 +38,7 @@ vocabulary!(
 /// A list as it was found.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// How people name the file.
+    /// Name that people give the file.
     pub path: String,
     pub text: String,
     /// The files of a folder `.task` beside it, by their names.
@@ -60,7 +60,7 @@ impl Source {
     }
 }
 
-/// Something that has no counterpart.
+/// Remark about something that has no counterpart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
     /// The task, or nothing where it is about the list.

@@ -7,7 +7,7 @@ use crate::task::file::{edit, lines as lines_of};
 use loopx_base::failure::Result;
 use serde_json::{Value, json};
 
-/// One task a line.
+/// Takes over lines with one task each.
 pub(super) fn lines(source: &Source, found: &mut Imported) -> Result<()> {
     for (number, line) in lines_of(&source.text) {
         let line = ours(line.trim(), found)

@@ -61,7 +61,7 @@ pub(super) fn tasks(source: &Source, found: &mut Imported) -> Result<()> {
     Ok(())
 }
 
-/// Where a task stands.
+/// Place of a task.
 struct Place<'p> {
     before: &'p str,
     parent: Option<&'p str>,
