@@ -9,7 +9,7 @@ use loopx_base::id::Oid;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-/// Most commits for which a branch is followed behind its reviewed commit.
+/// Number of commits for which a branch is followed behind its reviewed commit at most.
 const MOST_FOLLOWING: usize = 100;
 
 /// A session with its verdict, and what was found out about it.

@@ -15,7 +15,7 @@ use loopx_base::failure::{Blocker, Code, Result};
 use loopx_base::hint::{Hint, command, hint};
 use loopx_base::id::{Oid, Person};
 
-/// Most commits or steps of one person that are named.
+/// Number of commits or steps of one person that are named.
 const NAMED: usize = 3;
 
 /// A key of somebody who took part.
