@@ -7,7 +7,7 @@ use super::failure::Kind;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// Stands in a word for what a blocker names.
+/// Sign in a word that stands for what a blocker names.
 const SUBJECT: char = '*';
 
 macro_rules! codes {
@@ -24,7 +24,7 @@ macro_rules! codes {
             /// Every code that is none of a finding, sorted by its word.
             pub const ALL: &'static [Code] = &[$(Code::$variant),+];
 
-            /// The word of the contract. Where a `*` is in it, a blocker names something there.
+            /// Word of the contract. Where a `*` is in the word, a blocker names something there.
             pub fn word(self) -> &'static str {
                 match self {
                     $(Code::$variant => $word,)+
@@ -1441,7 +1441,7 @@ impl Code {
 }
 
 impl Code {
-    /// The word, with what a blocker names in its place.
+    /// Word of the code, with the blocker's subject in its place.
     pub fn word_about(self, subject: &str) -> String {
         match subject {
             "" => self.word().to_owned(),

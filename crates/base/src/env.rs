@@ -21,13 +21,13 @@ pub const LOOPX_FAILPOINT: &str = "LOOPX_FAILPOINT";
 pub const LOOPX_SYNCING: &str = "LOOPX_SYNCING";
 /// git's: the program that starts ssh.
 pub const GIT_SSH: &str = "GIT_SSH";
-/// git's: the same with arguments.
+/// git's: the program that starts ssh, with arguments.
 pub const GIT_SSH_COMMAND: &str = "GIT_SSH_COMMAND";
-/// git's: how many settings the environment holds.
+/// git's: the number of settings that the environment holds.
 pub const GIT_CONFIG_COUNT: &str = "GIT_CONFIG_COUNT";
-/// git's: what was given with `git -c`.
+/// git's: the settings that were given with `git -c`.
 pub const GIT_CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
-/// git's: where objects are written, if not in the repository.
+/// git's: the folder in which objects are written, if not in the repository.
 pub const GIT_OBJECT_DIRECTORY: &str = "GIT_OBJECT_DIRECTORY";
 /// git's: the part of the refs that a server shows.
 pub const GIT_NAMESPACE: &str = "GIT_NAMESPACE";
@@ -43,7 +43,7 @@ pub const COLUMNS: &str = "COLUMNS";
 pub const LC_ALL: &str = "LC_ALL";
 pub const LC_CTYPE: &str = "LC_CTYPE";
 pub const LANG: &str = "LANG";
-/// Not empty: no colour (<https://no-color.org>).
+/// A value that is not empty: no colour (<https://no-color.org>).
 pub const NO_COLOR: &str = "NO_COLOR";
 
 /// The value of a variable, if it is set and not empty.

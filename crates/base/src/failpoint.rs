@@ -68,7 +68,7 @@ pub const ERRORS: [&str; 8] = [
 /// Failpoints that fail as a disk does when it is read.
 pub const READS: [&str; 4] = ["config-read", "object-read", "ref-read", "stdin-read"];
 
-/// Fails here when a test asked for it.
+/// Fails at this place when a test asked for it.
 #[inline]
 pub fn fail(name: &str) -> std::io::Result<()> {
     #[cfg(debug_assertions)]
@@ -80,7 +80,7 @@ pub fn fail(name: &str) -> std::io::Result<()> {
     }
 }
 
-/// Dies here when a test asked for it.
+/// Dies at this place when a test asked for it.
 #[inline]
 pub fn reach(name: &str) {
     #[cfg(debug_assertions)]

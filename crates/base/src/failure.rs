@@ -10,7 +10,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// Decides the exit code (design 9).
+/// Kind of a failure, which decides the exit code (design 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -18,13 +18,13 @@ pub enum Kind {
     Refused,
     /// The command line or an input file is wrong: 2.
     Usage,
-    /// Two sides differ and a person has to choose: 3.
+    /// Conflict: two sides differ and a person has to choose: 3.
     Conflict,
-    /// No such thing, or the repository is not initialised: 4.
+    /// Absence: no such thing, or the repository is not initialised: 4.
     NotFound,
     /// End of the work: there is nothing left to do: 5.
     Nothing,
-    /// Held by somebody else: 6.
+    /// Wait for somebody else who holds the thing: 6.
     Waiting,
     /// A bug, a failed system call, or a damaged store: 70.
     Internal,
@@ -68,7 +68,7 @@ impl Blocker {
         }
     }
 
-    /// Names what the code is about.
+    /// Names the thing that the code is about.
     #[must_use]
     pub fn about(mut self, subject: impl Into<String>) -> Self {
         self.subject = subject.into();
@@ -186,7 +186,7 @@ impl Failure {
         self
     }
 
-    /// Puts what was being done in front of the message: `context: message`.
+    /// Puts the work that failed in front of the message: `context: message`.
     #[must_use]
     pub fn context(mut self, context: impl fmt::Display) -> Self {
         self.message = format!("{context}: {}", self.message);

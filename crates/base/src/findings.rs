@@ -9,11 +9,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; never a reason to refuse.
+    /// Information worth knowing; never a reason to refuse.
     Info,
-    /// Refused only by `--strict`.
+    /// Finding that is refused only by `--strict`.
     Warning,
-    /// Refused.
+    /// Finding that is refused.
     Error,
 }
 
@@ -30,12 +30,12 @@ impl Severity {
 /// Finding in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Stable snake_case name.
+    /// Name of the finding, stable and in snake_case.
     pub id: &'static str,
     pub severity: Severity,
     /// The label that the caller gave to the text.
     pub file: String,
-    /// Counted from 1; 0 when the finding is about the whole file.
+    /// Line, counted from 1; 0 when the finding is about the whole file.
     pub line: usize,
     pub message: String,
     /// Way out of the finding.
@@ -128,7 +128,7 @@ pub fn has_errors(findings: &[Finding]) -> bool {
         .any(|finding| finding.severity == Severity::Error)
 }
 
-/// By file, line, id: the order in which they are shown.
+/// Sorts findings by file, line and id, the order in which they are shown, and drops repetitions.
 pub fn sort(findings: &mut Vec<Finding>) {
     findings.sort_by(|a, b| {
         (&a.file, a.line, a.id, &a.message).cmp(&(&b.file, b.line, b.id, &b.message))

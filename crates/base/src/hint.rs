@@ -413,7 +413,7 @@ impl Hint {
         }
     }
 
-    /// Marks each command in it as one that gives a person's word.
+    /// Marks each command of the hint as one that gives a person's word.
     #[must_use]
     pub fn persons(mut self) -> Self {
         for part in &mut self.parts {
@@ -424,7 +424,7 @@ impl Hint {
         self
     }
 
-    /// Signs each amendment in it, for policy asks for that.
+    /// Signs each amendment of the hint, for policy asks for that.
     #[must_use]
     pub fn with_signed_amendments(mut self) -> Self {
         for part in &mut self.parts {
@@ -437,7 +437,7 @@ impl Hint {
         self
     }
 
-    /// The commands of ours that stand in it, in their order.
+    /// Commands of ours in the hint, in their order.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
         self.parts.iter().filter_map(|part| match part {
             Part::Command(command) => Some(command),
@@ -479,7 +479,7 @@ impl Hint {
         self
     }
 
-    /// Adds what a person should know before it is typed, behind it.
+    /// Adds words behind the hint that a person should know before typing it.
     #[must_use]
     pub fn note(self, note: impl fmt::Display) -> Self {
         Hint::joined([self, format!("  {note}").into()])
@@ -511,7 +511,7 @@ impl Hint {
         pieces.map(|piece| piece.text).collect()
     }
 
-    /// The hint in pieces: what is a command is pasted whole.
+    /// Pieces of the hint: a command is pasted whole.
     pub fn pieces(&self, place: Place<'_>) -> Vec<Piece> {
         let piece = |part: &Part| match part {
             Part::Advice(text) => Piece::told(text),
@@ -564,7 +564,7 @@ impl fmt::Display for Hint {
     }
 }
 
-/// In a document a hint stays a value until the document is printed: [`print_hints`].
+/// Value of a hint in a document, until the document is printed: [`print_hints`].
 impl Serialize for Hint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap;

@@ -289,12 +289,12 @@ impl OpId {
         OpId(blob.0.clone())
     }
 
-    /// No operation has it: for one whose bytes are not made yet.
+    /// Id that no operation has: for an operation whose bytes are not made yet.
     pub fn unnamed() -> Self {
         OpId("0".repeat(26))
     }
 
-    /// So much of it as people are shown.
+    /// Beginning of the id, as people are shown it.
     pub fn short(&self) -> &str {
         &self.0[..10]
     }

@@ -60,7 +60,7 @@ impl Texts {
         self.pairs.is_empty() && self.keys.is_empty()
     }
 
-    /// The bytes without the texts; nothing where none of them is there.
+    /// Bytes without the texts; `None` where none of them is there.
     pub fn taken_out(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut now: Option<Vec<u8>> = None;
         for key in &self.keys {
@@ -154,7 +154,7 @@ impl Texts {
     }
 }
 
-/// Lower case, and one hyphen for whatever is neither letter nor digit.
+/// Text in lower case, with one hyphen for each run of characters that are neither letter nor digit.
 fn folded(text: &str) -> String {
     let parts = text.split(|c: char| !c.is_alphanumeric());
     let parts = parts.filter(|part| !part.is_empty());

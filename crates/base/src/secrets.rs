@@ -6,7 +6,7 @@ use std::fmt;
 /// Place in a text that looks like a credential.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// From 1.
+    /// Line of the hit, counted from 1.
     pub line: usize,
     pub kind: &'static str,
     text: String,
@@ -47,7 +47,7 @@ const FILES: [&str; 10] = [
     "credentials.json",
 ];
 
-/// Ends of such names.
+/// Ends of names of files that hold credentials.
 const FILE_ENDS: [&str; 8] = [
     ".pem",
     ".key",
@@ -59,7 +59,7 @@ const FILE_ENDS: [&str; 8] = [
     ".ppk",
 ];
 
-/// Ends of names that show what such a file looks like, without what is secret.
+/// Ends of names of files that show the form of such a file, without the secret.
 const SHOWN_ENDS: [&str; 5] = [".example", ".sample", ".template", ".dist", ".pub"];
 
 /// Tells whether the name of a file says that it holds credentials: nobody is led to commit such a file.
@@ -91,7 +91,7 @@ impl Set {
     }
 }
 
-/// Kind, beginning, what follows, how many of it at least, and at most.
+/// Kind of a credential, its beginning, the characters that follow, and how many of them at least and at most.
 const TOKENS: [(&str, &str, Set, usize, usize); 27] = [
     ("AWS access key", "AKIA", Set::Upper, 16, 16),
     ("AWS access key", "ASIA", Set::Upper, 16, 16),
@@ -452,7 +452,7 @@ mod tests {
         }
     }
 
-    /// Never a whole credential in this file: the beginnings and the rest are put together here.
+    /// Puts a credential together from parts: no whole one stands in this file.
     fn join(parts: &[&str]) -> String {
         parts.concat()
     }

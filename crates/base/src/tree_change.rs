@@ -30,8 +30,8 @@ pub enum Merge {
 /// Thoroughness of the look at a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// By one way of merging.
+    /// Look by one way of merging.
     Quick,
-    /// Before something is held against somebody: by every way that is at hand.
+    /// Look before something is held against somebody: by every way that is at hand.
     Whole,
 }

@@ -5,7 +5,7 @@ use super::id::Oid;
 use super::path_from;
 use serde::Serialize;
 
-/// The code that the session is about, as it is now.
+/// Code that the session is about, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeFacts {
     pub head: Option<Oid>,
@@ -17,13 +17,13 @@ pub struct CodeFacts {
     pub reviewed: ReviewedCode,
 }
 
-/// The place of the code that was reviewed, where it is another than this.
+/// Place of the reviewed code, where it is not the present one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ReviewedCode {
-    /// HEAD went on from it, or apart from it.
+    /// Commit that HEAD went on from, or apart from.
     #[default]
     Known,
-    /// HEAD is behind this commit.
+    /// Commit that is ahead of HEAD.
     Ahead(Oid),
     /// Commit that is not in this repository; the remote may have it.
     Missing { remote: String },
@@ -61,7 +61,7 @@ pub fn named(files: &[&Uncommitted]) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileState {
-    /// All of it is in the index.
+    /// Path whose whole change is in the index.
     Staged,
     Unstaged,
     Untracked,
@@ -72,7 +72,7 @@ pub enum FileState {
 }
 
 impl FileState {
-    /// From the two letters of `git status --porcelain`.
+    /// Reads the two letters of `git status --porcelain`.
     pub fn of_porcelain(index: u8, worktree: u8) -> Self {
         match (index, worktree) {
             (b'?', _) => FileState::Untracked,

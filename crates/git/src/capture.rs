@@ -21,11 +21,11 @@ pub struct Recording {
     /// Set when the command was ended because its time was over.
     pub is_over: bool,
     pub millis: u64,
-    /// stdout and stderr, in the order in which they came: so much of it as [`MOST`].
+    /// stdout and stderr, in the order in which they came, up to [`MOST`].
     pub output: tempfile::NamedTempFile,
     /// Bytes of the whole output.
     pub bytes: u64,
-    /// The end of it, at most [`TAIL`].
+    /// End of the output, at most [`TAIL`].
     pub tail: Vec<u8>,
 }
 
@@ -154,7 +154,8 @@ struct Attended {
     signal: Option<i32>,
 }
 
-/// Takes in what a child prints until it has ended, and all who could print for it; once its time is over, nothing more.
+/// Takes the output of a child, and of all who could print for it, until the child has ended; once its time is over,
+/// nothing more.
 fn attend(
     (child, others): (&Child, &descent::Others),
     mut reader: impl Read + Send,

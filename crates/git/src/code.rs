@@ -22,14 +22,14 @@ pub struct HiddenEdit {
 }
 
 impl Repo {
-    /// The code as it is in the worktree, without the files that are named as none of it; `None` in a bare repository. Asks git, which knows filters,
-    /// sparse checkouts and every index format; one process when nothing is uncommitted, three otherwise.
+    /// Code as it is in the worktree, without the files of `except`; `None` in a bare repository. Asks git, which knows
+    /// filters, sparse checkouts and every index format; one process when nothing is uncommitted, three otherwise.
     pub fn code(&self, except: &[&str]) -> Result<Option<CodeFacts>> {
         self.code_by(except, Self::worktree_tree)
     }
 
-    /// The code for somebody who records nothing of it: where the repository takes nothing, as on a full disk, what is
-    /// uncommitted becomes a tree of this process alone.
+    /// Code for a caller that records nothing of it: where the repository takes nothing, as on a full disk, uncommitted
+    /// work becomes a tree of this process alone.
     pub fn code_to_read(&self, except: &[&str]) -> Result<Option<CodeFacts>> {
         self.code_by(except, Self::tree_aside)
     }
@@ -363,7 +363,7 @@ fn is_at_most(status: &[u8], files: &[&str]) -> bool {
     })
 }
 
-/// A status without the repositories in the worktree that have no commit yet: git adds none of them, whoever asks.
+/// Status without the repositories in the worktree that have no commit yet: git adds none of them, whoever asks.
 fn without_repositories(top: &Path, status: Vec<u8>) -> Vec<u8> {
     let is_one = |entry: &[u8]| {
         let folder = entry
@@ -385,7 +385,7 @@ fn without_repositories(top: &Path, status: Vec<u8>) -> Vec<u8> {
     kept.flatten().copied().collect()
 }
 
-/// The repository inside of the worktree that has no commit yet, where git says that it adds none of it.
+/// Repository inside of the worktree that has no commit yet, where git says that it adds nothing of that repository.
 fn without_commit(said: &str) -> Option<String> {
     let (before, _) = said.split_once("' does not have a commit checked out")?;
     let (_, path) = before.rsplit_once("error: '")?;

@@ -11,8 +11,8 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Gives the text of `path` through `change` under the lock. Writes nothing when it stays the same.
-/// True when something was written.
+/// Gives the text of `path` through `change` under the lock. Writes nothing when the text stays the same. `true` when
+/// something was written.
 pub fn edit(path: &Path, change: impl FnOnce(&[u8]) -> Vec<u8>) -> Result<bool> {
     // A link is followed, as git does it: the link stays, the file that it names is replaced.
     let path = fs::canonicalize(path).map_err(|error| failed("open", path, &error))?;

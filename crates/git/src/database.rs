@@ -28,7 +28,7 @@ pub(super) struct Database {
     loose: Rc<Loose>,
     git: Git,
     pending: Pending,
-    /// libgit2 takes objects into memory.
+    /// Set when libgit2 takes objects into memory.
     in_memory: Cell<bool>,
     /// Trees that will be read to the leaves: fetched whole at the first miss.
     expected: RefCell<Vec<git2::Oid>>,
@@ -102,7 +102,7 @@ impl Database {
         self.pending.are_packed(ids);
     }
 
-    /// Gives what was written to libgit2, in memory.
+    /// Gives the written objects to libgit2, in memory.
     fn settle(&self) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -212,8 +212,8 @@ impl Database {
         Ok(Some(bare))
     }
 
-    /// Settings for libgit2 alone, instead of those of an earlier file. Refs take them only before the first one
-    /// is read.
+    /// Adds settings for libgit2 alone, instead of those of an earlier file. Refs take the settings only before the
+    /// first one is read.
     pub(super) fn add_settings(&self, file: &Path) -> bool {
         let config = self.repo.config();
         config
@@ -257,7 +257,7 @@ impl Database {
         }
     }
 
-    /// An object that is not here, with what it is that does not have it.
+    /// Failure for an object that is not here, with the lender or the shallow clone that does not have it.
     fn missing(&self, error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
         if let Some(lender) = self.lost_lender() {
             let lender = lender.display();
@@ -294,7 +294,7 @@ impl Database {
         }
     }
 
-    /// Sees the packs that others wrote meanwhile.
+    /// Looks for packs that others wrote meanwhile.
     pub(super) fn look_again(&self) -> Result<()> {
         let odb = self.repo.odb().and_then(|odb| odb.refresh());
         odb.map_err(|error| failed(&error, "read the packs again"))
@@ -424,7 +424,7 @@ impl Database {
         super::tree_diff::changes(find, old, Some(self.raw(new)?))
     }
 
-    /// The SSH signature of a commit and what it is over; nothing where there is none.
+    /// SSH signature of a commit, and the bytes that it is over; `None` where the commit has no signature.
     pub(super) fn signature(&self, commit: &Oid) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         self.loose.check_commits(&self.repo, [commit])?;
         // libgit2 would leave the header of the other format in.

@@ -1,7 +1,7 @@
 //! The dates that the environment gives git. Those that are written in one of two plain forms are read here the same as by
 //! git; every other one git reads itself, or refuses.
 
-/// Whom git names, and the variable that it takes the date for that from.
+/// Names of git's author and committer, each with the variable that gives the date.
 pub(super) const DATES: [(&str, &str); 2] = [
     ("GIT_AUTHOR_IDENT", "GIT_AUTHOR_DATE"),
     ("GIT_COMMITTER_IDENT", "GIT_COMMITTER_DATE"),

@@ -116,7 +116,7 @@ pub(super) fn ask(child: &Child, signal: i32) {
     }
 }
 
-/// So often what came from a command is looked for: somebody else's process among it cannot be ended.
+/// Number of times that processes of a command are looked for: a process of somebody else among them cannot be ended.
 #[cfg(target_os = "linux")]
 const ROUNDS: usize = 200;
 
@@ -126,7 +126,7 @@ fn alive_below_us() -> Vec<Pid> {
     alive_below(rustix::process::getpid())
 }
 
-/// Every process that comes from one and still works.
+/// Every process that comes from `root` and still works.
 #[cfg(target_os = "linux")]
 fn alive_below(root: Pid) -> Vec<Pid> {
     let mut all: Vec<(i32, i32, bool)> = Vec::new();

@@ -7,15 +7,15 @@
 
 use std::io::BufRead;
 
-/// Times, device, inode, mode, owner and size: what stands before an entry's id.
+/// Length of the times, device, inode, mode, owner and size that stand before an entry's id.
 const STAT: usize = 40;
 /// Flags of an entry: it has a second pair, its stage, the length of its name.
 const EXTENDED: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
 const NAME: u16 = 0x0fff;
-/// In the second pair.
+/// Flag in the second pair.
 const INTENT_TO_ADD: u16 = 0x2000;
-/// A cache of trees that is larger is none that anybody waits for.
+/// Size of the largest cache of trees that is read: nobody waits for a larger one.
 const MAX_CACHE: u64 = 64 << 20;
 
 /// The root tree of an index of `length` bytes whose ids have `id_length` bytes.
@@ -73,7 +73,7 @@ fn number(bytes: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.try_into().ok()?))
 }
 
-/// A file that is read forward, and how much of it is left.
+/// File that is read forward, and the number of bytes that are left of it.
 struct Forward<R> {
     from: R,
     left: u64,
@@ -153,7 +153,7 @@ impl<R: BufRead> Forward<R> {
     }
 }
 
-/// The length of an entry that lies whole in what was read, and has nothing unusual: nearly all do.
+/// Length of an entry that lies whole in the bytes that were read, and has nothing unusual: nearly all do.
 fn plain_entry(read: &[u8], id_length: usize) -> Option<usize> {
     let at = STAT + id_length;
     let flags = u16::from_be_bytes(read.get(at..at + 2)?.try_into().ok()?);

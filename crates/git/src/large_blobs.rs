@@ -20,9 +20,10 @@ const KEPT: usize = 2;
 
 #[derive(Default)]
 pub(super) struct LargeBlobs {
-    /// By their ids, so that none can be stale.
+    /// Blobs that were read, by their ids, so that none can be stale.
     read: RefCell<VecDeque<(Oid, Rc<Vec<u8>>)>>,
-    /// Bytes, and the id that was computed of them: nothing that was read, whose name nobody compared.
+    /// Bytes, and the id that was computed of them. Bytes that were read are not kept here: nobody compared them with
+    /// their name.
     hashed: RefCell<Option<(Oid, Vec<u8>)>>,
     /// Number of times that large bytes were hashed.
     #[cfg(test)]
@@ -62,7 +63,7 @@ impl LargeBlobs {
         kept.push_back((id.clone(), Rc::new(bytes.to_vec())));
     }
 
-    /// Forgets what was read before somebody began to compare objects with their names.
+    /// Forgets the blobs that were read before somebody began to compare objects with their names.
     pub(super) fn forget(&self) {
         self.read.borrow_mut().clear();
     }

@@ -52,7 +52,7 @@ pub const TEMPORARY: &str = ".loopx-";
 /// Beginning of the names of files that stand in a folder of the worktree until they are whole: nobody types it.
 pub const PARTIAL: &str = ".loopx-writing-";
 
-/// A libgit2 error, with what was being done.
+/// Failure from a libgit2 error, with the work that it broke off.
 pub fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
     if let Some(failure) = not_written(error.message()) {
         return failure.context(doing);
@@ -65,7 +65,7 @@ pub fn failed(error: &git2::Error, doing: impl std::fmt::Display) -> Failure {
     Failure::internal(code, error.message().trim_end_matches('.').to_owned()).context(doing)
 }
 
-/// The failure behind what git says of a lock that stands in its way: no fault of ours, and gone once that git is.
+/// Failure from git's words about a lock in its way: no fault of ours, and gone once the other git is.
 pub(crate) fn locked(said: &str) -> Option<Failure> {
     let line = said.lines().find(|line| line.contains(": File exists"))?;
     let of_config = |line: &str| {
@@ -85,7 +85,7 @@ pub(crate) fn locked(said: &str) -> Option<Failure> {
     Some(failure.help("try again; where no git process is at work, remove that file first"))
 }
 
-/// An object that a shallow clone does not have, with what was being done.
+/// Failure for an object that a shallow clone does not have, with the work that it broke off.
 pub(crate) fn beyond_the_edge(doing: impl std::fmt::Display) -> Failure {
     Failure::not_found(
         Code::HistoryShallow,
@@ -94,7 +94,7 @@ pub(crate) fn beyond_the_edge(doing: impl std::fmt::Display) -> Failure {
     .help("git fetch --unshallow")
 }
 
-/// Fails here, as a disk does that cannot be read, when a test asked for it.
+/// Fails as a disk does that cannot be read, when a test asked for a failure at this place.
 pub(crate) fn read_here(what: &str, doing: impl std::fmt::Display) -> Result<()> {
     loopx_base::failpoint::fail(what)
         .map_err(|error| Failure::internal(Code::GitFailed, error.to_string()).context(doing))
@@ -123,7 +123,7 @@ const NOT_OURS: [&str; 5] = [
 const TRY_AGAIN: &str =
     "make room, or give yourself the right to read and write there; then try again";
 
-/// A refusal of the system as one of ours, where `said` is one.
+/// Failure from a refusal of the system, where `said` is one.
 pub(crate) fn not_written(said: &str) -> Option<Failure> {
     if let Some(failure) = no_more_files(said) {
         return Some(failure);
@@ -137,14 +137,14 @@ pub(crate) fn not_written(said: &str) -> Option<Failure> {
     Some(Failure::refused(Code::RepositoryUnwritable, without_lock(line)).help(TRY_AGAIN))
 }
 
-/// The disk here that takes no more, where git says so beside what the other side says.
+/// Failure of the disk here that takes no more, where git says so beside the words of the other side.
 pub(crate) fn disk_refuses(said: &str) -> Option<Failure> {
     let is_here =
         |line: &&str| !line.starts_with("remote:") && FULL.iter().any(|words| line.contains(words));
     said.lines().find(is_here).and_then(not_written)
 }
 
-/// libgit2 calls a file locked that the system does not let it open.
+/// Takes the word "locked" out of libgit2's words about a file that the system does not let it open.
 fn without_lock(said: &str) -> String {
     said.replace("failed open - '", "'")
         .replace("' is locked: ", "': ")

@@ -6,7 +6,7 @@ use loopx_base::failure::{Code, Failure, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
     pub text: Vec<u8>,
-    /// False when `text` carries conflict markers.
+    /// Mark of a text without conflict markers.
     pub clean: bool,
 }
 

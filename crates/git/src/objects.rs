@@ -72,7 +72,7 @@ pub struct CommitInfo {
     pub committer: Person,
     /// RFC 3339, the committer's.
     pub at: String,
-    /// Lossy where the message is not UTF-8.
+    /// Message of the commit; lossy where it is not UTF-8.
     pub message: String,
 }
 

@@ -28,17 +28,17 @@ pub(super) const SETTLED: &str = "pack-6c6f6f7073";
 /// its `prune` takes away what begins with `tmp_`.
 const WORKSHOP: &str = "loopx";
 
-/// libgit2's settings for what has to survive a power cut.
+/// Settings of libgit2 for files that have to survive a power cut.
 const DURABLE: &str = "loopx/durable";
 
 /// Objects that this process has written and not yet put on disk.
 #[derive(Default)]
 pub(super) struct Step {
-    /// Written and not on disk for certain.
+    /// Objects that were written and are not on disk for certain.
     written: RefCell<HashSet<Oid>>,
     /// Objects that the next pack takes along, though no ref will name them.
     along: RefCell<Vec<Oid>>,
-    /// libgit2 syncs refs by itself.
+    /// Set when libgit2 syncs refs by itself.
     refs_are_synced: Cell<bool>,
     /// `.keep` files that stand until the ref has moved.
     keeps: RefCell<Vec<PathBuf>>,
@@ -73,13 +73,13 @@ impl Repo {
         id
     }
 
-    /// An object that stands somewhere in the repository goes into the next pack that names it: what it
-    /// hangs on there may be deleted.
+    /// Puts an object that stands somewhere in the repository into the next pack that names it: the pack in which it
+    /// stands may be deleted.
     pub fn hold(&self, id: &Oid) {
         self.step.written.borrow_mut().insert(id.clone());
     }
 
-    /// An object that was written and that no ref will name goes into the next pack, for people to read.
+    /// Puts an object that was written and that no ref will name into the next pack, for people to read.
     pub fn take_along(&self, id: &Oid) {
         self.step.along.borrow_mut().push(id.clone());
     }
@@ -275,7 +275,7 @@ impl Repo {
         path.parent().map_or(Ok(()), sync)
     }
 
-    /// Makes what the name of a ref says durable where libgit2 could not be told to.
+    /// Syncs the file of a ref where libgit2 could not be told to.
     pub fn sync_ref(&self, name: &str) -> Result<()> {
         if self.step.refs_are_synced.get() || !self.is_durable() {
             return Ok(());
@@ -292,7 +292,7 @@ impl Repo {
     }
 }
 
-/// The folder in which a pack is made; what is left in it goes with us.
+/// Folder in which a pack is made; files that are left in it go with us.
 struct Workshop {
     dir: PathBuf,
 }

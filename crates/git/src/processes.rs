@@ -23,7 +23,7 @@ pub fn git_is_at_work(folders: &[&Path]) -> bool {
         .any(|process| is_git(&process.path()) && is_near(&process.path(), folders))
 }
 
-/// Our own number and those of who started us, up to the first.
+/// Process ids of this program and of those that started it, up to the first.
 fn ancestors() -> Vec<u32> {
     let mut found = Vec::new();
     let mut next = Some(std::process::id());

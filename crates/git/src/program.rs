@@ -164,7 +164,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// The ref that another one names.
+    /// Name of the ref that a symbolic ref names.
     fn symbolic_bytes(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let said = self.git.run(["symbolic-ref", "--quiet", name]).capture()?;
         // 1: it is there and names no other, or it is not there.
@@ -174,8 +174,8 @@ impl Program {
         said.line().map(Some)
     }
 
-    /// Refused where git keeps every object under two names: it could not go on from one of ours, which
-    /// has only one.
+    /// Refuses a repository where git keeps every object under two names: git could not go on from an object of ours,
+    /// which has only one.
     pub(super) fn new(git: Git, found: Found, objects: tempfile::TempDir) -> Result<Self> {
         let settings = git.settings();
         if settings.contains_key("extensions.compatobjectformat") {

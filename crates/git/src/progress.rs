@@ -6,7 +6,7 @@ use std::io::{Result, Write};
 /// Beginnings of the lines in which git complains.
 const COMPLAINTS: [&[u8]; 3] = [b"error: ", b"fatal: ", b"hint: "];
 
-/// Passes on what git writes to stderr, but for such lines.
+/// Filter that passes on what git writes to stderr, but for complaints.
 pub(super) struct Progress<'w> {
     to: &'w mut (dyn Write + Send),
     at: At,
@@ -14,7 +14,7 @@ pub(super) struct Progress<'w> {
 
 /// Place in a line of git's output.
 enum At {
-    /// At its beginning, which may still become a complaint's.
+    /// Beginning of a line, which may still become a complaint's.
     Beginning(Vec<u8>),
     Passed,
     Complaint,
@@ -28,7 +28,7 @@ impl<'w> Progress<'w> {
         }
     }
 
-    /// Passes on what was held back and became no complaint.
+    /// Passes on the text that was held back and became no complaint.
     pub(super) fn end(self) -> Result<()> {
         match self.at {
             At::Beginning(held) => self.to.write_all(&held),
@@ -77,7 +77,7 @@ mod tests {
     use super::Progress;
     use std::io::Write;
 
-    /// However the pipe cuts what git says.
+    /// Progress is passed on and complaints are not, however the pipe cuts what git says.
     #[test]
     fn u14_progress_is_passed_on_and_complaints_are_not() {
         let said = "remote: Counting: 50%\rremote: Counting: 100%\nfatal: couldn't find remote ref \

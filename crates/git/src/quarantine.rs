@@ -35,8 +35,8 @@ impl Repo {
         all
     }
 
-    /// Takes away what a fast-import left that was cut off before its pack was in place: the mark by which it keeps
-    /// that. Its name follows from the content, and git writes over none.
+    /// Takes away the mark of a fast-import that was cut off before its pack was in place: the `.keep` file of that
+    /// pack. The file's name follows from the content, and git writes over none.
     pub fn clear_abandoned_keeps(&self) {
         const MARK: &str = "fast-import";
         for keep in named(&self.pack_dir(), &["pack-"], false) {
@@ -117,14 +117,15 @@ fn named(dir: &Path, begins: &[&str], folders: bool) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// Test for a path that ends as tempfile names what is not whole yet: six letters or digits behind the prefix.
+/// Tells whether a path ends as tempfile names an unfinished file: six letters or digits behind the prefix.
 fn is_partial(path: &[u8]) -> bool {
     let name = path.rsplit(|byte| *byte == b'/').next();
     let end = name.and_then(|name| name.strip_prefix(super::PARTIAL.as_bytes()));
     end.is_some_and(|end| end.len() == 6 && end.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// Test for a file, or a folder by itself, that is older than that. What cannot be looked at is young.
+/// Tells whether a file, or a folder by itself, is older than a duration. A path that cannot be looked at counts as
+/// young.
 fn is_old(meta: &Metadata, than: Duration) -> bool {
     let age = meta.modified().map(|at| at.elapsed().unwrap_or_default());
     age.is_ok_and(|age| age > than)

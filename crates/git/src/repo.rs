@@ -44,7 +44,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// HEAD at a ref, or at none.
+    /// Makes HEAD at a ref, or at none.
     pub(super) fn at(target: Option<&[u8]>, commit: Option<Oid>) -> Self {
         let short = target.map(|target| target.strip_prefix(b"refs/heads/").unwrap_or(target));
         let name = short.map(|short| String::from_utf8(short.to_vec()));
@@ -60,7 +60,7 @@ impl Head {
         }
     }
 
-    /// The branch that is checked out, or what stands for it, in words.
+    /// Name of the branch that is checked out, or words for its absence.
     pub fn words(&self) -> String {
         match (&self.branch, &self.odd) {
             (Some(branch), _) => branch.clone(),

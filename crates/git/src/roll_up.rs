@@ -9,7 +9,7 @@ use loopx_base::id::Oid;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Small packs of ours that are too many.
+/// Number of small packs of ours that are too many.
 const MANY: usize = 24;
 /// Number of packs that are rolled up at once, at least.
 const FEWEST: usize = 12;

@@ -243,7 +243,7 @@ impl Run {
             .map_err(|error| self.not_started(&error))
     }
 
-    /// Becomes the program, which reads `stdin`: this process ends with it. Comes back where it cannot be started.
+    /// Replaces this process by the program, which reads `stdin`. Comes back where the program cannot be started.
     pub fn replace(self, stdin: std::fs::File) -> Failure {
         let error = self.command().stdin(stdin).exec();
         self.not_started(&error)
@@ -401,7 +401,7 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// stdout of a child that exited 0; else what it said on stderr, as a failure.
+    /// Output of a child that exited 0; else its words on stderr, as a failure.
     pub fn ok(self) -> Result<Vec<u8>> {
         if self.ended.success() {
             return Ok(self.stdout);

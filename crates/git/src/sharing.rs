@@ -125,7 +125,7 @@ impl Repo {
         file.finish()
     }
 
-    /// Begins such a file, for whoever does not have all of it at once.
+    /// Begins a file of the git dir, for a caller that does not have all of its text at once.
     pub fn begin_shared(&self, path: &Path) -> io::Result<SharedFile<'_>> {
         let folder = path.parent().unwrap_or(path);
         self.make_folder(folder)?;

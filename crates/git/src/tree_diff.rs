@@ -10,7 +10,7 @@ const LINK: i32 = 0o120_000;
 const SUBMODULE: i32 = 0o160_000;
 const EXECUTE: i32 = 0o111;
 
-/// A tree entry: what it names, and its mode as it stands there.
+/// Tree entry: the id of its object, and its mode as it stands there.
 type Item = (git2::Oid, i32);
 
 /// Paths that differ, sorted, and lossy where a path is not UTF-8. `None` is a tree with nothing in it.

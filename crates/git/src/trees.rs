@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 
-/// From this many bytes on libgit2 keeps no tree.
+/// Size in bytes from which on libgit2 keeps no tree.
 const LARGE: usize = 4096;
 
 /// Large trees that are kept; the oldest goes first.
@@ -36,7 +36,7 @@ impl Repo {
         self.with_tree(tree, |tree| tree.named(name))
     }
 
-    /// Some entries of one tree, by name: it is read once.
+    /// Entries of one tree, by name: the tree is read once.
     pub fn entries<const N: usize>(
         &self,
         tree: &Oid,

@@ -108,7 +108,7 @@ pub struct Call {
     pub cwd: Option<String>,
     /// The sub-agent that speaks, where it is not the session itself.
     pub subagent: Option<String>,
-    /// Interrupted, failed, or only planning: not a stop to judge.
+    /// Mark of a stop that is not to be judged: interrupted, failed, or only planning.
     pub unfinished: bool,
     /// Background tasks and scheduled wakes.
     pub background: usize,
@@ -125,7 +125,7 @@ pub enum Decision {
     Allow,
     /// Let through, with a word to the person.
     Nudge(String),
-    /// Not yet, because.
+    /// Hold back, for a reason.
     Block(String),
     /// Let through, with something that the agent should know.
     Inject(String),

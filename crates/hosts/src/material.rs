@@ -42,7 +42,7 @@ impl Place {
         Place::Skill,
     ];
 
-    /// From the top of the worktree.
+    /// Path of the file, from the top of the worktree.
     pub fn path(self) -> &'static str {
         match self {
             Place::Block(path) => path,
@@ -153,7 +153,7 @@ pub fn state(place: Place, text: Option<&str>) -> Drift {
     }
 }
 
-/// The text with our material in it. What somebody edited stays as it is.
+/// Text with our material in it. Material that somebody edited stays as it is.
 pub fn put(place: Place, text: Option<&str>) -> String {
     let old = text.unwrap_or_default();
     let crlf = old.contains("\r\n");

@@ -9,7 +9,7 @@ use loopx_base::json_text::Node;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// By this a command in a host's file is known as ours, in any version.
+/// Mark by which a command in a host's file is known as ours, in any version.
 const MARK: &str = "# git-loopx-agent-hook:";
 /// The number of the command's form.
 const FORM: u32 = 1;
@@ -20,9 +20,9 @@ const FORM: u32 = 1;
 pub enum Wired {
     Absent,
     Current,
-    /// Written by another version, or for a program at another place; or a part is missing.
+    /// File that was written by another version, or for a program at another place; or a part is missing.
     Outdated,
-    /// No JSON, or not of the form that the host reads.
+    /// File that is no JSON, or not of the form that the host reads.
     Unreadable,
 }
 
@@ -141,7 +141,7 @@ fn parse(host: Host, text: &str) -> Result<Node> {
     Ok(root)
 }
 
-/// The text with our hooks in it; the same text where they are there already.
+/// Text with our hooks in it; the same text where they are there already.
 pub fn wire(host: Host, text: Option<&str>, program: &str) -> Result<String> {
     let blank = |text: &&str| text.trim().is_empty();
     let mut text = match text.filter(|text| !blank(text)) {

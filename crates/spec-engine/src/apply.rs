@@ -24,7 +24,7 @@ use std::rc::Rc;
 /// Specs and renames against which a delta was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bases {
-    /// The spec as it was; absent when there was none.
+    /// Spec at the base; absent when there was none.
     pub default: Option<String>,
     /// Requirements, by folded name, that were recorded from another version of the spec: its text.
     pub per_requirement: BTreeMap<String, Rc<str>>,
@@ -35,7 +35,7 @@ pub struct Bases {
 /// Choices of the caller.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlanOptions<'a> {
-    /// The last requirement may go, and the spec with it.
+    /// Permission to remove the last requirement, and the spec with it.
     pub retire: bool,
     /// The label of the target in findings; the domain's path when empty.
     pub target_file: &'a str,
@@ -210,7 +210,7 @@ impl<'g> Ground<'g> {
         }
     }
 
-    /// Carries the operations of the delta out on the base, and says what speaks against them.
+    /// Carries the operations of the delta out on the base, and notes what speaks against them.
     fn operate(
         &self,
         ours: &mut Tree<'_>,
@@ -281,7 +281,7 @@ impl<'g> Ground<'g> {
         merge_trees(base, &ours, theirs, &renames, lines, self.options.markers)
     }
 
-    /// Decides what becomes of the file that the merged spec differs from.
+    /// Decides what becomes of the spec's file, which the merged text differs from.
     fn settle(&self, text: String, outcome: &mut DomainOutcome) {
         let after = Layout::read(&text);
         let requirements = check::named(&after);
@@ -376,7 +376,7 @@ impl<'g> Ground<'g> {
     }
 }
 
-/// A requirement that the delta writes and that nobody would read: what stands in front takes it in.
+/// Requirement that the delta writes and that nobody would read: the text in front takes it in.
 fn unread<'d>(after: &Layout<'_>, delta: &'d DomainDelta) -> Option<&'d str> {
     let requirements = check::named(after).into_iter();
     let read: HashSet<String> = requirements.map(|one| words::fold(one.name)).collect();

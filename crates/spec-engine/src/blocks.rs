@@ -99,7 +99,7 @@ pub(crate) fn modify<'t>(
     made
 }
 
-/// A scenario that said what is observed says it still.
+/// Notes scenarios that lose their `Then`: a scenario that said what is observed has to say it still.
 fn then_dropped(old: &Node<'_>, op: &Operation, notes: &mut Notes<'_>) {
     let observes = |one: &Scenario| one.steps.iter().any(|s| s.word == Some(StepWord::Then));
     let given = op.requirement.iter().flat_map(|new| &new.scenarios);
@@ -184,7 +184,7 @@ fn missing(old: &Node<'_>, name: &str, line: usize, notes: &mut Notes<'_>) {
     );
 }
 
-/// Full replacement: what the new block does not have goes, when it was said so.
+/// Replaces a block in full: scenarios that the new block does not have go, when the delta said so.
 fn replace<'t>(
     old: &Node<'t>,
     new: &Node<'static>,
@@ -330,7 +330,7 @@ impl<'n> Origins<'n> {
         Origins { renamed, known }
     }
 
-    /// The place of what `new` was before; what has no name of its own is given out once.
+    /// Place that a part of `new` had before; a part without a name of its own is given out once.
     fn take(&mut self, new: &'n Node<'_>) -> Option<usize> {
         match self.renamed.get(&new.key) {
             Some(at) if new.kind == Kind::Scenario => Some(*at),
@@ -347,7 +347,7 @@ fn marks(op: &Operation, kind: OpKind) -> impl Iterator<Item = &ScenarioOperatio
     op.scenarios.iter().filter(move |s| s.op == Some(kind))
 }
 
-/// Operations on scenarios: what is not named stays.
+/// Carries out operations on scenarios: a scenario that is not named stays.
 fn patch<'t>(
     old: &Node<'t>,
     new: &Node<'static>,
@@ -406,7 +406,7 @@ impl<'p, 't> Patch<'p, 't> {
         }
     }
 
-    /// Frees the names of what is renamed or removed, and gives the places of what is to go.
+    /// Frees the names of scenarios that are renamed or removed, and gives the places of those that are to go.
     fn free(&mut self, notes: &mut Notes<'_>) -> HashSet<usize> {
         let mut gone = HashSet::new();
         for mark in marks(self.op, OpKind::Renamed).chain(marks(self.op, OpKind::Removed)) {
@@ -537,7 +537,7 @@ fn plain_heading(head: &str) -> String {
     format!("{}{plain}", head.get(..start).unwrap_or_default())
 }
 
-/// `old` with what `new` says differently: the heading stays as written when it names the same.
+/// Node of `old` with the content of `new`: the heading stays as written when it names the same.
 fn refit<'t>(old: &Node<'t>, new: &Node<'static>) -> Node<'t> {
     let mut made = old.clone();
     if old.key != new.key && new.kind == Kind::Scenario && words_are_plain(new) {
@@ -571,7 +571,7 @@ fn words_are_plain(node: &Node<'_>) -> bool {
     )
 }
 
-/// No child but the last may run into the next.
+/// Puts a blank line behind children: no child but the last may run into the next.
 fn spread(node: &mut Node<'_>) {
     let last = node.children.len().saturating_sub(1);
     let blank = if node.raw.contains("\r\n") {

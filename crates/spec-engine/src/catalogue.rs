@@ -9,7 +9,7 @@ const W: &[Severity] = Known::WARNING;
 const I: &[Severity] = &[Severity::Info];
 const EW: &[Severity] = &[Severity::Error, Severity::Warning];
 
-/// All of them, by id.
+/// Findings of the spec engine, by id.
 pub const FINDINGS: &[Known] = &[
     Known::new(
         "almost_requirement",

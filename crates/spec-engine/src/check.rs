@@ -81,7 +81,7 @@ pub(crate) fn spec(layout: &Layout<'_>, spec: &Spec, notes: &mut Notes<'_>) {
     }
 }
 
-/// A requirement of the list by what it is looked up by.
+/// Requirement of the list by the name and id under which it is looked up.
 pub(crate) struct Named<'t> {
     pub name: &'t str,
     pub id: Option<&'t str>,

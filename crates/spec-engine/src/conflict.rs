@@ -8,10 +8,10 @@ pub enum ConflictKind {
     /// Change of one text by both sides.
     #[serde(rename = "modify/modify")]
     ModifyModify,
-    /// Ours changed what theirs removed.
+    /// Change by ours of a text that theirs removed.
     #[serde(rename = "modify/delete")]
     ModifyDelete,
-    /// Ours removed what theirs changed.
+    /// Removal by ours of a text that theirs changed.
     #[serde(rename = "delete/modify")]
     DeleteModify,
     /// Addition of one name by both sides with different texts, or two things that came to one name.
@@ -47,9 +47,9 @@ impl ConflictKind {
 /// Conflict: a place where a person has to choose. A text is empty where a side has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Conflict {
-    /// Empty when the merge was of bare texts.
+    /// Domain of the spec; empty when the merge was of bare texts.
     pub domain: String,
-    /// Absent when the conflict is outside the requirements: see `section`.
+    /// Requirement with the conflict; absent when the conflict is outside the requirements: see `section`.
     pub requirement: Option<String>,
     pub scenario: Option<String>,
     pub section: String,
@@ -57,7 +57,7 @@ pub struct Conflict {
     pub base: String,
     pub ours: String,
     pub theirs: String,
-    /// The line in `theirs` (the target); that of the nearest thing around it when it is not there.
+    /// Line in `theirs` (the target); the line of the nearest thing around the conflict when it is not there.
     pub line: usize,
 }
 

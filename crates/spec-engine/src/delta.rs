@@ -293,7 +293,7 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Requirements below a heading that says nothing of what happens to them.
+    /// Notes requirements below a heading that does not say what happens to them.
     fn orphans(&mut self, section: &Section) {
         for item in &section.items {
             if let ItemKind::Requirement { name } = &item.kind {

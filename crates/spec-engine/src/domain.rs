@@ -1,6 +1,6 @@
 //! Names of domains: paths below the folder of specs, and nothing else.
 
-/// Windows cannot hold a file of these names, with any extension.
+/// Names of which Windows cannot hold a file, with any extension.
 const RESERVED: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 
 /// Checks that `name` can be a domain; the error says why it cannot.

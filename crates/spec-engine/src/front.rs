@@ -13,7 +13,7 @@ pub struct Fault {
     pub line: usize,
     /// The field, where one is concerned.
     pub field: Option<&'static str>,
-    /// Expected and found, in words.
+    /// Words for what was expected and what was found.
     pub message: String,
     /// The field is not there at all: nothing was written wrongly.
     pub missing: bool,

@@ -30,7 +30,7 @@ pub(crate) struct Section {
     pub title: Range<usize>,
     pub word: Option<(SectionWord, Language)>,
     pub heading: Range<usize>,
-    /// Between the heading and the first item.
+    /// Text between the heading and the first item.
     pub(crate) intro: Range<usize>,
     pub items: Vec<Item>,
     pub range: Range<usize>,
@@ -48,11 +48,11 @@ pub(crate) enum ItemKind {
 #[derive(Debug)]
 pub(crate) struct Item {
     pub kind: ItemKind,
-    /// Absent for rules and comments.
+    /// Heading of the item; absent for rules and comments.
     pub heading: Option<Range<usize>>,
     /// The comment line that carries the stable id, and the id in it.
     pub id: Option<(Range<usize>, Range<usize>)>,
-    /// Between the heading (and id) and the first child.
+    /// Text between the heading (and id) and the first child.
     pub body: Range<usize>,
     pub children: Vec<Child>,
     pub range: Range<usize>,
@@ -60,7 +60,7 @@ pub(crate) struct Item {
 
 #[derive(Debug)]
 pub(crate) struct Child {
-    /// Absent for a level-4 heading that is no scenario.
+    /// Heading of the scenario; absent for a level-4 heading that is no scenario.
     pub scenario: Option<ScenarioHeading>,
     pub title: Range<usize>,
     pub heading: Range<usize>,

@@ -171,7 +171,7 @@ pub(crate) fn unnumbered(line: &str) -> &str {
     }
 }
 
-/// More steps than any person writes; keeps the differ's worst case away.
+/// Number of steps that no person writes: the limit keeps the differ's worst case away.
 const MOST_STEPS: usize = 500;
 
 struct Edit<'t> {

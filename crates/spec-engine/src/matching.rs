@@ -15,7 +15,7 @@ const ALIKE: (usize, usize) = (6, 10);
 /// Pairs of leftovers that are compared for likeness at most.
 const MOST_PAIRS: usize = 2_500;
 
-/// For every child of `side`, the child of `base` that it is.
+/// Pairs every child of `side` with the child of `base` that it was.
 pub(crate) fn pair(base: &Node<'_>, side: &Node<'_>, renames: &Renames) -> Vec<Option<usize>> {
     let mut pairs = Pairs {
         base: &base.children,

@@ -141,7 +141,7 @@ struct Merger<'a> {
     lines: &'a dyn LineMerge,
     eol: Option<Eol>,
     names: MarkerNames<'a>,
-    /// Stamped renames of `theirs`.
+    /// Renames of `theirs` that are stamped.
     renames: &'a Renames,
     out: String,
     conflicts: Vec<Conflict>,
@@ -278,7 +278,7 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Notes the headings of what is written as it is.
+    /// Notes the headings of a node that is written as it is.
     fn wrote(&mut self, node: &Node<'_>) {
         each_heading(node, &mut |node| {
             self.written.push((node.kind, node.key.clone()));
@@ -427,7 +427,7 @@ impl<'a> Merger<'a> {
         gap.map_or_else(|| self.blank(!tight), |gap| self.fit(gap, false))
     }
 
-    /// The space behind a child that another one follows. Where it was the last of a version, that one has no say.
+    /// Space behind a child that another one follows. A version in which the child was the last has no say.
     fn gap_behind<'s>(&self, child: &Three<'s, '_>, parents: &Three<'_, '_>) -> Cow<'s, str> {
         let inner = |node: Option<&'s Node<'_>>, parent: Option<&Node<'_>>| {
             let last = parent.and_then(|parent| parent.children.last());
@@ -484,7 +484,7 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// Writes what three versions of a child come to.
+    /// Writes the result of three versions of a child.
     fn decided(&mut self, three: &Three<'_, '_>) {
         match (three.fate(), three.ours, three.theirs) {
             (Fate::Gone, _, _) => {}
@@ -646,8 +646,8 @@ fn admit<'n, 't>(
     order
 }
 
-/// Two different things that the merge would give one name: the first of them fights, the other is
-/// shown as its counterpart.
+/// Finds different things that the merge would give one name: the first of them fights, the other is shown as its
+/// counterpart.
 fn clashes(list: &[Three<'_, '_>], alive: &mut [bool]) -> HashMap<usize, usize> {
     let mut names: HashMap<(Kind, &str), usize> = HashMap::new();
     let mut found = HashMap::new();

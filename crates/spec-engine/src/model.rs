@@ -252,7 +252,7 @@ pub fn block_of(text: &str, name: &str) -> Option<String> {
 pub struct Blocks<'t> {
     text: &'t str,
     purpose: Option<String>,
-    /// By folded name; of two the first.
+    /// Ranges of requirements by folded name; of two of one name the first.
     requirements: HashMap<String, Range<usize>>,
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn refresh_sections(root: &mut Node<'_>) {
     root.refresh();
 }
 
-/// Behind which child an addition goes: the last requirement, else whatever is there.
+/// Child behind which an addition goes: the last requirement, else whatever is there.
 fn last_requirement(section: &Node<'_>) -> Option<usize> {
     section
         .children
@@ -370,7 +370,8 @@ impl<'d> Hand<'d> {
         }
     }
 
-    /// In real deltas a purpose is that of the change more often than a new one of the domain.
+    /// Warns of a purpose that replaces one: in real deltas a purpose is that of the change more often than a new one
+    /// of the domain.
     fn replaced(&mut self, section: Option<&Node<'_>>, new: &str) {
         let bodies = section.map_or(&[][..], |section| &section.children);
         let old = bodies.iter().find(|child| child.kind == Kind::Body);

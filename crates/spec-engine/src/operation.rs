@@ -13,7 +13,7 @@ pub struct Delta {
     pub domains: Vec<DomainDelta>,
     /// Changes that have to be archived before this one.
     pub depends_on: Vec<String>,
-    /// The last requirement of a domain may go, and the domain with it.
+    /// Permission to remove the last requirement of a domain, and the domain with it.
     pub retire: bool,
     /// Reason for which no requirement changes, where the delta gives one: a refactoring, a dependency, a build.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +24,7 @@ pub struct Delta {
 /// Operations of a delta on one domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct DomainDelta {
-    /// Absent in a file that names none: the caller knows it from the path.
+    /// Domain of the operations; absent in a file that names none: the caller knows it from the path.
     pub domain: Option<String>,
     pub file: String,
     pub language: Option<Language>,

@@ -14,12 +14,12 @@ use std::rc::Rc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heading {
     pub level: u8,
-    /// From the start of its first line to before the end of its last.
+    /// Range from the start of the heading's first line to before the end of its last.
     pub range: Range<usize>,
     pub title: Range<usize>,
 }
 
-/// A block at the top level that is not a heading.
+/// Kind of a block at the top level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
     Heading,
@@ -58,7 +58,7 @@ pub(crate) struct Outline {
     lines: Vec<usize>,
 }
 
-/// Texts of at least so many bytes are remembered.
+/// Size in bytes from which on a text is remembered.
 const LARGE: usize = 1024;
 /// Number of outlines that are remembered: of the base, ours, theirs and the result of one merge.
 const REMEMBERED: usize = 4;
@@ -116,7 +116,7 @@ thread_local! {
     static MEMORY: RefCell<Memory> = RefCell::default();
 }
 
-/// Chunks of so many texts are known at most: each outline that one was read in is kept.
+/// Number of texts whose chunks are known: each outline that a chunk was read in is kept.
 const SOURCES: usize = 8;
 
 /// Beginning of a chunk.
@@ -285,7 +285,7 @@ impl Outline {
         }));
     }
 
-    /// Forgets what begins at a place or behind it.
+    /// Forgets everything that begins at a place or behind it.
     fn forget_from(&mut self, at: usize) {
         fn cut<T>(list: &mut Vec<T>, at: usize, start: impl Fn(&T) -> usize) {
             list.truncate(list.partition_point(|one| start(one) < at));

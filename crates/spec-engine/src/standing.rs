@@ -56,7 +56,8 @@ impl Standing {
         found
     }
 
-    /// Makes errors of what takes in what the delta reads or writes: what never ends, and markers. False where there is none.
+    /// Makes errors of findings that take in text which the delta reads or writes: blocks that never end, and conflict
+    /// markers. `false` where there is none.
     pub(crate) fn refuse_taking(findings: &mut [Finding]) -> bool {
         let mut any = false;
         for finding in findings {

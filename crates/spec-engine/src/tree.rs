@@ -33,10 +33,10 @@ pub(crate) struct Node<'t> {
     pub id: Option<Cow<'t, str>>,
     /// The heading, or the text of a node without children; no blank lines at its end.
     pub head: Cow<'t, str>,
-    /// Between the head and the first child.
+    /// Space between the head and the first child.
     pub(crate) head_gap: Cow<'t, str>,
     pub children: Vec<Node<'t>>,
-    /// Between this node and its next sibling; for a last child its parent's gap counts instead.
+    /// Space between this node and its next sibling; for a last child its parent's gap counts instead.
     pub gap: Cow<'t, str>,
     /// Text of the node without the gap.
     pub raw: Cow<'t, str>,

@@ -128,7 +128,7 @@ const STEPS: &[(&str, StepWord)] = &[
     ("而且", StepWord::And),
     ("但是", StepWord::But),
 ];
-/// Longer forms first: `MUST NOT` is one word.
+/// Words of the levels, the longer forms first: `MUST NOT` is one word.
 const LEVELS: &[(&str, Level)] = &[
     ("MUST NOT", Level::MustNot),
     ("SHALL NOT", Level::MustNot),
@@ -175,7 +175,7 @@ pub fn fold(name: &str) -> String {
     }
 }
 
-/// Most names are: visible ASCII with single blanks between.
+/// Tells whether a name is folded already, as most names are: visible ASCII with single blanks between.
 fn is_folded(name: &[u8]) -> bool {
     let mut blank = true;
     for byte in name {
@@ -188,7 +188,7 @@ fn is_folded(name: &[u8]) -> bool {
     !blank || name.is_empty()
 }
 
-/// Folded further, to find names that a person would take for the same.
+/// Name folded further, to find names that a person would take for the same.
 pub(crate) fn loose(name: &str) -> String {
     if name.is_ascii() {
         return name

@@ -6,8 +6,8 @@ use loopx_base::failure::Result;
 use loopx_git::Identity;
 
 impl Store<'_> {
-    /// Writes what was decided as a commit on `tip`, and puts it on the disk, so that git can push it. One that is not
-    /// taken there is named by no ref, and goes with git's next tidying up.
+    /// Writes a decision as a commit on `tip`, and puts the commit on the disk, so that git can push it. A commit that
+    /// is not taken there is named by no ref, and goes with git's next tidying up.
     pub fn commit_ahead<T>(
         &self,
         identity: &Identity,

@@ -20,7 +20,7 @@ pub fn left_out(bytes: u64) -> String {
     format!("\n[... {bytes} bytes left out ...]\n")
 }
 
-/// Replays operations; and what they claim of the folder's files that is not so.
+/// Replays operations; gives the state, and the first claim about the folder's files that is not true.
 pub(super) fn replay(
     lines: &Lines<'_>,
     id: &SessionId,

@@ -18,7 +18,7 @@ const FORMAT: u32 = 3;
 struct Kept {
     format: u32,
     program: String,
-    /// All history up to here was looked at.
+    /// Commit up to which all history was looked at.
     tip: Option<Oid>,
     /// Path of each folder that was found whole, by the folder's tree.
     folders: BTreeMap<Oid, String>,
@@ -38,7 +38,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Knows nothing, and keeps what it learns in the store's file if `keeps`.
+    /// Makes a memory that knows nothing, and keeps what it learns in the store's file if `keeps`.
     pub fn empty(store: &Store<'_>, keeps: bool) -> Self {
         Memory {
             file: keeps.then(|| place(store)),
@@ -87,7 +87,7 @@ impl Memory {
         self.now.insert(tree, path);
     }
 
-    /// Keeps what is known now. `tip` is given where nothing was wrong up to there.
+    /// Keeps the folders that are known to be whole. `tip` is given where nothing was wrong up to there.
     pub fn keep(self, repo: &Repo, tip: Option<Oid>) {
         let Some(file) = &self.file else { return };
         let tip = tip.filter(|_| self.unread == 0);

@@ -15,7 +15,7 @@ use loopx_git::{Entry, EntryKind, Repo};
 use loopx_rules::session::State;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The branch that a session holds: only what can still change holds any.
+/// Branch that a session holds; a session that cannot change any more holds none.
 pub(super) fn held(state: &State) -> Option<&str> {
     state.branch.as_deref().filter(|_| state.is_active())
 }
@@ -70,7 +70,7 @@ impl Edits {
 }
 
 impl Edits {
-    /// Puts a session into the index of a branch, whatever that said of it.
+    /// Puts a session into the index of a branch, whatever the index said of the branch.
     pub fn keep_bound(&mut self, repo: &Repo, branch: &str, id: &SessionId) -> Result<()> {
         self.set(layout::bound(branch, id), entry(repo)?);
         Ok(())
@@ -213,7 +213,7 @@ pub(super) fn faults(
     Ok(found)
 }
 
-/// The sessions that are others than before, and those that went.
+/// Sessions that differ from the state before, and sessions that went.
 fn changed(
     snapshot: &Snapshot<'_>,
     before: Option<&Snapshot<'_>>,
@@ -245,7 +245,7 @@ struct Look<'l> {
     unread: &'l BTreeSet<String>,
     /// Sessions that are others than in the state whose index was right.
     changed: BTreeMap<String, Option<State>>,
-    /// The index of that state.
+    /// Index of the state that was right.
     known: BTreeMap<String, Entry>,
     all: BTreeMap<String, Entry>,
 }
@@ -263,7 +263,7 @@ impl Look<'_> {
         self.unread.contains(id) || state.is_some_and(|state| !state.is_understood())
     }
 
-    /// Adds what an entry says of sessions that do not say so.
+    /// Adds entries of the index for sessions that are not bound to the branch.
     fn wrong(&self, name: &str, entry: &Entry, found: &mut Vec<Fault>) -> Result<()> {
         let is_same = self.known.get(name) == Some(entry);
         let path = format!("{}/{name}", layout::BRANCHES);
@@ -296,7 +296,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// The sessions whose entry may be missing: those that changed, and those that an entry named before.
+    /// Sessions whose entry may be missing: those that changed, and those that an entry named before.
     fn wanted(&self) -> Result<BTreeSet<String>> {
         let mut wanted: BTreeSet<String> = self.changed.keys().cloned().collect();
         for (name, entry) in &self.known {

@@ -52,13 +52,13 @@ impl Damage {
         !matches!(self.mend, Mend::Rewind | Mend::Choose)
     }
 
-    /// The name of what is damaged, without the folder that it lies in.
+    /// Name of the damaged session, without the folder that it lies in.
     fn name(&self) -> String {
         let name = self.session.rsplit('/').next();
         name.unwrap_or(&self.session).to_owned()
     }
 
-    /// Signatures of a session that do not hold as what they claim to be.
+    /// Damage of signatures that do not hold as what they claim to be.
     pub fn signatures(place: &str, what: String, unsigned: Vec<String>) -> Self {
         Damage {
             unsigned,
@@ -88,9 +88,9 @@ pub enum Mend {
     Move,
     /// Put the object back as it was: nothing is known to be wrong with the record.
     PutBack,
-    /// No commit can mend it: it stays in the history.
+    /// Leave it: no commit can mend it, and it stays in the history.
     Rewind,
-    /// Two folders are one session: only a person can say which it is.
+    /// Ask a person: two folders are one session, and only a person can say which it is.
     Choose,
 }
 
@@ -107,7 +107,7 @@ pub enum Signed {
 #[derive(Debug, Default)]
 pub struct Found {
     pub damages: Vec<Damage>,
-    /// Commits that did something else than what they say, and that nothing is wrong by any more.
+    /// Commits that did something else than they say, without damage that is left of it.
     pub oddities: Vec<UnexplainedCommit>,
     pub sessions: usize,
 }
@@ -180,7 +180,7 @@ fn records(
     Ok(found)
 }
 
-/// A look at what a snapshot holds, beside what is known to be whole.
+/// Look at a snapshot, with a memory of the folders that are known to be whole.
 struct Look<'l, 'r> {
     repo: &'l Repo,
     snapshot: &'l Snapshot<'r>,
@@ -323,7 +323,7 @@ impl Look<'_, '_> {
         Ok(())
     }
 
-    /// Folders that are one session, but for those that are damaged otherwise.
+    /// Adds folders that are one session, but for those that are damaged otherwise.
     fn doubles(&self, found: &mut Found) -> Result<()> {
         // Whose a folder is can be told of these all the same.
         let tells = |one: &&Damage| matches!(one.mend, Mend::Unsign | Mend::Rewrite | Mend::Move);
@@ -357,7 +357,7 @@ pub(super) fn damage(session: &str, what: impl Into<String>, mend: Mend) -> Dama
     }
 }
 
-/// A record of which objects cannot be read: that says nothing of what they say.
+/// Damage of a record of which objects cannot be read: the record itself may be right.
 fn unreadable(session: &str, unread: Vec<Unread>) -> Damage {
     let more = match unread.len() {
         0 | 1 => String::new(),
@@ -408,7 +408,7 @@ pub(super) fn computed(
     Ok(found)
 }
 
-/// The state that the operations of a folder give, and what they claim that is not so.
+/// Replays a folder; gives the state of its operations, and the first claim that is not true.
 pub(super) fn replay(
     lines: &Lines<'_>,
     id: &SessionId,
@@ -556,7 +556,7 @@ pub struct Mending {
     pub left: Vec<String>,
 }
 
-/// The edits that mend what was found.
+/// Edits that mend the damages.
 pub fn mend(store: &Store<'_>, snapshot: &Snapshot<'_>, damages: &[Damage]) -> Result<Mending> {
     let repo = store.repo();
     let mut edits = Edits::default();
@@ -718,7 +718,8 @@ fn mend_archived(
     Ok(true)
 }
 
-/// No commit takes a record away, so that the way on from one that nobody can read is the branch before it.
+/// Adds the way back to a failure: no commit takes a record away, so that only an earlier branch is without an
+/// unreadable one.
 fn set_back(branch: &str, damages: &[Damage], failure: Failure) -> Failure {
     let Some(since) = damages.iter().find_map(|one| one.since.as_ref()) else {
         return failure;
@@ -734,7 +735,8 @@ fn set_back(branch: &str, damages: &[Damage], failure: Failure) -> Failure {
     ])
 }
 
-/// Adds what makes the index of bindings follow from the sessions as they will be, but for those that stay damaged.
+/// Adds edits that make the index of bindings follow from the sessions as they will be, but for those that stay
+/// damaged.
 fn index_anew(
     repo: &Repo,
     snapshot: &Snapshot<'_>,

@@ -37,7 +37,7 @@ impl Edits {
         self.entries.is_empty() && self.arrange.is_empty()
     }
 
-    /// Lays a fan-out folder out anew where it is not as it should be.
+    /// Lays a fan-out folder out anew where its layout is not right.
     pub(super) fn arrange(&mut self, fanout: impl Into<String>) {
         self.arrange.insert(fanout.into());
     }

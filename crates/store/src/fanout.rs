@@ -163,7 +163,7 @@ pub(super) fn edit(repo: &Repo, root: Option<&Oid>, edits: &Edits) -> Result<Oid
     }
 }
 
-/// The fan-out folders of a tree: their paths and what they hold.
+/// Fan-out folders of a tree: their paths and their trees.
 pub(super) fn all(repo: &Repo, root: &Oid) -> Result<Vec<(String, Oid)>> {
     let single = [layout::SESSIONS, layout::BRANCHES, layout::ISSUES];
     let mut paths = single.map(str::to_owned).to_vec();

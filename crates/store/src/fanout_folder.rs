@@ -43,7 +43,7 @@ pub(super) fn named(repo: &Repo, kind: Fanout, fanout: &Oid, name: &str) -> Resu
 pub(super) struct Layout {
     /// Entries side by side.
     pub(super) flat: Vec<(String, Entry)>,
-    /// The folders of those that are spread.
+    /// Folders with the entries that are spread.
     pub(super) folders: Vec<(String, Oid)>,
 }
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Parts that a session's folder is made of.
 #[derive(Default)]
 pub(super) struct Parts<'s> {
-    /// The folder before. What is not named here, and does not follow from the state, stays as it is there.
+    /// Folder before. Files that are not named here, and do not follow from the state, stay as they are there.
     pub(super) before: Option<&'s Session>,
     /// Files of `ops/` to add or to replace.
     pub(super) records: BTreeMap<String, Option<Entry>>,
@@ -44,7 +44,7 @@ impl<'a> From<&'a Operation> for Record<'a> {
 }
 
 impl Parts<'_> {
-    /// Adds an operation, and what it keeps.
+    /// Adds an operation with the files that belong to it: its signature, its log, its bases and originals.
     pub(super) fn add(&mut self, repo: &Repo, record: &Record<'_>) -> Result<()> {
         let Record { op, signature, log } = record;
         let blob = repo.write_blob(&op.to_bytes()?)?;

@@ -17,10 +17,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Events that bring sessions of many names together, or put them right.
 const ABOUT_ALL: [&str; 4] = ["init", "sync", "repair", "recover"];
 
-/// Events whose commits may take away what was wrong.
+/// Events whose commits may take away damage.
 pub(super) const MENDS: [&str; 2] = ["repair", "recover"];
 
-/// A commit that did something else than what it says.
+/// Commit that did something else than it says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnexplainedCommit {
     pub commit: Oid,
@@ -45,18 +45,19 @@ pub(super) struct Past {
     /// Number of the commits that could not be compared with a parent.
     pub(super) unread: usize,
     pub(super) lost: Vec<Lost>,
-    /// Records of what is no session that are not there any more: how many, by the folder of the records.
+    /// Counts of records in journals, issues and other entities that are not there any more, by the folder of the
+    /// records.
     pub(super) logs: BTreeMap<String, usize>,
     pub(super) oddities: Vec<UnexplainedCommit>,
 }
 
-/// A record of what is no session, as a commit took it away: the folder, its name, and what it was.
+/// Record of an entity that is no session, as a commit took it away: the folder, the record's name, and its content.
 type Gone = (String, String, Oid);
 
 /// Changes of a commit against one of its parents.
 #[derive(Default)]
 struct Changed {
-    /// The sessions, with their folders and what was there of their operations and is not, or is another.
+    /// Sessions, with their folders and the operations that went or became others.
     sessions: Vec<(SessionId, String, Vec<loss::Lost>)>,
     logs: Vec<Gone>,
 }
@@ -70,7 +71,7 @@ struct Missing {
     records: Records,
 }
 
-/// Looks at the commits that came since `known`; at all of them where that is not in this history.
+/// Looks at the commits that came since `known`; at all commits where `known` is not in this history.
 pub(super) fn look(repo: &Repo, snapshot: &Snapshot<'_>, known: Option<&Oid>) -> Result<Past> {
     let tip = snapshot.commit();
     // One that is gone, or torn, is as good as none: then everything is looked at.

@@ -52,7 +52,7 @@ pub(super) struct Judged {
     pub(super) known: Vec<Flaw>,
 }
 
-/// The two sides of a meeting, and what they come from.
+/// Sides of a meeting, and the state that they come from.
 pub(super) struct Sides<'a> {
     pub(super) ours: Option<&'a Snapshot<'a>>,
     pub(super) base: Option<&'a Snapshot<'a>>,
@@ -95,7 +95,7 @@ fn flaw(session: &str, what: impl Into<String>) -> Flaw {
 }
 
 impl Judging<'_> {
-    /// Only a branch of an earlier format becomes one of the present format, and none goes back.
+    /// Judges the format: only a branch of an earlier format becomes one of the present format, and none goes back.
     fn format(&mut self) -> Result<()> {
         if let Some(ours) = self.sides.ours
             && let Some(what) = went_back(&[ours], self.result)?
@@ -235,7 +235,7 @@ impl Judging<'_> {
         Ok(found.filter(|_| can_tell))
     }
 
-    /// Test for something that came and is no signature of the record beside it, which is noted.
+    /// Tells whether a file that came is no signature of the record beside it, and notes the flaw.
     fn badly_signed(&mut self, path: &str, session: &str, entry: &Entry) -> Result<bool> {
         if self.sides.ours.is_none() {
             return Ok(false);
@@ -357,7 +357,7 @@ impl Judging<'_> {
         self.index()
     }
 
-    /// The index of bindings, which has to be what the sessions say as they will be.
+    /// Judges the index of bindings, which has to be what the sessions say as they will be.
     fn index(&mut self) -> Result<()> {
         let repo = self.repo;
         let edits = &self.judged.edits;
@@ -383,7 +383,7 @@ impl Judging<'_> {
         Ok(())
     }
 
-    /// Too many records, or a number that somebody jumped to: refused in its own words.
+    /// Notes too many records, or a number that somebody jumped to: refused in its own words.
     fn overgrown(
         &mut self,
         path: &str,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Raised when the form of the kept file changes.
+/// Number of the format, raised when the form of the kept file changes.
 const FORMAT: u32 = 1;
 /// Number of issues that may have changed since the file was written before all of it is made anew.
 const MOST_CHANGED: usize = 1_000;
@@ -41,7 +41,7 @@ struct Head {
 pub struct IssueLinks {
     /// A row for each issue, as the file has them.
     rows: String,
-    /// Rows that took the place of those; nothing where the folder is gone.
+    /// Rows that took the place of rows of the file; `None` where the folder is gone.
     changed: BTreeMap<String, Option<String>>,
     /// An issue cannot be read, and has no row.
     is_damaged: bool,
@@ -250,7 +250,8 @@ impl Snapshot<'_> {
         Ok(())
     }
 
-    /// Reads what changed since the file was written. `false` where that is too much, or where issues lie in another way.
+    /// Reads the issues that changed since the file was written. `false` where they are too many, or where issues lie
+    /// in another way.
     fn catch_up(&self, head: &Head, tree: &Oid, links: &mut IssueLinks) -> Result<bool> {
         let Some(folders) = self.spread(tree)? else {
             return Ok(false);

@@ -17,10 +17,10 @@ use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Below this many issues reading them all is as fast.
+/// Number of issues from which on a file is worth keeping: fewer are read just as fast.
 pub(super) const WORTH_KEEPING: usize = 64;
 
-/// Raised when the form of the kept file changes.
+/// Number of the format, raised when the form of the kept file changes.
 const FORMAT: u32 = 2;
 
 /// All issues of a state.
@@ -77,7 +77,7 @@ impl Snapshot<'_> {
             .collect())
     }
 
-    /// The records of an issue, in their order; nothing where there is none of that id.
+    /// Records of an issue, in their order; `None` where there is no issue of that id.
     pub fn issue_records(&self, id: &IssueId) -> Result<Option<Vec<Operation>>> {
         let found = fanout::find(self.repo, &self.tree, &layout::issue(id))?;
         match found {
@@ -128,8 +128,8 @@ impl Snapshot<'_> {
         self.gather(&tree, None, found).map(drop)
     }
 
-    /// Reads the folders of issues, but for those of which the kept lines say what they gave; keeps what they all give.
-    /// `false` where a line is none, or the lines were not what was kept.
+    /// Reads the folders of issues, but for those that a kept line tells of; keeps the lines of all. `false` where a
+    /// kept line cannot be read, or the lines are not the ones that were kept.
     fn gather(
         &self,
         tree: &Oid,
@@ -197,7 +197,7 @@ impl Snapshot<'_> {
     }
 }
 
-/// Issues that are being gathered, and the file that keeps what they give while none of them is damaged.
+/// Issues that are being gathered, and the file that keeps their lines while none of them is damaged.
 struct Reading<'r, 'f, F> {
     snapshot: &'r Snapshot<'r>,
     draft: Option<KeptDraft<'r>>,
@@ -205,7 +205,7 @@ struct Reading<'r, 'f, F> {
 }
 
 impl<F: Gather> Reading<'_, '_, F> {
-    /// Takes what a folder gave before, by a kept line.
+    /// Takes the content of a folder from a kept line.
     fn take(&mut self, text: &str, line: Line<'_>) {
         self.keep(text);
         self.found.add(line);
@@ -249,7 +249,7 @@ pub(super) trait Gather {
     /// Begins anew.
     fn clear(&mut self);
 
-    /// Adds kept lines; `false` where one is none, or they were not what was kept.
+    /// Adds kept lines; `false` where a line cannot be read, or the lines are not the ones that were kept.
     fn add_lines(&mut self, lines: &mut KeptLines) -> bool {
         while let Some(line) = lines.next_line() {
             match serde_json::from_str(line) {

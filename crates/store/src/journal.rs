@@ -21,10 +21,10 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A month begins a new part behind so many records.
+/// Number of records behind which a month begins a new part.
 const PART: u64 = 5_000;
 
-/// Raised when the form of the kept files changes.
+/// Number of the format, raised when the form of the kept files changes.
 const FORMAT: u32 = 1;
 
 /// Part of the journal that the next record goes into.
@@ -43,7 +43,7 @@ impl Part {
         usize::try_from(PART.saturating_sub(self.seq)).unwrap_or(usize::MAX)
     }
 
-    /// The part behind it.
+    /// Part behind this one.
     #[must_use]
     pub fn next(&self) -> Part {
         let (month, number) = split(&self.name).unwrap_or((&self.name, 1));
@@ -66,7 +66,7 @@ pub(super) fn split(name: &str) -> Option<(&str, u32)> {
 /// Result of listing the journal.
 #[derive(Debug, Default)]
 pub struct JournalNotes {
-    /// In the order of the log: by part, then by number.
+    /// Notes in the order of the log: by part, then by number.
     pub notes: Vec<NoteRecord>,
     /// Folders of which something cannot be read, and why.
     pub damaged: Vec<(String, Failure)>,

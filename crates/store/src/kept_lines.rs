@@ -29,7 +29,7 @@ impl KeptLines {
         })
     }
 
-    /// The next line. Behind the last one [`KeptLines::is_whole`] says whether they were what was kept.
+    /// Next line. Behind the last one [`KeptLines::is_whole`] says whether the lines were the ones that were kept.
     pub(super) fn next_line(&mut self) -> Option<&str> {
         self.line.clear();
         self.from.read_until(b'\n', &mut self.line).ok()?;
@@ -54,7 +54,7 @@ pub(super) struct KeptDraft<'r> {
 }
 
 impl<'r> KeptDraft<'r> {
-    /// `None` where nothing can be kept: what is read then is slower, and right.
+    /// Begins a file of kept lines; `None` where nothing can be kept: reading is slower then, and right.
     pub(super) fn begin(repo: &'r Repo, path: &Path, head: &impl Serialize) -> Option<Self> {
         let mut draft = KeptDraft {
             to: repo.begin_shared(path).ok()?,

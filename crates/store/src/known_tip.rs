@@ -27,7 +27,7 @@ pub enum Standing {
     /// No tip was known.
     New,
     Same,
-    /// Others went on from there.
+    /// Branch on which others went on.
     Ahead,
     Gone,
     /// Branch that stands at an earlier commit.
@@ -37,7 +37,7 @@ pub enum Standing {
 }
 
 impl Store<'_> {
-    /// The ref that notes what this clone knows.
+    /// Ref that notes the tip that this clone knows.
     pub fn shadow_ref(&self) -> String {
         format!("{SHADOWS}/{}", self.branch())
     }
@@ -141,7 +141,7 @@ impl Store<'_> {
         Err(Failure::new(kind, code, message).help(help))
     }
 
-    /// Forgets what this clone knew. The file goes last: where only it is left, it still counts.
+    /// Forgets the known tip. The file goes last: where only the file is left, it still counts.
     pub(super) fn forget(&self, known: &Oid) -> Result<()> {
         let name = self.shadow_ref();
         if self.repo.find_ref(&name)?.is_some() {

@@ -1,4 +1,4 @@
-//! The newest copy of a record in history that is whole: what a repair takes it from.
+//! Newest whole copy of a record in history, from which a repair takes it.
 
 use super::check::{check_archived, check_entry};
 use super::loss::{Records, Unreadable};

@@ -33,7 +33,7 @@ pub(super) fn doubles(snapshot: &Snapshot<'_>, damaged: &BTreeSet<String>) -> Re
         .collect())
 }
 
-/// Shelves that are not laid out as the number of their entries asks for.
+/// Damage of fan-out folders whose layout is not the one for the number of their entries.
 pub(super) fn layouts(repo: &Repo, snapshot: &Snapshot<'_>) -> Result<Vec<Damage>> {
     let mut found = Vec::new();
     for (path, fanout) in fanout::all(repo, snapshot.tree())? {

@@ -92,7 +92,7 @@ use transaction::Move;
 /// The format of the branch that this program writes.
 pub const FORMAT: &str = "2";
 
-/// Formats that are read. What is written on top of them is of the present one.
+/// Formats that are read. A commit on top of them is written in the present format.
 const EARLIER: [&str; 1] = ["1"];
 
 /// Command that checks out something else than the branch of sessions: `-` is no branch where that was the first.
@@ -116,7 +116,7 @@ pub struct Decision<T> {
     pub value: T,
 }
 
-/// A commit that was made, and what the decision gave.
+/// Commit that was made, and the value of the decision.
 #[derive(Debug)]
 pub struct Committed<T> {
     pub commit: Oid,
@@ -245,7 +245,7 @@ impl<'r> Store<'r> {
         lock::ref_locks(self.repo)
     }
 
-    /// Takes away those that nobody holds any more.
+    /// Takes away lock files of refs that nobody holds any more.
     pub fn clear_abandoned_ref_locks(&self, _lock: &Lock) -> Result<()> {
         lock::clear_abandoned(self.repo)
     }

@@ -14,7 +14,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Held until dropped.
+/// Lock of the repository, held until dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Lock {

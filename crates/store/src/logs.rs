@@ -168,7 +168,7 @@ impl Snapshot<'_> {
         Ok(found)
     }
 
-    /// The records of such a log with what is wrong taken out, and what is whole in history put back.
+    /// Records of a log without the faulty ones, and with those put back that history has whole.
     pub(super) fn log_mended(&self, place: &str) -> Result<Oid> {
         let mut whole = BTreeMap::new();
         let mut trees = HashSet::new();

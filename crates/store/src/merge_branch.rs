@@ -39,7 +39,7 @@ pub struct MergedSession {
     pub conflicts: usize,
 }
 
-/// Two sessions had one name: the one whose uid is larger has another now.
+/// New name of a session: two sessions had one name, and the one whose uid is larger has another now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Renamed {
     pub from: SessionId,
@@ -57,7 +57,7 @@ pub struct Shared {
 /// Sides of a meeting.
 const SIDES: [usize; 2] = [0, 1];
 
-/// A session's folder on one side that differs from what the other has there.
+/// Folder of a session on one side that differs from the other side's.
 struct Item {
     side: usize,
     path: String,
@@ -129,7 +129,7 @@ pub(super) fn merge_trees(
     Ok(merged)
 }
 
-/// Two trees, and the one that they parted from.
+/// Trees of a meeting, and the tree that they parted from.
 struct Meeting<'m> {
     repo: &'m Repo,
     base: &'m Oid,
@@ -166,7 +166,7 @@ impl Meeting<'_> {
         Ok(groups)
     }
 
-    /// Takes from each side what is no session; records are put together folder by folder.
+    /// Takes from each side the files that belong to no session; records are put together folder by folder.
     fn merge_others(&self, edits: &mut Edits) -> Result<()> {
         let mut records: BTreeMap<String, BTreeMap<String, Option<Entry>>> = BTreeMap::new();
         for (path, values) in others(self.repo, self.base, self.sides)? {
@@ -420,7 +420,7 @@ fn names(groups: &BTreeMap<String, Vec<Item>>) -> BTreeMap<String, SessionId> {
     names
 }
 
-/// Three values of one path: before, here and there.
+/// Values of one path: before, here and there.
 struct Values {
     base: Option<Oid>,
     sides: [Option<Oid>; 2],
@@ -595,7 +595,7 @@ fn state_now(
     }
 }
 
-/// Changed on one side: that. On both: what is there before what is not, and else the larger id.
+/// Chooses a value: changed on one side, that one; on both, the one that is there, and else the larger id.
 fn choose(path: &str, values: Values) -> Option<Oid> {
     let Values {
         base,

@@ -17,16 +17,16 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Folder {
     pub(super) operations: Vec<Operation>,
-    /// Operation files and what lies beside them, by name.
+    /// Operation files and the files beside them, by name.
     pub(super) records: BTreeMap<String, Oid>,
     /// Logs, bases, originals: by path.
     pub(super) beside: BTreeMap<String, Oid>,
-    /// Written at the archive by an older program, by no operation.
+    /// File that an older program wrote at the archive, by no operation.
     candidate: Option<Oid>,
 }
 
 impl Edits {
-    /// Adds an operation that tells the past anew, and with it the folder, wherever that belongs now.
+    /// Adds an operation that tells the past anew, and with it the folder, wherever the folder belongs now.
     pub fn rebuild(&mut self, repo: &Repo, session: &Session, op: &Operation) -> Result<State> {
         record_limit::require(repo, Some(session), op)?;
         let mut folder = gather(repo, &session.place, &session.tree)?;

@@ -15,13 +15,13 @@ use serde::Serialize;
 /// Ending of a meeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Met {
-    /// All of theirs was here.
+    /// No change: all of theirs was here.
     Nothing,
     /// Fast-forward: nothing here was its own, and the branch took their tip.
     Forward,
     /// A commit has both for parents.
     Merged,
-    /// Own commits were made again on top of theirs.
+    /// Linear merge: own commits were made again on top of theirs.
     Replayed,
 }
 
@@ -88,7 +88,7 @@ impl Meeting {
 /// that one as the state that allowed them.
 const WAS: &str = "Loopx-Was";
 
-/// The line of it.
+/// Line of the trailer for a commit.
 pub fn was(commit: &Oid) -> String {
     format!("{WAS}: {commit}")
 }
@@ -142,7 +142,7 @@ impl Store<'_> {
         })
     }
 
-    /// Judges what a meeting came to, and puts right what follows from records in a commit on top of it.
+    /// Judges the result of a meeting, and puts right what follows from records in a commit on top of it.
     fn judged(
         &self,
         identity: &Identity,
@@ -189,7 +189,7 @@ impl Store<'_> {
         Ok(meeting)
     }
 
-    /// The branch here and another one, brought together.
+    /// Brings the branch here and another one together.
     fn brought_together(
         &self,
         identity: &Identity,
@@ -235,7 +235,7 @@ impl Store<'_> {
         }
     }
 
-    /// Two tips of which none comes from the other.
+    /// Merges two tips of which none comes from the other.
     fn merged(
         &self,
         identity: &Identity,
@@ -285,7 +285,7 @@ impl Store<'_> {
         })
     }
 
-    /// Takes a tip that comes from ours and has not all that ours has: one commit on top of it has both.
+    /// Takes a tip that comes from ours and lacks something of ours: one commit on top of it has both.
     fn bring_back(
         &self,
         identity: &Identity,
@@ -442,7 +442,7 @@ impl Store<'_> {
     }
 }
 
-/// The failure of a merge, where the other side had taken something away: what that was comes first.
+/// Failure of a merge, where the other side had taken something away: the loss comes first.
 fn not_brought_back(label: &str, taken: &[RemovedByRemote], why: Failure) -> Failure {
     if taken.is_empty() {
         return why;

@@ -75,7 +75,7 @@ impl Names {
         Ok(found)
     }
 
-    /// With a count of the bytes of new files.
+    /// Set of trees that also counts the bytes of new files.
     pub(super) fn counting() -> Self {
         Names {
             bytes: Some(0),
@@ -128,7 +128,7 @@ fn order(entries: &[RawEntry]) -> Option<&'static str> {
     (!is_sorted).then_some("is a folder whose names are not in git's order")
 }
 
-/// A path without what a terminal would obey.
+/// Path without the characters that a terminal would obey.
 fn shown(path: &str) -> String {
     let path = path.trim_end_matches('/');
     let name = if path.is_empty() { "the root" } else { path };

@@ -10,7 +10,7 @@ use loopx_base::id::Oid;
 use loopx_git::Repo;
 use std::collections::BTreeSet;
 
-/// Refuses edits that leave a session with fewer operations than it has, or without the session.
+/// Refuses edits that leave a session with fewer operations than it has, or take the session away.
 pub(super) fn require_no_loss(repo: &Repo, snapshot: &Snapshot<'_>, edits: &Edits) -> Result<()> {
     let folders: BTreeSet<String> = edits
         .entries

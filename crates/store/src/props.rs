@@ -199,7 +199,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Each turn with its clone and its session.
+/// Turns, each with its clone and its session.
 fn turns() -> impl Strategy<Value = Vec<(usize, u8, Turn)>> {
     let some = proptest::option::of::<_>;
     let turn = proptest::prop_oneof![
@@ -397,7 +397,7 @@ impl World {
         found
     }
 
-    /// The paths of which two trees have not the same.
+    /// Paths at which two trees differ.
     fn differing(&self, one: &Oid, other: &Oid) -> Vec<String> {
         let walk = |tree: &Oid| -> BTreeSet<(String, Oid)> {
             self.repo

@@ -375,7 +375,7 @@ impl<'a> Checking<'a> {
         Ok(wrong)
     }
 
-    /// Refuses numbers of operations that nobody reached step by step from what a parent has.
+    /// Refuses numbers of operations that nobody reached step by step from a parent.
     fn require_no_jump(&self, folder: &Folder, before: &[Rc<Holding<'a>>]) -> Result<()> {
         let path = &folder.path;
         let parent = before.iter().find_map(|one| one.folders.get(path));

@@ -26,7 +26,7 @@ pub struct Redacted {
     pub tip: Option<Oid>,
     /// Number of commits that are others now.
     pub commits: usize,
-    /// The first of them: what leads to one of these leads to the texts.
+    /// First of the commits that are others now: a ref or commit that leads to one of these leads to the texts.
     pub first: Vec<Oid>,
     /// Records that somebody signed and that are others now, by session.
     pub unsigned: BTreeSet<(String, String)>,
@@ -117,7 +117,7 @@ struct Work<'a> {
     blobs: &'a Blobs,
     /// Ids of blobs, operations and contents that have another one now.
     names: BTreeMap<String, String>,
-    /// Records that were looked at, and what they are now.
+    /// Records that were looked at, each with the record in its place.
     records: HashMap<Oid, (Oid, Operation)>,
     folders: HashMap<(String, Oid), Oid>,
     /// Sessions whose records or files have one of the texts.
@@ -276,7 +276,7 @@ impl Work<'_> {
         Ok(new)
     }
 
-    /// A folder's records and what lies beside them, as they are now; nothing where all is as it was.
+    /// Records of a folder and the files beside them, made again without the texts; `None` where nothing changed.
     fn again(&mut self, path: &str, folder: &Folder) -> Result<Option<Folder>> {
         let mut new = Folder::default();
         let mut is_other = false;
@@ -322,7 +322,7 @@ impl Work<'_> {
         path.split('/').map(part).collect::<Vec<_>>().join("/")
     }
 
-    /// A record without the texts, naming what is there now.
+    /// Record without the texts, with the new ids in the place of those that it named.
     fn record(
         &mut self,
         path: &str,
@@ -412,7 +412,7 @@ fn is_in_ops(path: &str) -> bool {
     path.contains(&format!("/{}/", layout::OPS)) && path.ends_with(".json")
 }
 
-/// Refuses where what git loopx itself needs of a record would be another.
+/// Refuses a record in which something would change that git loopx itself needs.
 fn require_same_frame(label: &str, was: &Operation, now: &Operation) -> Result<()> {
     let frame = |op: &Operation| {
         (
@@ -431,7 +431,7 @@ fn require_same_frame(label: &str, was: &Operation, now: &Operation) -> Result<(
     }
 }
 
-/// Refuses where the session would be another than it is. Two runs may be runs of one command now.
+/// Refuses a session whose state would change. Two runs may be runs of one command now.
 fn require_alike(path: &str, before: &State, after: &State) -> Result<()> {
     let facts = |state: &State| {
         (
@@ -466,7 +466,7 @@ fn unfit(message: String) -> Failure {
 }
 
 impl Store<'_> {
-    /// Moves the branch from where it was read to the same history made again.
+    /// Moves the branch from the commit where it was read to the same history made again.
     pub fn replace(&self, lock: &Lock, from: &Oid, to: &Oid) -> Result<()> {
         self.transact(lock, |shadow| {
             let before = self.repo.find_ref(&self.branch_ref())?;

@@ -187,7 +187,7 @@ impl Store<'_> {
     }
 }
 
-/// Operations are known by the names of their files, which never change: only those that came are read.
+/// Reads the operations that came. The name of an operation's file never changes: only files of new names are read.
 fn came(repo: &Repo, path: &str, before: Option<&Oid>, now: &Oid) -> Result<Vec<Operation>> {
     let Some(ops) = ops::tree(repo, now)? else {
         // Closed: they stand in one file.
@@ -234,7 +234,7 @@ fn losses(repo: &Repo, before: &Oid, now: &Oid) -> Result<Vec<Loss>> {
     Ok(lost)
 }
 
-/// The refusal where what was taken away cannot be brought back either.
+/// Refusal where what was taken away cannot be brought back either.
 pub(super) fn lost_operations(label: &str, lost: &[String], why: Option<&Failure>) -> Failure {
     let more = match lost.len().saturating_sub(SHOWN) {
         0 => String::new(),

@@ -102,7 +102,8 @@ pub(super) fn sealed(repo: &Repo, sealed: &[u8]) -> Result<Vec<(String, Oid)>> {
         .collect()
 }
 
-/// Reason why a file is no signature over the operation that it stands beside, whoever made it and wherever it counts.
+/// Reason for which a file is no signature over the operation that it stands beside, whoever made it and wherever it
+/// counts.
 pub fn fault(op: &Operation, bytes: Option<&[u8]>) -> Result<Option<String>> {
     let Some(bytes) = bytes else {
         return Ok(Some("the file is larger than any signature".to_owned()));
@@ -135,7 +136,7 @@ fn integrity(signed: &Signed<'_>) -> Result<Option<String>> {
     Ok(checked.err())
 }
 
-/// Test for a file that was a signature over the operation of that name.
+/// Tells whether a file was a signature over the operation of that name.
 pub(super) fn is_of(repo: &Repo, name: &str, blob: &Oid) -> bool {
     let Ok(bytes) = read(repo, blob) else {
         return true;

@@ -18,7 +18,7 @@ pub struct Snapshot<'r> {
     pub(super) tree: Oid,
 }
 
-/// A session as it was there.
+/// Session as it was at the commit of a snapshot.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub state: State,
@@ -48,9 +48,9 @@ fn format_of(repo: &Repo, tree: &Oid) -> Result<String> {
     Ok(String::from_utf8_lossy(&said).trim().to_owned())
 }
 
-/// Months of the archive that are searched for what ended last.
+/// Months of the archive that are searched for the session that ended last.
 const RECENT: usize = 2;
-/// Sessions of a month that are read for it: beyond that, an answer in passing costs too much.
+/// Sessions of a month that are read for that: beyond it, an answer in passing costs too much.
 const FEW: usize = 200;
 
 impl<'r> Snapshot<'r> {
@@ -368,7 +368,7 @@ impl<'r> Snapshot<'r> {
         operations_in(self.repo, &session.place, &session.tree)
     }
 
-    /// The log of a recorded command, as far as it was kept.
+    /// Log of a recorded command, as far as it was kept.
     pub fn log(&self, session: &Session, op: &loopx_base::id::OpId) -> Result<Option<Vec<u8>>> {
         self.repo
             .blob_at(&session.tree, &format!("{}/{op}.log", layout::LOGS))

@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-/// Below this many sessions reading them all is as fast.
+/// Number of sessions from which on a file is worth keeping: fewer are read just as fast.
 const WORTH_KEEPING: usize = 500;
 
-/// Raised when what is kept changes: an older file is passed over.
+/// Number of the format, raised when the kept fields change: an older file is passed over.
 const FORMAT: u32 = 4;
 
 /// Line of a list of sessions.
@@ -57,7 +57,7 @@ impl From<State> for Summary {
 #[derive(Default, Serialize, Deserialize)]
 struct Kept {
     format: u32,
-    /// By the folder's tree id: the same folder says the same.
+    /// Summaries by the folder's tree id: the same folder gives the same summary.
     by_tree: HashMap<Oid, Summary>,
 }
 

@@ -164,7 +164,7 @@ impl Store<'_> {
         });
     }
 
-    /// Moves a code branch, with the same note. False: somebody else moved it.
+    /// Moves a code branch, with the same note. `false`: somebody else moved it.
     pub fn move_code(
         &self,
         lock: &Lock,

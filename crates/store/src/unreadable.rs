@@ -14,7 +14,7 @@ use std::fmt;
 /// An object that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// Below the session's folder; empty for the folder itself.
+    /// Path below the session's folder; empty for the folder itself.
     pub path: String,
     pub id: Oid,
     pub why: String,
@@ -40,7 +40,7 @@ impl fmt::Display for Unread {
 /// Depth of a look at a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depth {
-    /// The files and folders in it, and the artifacts below.
+    /// Files and folders at the top, and the artifacts below.
     Top,
     /// All files and folders below it, without reading the files.
     Headers,

@@ -67,7 +67,7 @@ pub(super) fn require_none_withdrawn(
     .help(set_back(label, branch, "", &before)))
 }
 
-/// The way on where a history itself is not to be taken: a revert leaves in it what is wrong.
+/// Way on where a history itself is not to be taken: a revert leaves the damage in it.
 pub(super) fn set_back(label: &str, branch: &str, shows: &str, before: &str) -> Hint {
     let remote = label.strip_suffix(branch).unwrap_or("REMOTE");
     let remote = remote.trim_start_matches("refs/remotes/");

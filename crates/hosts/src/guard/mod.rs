@@ -10,9 +10,9 @@ use super::shell;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offence {
     pub kind: Kind,
-    /// The words that say so.
+    /// Words that name the step.
     pub what: String,
-    /// The folders that it goes to before, in order: `cd` and `git -C`.
+    /// Folders that the line goes to before, in order: `cd` and `git -C`.
     pub dirs: Vec<String>,
 }
 

@@ -61,12 +61,12 @@ impl Manager {
         }
     }
 
-    /// The command that sets it up in a worktree.
+    /// Command that sets the manager up in a worktree.
     pub fn set_up(self) -> &'static str {
         self.activate().unwrap_or("npx husky")
     }
 
-    /// The command after which it runs what its configuration has now.
+    /// Command after which the manager runs what its configuration has now.
     pub fn activate(self) -> Option<&'static str> {
         match self {
             // Its scripts read the files beside them.

@@ -39,7 +39,7 @@ pub enum Event {
 impl Event {
     pub const ALL: [Event; 3] = [Event::PreCommit, Event::CommitMsg, Event::PrePush];
 
-    /// git's name of it.
+    /// Name that git gives to the event.
     pub fn name(self) -> &'static str {
         match self {
             Event::PreCommit => "pre-commit",
@@ -160,13 +160,13 @@ pub enum Standing {
 /// Place of a hooks folder, with all symbolic links followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// In the common git directory.
+    /// Set when the folder is in the common git directory.
     pub in_git_dir: bool,
-    /// In the worktree that we stand in.
+    /// Set when the folder is in the worktree that we stand in.
     pub in_worktree: bool,
-    /// git has files of it under version control.
+    /// Set when git has files of the folder under version control.
     pub is_tracked: bool,
-    /// A hook manager keeps its scripts there.
+    /// Set when a hook manager keeps its scripts there.
     pub is_managed: bool,
 }
 
@@ -226,12 +226,12 @@ impl Aside {
 /// A line that calls us on an event, in a file that is not ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wired {
-    /// From the top of the worktree, or absolute.
+    /// Path of the file from the top of the worktree, or absolute.
     pub file: String,
     pub line: String,
     /// The manager whose configuration that is; `None` for the script that git runs.
     pub manager: Option<Manager>,
-    /// git runs a hook here that comes to the line.
+    /// Set when git runs a hook here that comes to the line.
     pub reached: bool,
     /// Mark of a line before which nothing runs, so that a probe starts nobody else's command.
     pub first: bool,
@@ -283,11 +283,11 @@ pub struct Slot {
     pub event: Event,
     pub found: Found,
     pub saved: Saved,
-    /// The manager that wrote what is kept.
+    /// Manager that wrote the kept hook.
     pub saved_by: Option<Manager>,
     /// Places to which a manager moved our shim.
     pub aside: Vec<Aside>,
-    /// A hook stands where git looks for it.
+    /// Set when a hook stands where git looks for it.
     pub in_dir: bool,
     /// The line of somebody else's file that calls us.
     pub line: Option<Wired>,

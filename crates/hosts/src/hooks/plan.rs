@@ -40,7 +40,7 @@ pub enum Step {
     Forget,
 }
 
-/// Our shim where a manager put it.
+/// Place where a manager put our shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub event: Event,

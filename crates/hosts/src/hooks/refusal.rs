@@ -53,7 +53,7 @@ pub(super) fn goes_by_its_name(facts: &Facts, manager: Manager) -> Failure {
     .help(help(facts, Some(manager)))
 }
 
-/// No hook of ours is there, and lines that call us are: a person wrote them.
+/// Refusal where no hook of ours is there, and lines that call us are: a person wrote them.
 pub(super) fn lines_stand(standing: impl Iterator<Item = (Event, Wired)>) -> Failure {
     let blocker = |(_, line): (Event, Wired)| {
         let place = format!("take out of {}:", line.file);
@@ -117,7 +117,7 @@ pub(super) fn line_of(facts: &Facts, manager: Manager, event: Event) -> Line {
     line.with_program_in(facts.program_dir.as_deref())
 }
 
-/// The line at the top of the folder's script: what stands above it may exit, or read what is for us.
+/// Line for the top of the folder's script: a command above it may exit, or read the input that is for us.
 fn script(facts: &Facts, event: Event) -> Line {
     let slot = facts.slots.iter().find(|slot| slot.event == event);
     let line = Line {

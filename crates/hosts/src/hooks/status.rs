@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     Absent,
-    /// Just what we would write.
+    /// Setting that is just what we would write.
     Current,
     /// Setting of ours that differs from what we would write.
     Outdated,

@@ -24,7 +24,7 @@ pub struct Elsewhere {
 pub struct Folder<'a> {
     /// The folder, for messages: `docs/adr`.
     pub path: &'a str,
-    /// In the order of their numbers.
+    /// Records in the order of their numbers.
     pub records: &'a [Record],
     /// Records that other branches have and the common past has not.
     pub elsewhere: &'a [Elsewhere],
@@ -398,7 +398,7 @@ fn named(link: &Link) -> String {
     }
 }
 
-/// Relative links to Markdown files in the text, wherever they stand.
+/// Checks relative links to Markdown files in the text, wherever they stand.
 fn body_links(folder: &Folder<'_>, record: &Record, notes: &mut Notes<'_>) {
     let (_, body) = text::front(&record.text);
     for (event, range) in Parser::new(&record.text[body..]).into_offset_iter() {

@@ -14,14 +14,14 @@ const MUTABLE: [&str; 3] = ["status", "links", "frozen"];
 /// The other side of a link, as the text names it.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// Absent for a record that is named by its date.
+    /// Number of the record; absent for a record that is named by its date.
     pub number: Option<u32>,
     pub title: &'a str,
     pub file: &'a str,
 }
 
 impl<'a> Target<'a> {
-    /// Absent for a draft.
+    /// Target for links to a record; `None` for a draft.
     pub fn of(record: &'a Record) -> Option<Self> {
         (!record.is_draft()).then_some(Target {
             number: record.number,
@@ -377,7 +377,7 @@ mod tests {
         }
     }
 
-    /// Enough to tell texts apart.
+    /// Hash that suffices to tell texts apart.
     fn hash(text: &str) -> String {
         format!(
             "{}-{}",

@@ -74,7 +74,7 @@ pub enum Layout {
 /// A typed reference to another record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Link {
-    /// In words: `supersedes`, `amended by`.
+    /// Verb in words: `supersedes`, `amended by`.
     pub verb: String,
     pub number: Option<u32>,
     /// The file, where the link names one.
@@ -156,7 +156,7 @@ pub struct Record {
     pub file: String,
     /// Number in the file name; a draft has none.
     pub number: Option<u32>,
-    /// Random, given once: what a record is known by whatever its number.
+    /// Random id, given once, by which a record is known whatever its number.
     pub id: Option<String>,
     pub title: String,
     pub layout: Layout,
@@ -188,7 +188,7 @@ pub(super) struct Parts {
     pub(super) headings: Vec<Heading>,
     /// Text below `## Status`.
     pub(super) status_section: Option<Range<usize>>,
-    /// From the title to the next heading.
+    /// Text from the title to the next heading.
     pub(super) head: Range<usize>,
 }
 

@@ -20,7 +20,7 @@ pub struct Move {
     pub to: u32,
     pub old: String,
     pub new: String,
-    /// Another record keeps the number.
+    /// Set when another record keeps the number.
     pub shared: bool,
 }
 

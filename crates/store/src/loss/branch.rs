@@ -17,7 +17,7 @@ pub(crate) struct Holding<'a> {
     pub(crate) fanouts: Vec<(String, Oid)>,
     /// The sessions by path, active and archived.
     pub(crate) folders: BTreeMap<String, (SessionId, Folder)>,
-    /// The paths of the sessions of one name: the one that is found by it comes first.
+    /// Paths of the sessions of one name: the session that is found by the name comes first.
     named: BTreeMap<SessionId, Vec<String>>,
     /// Other folders that hold records, by path.
     pub(crate) others: BTreeMap<String, Entry>,
@@ -33,7 +33,7 @@ pub(crate) struct Loss {
 
 #[derive(Debug)]
 pub(crate) enum What {
-    /// All of it.
+    /// Loss of the whole session or folder.
     Entity,
     Record(Lost),
     /// A former content that nobody can read, so that nobody can say what was there.
@@ -43,7 +43,7 @@ pub(crate) enum What {
 }
 
 impl Loss {
-    /// Names what it is about too.
+    /// Says the loss in a sentence, with the name of the session or folder.
     pub(crate) fn said(&self) -> String {
         let entity = if self.entity.contains('/') {
             self.entity.clone()
@@ -98,7 +98,7 @@ impl<'a> Holding<'a> {
         })
     }
 
-    /// The folders with records, each with what the other has at that place.
+    /// Folders with records, each with the folder of the other state at that place.
     pub(crate) fn entries<'h>(
         &'h self,
         other: &'h Holding<'_>,
@@ -205,7 +205,7 @@ pub(crate) fn between(before: &Holding<'_>, now: &Holding<'_>) -> Vec<Loss> {
     found
 }
 
-/// The first thing that one entity lost.
+/// First loss of one entity.
 fn loss(repo: &Repo, entity: &str, before: &Entry, after: Option<&Entry>) -> Option<Loss> {
     let (had, has) = Records::differing(repo, Some(before), after);
     let what = match (had, has, after) {

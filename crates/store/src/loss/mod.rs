@@ -38,7 +38,7 @@ pub struct Records(BTreeMap<String, Content>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     File(Oid),
-    /// A line of a sealed file: the digest of what it says.
+    /// Line of a sealed file: the digest of its content.
     Line(Oid),
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Content {
 pub(super) struct Unreadable(pub(super) Failure);
 
 impl Unreadable {
-    /// The failure of whoever cannot go on without.
+    /// Failure for a caller that cannot go on without the records.
     pub(super) fn failure(self) -> Failure {
         self.0
     }
@@ -218,7 +218,7 @@ pub(super) fn is_record(repo: &Repo, name: &str, blob: &Oid) -> bool {
 enum Place {
     Nowhere,
     Files(Oid),
-    /// The records, and what was signed about them.
+    /// Sealed records, and the signatures about them.
     Sealed(Oid, Option<Oid>),
 }
 
@@ -260,7 +260,7 @@ impl Place {
     }
 }
 
-/// The folders of two `ops/` that are the same in both.
+/// Folders that two `ops/` share.
 pub(crate) fn shared(repo: &Repo, one: &Oid, other: &Oid) -> Option<Vec<String>> {
     let one = fanout_folder::layout(repo, Fanout::Operations, one).ok()?;
     let other = fanout_folder::layout(repo, Fanout::Operations, other).ok()?;
@@ -305,7 +305,7 @@ fn lines(repo: &Repo, sealed: &[u8]) -> Records {
     records
 }
 
-/// A digest of what a record says, however it is written. What is not there and what is nothing are one.
+/// Digest of the content of a record, however it is written. A missing field and a null field are one.
 fn said(repo: &Repo, bytes: &[u8]) -> Option<Oid> {
     let mut value: Value = serde_json::from_slice(bytes).ok()?;
     drop_nulls(&mut value);

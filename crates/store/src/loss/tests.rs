@@ -1,4 +1,4 @@
-//! The tables of what is lost and what is not (A4).
+//! Tables of losses, and of changes that are none (A4).
 
 use super::{Holding, How, Records, between, has_all};
 use crate::Snapshot;
