@@ -24,7 +24,7 @@ pub(crate) struct Listed {
     pub name: ProfileName,
     pub stages: Vec<Stage>,
     pub files: Vec<Artifact>,
-    /// The session has it.
+    /// Set when the session has this profile.
     pub current: bool,
     /// Reason why policy does not take the profile.
     pub forbidden: Option<String>,

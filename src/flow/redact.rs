@@ -29,7 +29,7 @@ pub(crate) struct Request {
     /// A text to take out beside what looks like a credential.
     pub text: Option<Vec<u8>>,
     pub dry_run: bool,
-    /// Signatures over what changes may go.
+    /// Set when signatures over what changes may go.
     pub drop_signatures: bool,
 }
 

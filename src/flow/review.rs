@@ -42,14 +42,14 @@ pub(crate) struct ReviewRequest {
     pub verdict: Option<VerdictRequest>,
     pub allow_uncommitted: bool,
     pub reason: Option<String>,
-    /// Sign the verdict.
+    /// Wish to sign the verdict.
     pub sign: bool,
 }
 
 /// Result of a review.
 #[derive(Debug)]
 pub(crate) struct Reviewed {
-    /// The review was opened by this command.
+    /// Set when this command opened the review.
     pub entered: bool,
     pub commits: Vec<CommitInfo>,
     /// Proof for each commit of who committed it: a key, or a claim alone.

@@ -76,7 +76,7 @@ pub(crate) struct ReviewShown {
     pub specs_failed: Option<String>,
     /// Ties of the person who looks to the range; nothing where nobody says who looks.
     pub dependence: Option<Vec<Dependence>>,
-    /// Policy takes the verdict of nobody who took part.
+    /// Set when policy takes the verdict of nobody who took part.
     pub asks_independence: bool,
     pub verdict: Option<Stamped<Verdict>>,
     pub judgement: Option<Judgement>,

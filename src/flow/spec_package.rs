@@ -200,7 +200,7 @@ pub(crate) fn matrix(ctx: &Context, checked: &Checked) -> Result<Matrix> {
 #[derive(Clone, Debug)]
 pub(crate) struct Apply {
     pub place: Place,
-    /// A delta that says otherwise gives way.
+    /// Set when a delta that says otherwise gives way.
     pub replace: bool,
     pub dry_run: bool,
     pub reason: Option<String>,

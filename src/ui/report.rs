@@ -19,7 +19,7 @@ pub(crate) fn is_last_help(blockers: &[Blocker], at: usize) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Look {
     pub(super) color: bool,
-    /// Codes beside the words.
+    /// Set when codes stand beside the words.
     pub(super) codes: bool,
     /// The screen, where a person reads.
     pub(super) columns: Option<usize>,

@@ -149,7 +149,7 @@ fn require_free_of_git(ctx: &Context, folder: &Path) -> Result<()> {
     .help(command!("pipeline export results")))
 }
 
-/// Tells whether a folder has nothing but files as this export would write them, which a killed export left.
+/// Tells whether a folder has nothing but files as this export would write them: what a killed export left.
 fn is_part(folder: &Path, files: &[(String, Vec<u8>)]) -> bool {
     let mut open = vec![folder.to_owned()];
     while let Some(dir) = open.pop() {

@@ -60,7 +60,7 @@ pub(crate) struct WentBack {
     pub from: Oid,
     /// The commit with the code of then; nothing where the code was the same.
     pub commit: Option<Oid>,
-    /// A hook committed something else than was there then.
+    /// Set when a hook committed something else than was there then.
     pub changed: bool,
     /// Events of the session that were taken back, by word, the newest first.
     pub undone: Vec<String>,

@@ -36,7 +36,7 @@ pub(super) fn require_free(ctx: &Context, (from, to): (&Oid, &Oid)) -> Result<()
     Ok(())
 }
 
-/// Path in the working tree that stands in the way of a path of another tree, and that this tree does not have.
+/// Path in the working tree that stands where another path comes, and that the present tree does not have.
 fn in_the_way(repo: &Repo, top: &Path, tree: &Oid, path: &str) -> Result<Option<String>> {
     let ends = path.match_indices('/').map(|(at, _)| at);
     for end in ends.chain([path.len()]) {

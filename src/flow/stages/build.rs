@@ -32,7 +32,7 @@ pub(crate) struct BuildRequest {
     pub from_review: Option<Report>,
     pub no_deslop: bool,
     pub reason: Option<String>,
-    /// Sign the record.
+    /// Wish to sign the record.
     pub sign: bool,
 }
 

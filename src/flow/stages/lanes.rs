@@ -49,7 +49,7 @@ pub(crate) struct DelegationRequest {
     pub role: Option<String>,
     pub blocking: Option<bool>,
     pub summary: Option<String>,
-    /// Sign the record.
+    /// Wish to sign the record.
     pub sign: bool,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Outcome {
     pub proposed: Option<Proposed>,
     /// Set when the command judged anything: then blockers mean exit 1.
     pub judged: bool,
-    /// The raised cap is that of returns to a plan that has no drafts.
+    /// Set when the raised cap is that of returns to a plan that has no drafts.
     pub returns: bool,
 }
 

@@ -36,12 +36,12 @@ pub(crate) struct DoneRequest {
     pub partial: Option<String>,
     pub caveats: Vec<String>,
     pub deferred: Vec<String>,
-    /// A person looked, and says so.
+    /// Word of a person, who looked.
     pub manual: bool,
     pub reason: Option<String>,
-    /// Sign the record of what is run.
+    /// Wish to sign the record of what is run.
     pub sign: bool,
-    /// Commit the files that the plan names for it.
+    /// Wish to commit the files that the plan names for the task.
     pub commit: bool,
     /// Set when the task's check may run, whoever wrote it.
     pub trust: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Finished {
     pub touched: Option<Touched>,
     /// Reason why the code here may be another change's.
     pub stray: Option<String>,
-    /// The text of its result could not be read.
+    /// Set when the text of the task's result could not be read.
     pub is_unread: bool,
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Left {
     /// The issue that the session was started for.
     pub issue: Option<IssueId>,
     pub debt: Vec<Debt>,
-    /// The session has to be named, for another one is meant here, or none.
+    /// Set when the session has to be named, for another one is meant here, or none.
     pub is_elsewhere: bool,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct TakeRequest {
     pub reason: Option<String>,
     /// A name for this asking: who asks again under it gets the same task again.
     pub request: Option<String>,
-    /// The claim goes to the remote first, alone.
+    /// Set when the claim goes to the remote first, alone.
     pub remote: bool,
 }
 

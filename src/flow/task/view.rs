@@ -37,7 +37,7 @@ pub(crate) struct ClaimView {
     pub here: bool,
     pub since: String,
     pub until: String,
-    /// The lease is still running.
+    /// Set when the lease is still running.
     pub alive: bool,
     /// Words for whoever has the task.
     #[serde(skip)]
@@ -105,7 +105,7 @@ pub(crate) struct Row {
     pub on_complete: Option<OnComplete>,
     pub phase: Option<String>,
     pub round: Option<u64>,
-    /// A gate inserted it.
+    /// Set when a gate inserted the task.
     pub inserted: bool,
     /// Files that it left and that have another content since it was completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 
 /// Commits that are a session's own.
 pub(super) struct Own {
-    /// The branch is the session's.
+    /// Set when the branch is the session's.
     pub(super) bound: bool,
     /// Commits that the session's verdict brings to the target, where it lands.
     pub(super) reviewed: Option<Vec<Oid>>,

@@ -21,7 +21,7 @@ pub(crate) struct Span {
     pub upstream: Vec<Oid>,
     /// Set when the commits that the target has are left out.
     pub own: bool,
-    /// The branch takes only what is done and reviewed.
+    /// Set when the branch takes only what is done and reviewed.
     pub protected: bool,
     /// Set when this is the server, whose branches are the project's.
     pub receiving: bool,

@@ -34,7 +34,7 @@ pub(crate) struct Animal {
     env: Vec<(OsString, Option<OsString>)>,
     /// A shell line that runs `"$@"`, where a command does not start by itself.
     shell: Option<&'static str>,
-    /// Objects may come from a remote while a command runs.
+    /// Set when objects may come from a remote while a command runs.
     pub(crate) is_partial: bool,
     /// Set when nothing below the folder may be written.
     is_locked: bool,
