@@ -151,7 +151,7 @@ impl<'r> Store<'r> {
         format!("refs/heads/{}", self.branch)
     }
 
-    /// Commit at which the branch stands. A ref that cannot be read does not count as absent, and comes back.
+    /// Commit at which the branch stands. A ref that cannot be read does not count as absent: a recovery brings it back.
     pub fn tip(&self) -> Result<Option<Oid>> {
         let tip = self.repo.find_ref(&self.branch_ref());
         tip.map_err(|failure| match failure.kind {
