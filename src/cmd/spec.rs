@@ -237,7 +237,7 @@ fn line_of(finding: &Finding) -> String {
 struct MergedFile<'a> {
     clean: bool,
     conflicts: &'a [Conflict],
-    /// Absent when it was written to a file.
+    /// Text of the result; absent when it was written to a file.
     text: Option<&'a str>,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct PolicyMoved {
     pub target: String,
     /// The commit of the target whose policy counts when the session lands.
     pub commit: Oid,
-    /// The tables of `loopx.toml`, and the files that it names, that are others there.
+    /// Tables of `loopx.toml`, and files that `loopx.toml` names, that are others there.
     pub changed: Vec<String>,
     /// Blockers by the target's policy of the approvals and the verdict as they are now.
     pub missing: Vec<Blocker>,

@@ -46,7 +46,7 @@ pub(crate) struct Preview {
     pub blockers: Vec<Blocker>,
     /// Number of people that policy asks for.
     pub required: usize,
-    /// The policy by which the target judges it, where that is another than the gate asks.
+    /// Policy by which the target judges the session, where that is another than the gate asks.
     pub policy_moved: Option<PolicyMoved>,
     #[serde(skip)]
     pub advised: Advised,

@@ -40,7 +40,7 @@ pub(crate) struct Entry {
     /// People who began, built and reviewed the session.
     pub people: Vec<Person>,
     pub domains: BTreeSet<String>,
-    /// The folder of most of its files.
+    /// Folder that has most of the session's files.
     pub area: Option<String>,
     /// Files that the code changed; nothing where this clone has not got the code.
     pub files: Option<Vec<String>>,
@@ -57,7 +57,7 @@ pub(crate) struct Filter {
     pub path: Option<String>,
     /// A part of a name or an address.
     pub person: Option<String>,
-    /// `yyyy-mm`, or its beginning.
+    /// Month as `yyyy-mm`, or the beginning of that.
     pub month: Option<String>,
     pub kind: Option<ChangeKind>,
 }

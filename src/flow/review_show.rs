@@ -37,7 +37,7 @@ pub(crate) struct ReviewedFile {
     /// Absent where the content is no text, or is too long.
     pub added: Option<usize>,
     pub removed: Option<usize>,
-    /// The kind of file that it is since, beyond its lines: `executable`, `link to a`, `submodule at 0123456789`.
+    /// Kind of file that the path is since, beyond its lines: `executable`, `link to a`, `submodule at 0123456789`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub becomes: Option<String>,
     pub in_scope: bool,

@@ -96,7 +96,7 @@ pub(crate) struct StartRequest {
     pub base: Option<String>,
     /// A commit that the session takes back.
     pub revert: Option<String>,
-    /// The issues that it is for.
+    /// Issues that the session is for.
     pub issues: Vec<IssueId>,
 }
 
@@ -530,7 +530,7 @@ fn taken(state: &State, way: Option<Hint>, again: Hint) -> Failure {
 #[derive(Debug)]
 pub(crate) struct Used {
     pub branch: String,
-    /// The other sessions that were bound to it.
+    /// Other sessions that were bound to the branch.
     pub before: Vec<SessionId>,
     /// The branch to which the session was bound.
     pub left: Option<String>,

@@ -38,7 +38,7 @@ pub struct Applied {
 /// The verdict on a whole delta.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// About the delta itself and the files around it.
+    /// Findings about the delta itself and the files around it.
     pub findings: Vec<Finding>,
     pub domains: Vec<Applied>,
 }

@@ -64,7 +64,7 @@ pub(crate) struct Facts<'a> {
     /// Contents of the working copy's files when they were read, by path.
     pub taken: BTreeMap<String, Oid>,
     pub operations: Vec<Operation>,
-    /// The other sessions that are bound to its branch.
+    /// Other sessions that are bound to the session's branch.
     pub shared: Vec<SessionId>,
     /// The commit that the session starts from is not here.
     pub base_missing: Option<Failure>,
@@ -77,7 +77,8 @@ pub(crate) struct Facts<'a> {
     pub watched: Watched,
     /// Files that the next stage has to read and does not find.
     pub context: Vec<Row>,
-    /// The numbered statements of its request; none where it says one thing, or began before they were numbered.
+    /// Numbered statements of the request; none where it says one thing, or the session began before they were
+    /// numbered.
     pub statements: Vec<Statement>,
     /// Sections read of these texts: whoever replaces one of the texts starts them anew.
     pub read: ReadSections,
@@ -161,7 +162,7 @@ pub(crate) struct Act<T> {
     pub word: Option<Word>,
     /// Failure of which the issues that the session was started for are told.
     pub failure: Option<String>,
-    /// A move that goes before it, to the stage where this one of the files that it writes is open.
+    /// Move that goes before the act, to the stage where this one of the files that the act writes is open.
     pub before: Option<(Event, Artifact)>,
     pub value: T,
 }

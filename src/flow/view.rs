@@ -139,7 +139,7 @@ pub(crate) struct Status {
     /// The current folder below the top of the worktree; none outside of it.
     #[serde(skip)]
     pub below: Option<String>,
-    /// Number of commits by which the code branch is behind its upstream, as that was last seen.
+    /// Lag of the code branch behind its upstream, as that was last seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub behind: Option<Behind>,
     /// Distance of the branch of the sessions from what was last seen of a remote's.

@@ -229,7 +229,7 @@ fn steady(text: &str) -> String {
 
 /// Use of a block of a page.
 enum Use {
-    /// Begins a session in this scene, or goes on with it.
+    /// Commands of a console, which begin a session in this scene, or go on with it.
     Console(Option<String>),
     /// Text that the editor leaves in this file.
     File(String),

@@ -10,7 +10,7 @@ use loopx_rules::stage::Stage;
 /// Candidate for the word that is completed.
 #[derive(Debug)]
 pub(super) enum Offer {
-    /// A word, and what it is.
+    /// Word, and its meaning.
     Word(String, String),
     /// Names of the repository, of a kind.
     Of(Kind),

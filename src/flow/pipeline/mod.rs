@@ -423,7 +423,7 @@ pub(crate) enum By {
     Mode,
     /// The pipelines of sprints.
     Sprint,
-    /// A team is made for it, whatever pipelines there are.
+    /// Team that is made for the request, whatever pipelines there are.
     Team,
 }
 
@@ -454,15 +454,15 @@ pub(crate) struct Plan {
     /// Reason for this one of the pipelines of sprints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprint: Option<SprintSize>,
-    /// The team that was made for the request, and why it is this one.
+    /// Team that was made for the request, and the reason for this team.
     pub team: Option<Team>,
     /// Fate of the session once its tasks are done.
     pub on_complete: OnComplete,
     /// Values that follow from what the session has.
     pub positions: Vec<Position>,
-    /// The place of the session in a roadmap, where it has one.
+    /// Place of the session in a roadmap, where the session has one.
     pub roadmap: Option<Standing>,
-    /// The values that it starts with.
+    /// Values that the pipeline starts with.
     pub params: BTreeMap<String, String>,
     /// Number of tasks that somebody does.
     pub tasks: usize,
@@ -471,11 +471,11 @@ pub(crate) struct Plan {
     /// Ids that the pipeline adds, decisions and checkpoints among them.
     pub ids: Vec<String>,
     pub left_out: Vec<String>,
-    /// Skills by which its tasks are done, and that nobody can follow on this machine.
+    /// Skills by which the tasks are done, and that nobody can follow on this machine.
     pub skills_missing: Vec<String>,
-    /// Remarks on the roles that the list has by it.
+    /// Remarks on the roles that the list has with the pipeline in it.
     pub roles: Vec<Finding>,
-    /// The commands that its tasks would run.
+    /// Commands that the tasks of the pipeline would run.
     pub commands: Vec<String>,
     pub lines: Vec<String>,
 }

@@ -45,7 +45,7 @@ pub(crate) struct StatusView {
     pub complete: bool,
     /// Fate of the session once its tasks are done.
     pub on_complete: OnComplete,
-    /// The step once it is complete, or where nothing can go on.
+    /// Step once the pipelines are complete, or where nothing can go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_action: Option<Hint>,
     /// Notes about views that did not agree, and about results that were accepted with warnings.

@@ -52,9 +52,9 @@ pub(crate) struct Skill {
     pub fault: Option<String>,
     /// Paths of other skills of its name that are passed over for this one and say otherwise.
     pub displaces: Vec<String>,
-    /// The skill of its name that counts before it and says otherwise.
+    /// Skill of the same name that counts before this one and says otherwise.
     pub displaced_by: Option<String>,
-    /// The name of its file or folder.
+    /// Name of the skill's file or folder.
     #[serde(skip)]
     pub entry: String,
 }

@@ -169,7 +169,7 @@ impl Report {
 #[derive(Debug, Serialize)]
 pub(crate) struct SetBack {
     pub had: Oid,
-    /// `None` where it is gone.
+    /// Tip that the remote has; `None` where the branch is gone.
     pub has: Option<Oid>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Decided {
     pub inserted: Vec<TaskId>,
     /// The tasks that are not done by the outcome that was chosen.
     pub fallen: Vec<TaskId>,
-    /// The gate that is decided in its place.
+    /// Gate that is decided in place of this one.
     pub next: Option<TaskId>,
     /// Evidence of a goal that nobody finds.
     pub missing: Vec<String>,

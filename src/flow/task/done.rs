@@ -32,7 +32,7 @@ pub(crate) struct DoneRequest {
     /// The task; else the one that is taken here.
     pub task: Option<String>,
     pub summary: Option<String>,
-    /// Work of it that is left.
+    /// Work of the task that is left.
     pub partial: Option<String>,
     pub caveats: Vec<String>,
     pub deferred: Vec<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Finished {
     /// Set when the task's check was run for the completion; else the check had passed on this code.
     pub has_run: bool,
     pub completion: Completion,
-    /// The commit of its files, where there was something to commit.
+    /// Commit of the task's files, where there was something to commit.
     pub committed: Option<Oid>,
     /// Files that were touched, and whether they were planned; nothing where it is not known.
     pub touched: Option<Touched>,

@@ -42,7 +42,7 @@ pub(crate) struct GateView {
     pub outcomes: BTreeMap<String, Vec<TaskId>>,
     #[serde(rename = "final")]
     pub is_final: bool,
-    /// The gate that is decided in its place.
+    /// Gate that is decided in place of this one.
     pub next: Option<TaskId>,
     /// Reasons for how the gate stands.
     pub why: Vec<String>,
@@ -50,7 +50,7 @@ pub(crate) struct GateView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     pub notes: Vec<String>,
-    /// The values that it asks for, in words.
+    /// Values that the gate asks for, in words.
     pub wanted: String,
     /// Decisions apart that do not count.
     pub beside: Vec<BesideView>,

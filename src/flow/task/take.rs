@@ -36,7 +36,7 @@ pub(crate) struct TakeRequest {
     /// Set when a task may also be taken from somebody whose lease is still running.
     pub take_over: bool,
     pub reason: Option<String>,
-    /// A name for this asking: who asks again under it gets the same task again.
+    /// Name for this request: who asks again under it gets the same task again.
     pub request: Option<String>,
     /// Set when the claim goes to the remote first, alone.
     pub remote: bool,

@@ -51,7 +51,7 @@ pub(crate) struct Row {
     pub title: String,
     pub kind: &'static str,
     pub role: Option<String>,
-    /// The part of the work that it belongs to, and how likely others change the same.
+    /// Part of the work that the task belongs to, and how likely others change the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub(crate) struct Row {
     /// Set when a record completes the task that no command writes: it does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unearned: bool,
-    /// Records about it that do not count, because their steps were taken before they could be.
+    /// Records about the task that do not count, because their steps were taken before they could be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub early: Vec<Early>,
     /// Set when a person let a checkpoint pass, and what they looked at is not there, or was done anew since.
@@ -72,15 +72,15 @@ pub(crate) struct Row {
     pub ready: bool,
     pub waits: Vec<Wait>,
     pub depends_on: Vec<TaskId>,
-    /// Tasks of `depends_on` that let it go on where they are skipped.
+    /// Tasks of `depends_on` that let the task go on where they are skipped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub optional: Vec<TaskId>,
-    /// The stage that waits for it.
+    /// Stage that waits for the task.
     pub stage: Stage,
-    /// The task of which it is a part.
+    /// Task of which this one is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// The files that it says it touches.
+    /// Files that the task says it touches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Things of which only one task has one at a time.
@@ -92,13 +92,13 @@ pub(crate) struct Row {
     /// Work that is left of a task that was completed in part.
     pub partial: Option<String>,
     pub reason: Option<String>,
-    /// The task because of which it is skipped, where no record of its own says so.
+    /// Task because of which this one is skipped, where no record of its own says so.
     pub skipped_by: Option<TaskId>,
     /// Time for which the task may be had, where somebody has it and that is bounded.
     pub turn: Option<TurnView>,
     /// Number of seconds that somebody has had the task.
     pub elapsed: Option<i64>,
-    /// The pipeline that it came from, its part of that, and the number of a discussion.
+    /// Pipeline that the task came from, its part of that, and the number of a discussion.
     pub pipeline: Option<String>,
     /// Fate of the session once the pipeline is done.
     #[serde(skip)]
@@ -107,10 +107,10 @@ pub(crate) struct Row {
     pub round: Option<u64>,
     /// Set when a gate inserted the task.
     pub inserted: bool,
-    /// Files that it left and that have another content since it was completed.
+    /// Files that the task left and that have another content since it was completed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs_changed: Vec<String>,
-    /// Files of it that several wrote apart.
+    /// Files of the task that several wrote apart.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs_apart: Vec<String>,
     /// State of the task's check on this code; nothing where it has none.
@@ -193,7 +193,7 @@ pub(crate) struct TaskView {
     /// Decisions about the task, and about those in whose place it is decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionRow>,
-    /// The steps that lead on from where it is.
+    /// Steps that lead on from where the task is.
     pub steps: Vec<Step>,
 }
 
@@ -209,7 +209,7 @@ pub(crate) struct Happened {
     pub step: &'static str,
     pub reason: Option<String>,
     pub undone: bool,
-    /// The files that it was completed with.
+    /// Files that the task was completed with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<String>,
     /// Exit code of a run of the task's check; nothing where no exit code came of it.
@@ -239,7 +239,7 @@ pub(crate) struct Resource {
     pub resource: String,
     /// Tasks that have the resource; several only where clones took their tasks apart.
     pub held: Vec<TaskTaken>,
-    /// The tasks that want it next and are not done.
+    /// Tasks that want the resource next and are not done.
     pub wanted: Vec<TaskId>,
 }
 

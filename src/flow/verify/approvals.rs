@@ -31,7 +31,7 @@ pub(super) struct Own {
     pub(super) bound: bool,
     /// Commits that the session's verdict brings to the target, where it lands.
     pub(super) reviewed: Option<Vec<Oid>>,
-    /// The paths that it changes there though none of these does.
+    /// Paths that the session changes on the target though none of these commits does.
     pub(super) strays: Vec<String>,
 }
 

@@ -438,9 +438,9 @@ pub(crate) struct Output {
     command: String,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// stdout as it came.
+    /// Bytes of stdout as it came.
     pub(crate) bytes: Vec<u8>,
-    /// Absent when a signal ended it.
+    /// Exit code; absent when a signal ended the command.
     pub(crate) code: Option<i32>,
 }
 
