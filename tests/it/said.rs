@@ -1,5 +1,5 @@
-//! True names of what a command finds or leaves: a review that a key did not sign, a file that cannot be read, a waived
-//! check, a policy that moved, a demand that the code meets already.
+//! Words for what a command finds or leaves, as what it is: a review that a key did not sign, a file that cannot be
+//! read, a waived check, a policy that moved, a demand that the code meets already.
 
 use crate::support::drive::{DELTA, Drive};
 use crate::support::{LOOPX, Output, Sandbox};
