@@ -50,10 +50,10 @@ pub struct Landing {
 /// another, each shows what is below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PutDown {
-    /// The one that lands it.
+    /// Session that lands the commit.
     #[default]
     Highest,
-    /// The one that brought it.
+    /// Session that brought the commit.
     Lowest,
 }
 

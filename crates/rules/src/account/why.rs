@@ -8,7 +8,7 @@ use std::fmt;
 /// Reason why no step covers a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// No session has anything to do with it.
+    /// Lack of any session that has to do with the commit.
     Nobody,
     NotDone {
         session: SessionId,

@@ -102,14 +102,14 @@ pub enum Proof {
     Missing,
     /// A named person waived it.
     Waived,
-    /// No command proves it: a named person looked at the present code, and said so.
+    /// Word of a named person who looked at the present code and said so: no command proves the check.
     Looked,
 }
 
 /// The line of the audit that asks for any check that passed.
 const VERIFICATION: &str = "verification";
 const APPROVED_PLAN: &str = "approved-plan";
-/// Stands for the command of a check that has none: somebody looks, and says so by a waiver.
+/// Words in place of the command of a check that has none: somebody looks, and says so by a waiver.
 const MANUAL: &str = "(a person has to look)";
 
 /// Line of the completion audit.
@@ -340,8 +340,8 @@ pub fn known(view: View<'_>) -> Vec<AuditItem> {
         .collect()
 }
 
-/// Test for code that any run that passed shows to work: in a profile whose files name no check, and where all that had a
-/// check fell, by outcomes of decisions or with a task that failed or was skipped.
+/// Tells whether any run that passed shows the code to work: in a profile whose files name no check, and where all that
+/// had a check fell, by outcomes of decisions or with a task that failed or was skipped.
 fn any_run_shows(view: View<'_>) -> bool {
     let of_checks = [Artifact::Brief, Artifact::TaskList, Artifact::Slices];
     let profile = view.profile();

@@ -75,7 +75,7 @@ pub(super) fn clarify(view: View<'_>) -> Vec<Blocker> {
     found
 }
 
-/// At least one round of questions was held, and no more than the profile and what was added allow.
+/// Blocker of the rounds of questions: at least one was held, and no more than the profile and what was added allow.
 fn rounds(view: View<'_>, front: &FrontMatter) -> Option<Blocker> {
     let path = Artifact::Spec.path();
     let max = view.max_rounds();

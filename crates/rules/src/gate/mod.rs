@@ -373,7 +373,7 @@ fn missing_stage(view: View<'_>, transition: Transition) -> Vec<Blocker> {
     )]
 }
 
-/// Two sessions on one branch: the work on it is nobody's until one of them has it alone.
+/// Blocker of two sessions on one branch: the work on it is nobody's until one of them has it alone.
 fn shared(view: View<'_>) -> Option<Blocker> {
     let branch = view.state.branch.as_ref()?;
     let others: Vec<&str> = view.shared.iter().map(SessionId::as_str).collect();

@@ -341,7 +341,7 @@ pub fn unserved(view: View<'_>) -> Option<Blocker> {
     Some(Blocker::new(Code::ScenarioUnserved, message, help).about(file.key()))
 }
 
-/// Test for a word that counts on the present content, whether or not it waits for more of them.
+/// Tells whether a word counts on the present content, whether or not it waits for more of them.
 fn is_spoken_for(view: View<'_>, way: Transition) -> bool {
     let armed = view.state.armed(way);
     armed

@@ -35,7 +35,7 @@ pub struct Unproven {
     /// The commit or the step, as people know it.
     pub what: String,
     pub why: String,
-    /// There is a signature, and it does not count.
+    /// Set when there is a signature, and it does not count.
     pub is_signed: bool,
 }
 

@@ -115,7 +115,7 @@ enum Said {
     Approval(Transition),
     /// The list of tasks, changed after its plan was approved: without it the list of before counts again.
     Amendment,
-    /// And whether it approves in every lane.
+    /// Verdict, and whether it approves in every lane.
     Verdict(CodeVerdict, bool),
     /// A finished session was opened again: what it had been approved for counts no more.
     Reopening,

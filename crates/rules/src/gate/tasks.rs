@@ -219,7 +219,7 @@ fn done_elsewhere(view: View<'_>, node: &Node) -> Blocker {
     Blocker::new(Code::TasksOpen, message, help)
 }
 
-/// Test for work of the review that was done on other code than this.
+/// Tells whether work of the review was done on other code than this.
 pub fn is_review_stale(view: View<'_>) -> bool {
     let Ok(nodes) = plan::now(view.texts, view.state) else {
         return false;
@@ -284,7 +284,7 @@ pub fn retry(node: &Node, state: &State) -> Hint {
     }
 }
 
-/// The first of some tasks that goes nowhere because of one that was skipped.
+/// Task that goes nowhere because of one that was skipped, the first of some.
 pub fn behind_skipped<'n>(
     graph: &Graph<'n>,
     statuses: &[Status],

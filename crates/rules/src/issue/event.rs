@@ -91,7 +91,7 @@ pub enum Change {
 }
 
 impl IssueEvent {
-    /// Test for a claim that went to a remote before it stood anywhere else.
+    /// Tells whether the claim went to a remote before it stood anywhere else.
     pub fn is_there(&self) -> bool {
         matches!(self, IssueEvent::Claimed { there: true, .. })
     }
@@ -107,7 +107,7 @@ impl IssueEvent {
 }
 
 impl Change {
-    /// In a few words, for the log of an issue.
+    /// Words for the event, few enough for the log of an issue.
     pub fn words(&self) -> String {
         let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
         match self {

@@ -44,7 +44,7 @@ fn is_apart(issue: &Issue, waits: &[Wait]) -> bool {
 /// Conditions of the issues that are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Also those that are resolved or closed.
+    /// Set when issues that are resolved or closed are asked for, too.
     pub all: bool,
     pub statuses: Vec<Status>,
     pub kinds: Vec<String>,
@@ -52,20 +52,20 @@ pub struct Filter {
     pub labels: Vec<String>,
     /// Labels of which an issue may have none.
     pub without: Vec<String>,
-    /// A part of the name; an empty one is nobody.
+    /// Part of the assignee's name; an empty one is nobody.
     pub assignee: Option<String>,
     pub milestone: Option<String>,
-    /// At most this number.
+    /// Number that the priority is at most.
     pub priority: Option<u8>,
-    /// A part of the title.
+    /// Part of the title.
     pub text: Option<String>,
     /// Mark of issues that wait for something, or of those that do not.
     pub blocked: Option<bool>,
-    /// Not changed since that second of the clock.
+    /// Second of the clock since which the issue was not changed.
     pub stale: Option<i64>,
-    /// Due on that day or before it.
+    /// Day on which, or before which, the issue is due.
     pub due: Option<String>,
-    /// Only what people wrote apart.
+    /// Set when only what people wrote apart is asked for.
     pub apart: bool,
 }
 

@@ -350,7 +350,7 @@ impl<'o> Folding<'o> {
         self.write(at, Field::Status, Change::Status(Status::InProgress));
     }
 
-    /// Test for a claim that went to a remote before it stood anywhere else.
+    /// Tells whether a claim went to a remote before it stood anywhere else.
     fn is_there(&self, at: usize) -> bool {
         matches!(&self.ops[at].body, Body::Issue(event) if event.is_there())
     }

@@ -59,7 +59,7 @@ impl Wait {
         }
     }
 
-    /// In words, behind `waits for`.
+    /// Words for the wait, behind `waits for`.
     pub fn words(&self, name: impl Fn(&IssueId) -> String) -> String {
         match self {
             Wait::Issue { issue, status } => format!("{} ({status})", name(issue)),

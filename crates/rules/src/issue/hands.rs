@@ -49,7 +49,7 @@ fn holder<'i>(issue: &'i Issue, leases: &Leases) -> Option<&'i Person> {
     claimed.or(issue.running_by.as_deref())
 }
 
-/// Test for an issue that somebody is at. A claim whose lease has ended is nobody's.
+/// Tells whether somebody is at an issue. A claim whose lease has ended is nobody's.
 fn is_in_hand(issue: &Issue, leases: &Leases) -> bool {
     let is_said = issue.status == Status::InProgress && issue.claim.is_none();
     !issue.status.is_final()

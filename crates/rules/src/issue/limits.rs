@@ -16,7 +16,7 @@ pub fn is_line(text: &str) -> bool {
     is_line && text.chars().count() <= LONGEST_LINE
 }
 
-/// Test for the text of a label.
+/// Tells whether a text can be that of a label.
 pub fn is_label(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "-_.:/+".contains(c);
     (1..=64).contains(&text.len()) && text.chars().all(is_plain)

@@ -259,7 +259,7 @@ pub struct Overruled {
 }
 
 impl Overruled {
-    /// In words, behind the name of the issue.
+    /// Words about the issue, behind its name.
     pub fn words(&self) -> String {
         format!(
             "taken back by {}, and it stays: {} used it meanwhile",
@@ -295,7 +295,7 @@ pub struct Issue {
     /// Conditions of them that do not hold; none where nobody looked.
     #[serde(skip)]
     pub held: Vec<until::Open>,
-    /// In minutes.
+    /// Estimate in minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<u32>,
     /// The recurrence, where it comes again once it has ended.
@@ -319,7 +319,7 @@ pub struct Issue {
     /// The person who began that session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_by: Option<Box<Person>>,
-    /// More sessions that were started for it, each in a clone that did not know of the other, and that go on.
+    /// Sessions beside `running` that go on, each started for the issue in a clone that did not know of the other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub running_beside: Vec<SessionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -191,8 +191,8 @@ impl Plain {
         self.ways.iter().any(|way| way.bound)
     }
 
-    /// Has it come with a status that it can have without the claim that no line brings, and by the solutions that come
-    /// with it. Says what became of it, where something did.
+    /// Settles the status of the issue: it comes with one that it can have without the claim that no line brings, and
+    /// by the solutions that come with it. Says what became of the status, where something did.
     pub fn settle(&mut self) -> Option<String> {
         let status = self.status.filter(|status| status.needs_more())?;
         let settled = if self.is_bound() {

@@ -69,7 +69,7 @@ vocabulary!(
         Merge = "merge",
         /// Order of the queue: one issue is done after the other.
         Sequential = "sequential",
-        /// Neither order is right by itself: a person says which comes first.
+        /// Question for a person, who says which comes first: neither order is right by itself.
         Unresolved = "unresolved",
     }
 );
@@ -80,7 +80,7 @@ pub struct Conflict {
     pub issues: [IssueId; 2],
     pub files: Vec<String>,
     pub resolution: Resolution,
-    /// Two branches were merged to find it; else what the solutions say was compared.
+    /// Set when two branches were merged to find the conflict; else what the solutions say was compared.
     pub tried: bool,
 }
 

@@ -127,7 +127,7 @@ fn in_month(year: i64, month: i64, of_month: i64) -> Option<String> {
 #[serde(deny_unknown_fields)]
 pub struct Repeat {
     pub every: Period,
-    /// The first of them, and the number of this one behind it; nothing for the first itself.
+    /// First issue of those that come again; nothing for the first itself. `number`: the number of this one behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<IssueId>,
     #[serde(default, skip_serializing_if = "is_first")]
@@ -161,7 +161,7 @@ impl fmt::Display for Repeat {
 /// The issue that comes after one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// The first of all, and the number behind it: the id follows from them.
+    /// First issue of all; `number`: the number behind it. The id follows from them.
     pub of: IssueId,
     pub number: u32,
     pub changes: Vec<Change>,

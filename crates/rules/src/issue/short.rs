@@ -12,7 +12,7 @@ const PREFIX: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShortName {
     random: [u8; IssueId::RANDOM],
-    /// Filled up with zeros.
+    /// Prefix, filled up with zeros.
     prefix: [u8; PREFIX],
 }
 
@@ -52,7 +52,7 @@ pub struct ShortNames {
     /// All ids in order, made once many are asked for: a command that shows one issue needs no order.
     sorted: OnceCell<Vec<ShortName>>,
     looks: Cell<usize>,
-    /// Each row of a list asks for it.
+    /// Width of the longest short name, for which each row of a list asks.
     width: OnceCell<usize>,
 }
 

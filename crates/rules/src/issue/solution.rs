@@ -27,7 +27,7 @@ vocabulary!(
     expecting = "a file like {\"path\": \"a.txt\", \"action\": \"modify\"}"
 )]
 pub struct Touched {
-    /// From the top of the repository; a folder ends with `/`.
+    /// Path from the top of the repository; a folder ends with `/`.
     pub path: String,
     #[serde(default = "modify")]
     pub action: Action,
@@ -166,7 +166,7 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// Four parts feasibility, three parts risk and three parts completeness, rounded.
+    /// Score of the whole: four parts feasibility, three parts risk and three parts completeness, rounded.
     pub fn total(self) -> u8 {
         let [f, r, c] = [self.feasibility, self.risk, self.completeness].map(u16::from);
         u8::try_from((4 * f + 3 * r + 3 * c + 5) / 10).unwrap_or(u8::MAX)
@@ -270,8 +270,9 @@ pub fn audit(proposal: &Proposal, ground: &Ground) -> Audit {
     }
 }
 
-/// 100 where everything that was changed is named, 15 less for each file that is not, at least 40. Where more than
-/// half of the named files are not in the code, 10 less, but not below 50 by that. 70 where nothing was changed yet.
+/// Feasibility: 100 where everything that was changed is named, 15 less for each file that is not, at least 40. Where
+/// more than half of the named files are not in the code, 10 less, but not below 50 by that. 70 where nothing was
+/// changed yet.
 fn feasibility(touched: &[Touched], ground: &Ground) -> Dimension {
     let mut findings = Vec::new();
     let mut score = match &ground.changed {

@@ -208,7 +208,7 @@ impl Template {
     }
 }
 
-/// Test for a title that has a place for what somebody types.
+/// Tells whether a title has a place for what somebody types.
 fn asks_title(title: &str) -> bool {
     title.contains(&format!("{{{TITLE}}}"))
 }

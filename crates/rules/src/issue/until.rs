@@ -30,7 +30,7 @@ pub fn read(text: &str) -> Result<Condition, String> {
     }
 }
 
-/// Test for the conditions that an issue can have.
+/// Tells whether an issue can have a condition.
 pub(super) fn can_be(condition: &Condition) -> bool {
     read(&text(condition)).as_ref() == Ok(condition)
 }

@@ -1,6 +1,6 @@
 //! The pipelines that the program brings, as files. Nothing of them stands anywhere else.
 
-/// All of them, in the order in which they are listed.
+/// Pipelines of the program, in the order in which they are listed.
 const ALL: [(&str, &str); 11] = [
     ("spec-only", include_str!("builtin/spec-only.toml")),
     ("impl-only", include_str!("builtin/impl-only.toml")),

@@ -312,7 +312,7 @@ impl NodeDef {
         self.kind.as_deref().is_none_or(|kind| kind == "work")
     }
 
-    /// The last of what stands behind it: what waits for the task waits for that.
+    /// Id of the last of what stands behind the task: what waits for the task waits for that.
     pub fn last(&self) -> &str {
         let gate = self.gates().last().map(GateDef::id);
         let checkpoint = self

@@ -44,7 +44,7 @@ type Texts = BTreeMap<String, String>;
 struct Maker<'p> {
     whole: &'p Definition,
     name: &'p str,
-    /// Said where it is not the usual.
+    /// Fate of the session, said where it is not the usual.
     on_complete: Option<OnComplete>,
     values: &'p Texts,
     prefix: &'p str,

@@ -25,7 +25,7 @@ impl Place {
     }
 }
 
-/// All of them, by id. A pipeline with an error does not start.
+/// Findings about a pipeline, by id. A pipeline with an error does not start.
 pub const FINDINGS: &[Known] = &[
     Known::new(
         "pipeline_condition_never",

@@ -16,7 +16,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// In a sentence.
+    /// Reason for the value, in a sentence.
     pub fn because(&self) -> String {
         format!("{} is {}: {} is there", self.param, self.value, self.found)
     }

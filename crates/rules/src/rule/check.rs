@@ -5,7 +5,7 @@ use loopx_base::globs::Globs;
 use loopx_spec::{Finding, Known, Severity};
 use std::collections::BTreeMap;
 
-/// All of them, by id.
+/// Findings about rules, by id.
 pub const FINDINGS: &[Known] = &[
     Known::new(
         "rule_category_unknown",

@@ -97,7 +97,7 @@ impl Categories {
 /// Place where a document was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// As it is shown: from the top of the repository, or of a person's own folder.
+    /// Path as it is shown: from the top of the repository, or of a person's own folder.
     pub path: String,
     pub origin: Origin,
     /// The id of its content.
@@ -107,9 +107,9 @@ pub struct Source {
 /// Rule of a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// Counted from 1.
+    /// Number of the line, counted from 1.
     pub line: usize,
-    /// As it reads, on one line.
+    /// Text as it reads, on one line.
     pub text: String,
     /// Normalised text that tells the rule from others.
     #[serde(skip)]

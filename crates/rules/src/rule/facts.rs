@@ -24,7 +24,7 @@ pub struct CommandFact {
 /// Facts that were found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Facts {
-    /// The one with the most files first.
+    /// Languages, the one with the most files first.
     pub languages: Vec<Language>,
     pub commands: Vec<CommandFact>,
     /// The files that describe a build, at the top and below.

@@ -16,7 +16,7 @@ pub struct Legacy {
     pub text: String,
 }
 
-/// Test for front matter in a language that a reader would have to run: `---js`.
+/// Tells whether front matter is in a language that a reader would have to run: `---js`.
 pub fn begins_with_code(text: &str) -> bool {
     let first = text.trim_start_matches('\u{feff}').lines().next();
     let language = first.and_then(|line| line.strip_prefix("---"));

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub struct Ask {
     pub stage: Option<Stage>,
     pub category: Option<String>,
-    /// Of the documents that need not be read only those of this keyword.
+    /// Keyword of the documents that need not be read: only those that have it apply.
     pub keyword: Option<String>,
     /// The paths that it is about; any where none is named.
     pub paths: Vec<String>,

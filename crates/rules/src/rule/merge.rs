@@ -1,4 +1,4 @@
-//! Three versions of a document merged by rule: what both sides added is there once, what one side took away is gone.
+//! Merge of three versions of a document by rule: what both sides added is there once, what one side took away is gone.
 //! Nothing is guessed: where both changed one rule, one line or one field, there is no merge by rule, and whoever asked
 //! merges lines.
 
@@ -174,7 +174,7 @@ impl Slot {
     }
 }
 
-/// Three sequences as one: every element of each side stands in one slot, in the order of each side.
+/// Weaves three sequences to one: every element of each side stands in one slot, in the order of each side.
 fn weave<K: Clone + Eq + Hash + Ord>(base: &[K], ours: &[K], theirs: &[K]) -> Vec<Slot> {
     let [o, t] = [ours, theirs].map(|side| Aligned::of(base, side));
     let mut slots = Vec::new();
@@ -218,7 +218,7 @@ fn weave<K: Clone + Eq + Hash + Ord>(base: &[K], ours: &[K], theirs: &[K]) -> Ve
 
 /// Alignment of one side with the base.
 struct Aligned {
-    /// For each element of the base its place on the side.
+    /// Place on the side of each element of the base.
     matched: Vec<Option<usize>>,
     /// Elements that the side has before each element of the base, and behind the last one. An element in the place of
     /// something that is gone stands before it.

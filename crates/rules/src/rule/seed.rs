@@ -28,7 +28,7 @@ impl RuleKind {
         }
     }
 
-    /// Several of it, as a file is named.
+    /// Plural of the kind, as a file is named.
     fn plural(self) -> &'static str {
         match self {
             RuleKind::Convention => "conventions",
@@ -84,7 +84,7 @@ impl RuleKind {
 /// A document that is laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seed {
-    /// Below the folder of rules.
+    /// Path below the folder of rules.
     pub file: String,
     pub text: String,
 }

@@ -34,7 +34,7 @@ pub struct Dropped {
 /// An amendment that counts, with whoever approved it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amended {
-    /// Never armed: it lets nobody go on.
+    /// Approval of the amendment; never armed, so that it lets nobody go on.
     pub approval: Approval,
     pub amendment: Amendment,
     /// The plan was approved anew since.

@@ -259,7 +259,7 @@ impl Card {
         !matches!(self.verification, Some(Check::Cmd(_)))
     }
 
-    /// Test for a card whose reader does the work while somebody else says that it is done.
+    /// Tells whether the reader of the card does the work while somebody else says that it is done.
     pub fn is_for_a_person(&self) -> bool {
         self.is_agents && self.is_manual() && self.lead.is_none()
     }
@@ -386,7 +386,7 @@ impl Card {
         }
     }
 
-    /// As text: whole, or in at most [`MOST`] bytes. What others wrote stands behind a bar.
+    /// Text of the card: whole, or in at most [`MOST`] bytes. What others wrote stands behind a bar.
     pub fn text(&self, is_full: bool) -> String {
         if is_full {
             self.lines(usize::MAX, usize::MAX)
@@ -395,7 +395,7 @@ impl Card {
         }
     }
 
-    /// As text of at most so many bytes.
+    /// Text of the card, of at most so many bytes.
     pub(super) fn within(&self, bytes: usize) -> String {
         let whole = self.lines(usize::MAX, usize::MAX);
         if whole.len() <= bytes {
@@ -547,7 +547,7 @@ fn clip_id(blob: &str) -> &str {
     blob.get(..10).unwrap_or(blob)
 }
 
-/// At most so many characters.
+/// Clips a text to at most so many characters.
 fn clip(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}...", &text[..at]),

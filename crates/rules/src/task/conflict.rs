@@ -42,7 +42,7 @@ vocabulary!(
 pub struct Conflict {
     pub kind: Kind,
     pub severity: Severity,
-    /// Of a cycle the way round, its first one at both ends.
+    /// Tasks in conflict; of a cycle the way round, its first one at both ends.
     pub tasks: Vec<TaskId>,
     pub domains: Vec<String>,
     pub files: Vec<String>,

@@ -119,10 +119,10 @@ struct Asked<'a> {
 enum Asks {
     /// The stage alone.
     Stage,
-    /// All but what is outside of the list.
+    /// Waits but for those outside of the list.
     List,
     All,
-    /// All, and the writer may be who is waited for.
+    /// Waits of all kinds, and the writer may be who is waited for.
     AllBy,
 }
 
@@ -132,7 +132,7 @@ struct Judge<'j> {
     world: &'j World,
     /// The number of the first run of each task that passed.
     runs: HashMap<String, u64>,
-    /// Some tasks are skipped by no record.
+    /// Set when some tasks are skipped by no record.
     has_fallen: bool,
     /// Results that count, of each node, with their numbers.
     good: Vec<Vec<(u64, Status)>>,

@@ -119,7 +119,7 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// In words, behind `waits for`.
+    /// Words for the wait, behind `waits for`.
     pub fn words(&self) -> String {
         match self {
             Wait::Task { task, status } => format!("{task} ({status})"),
@@ -502,7 +502,7 @@ impl<'n> Graph<'n> {
         ready
     }
 
-    /// From a pending node along what it waits for, to the one that waits for nothing else.
+    /// Chain from a pending node along what it waits for, to the one that waits for nothing else.
     pub fn chain(&self, at: usize, statuses: &[Status]) -> Vec<usize> {
         let mut chain = vec![at];
         let mut known = HashSet::from([at]);
@@ -606,7 +606,7 @@ impl<'n> Graph<'n> {
         }
     }
 
-    /// Of these, one after the other, those that may run beside all before them.
+    /// Nodes of these, one after the other, that may run beside all before them.
     fn side_by_side(&self, order: &BTreeSet<Place>, limit: Option<usize>) -> Vec<usize> {
         let mut wave: Vec<usize> = Vec::new();
         let mut files: HashSet<&str> = HashSet::new();
@@ -656,8 +656,8 @@ impl<'n> Graph<'n> {
         }
     }
 
-    /// For each pending node the one because of which it is skipped: it waits, by way of others or itself, for one that
-    /// `is_over`, and is not content with a skipped one.
+    /// Node because of which each pending node is skipped: the pending one waits, by way of others or itself, for one
+    /// that `is_over`, and is not content with a skipped one.
     pub fn fallen(
         &self,
         statuses: &[Status],

@@ -49,7 +49,7 @@ pub struct Metrics {
     pub in_progress: usize,
     /// Failed, or waiting for one that failed.
     pub blocked: usize,
-    /// Completed of 100.
+    /// Share of the tasks that are completed, of 100.
     pub velocity: usize,
     /// Set when all that could be done is, and less than half of it was completed.
     pub slow: bool,
@@ -64,7 +64,7 @@ pub struct Metrics {
     pub points: Option<StoryPoints>,
     /// Dimensions that were the weakest in more than one verdict.
     pub recurring: Vec<String>,
-    /// From the claim to the completion, in seconds: the middle one and the longest.
+    /// Seconds from the claim to the completion: the middle number and the longest.
     pub median_seconds: Option<i64>,
     pub longest_seconds: Option<i64>,
 }
@@ -95,9 +95,9 @@ pub struct Entry {
     pub rounds: usize,
     /// The newest score of each gate that judges it.
     pub scores: BTreeMap<TaskId, String>,
-    /// From the claim to the completion, in seconds.
+    /// Seconds from the claim to the completion.
     pub seconds: Option<i64>,
-    /// Other tasks that changed one of its files at the same time.
+    /// Tasks that changed one of the task's files at the same time.
     pub conflicts: Vec<TaskId>,
     /// Reasons why attempts failed, and why the task was asked for anew.
     pub reasons: Vec<String>,
@@ -158,7 +158,7 @@ pub fn ledger(
     (1..).zip(sprints.into_values()).map(made).collect()
 }
 
-/// For each node the first one of those that it hangs together with: what one start of a pipeline made.
+/// First node of those that each node hangs together with: what one start of a pipeline made.
 fn starts(graph: &Graph<'_>) -> Vec<usize> {
     let mut first = vec![usize::MAX; graph.nodes.len()];
     let of = |at: usize| graph.nodes[at].part.as_ref().map(|part| &part.pipeline);
@@ -263,7 +263,7 @@ fn told<'o>(records: &[Record<'o>]) -> HashMap<Key<'o>, Told<'o>> {
 /// A node that changed a file, and the numbers of its claim and its completion.
 type Touch = (usize, (u64, u64));
 
-/// For each node those that changed one of its files at the same time, with nothing to order them.
+/// Nodes that changed a file of each node at the same time, with nothing to order them.
 fn conflicts(
     graph: &Graph<'_>,
     told: &HashMap<Key<'_>, Told<'_>>,

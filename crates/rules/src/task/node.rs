@@ -84,7 +84,7 @@ impl PartialEq for Key<'_> {
 impl Eq for Key<'_> {}
 
 impl Hash for Key<'_> {
-    /// Eight bytes at once, in lower case: a list of thousands is hashed several times in one command.
+    /// Hashes eight bytes at once, in lower case: a list of thousands is hashed several times in one command.
     fn hash<H: Hasher>(&self, to: &mut H) {
         for bytes in self.0.0.as_bytes().chunks(8) {
             let mut word = [0; 8];
@@ -155,7 +155,7 @@ pub enum Verification {
 /// A file that a node says it touches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeFile {
-    /// From the top of the repository.
+    /// Path from the top of the repository.
     pub path: String,
     pub action: Option<String>,
     pub risk: Option<Risk>,
@@ -201,7 +201,7 @@ vocabulary!(
 /// Time for which somebody may have a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// In seconds. Then whoever has it is asked to finish.
+    /// Number of seconds after which whoever has the node is asked to finish.
     pub limit: u32,
     /// Number of seconds later at which the node is free for others.
     pub grace: u32,
@@ -350,10 +350,10 @@ impl fmt::Debug for Kept {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub id: TaskId,
-    /// Every list shows it, and so it is no detail.
+    /// Title of the node; every list shows it, and so it is no detail.
     pub title: String,
     pub kind: NodeKind,
-    /// Smaller is sooner.
+    /// Priority of the node; a smaller one is sooner.
     pub priority: u32,
     /// Role that does the node, where only some may.
     pub role: Option<String>,

@@ -7,7 +7,7 @@ use super::status::{Status, TaskFacts};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Another task that changes what one changed.
+/// Task that changes what another one changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Overlap {
     pub task: TaskId,
@@ -17,8 +17,8 @@ pub struct Overlap {
     pub at_once: bool,
 }
 
-/// The other tasks that changed one of these files, or that the plan lets change it. What stands before or behind the
-/// task in the graph is none: it builds on it. `since` is the number of the claim under which the files changed.
+/// Tasks that changed one of these files, too, or that the plan lets change it. What stands before or behind the task
+/// in the graph is none: it builds on it. `since` is the number of the claim under which the files changed.
 pub fn overlaps<'s>(
     graph: &Graph<'_>,
     at: usize,

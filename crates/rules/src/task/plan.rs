@@ -81,14 +81,14 @@ pub fn fallen(texts: &Texts, state: &State) -> BTreeSet<String> {
     fallen.map(|(node, _)| node.id.key()).collect()
 }
 
-/// Test for a node that failed as often as it may.
+/// Tells whether a node failed as often as it may.
 pub fn is_at_cap(node: &Node, state: &State) -> bool {
     let facts = state.task(&node.id);
     facts.is_some_and(|facts| facts.failures >= node.cap)
 }
 
-/// For each node the one because of which it is skipped with no record of its own: it waits for one that failed as often
-/// as it may, or that is skipped, and whose plan says that this takes along what waits for it; or a gate went on by an
+/// Node because of which each node is skipped with no record of its own: it waits for one that failed as often as it
+/// may, or that is skipped, and whose plan says that this takes along what waits for it; or a gate went on by an
 /// outcome that lets it fall. Empty where none is.
 pub fn fallen_by(nodes: &[Node], statuses: &[Status], state: &State) -> Vec<Option<usize>> {
     let takes_along = |node: &Node| node.on_failed == OnFailed::Skip;

@@ -10,9 +10,9 @@ use loopx_base::vocabulary::vocabulary;
 vocabulary!(
     /// A form in which a card is printed.
     CardForm {
-        /// For people: rows with labels.
+        /// Rows with labels, for people.
         Text = "text",
-        /// For an agent: the card between fences, and the commands that lead on.
+        /// Card between fences, and the commands that lead on, for an agent.
         Prompt = "prompt",
     }
 );

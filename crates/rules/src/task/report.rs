@@ -15,7 +15,7 @@ pub struct Report {
     pub title: String,
     pub pipelines: Vec<String>,
     pub counts: Counts,
-    /// From the first claim to the last completion, in seconds.
+    /// Seconds from the first claim to the last completion.
     pub seconds: Option<i64>,
     pub phases: Vec<Phase>,
     pub verdicts: Vec<Given>,
@@ -31,13 +31,13 @@ pub struct Report {
 pub struct Counts {
     pub total: usize,
     pub completed: usize,
-    /// Of those that were completed.
+    /// Number of the completed tasks that left a part.
     pub partial: usize,
     pub failed: usize,
     pub skipped: usize,
-    /// Inserted by gates.
+    /// Number of tasks that gates inserted.
     pub inserted: usize,
-    /// Completed of 100.
+    /// Share of the tasks that are completed, of 100.
     pub percent: usize,
 }
 

@@ -37,9 +37,9 @@ vocabulary!(
         Fail = "fail",
         Retry = "retry",
         Skip = "skip",
-        /// Of a decision or a goal: no row of the table, as its status is computed.
+        /// Step of a decision or a goal: no row of the table, as its status is computed.
         Decide = "decide",
-        /// Of a checkpoint, or of a decision that waits for a person.
+        /// Step of a checkpoint, or of a decision that waits for a person.
         Open = "open",
     }
 );
@@ -557,7 +557,7 @@ impl Past {
     }
 }
 
-/// Another value with the same envelope.
+/// Stamps another value with the same envelope.
 fn of<A, B>(known: &Stamped<A>, value: B) -> Stamped<B> {
     Stamped {
         op: known.op.clone(),

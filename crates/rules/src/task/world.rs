@@ -51,7 +51,7 @@ pub enum Condition {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<String>,
     },
-    /// Another session came as far.
+    /// Stage that another session has to reach.
     Session { session: SessionId, stage: Reached },
     /// A person says so: this one, or [`ANYBODY`].
     Person { person: String },
@@ -100,7 +100,7 @@ impl Condition {
 /// Observation of a condition that needs looking at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// There is no such branch here.
+    /// Lack of the branch here.
     NoBranch,
     /// Lack of a commit: what the branch is to contain names none here.
     NoCommit,
@@ -112,7 +112,7 @@ pub enum Seen {
     NoRun,
     /// The newest run that counts, of whatever code.
     Ran { how: Run, at: String },
-    /// There is no such session here.
+    /// Lack of the session here.
     NoSession,
     /// The session is there, and cannot be read.
     Damaged,
@@ -154,7 +154,7 @@ impl Seen {
 pub struct World {
     /// The second at which somebody asks.
     pub now: i64,
-    /// Some task waits for something in it.
+    /// Set when some task waits for something in the world.
     pub is_asked: bool,
     pub seen: BTreeMap<Condition, Seen>,
     /// People who said that a node may begin, by the key of the node.
@@ -184,7 +184,7 @@ pub struct Open {
     pub task: TaskId,
     /// State that is there instead.
     pub why: String,
-    /// Since when that is so, where somebody knows.
+    /// Time since which that is so, where somebody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     /// Set when the condition cannot hold any more, whatever happens.
@@ -192,7 +192,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// In words, behind `waits for`.
+    /// Words for the open condition, behind `waits for`.
     pub fn words(&self) -> String {
         self.condition.words(&self.why, self.since.as_deref())
     }

@@ -426,7 +426,7 @@ impl<G: Ground> History<'_, G> {
         Some("key too far")
     }
 
-    /// Another mode of what is there, in a squash or by itself.
+    /// Changes the mode of what is there, in a squash or by itself.
     fn mode(&mut self, dice: &mut Dice, draft: &mut Draft) -> Name {
         let session = self.landable(dice, draft);
         let tip = draft.tip.clone();
@@ -462,7 +462,7 @@ impl<G: Ground> History<'_, G> {
         Some("orphan")
     }
 
-    /// Not all of a reviewed branch.
+    /// Lands a part of a reviewed branch, and not all of it.
     fn prefix(&mut self, dice: &mut Dice, draft: &mut Draft) -> Name {
         let session = self.landable(dice, draft)?;
         let it = self.sessions[session].clone();

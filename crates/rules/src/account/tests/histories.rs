@@ -109,7 +109,7 @@ pub(super) enum Part {
 pub(super) struct Session {
     pub(super) links: Vec<Link>,
     pub(super) base: String,
-    /// The last that it took in of the target.
+    /// Commit of the target that the session took in last.
     pub(super) with: String,
     pub(super) head: String,
     pub(super) reviewed: Option<String>,
@@ -201,7 +201,7 @@ impl<'g, G: Ground> History<'g, G> {
         }
     }
 
-    /// Does what a number says. What the branch did otherwise than the model is told.
+    /// Takes the turn that a number says. What the branch did otherwise than the model is told.
     pub(super) fn turn(&mut self, seed: u64, counts: &mut Counts) -> Result<(), String> {
         let mut dice = Dice(seed);
         match dice.below(20) {

@@ -172,7 +172,7 @@ fn several_sessions_land_in_one_push() {
     assert_eq!(account.sessions(), [session("demo"), session("top")]);
 }
 
-/// Each commit of the part was shown, but by a verdict about the whole.
+/// Commits of the part were each shown, but by a verdict about the whole.
 #[test]
 fn a_part_of_a_reviewed_branch_lands_beside_no_other_one() {
     let Start {
@@ -546,7 +546,7 @@ fn a_branch_of_documents_that_took_the_target_in_is_merged() {
     assert!(letters(&judge(&world, &main, &merge, &[])).contains('-'));
 }
 
-/// Other changes to what the session touched do not make room for it again.
+/// Further changes to what the session touched do not make room for its archive again.
 #[test]
 fn an_archive_that_was_taken_back_does_not_land_again() {
     let mut world = World::default();

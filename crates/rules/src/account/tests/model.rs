@@ -30,7 +30,7 @@ pub(super) enum Made {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Code,
-    /// In `always_allow`, and a plain file whose mode stays.
+    /// Plain file in `always_allow` whose mode stays.
     Document,
     /// Plain file whose mode stays, among the paths of the exception.
     Release,
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 pub(super) struct Entry {
     pub number: usize,
     pub changes: Vec<(Kind, Made)>,
-    /// Signed by the key of the exception.
+    /// Set when the exception's key signed the commit.
     pub signed: bool,
 }
 
@@ -83,7 +83,7 @@ const PART: &str = "a part of what was reviewed was reviewed by nobody";
 /// Landings so far, on two branches of which the second takes backports of the first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
-    /// Of which session, from which of its commits to which.
+    /// Sessions whose commits landed, from which commit to which.
     landed: Vec<(usize, usize, usize)>,
     archives: Vec<Made>,
     picked: Vec<usize>,

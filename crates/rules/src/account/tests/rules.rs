@@ -20,7 +20,7 @@ fn an_archive_lands_on_the_branch_that_its_verdict_is_about() {
     assert_eq!(letters(&judge(&world, &main, &pick, &[demo])), "-");
 }
 
-/// Also where it comes with its branch: what was taken back since would come again.
+/// Archives land once, also with their branch: what was taken back since would come again.
 #[test]
 fn an_archive_lands_once_in_every_shape() {
     let mut world = World::default();

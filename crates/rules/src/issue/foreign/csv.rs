@@ -106,7 +106,7 @@ fn known(name: &str) -> Option<&'static str> {
     all.find_map(|(what, names)| names.contains(&name.as_str()).then_some(*what))
 }
 
-/// Test for a text whose first row names the columns of issues.
+/// Tells whether the first row of a text names the columns of issues.
 pub(super) fn is_one(text: &str) -> bool {
     let Some(Ok(header)) = Rows::detected(text).next() else {
         return false;
@@ -158,7 +158,7 @@ impl Cells {
         self.said.remove(what).unwrap_or_default()
     }
 
-    /// The first value; more of them are kept.
+    /// Takes the first value; more of them are kept.
     fn one(&mut self, what: &'static str) -> Option<String> {
         let mut all = self.all(what).into_iter();
         let first = all.next();

@@ -48,7 +48,7 @@ pub(super) fn objects(file: &File, g: &mut Gather<'_>) -> Vec<Fields> {
     found
 }
 
-/// The one value of a file.
+/// Reads a file as one value.
 pub(super) fn whole(file: &File, g: &mut Gather<'_>) -> Option<Value> {
     match strict(file.text.trim_start_matches('\u{feff}')) {
         Ok(value) => Some(value),

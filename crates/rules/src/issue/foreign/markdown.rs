@@ -41,8 +41,8 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// Test for a text with check boxes that is no document of another kind: front matter and the headings of a roadmap say
-/// more than boxes do.
+/// Tells whether a text has check boxes and is no document of another kind: front matter and the headings of a roadmap
+/// say more than boxes do.
 pub(super) fn is_one(text: &str) -> bool {
     let is_roadmap = |title: &str| {
         let first = title.split([' ', ':']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Our own JSON lines, as `issue export` writes them.
+//! JSON lines of this program, as `issue export` writes them.
 
 use super::json::{self, Fields};
 use super::{File, Gather, ways};

@@ -21,7 +21,7 @@ pub const PLAN: &str = "execution-plan.json";
 struct Named {
     at: String,
     title: Option<String>,
-    /// Each wave that it is put into, and where.
+    /// Waves that the issue is put into, and the place that says so.
     waves: Vec<(u32, String)>,
     depends_on: Vec<String>,
     criteria: Vec<(String, bool)>,

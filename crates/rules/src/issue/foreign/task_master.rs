@@ -13,7 +13,7 @@ const MAIN: &str = "master";
 /// Fields of which one tells a list of tasks from other lists.
 const TELLING: [&str; 4] = ["dependencies", "subtasks", "testStrategy", "details"];
 
-/// Test for a document in which tasks stand as Task Master writes them.
+/// Tells whether tasks stand in a document as Task Master writes them.
 pub(super) fn is_one(whole: &Value) -> bool {
     let Some(map) = whole.as_object() else {
         return false;

@@ -37,7 +37,7 @@ pub fn expand<'p>(planned: impl Into<Cow<'p, [Node]>>, state: &State) -> Cow<'p,
     }
 }
 
-/// For each node the gate by whose outcome it falls: what was begun before stays. A gate falls with all that it judges.
+/// Gate by whose outcome each node falls: what was begun before stays. A gate falls with all that it judges.
 pub fn falls(nodes: &[Node], state: &State) -> Vec<Option<usize>> {
     let has_outcomes = |node: &Node| {
         let gate = node.gate.as_deref();

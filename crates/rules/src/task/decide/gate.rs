@@ -20,9 +20,9 @@ vocabulary!(
 pub struct Dimension {
     pub name: String,
     pub weight: Points,
-    /// Below this the whole does not pass, whatever the others are.
+    /// Score below which the whole does not pass, whatever the others are.
     pub minimum: Option<Points>,
-    /// Below this it is not accepted with warnings either.
+    /// Score below which the whole is not accepted with warnings either.
     pub warn: Option<Points>,
 }
 
@@ -43,7 +43,7 @@ pub struct Rubric {
 impl Rubric {
     /// The scale where a rubric names none.
     pub const SCALE: Points = Points::whole(100);
-    /// Of a hundred, where a rubric says nothing of what passes.
+    /// Smallest score that passes, of a hundred, where a rubric says nothing of it.
     pub const PASS: u32 = 60;
 }
 
@@ -63,15 +63,15 @@ impl Default for Rubric {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strategy {
     pub name: String,
-    /// The last repair, by its number, that goes about it so.
+    /// Number of the last repair for which the strategy is the one.
     pub until: Option<u32>,
-    /// The repair, by its number, behind which it is gone about so.
+    /// Number of the repair behind which the strategy is the one.
     pub after: Option<u32>,
-    /// The score from which on it is gone about so.
+    /// Score from which on the strategy is the one.
     pub from: Option<Points>,
-    /// The score below which it is gone about so.
+    /// Score below which the strategy is the one.
     pub below: Option<Points>,
-    /// The least and the most critical findings with which it is gone about so.
+    /// Numbers of critical findings, the least and the most, with which the strategy is the one.
     pub criticals: Option<(u32, u32)>,
 }
 

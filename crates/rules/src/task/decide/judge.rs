@@ -13,7 +13,7 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Set when another verdict was given.
     pub adjusted: bool,
-    /// Computed from the dimensions, where there are any.
+    /// Score as it is computed from the dimensions, where there are any.
     pub score: Option<Points>,
     /// Distance between the views; nothing where they agree, or where none was asked.
     pub severity: Option<Severity>,
@@ -25,9 +25,9 @@ pub struct Judged {
     pub suggestion: Option<String>,
 }
 
-/// Of a hundred: a score between these is a close call.
+/// Scores of a hundred between which a score is a close call.
 const CLOSE: (u32, u32) = (50, 70);
-/// Of a hundred: a fix above this is worth another look, once something was repaired.
+/// Score of a hundred above which a fix is worth another look, once something was repaired.
 const GOOD: u32 = 95;
 
 /// The number of decisions alike, one behind the other, that stand for the cap (reference 4.13: three equal sets of failures).

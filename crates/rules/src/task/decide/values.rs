@@ -69,12 +69,12 @@ pub struct Ground {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decision {
-    /// As it was given; nothing where only scores or ratings were.
+    /// Verdict as it was given; nothing where only scores or ratings were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<Points>,
-    /// By dimension.
+    /// Scores by dimension.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<String, Points>,
     /// Critical findings.

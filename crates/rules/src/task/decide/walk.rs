@@ -196,7 +196,7 @@ proptest! {
     }
 }
 
-/// However often everything is sent back, it ends: with every fix that the caps allow, and a person's word.
+/// A plan ends however often everything is sent back: with every fix that the caps allow, and a person's word.
 #[test]
 fn a_plan_in_which_everything_is_fixed_ends() {
     let mut ops = vec![started()];

@@ -177,7 +177,7 @@ impl<'t> Cursor<'t> {
         None
     }
 
-    /// Any value, which nobody looks at.
+    /// Takes any value, which nobody looks at.
     pub(super) fn any(&mut self) -> Option<()> {
         if self.is_at_text() {
             return self.text().map(drop);

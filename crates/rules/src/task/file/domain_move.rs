@@ -92,8 +92,8 @@ pub fn relocate(
     Ok((text, moved))
 }
 
-/// Several lines of one domain as one, which has the numbers of the first and remembers those of the others that tasks
-/// have; and what of a line says so.
+/// Joins several lines of one domain to one, which has the numbers of the first and remembers those of the others that
+/// tasks have; and gives the changes of a line that say so.
 pub(super) fn joined<'n>(
     stood: &Domain,
     twins: &[&Domain],

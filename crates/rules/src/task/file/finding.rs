@@ -4,7 +4,7 @@ use crate::artifact::Artifact;
 use loopx_base::hint::{Hint, command, hint};
 use loopx_spec::{Finding, Known};
 
-/// All of them, by id. An error holds the gate; a warning is shown.
+/// Findings about a list, by id. An error holds the gate; a warning is shown.
 pub const FINDINGS: &[Known] = &[
     Known::new(
         "task_check_missing",

@@ -1,4 +1,4 @@
-//! Three versions of a list become one, task by task and field by field. Two people who change different tasks, or
+//! Merge of three versions of a list, task by task and field by field. Two people who change different tasks, or
 //! different fields of one, never meet.
 
 use super::edit::set_field;
@@ -18,7 +18,7 @@ pub struct Names<'n> {
 pub struct Clash {
     /// The id as it is written.
     pub task: String,
-    /// Empty where one side took the task out.
+    /// Name of the field; empty where one side took the task out.
     pub field: String,
 }
 
@@ -33,7 +33,7 @@ struct Row<'t> {
     key: String,
     id: String,
     text: &'t str,
-    /// As they are written.
+    /// Fields as they are written.
     fields: BTreeMap<String, &'t str>,
 }
 

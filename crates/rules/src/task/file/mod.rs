@@ -47,7 +47,7 @@ pub const EXAMPLE: &str = r#"{"id":"TASK-001","title":"...","convergence":{"crit
 /// A list that could be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskFile {
-    /// In the order of the file.
+    /// Nodes in the order of the file.
     pub nodes: Vec<Node>,
     /// The fields of each node as they are written, those that nobody here knows among them.
     pub fields: Vec<Fields>,

@@ -725,7 +725,7 @@ fn what_a_fix_inserts_is_judged_as_a_plan_too() {
     );
 }
 
-/// Of a list of thousands a command reads what its graph needs, and the details of the nodes that it is about.
+/// Commands read what their graph needs of a list of thousands, and the details of the nodes that they are about.
 #[test]
 fn what_is_ready_is_found_without_the_details_of_any_node() {
     let on = |n: usize| match n % 10 {

@@ -151,7 +151,7 @@ fn i3_a_cycle_is_printed() {
     assert!(Graph::of(&parts).order().is_empty());
 }
 
-/// Of ten thousand tasks in chains each had its id hashed twice, for a claim that names none.
+/// Ids of ten thousand tasks in chains were hashed twice each, for a claim that names none.
 #[test]
 fn ids_of_a_chain_are_not_looked_up() {
     let mut nodes = vec![node("A", &[]), node("B", &["A"]), node("C", &["B"])];

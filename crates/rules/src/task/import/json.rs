@@ -71,7 +71,7 @@ fn one(slice: &Map<String, Value>, found: &mut Imported) -> Option<String> {
     Some(draft.line())
 }
 
-/// Test for a type that the form of the check says, too, or of which a remark speaks already: who completes the task.
+/// Tells whether the form of the check says a type, too, or a remark speaks of it already: who completes the task.
 fn is_said(kind: &Value, check: &Value) -> bool {
     match kind.as_str() {
         Some("AFK") => check.get("cmd").is_some(),
