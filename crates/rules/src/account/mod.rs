@@ -46,7 +46,7 @@ pub struct Landing {
     pub put_down: PutDown,
 }
 
-/// The session that a commit is put down to which the reviews of several ones have shown: of sessions that stand on one
+/// Session that a commit is put down to which the reviews of several sessions have shown: of sessions that stand on one
 /// another, each shows what is below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PutDown {
@@ -65,7 +65,7 @@ pub struct Candidate {
     pub ended: bool,
     /// Approving verdict of the session.
     pub verdict: Option<Reviewed>,
-    /// The commit that its archive is recorded to have made.
+    /// Commit that the archive of the session is recorded to have made.
     pub result: Option<Oid>,
 }
 
@@ -82,7 +82,7 @@ pub struct Reviewed {
     pub reasoned: bool,
 }
 
-/// A commit, as far as it matters here.
+/// Commit, as far as an account asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub tree: Oid,
@@ -169,7 +169,7 @@ impl Step {
         }
     }
 
-    /// The session whose verdict, or archive, it rests on.
+    /// Session whose verdict, or archive, the step rests on.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Step::Forward(session)
@@ -244,14 +244,14 @@ impl Account {
         entry.verdict.as_ref().ok()
     }
 
-    /// The sessions that it rests on, in the order in which they land: also those whose commits land within the one
-    /// commit of another session.
+    /// Sessions that the landing rests on, in the order in which they land: also those whose commits land within the
+    /// one commit of another session.
     pub fn sessions(&self) -> &[SessionId] {
         &self.sessions
     }
 
-    /// The reviewed commits that it rests on, also where they land in another shape, each with the session that it is put
-    /// down to.
+    /// Reviewed commits that the landing rests on, also where they land in another shape, each with the session that it
+    /// is put down to.
     pub fn origins(&self) -> impl Iterator<Item = (&Oid, &SessionId)> {
         self.origins.iter()
     }

@@ -30,7 +30,7 @@ pub enum Why {
         session: SessionId,
         target: String,
     },
-    /// The review did not show it.
+    /// Review that did not show the commit.
     NotShown(SessionId),
     /// The reviewed tree is not that of the reviewed commit.
     Uncommitted(SessionId),
@@ -130,9 +130,9 @@ pub enum PathWhy {
     Guarded,
     /// File that is no plain one, or stops being one.
     Mode,
-    /// Policy does not let it in without a session.
+    /// Path that policy does not let in without a session.
     Code,
-    /// Policy demands a profile for it.
+    /// Path for which policy demands a profile.
     Demanded,
 }
 

@@ -100,7 +100,7 @@ pub enum Proof {
     /// Run on another tree.
     Stale,
     Missing,
-    /// A named person waived it.
+    /// Word of a named person who waived the verification.
     Waived,
     /// Word of a named person who looked at the present code and said so: no command proves the check.
     Looked,
@@ -124,7 +124,7 @@ pub struct AuditItem {
     /// The file of the policy, where it asks for this check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'static str>,
-    /// The person whose word proves it, where no command does.
+    /// Person whose word proves the check, where no command does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub word: Option<PersonsWord>,
 }
@@ -183,7 +183,7 @@ impl AuditItem {
         }
     }
 
-    /// The command that gets its proof.
+    /// Command that gets the proof of the check.
     pub fn help(&self, policy: &Policy) -> Hint {
         let run = match self.id.as_str() {
             VERIFICATION => policy.run_check(),

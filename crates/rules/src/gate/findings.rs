@@ -28,7 +28,7 @@ pub struct FindingView {
     /// Set when the code or the document that the finding is about changed since.
     pub changed_since: bool,
     pub answer: Option<AnswerView>,
-    /// The command that answers it; it works when typed.
+    /// Command that answers the finding; it works when typed.
     pub help: Hint,
 }
 

@@ -79,13 +79,13 @@ pub struct DeltaFacts {
     pub domains: usize,
     /// Operations on requirements: added, modified, removed, renamed.
     pub operations: usize,
-    /// Names of the scenarios that it writes: slices and tasks can be made of them.
+    /// Names of the scenarios that the delta writes: slices and tasks can be made of them.
     pub scenarios: Vec<String>,
     /// Set when the delta says, with a reason, that no behaviour changes.
     pub is_unchanged: bool,
     /// Faults of the delta, each with a line.
     pub blockers: Vec<Blocker>,
-    /// Slices that name a scenario that neither it nor the accepted specs have.
+    /// Slices that name a scenario that neither the delta nor the accepted specs have.
     pub strays: Vec<Blocker>,
 }
 
@@ -101,18 +101,18 @@ pub struct View<'a> {
     pub credentials: &'a Credentials,
     /// The checks of policy that the session has to pass: those whose paths it changes.
     pub policy_checks: &'a [Check],
-    /// The profile that policy demands for what the session changes, where its own lacks something of it.
+    /// Profile that policy demands for what the session changes, where the session's own lacks something of it.
     pub demand: Option<&'a Demand>,
-    /// The other sessions that are bound to its branch.
+    /// Sessions besides this one that are bound to its branch.
     pub shared: &'a [SessionId],
     /// The commit that the session starts from is not here: nobody knows the policy.
     pub base_missing: Option<&'a Failure>,
     /// Context that the next stage has to read and does not find.
     pub context: &'a [Row],
-    /// The numbered statements of its request.
+    /// Numbered statements of the session's request.
     pub statements: &'a [Statement],
     pub read: &'a ReadSections,
-    /// The token of the worktree that asks: a task of another one is not its to end.
+    /// Token of the worktree that asks: a task of another one is not for this worktree to end.
     pub worktree: Option<&'a str>,
 }
 

@@ -20,7 +20,7 @@ pub struct Taken {
     pub seq: u64,
     /// Word that was said.
     pub word: String,
-    /// The command that says it anew.
+    /// Command that says the word anew.
     #[serde(skip)]
     pub again: Hint,
     pub by: Person,

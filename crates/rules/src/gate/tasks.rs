@@ -245,18 +245,18 @@ pub fn failed_since(view: View<'_>) -> Option<TaskId> {
 /// A task that goes nowhere by itself: along its chain stands one that was skipped.
 #[derive(Clone, Debug)]
 pub struct BehindSkipped<'n> {
-    /// Tasks that wait for the skipped one.
+    /// Task that waits for the skipped one.
     pub waits: &'n TaskId,
     pub skipped: &'n Node,
 }
 
 impl BehindSkipped<'_> {
-    /// The skipped one is done after all.
+    /// Command that does the skipped task after all.
     pub fn retry(&self, state: &State) -> Hint {
         retry(self.skipped, state)
     }
 
-    /// Tasks that wait for it fall, too.
+    /// Command that skips the waiting task; tasks that wait for that one fall, too.
     pub fn skip(&self) -> Hint {
         command!("task skip {} --reason WHY", self.waits).because("a person decides")
     }

@@ -45,7 +45,7 @@ vocabulary!(
 /// The issues of a lane, by their places in the backlog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
-    /// The value that they have in common; nothing where there are no lanes.
+    /// Value that the issues of the lane have in common; nothing where there are no lanes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Numbers of the parts of the epic of the lane: of those that have ended, and of all.

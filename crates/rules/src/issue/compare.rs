@@ -41,7 +41,7 @@ impl Difference {
         }
     }
 
-    /// The words of it in one line; a text of several lines is named alone.
+    /// Words for the difference in one line; a text of several lines is named alone.
     pub fn words(&self) -> String {
         let is_long =
             |value: &Option<String>| value.as_ref().is_some_and(|text| text.contains('\n'));

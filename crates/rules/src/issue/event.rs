@@ -24,7 +24,7 @@ pub enum IssueEvent {
     /// Claim of somebody who has the issue in hand now.
     Claimed {
         claim: Claim,
-        /// A push of its own brought it: nobody has the record but by a remote that took it.
+        /// Mark of a claim that a push of its own brought: nobody has the record but by a remote that took it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         there: bool,
     },
@@ -47,7 +47,7 @@ pub enum Change {
     Milestone(Option<String>),
     Due(Option<String>),
     Defer(Option<String>),
-    /// Condition outside of the backlog that it waits for, or waits for no more.
+    /// Condition outside of the backlog that the issue waits for; `NotUntil`: that it waits for no more.
     Until(Condition),
     NotUntil(Condition),
     Estimate(Option<u32>),
@@ -63,7 +63,7 @@ pub enum Change {
     DropCriterion(String),
     Tick(String),
     Untick(String),
-    /// A session was started for it.
+    /// Session that was started for the issue.
     Session(ForIt),
     /// Maker of the issue where it was taken over from.
     Made(Made),

@@ -638,7 +638,7 @@ impl<'o> Folding<'o> {
         })
     }
 
-    /// The issues of which clones made it a part, each without knowing of the other: it is a part of one.
+    /// Issues of which clones made this one a part, each without knowing of the other: it is a part of one.
     fn parents_apart(&self) -> Option<Apart> {
         let parents = self.there(|member| match member {
             Member::Link(link) if link.kind == LinkKind::Parent => Some(link.clone()),

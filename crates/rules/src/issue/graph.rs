@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub enum Wait {
     /// Another issue that is neither resolved nor closed.
     Issue { issue: IssueId, status: Status },
-    /// An issue that it names and that is not here.
+    /// Issue that is named and that is not here.
     Missing { issue: IssueId },
     /// The day before which nobody is to begin, and of which whole that is said, where it is not said of the issue itself.
     Day {
@@ -34,16 +34,16 @@ pub enum Wait {
     World(Open),
     /// Issue that did not fail: what waits was to be done only if it failed.
     NotNeeded { issue: IssueId },
-    /// People wrote its status apart.
+    /// Status that people wrote apart.
     Settling { field: String },
     /// Issues that were closed as duplicates of each other, oldest first: somebody has to say which is the original.
     Circle { issues: Vec<IssueId> },
-    /// A record of it asks for a newer program.
+    /// Record of the issue that asks for a newer program.
     Newer { needs: String },
 }
 
 impl Wait {
-    /// The issue that it waits for.
+    /// Issue that is waited for.
     pub fn issue(&self) -> Option<&IssueId> {
         match self {
             Wait::Issue { issue, .. } | Wait::Missing { issue } => Some(issue),
@@ -51,7 +51,7 @@ impl Wait {
         }
     }
 
-    /// The circle of duplicates that it waits for.
+    /// Circle of duplicates that is waited for.
     pub fn circle(&self) -> Option<&[IssueId]> {
         match self {
             Wait::Circle { issues } => Some(issues),

@@ -19,7 +19,7 @@ pub enum Of {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hand<'b> {
     pub of: Of,
-    /// The most that policy lets it have.
+    /// Number of issues that policy lets the person or the label have at most.
     pub most: u32,
     /// The key of policy that says so.
     pub key: &'static str,

@@ -292,13 +292,13 @@ pub struct Issue {
     /// The conditions outside of the backlog before which nobody is to begin.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub until: Vec<Condition>,
-    /// Conditions of them that do not hold; none where nobody looked.
+    /// Conditions of `until` that do not hold; none where nobody looked.
     #[serde(skip)]
     pub held: Vec<until::Open>,
     /// Estimate in minutes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<u32>,
-    /// The recurrence, where it comes again once it has ended.
+    /// Recurrence of the issue, where it comes again once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Box<repeat::Repeat>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -307,13 +307,13 @@ pub struct Issue {
     pub criteria: Vec<Criterion>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Link>,
-    /// Sessions that were started for it.
+    /// Sessions that were started for the issue.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<ForIt>,
-    /// The start of a session said last how far it is.
+    /// Set when the start of a session said last how far the issue is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_session: bool,
-    /// The session that was started for it and goes on.
+    /// Session that was started for the issue and goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<SessionId>,
     /// The person who began that session.
@@ -327,7 +327,7 @@ pub struct Issue {
     /// Maker of the issue where it was taken over from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Made>,
-    /// The line of code that it is about.
+    /// Line of code that the issue is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// Claim of whoever has the issue in hand.
@@ -345,13 +345,13 @@ pub struct Issue {
     /// Fields that people wrote apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<Apart>,
-    /// A word that took its beginning back, and that does not count.
+    /// Word that took the beginning of the issue back, and that does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overruled: Option<Box<Overruled>>,
     /// The versions of this program that records ask for which it does not understand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
-    /// The largest number of its records, and the newest of them.
+    /// Largest number of the issue's records, and the newest of them.
     pub seq: u64,
     pub newest: Vec<OpId>,
 }
@@ -361,20 +361,20 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl Issue {
-    /// The issues that it names by a link of this kind.
+    /// Issues that this one names by a link of this kind.
     pub fn linked(&self, kind: LinkKind) -> impl Iterator<Item = &IssueId> {
         let links = self.links.iter().filter(move |link| link.kind == kind);
         links.map(|link| &link.to)
     }
 
-    /// The issues for which it stands: those as whose duplicate it was closed. Who waits for it waits for them.
+    /// Issues for which this one stands: those as whose duplicate it was closed. Who waits for this one waits for them.
     pub fn originals(&self) -> impl Iterator<Item = &IssueId> {
         let is_closed = self.status == Status::Closed;
         self.linked(LinkKind::DuplicateOf)
             .filter(move |_| is_closed)
     }
 
-    /// Every session that was started for it and goes on.
+    /// Sessions that were started for the issue and go on.
     pub fn all_running(&self) -> impl Iterator<Item = &SessionId> {
         self.running.iter().chain(&self.running_beside)
     }
@@ -386,7 +386,7 @@ impl Issue {
             .any(|label| label == crate::roadmap::LABEL)
     }
 
-    /// The issue that it is a part of. Of several that clones gave it the first that `is_here`.
+    /// Issue that this one is a part of. Of several that clones gave it the first that `is_here`.
     pub fn parent(&self, is_here: impl Fn(&IssueId) -> bool) -> Option<&IssueId> {
         self.linked(LinkKind::Parent)
             .find(|id| **id != self.id && is_here(id))

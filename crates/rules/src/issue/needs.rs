@@ -38,7 +38,7 @@ vocabulary!(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lack {
     Need(TakeNeed),
-    /// Status that it has to get first.
+    /// Status that the issue has to get first.
     Step(Status),
     /// Limit of a label: as many with it are in hand as policy lets it have, this one among them.
     Room(String, IssueId),
@@ -71,7 +71,7 @@ impl Lack {
         }
     }
 
-    /// The command that mends it, for an issue that whoever asks knows as `id`; nothing where policy knows no way to it.
+    /// Command that mends the lack, for an issue that whoever asks knows as `id`; nothing where policy knows no way.
     pub fn way(&self, issue: &Issue, id: &str) -> Option<Hint> {
         Some(match self {
             Lack::Need(TakeNeed::Criteria) => command!("issue edit {id} --criterion TEXT"),

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plain {
-    /// The line of the file that it stands in.
+    /// Line of the file that the issue stands in.
     #[serde(skip)]
     pub line: usize,
     /// A name by which other lines link to it.
@@ -62,7 +62,7 @@ pub struct Plain {
     /// Maker of the issue, and the time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<Made>,
-    /// The line of code that it is about.
+    /// Line of code that the issue is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// Comments on the issue.
@@ -71,7 +71,7 @@ pub struct Plain {
     /// Fields of another system that have no counterpart here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, Value>,
-    /// The solutions that come with it.
+    /// Solutions that come with the issue.
     #[serde(skip)]
     pub ways: Vec<Way>,
 }

@@ -50,7 +50,7 @@ pub struct Item {
     pub files: Vec<Touched>,
     /// The place in the backlog: the oldest first.
     pub age: usize,
-    /// The issues that it waits for.
+    /// Issues that the item waits for.
     pub waits: Vec<IssueId>,
     /// Set when the issue waits for something that is in no queue: a day, an issue elsewhere.
     pub is_held: bool,

@@ -121,7 +121,7 @@ impl ShortNames {
         needed.clamp(IssueId::SHOWN, IssueId::RANDOM)
     }
 
-    /// The length of the longest of them, as they are shown.
+    /// Length of the longest short id, as people are shown it.
     pub fn width(&self) -> usize {
         *self.width.get_or_init(|| {
             let all = self.sorted();

@@ -54,7 +54,7 @@ pub struct Proposal {
     pub tasks: Vec<Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<Touched>,
-    /// The rejected one that it mends.
+    /// Rejected solution that this one mends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mends: Option<OpId>,
     /// Origin of a solution that an import brought. Of clones that brought the same apart each has it, and it is one.
@@ -69,12 +69,12 @@ pub struct Way {
     pub bound: bool,
     /// Reason why the solution was rejected, where it was.
     pub rejected: Option<String>,
-    /// The place of the one that it mends, among those before it.
+    /// Place of the solution that this one mends, among those before it.
     pub mends: Option<usize>,
 }
 
 impl Proposal {
-    /// The files that it names, and those that its tasks name, each once.
+    /// Files that the solution names, and those that its tasks name, each once.
     pub fn touched(&self) -> Vec<Touched> {
         let mut found: BTreeSet<Touched> = self.files.iter().cloned().collect();
         for task in &self.tasks {
@@ -99,8 +99,8 @@ impl Proposal {
         found.into_iter().collect()
     }
 
-    /// The files that it names, and none of its tasks does: they are those of the task that names none. Where several name
-    /// none, nobody knows whose they are. A folder is of the solution alone: a task names files.
+    /// Files that the solution names, and none of its tasks does: they are those of the task that names none. Where
+    /// several name none, nobody knows whose they are. A folder is of the solution alone: a task names files.
     fn own_files(&self) -> Vec<Value> {
         if self.tasks.iter().filter(|task| names_no_file(task)).count() != 1 {
             return Vec::new();
@@ -147,7 +147,7 @@ impl Proposal {
         self.tasks.iter().map(line).collect()
     }
 
-    /// The ids of its tasks.
+    /// Ids of the solution's tasks.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.tasks.iter().filter_map(|task| task["id"].as_str())
     }
@@ -364,7 +364,7 @@ pub struct Failed {
 /// A solution as the records of its issue give it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Solution {
-    /// The record that has it: what no other solution has, whatever its name.
+    /// Record that has the solution: what no other solution has, whatever its name.
     pub op: OpId,
     pub by: Person,
     pub at: String,
@@ -383,7 +383,7 @@ pub struct Bound {
     pub name: String,
     pub tasks: usize,
     pub files: Vec<Touched>,
-    /// Work by it failed, and nobody said since that it is to be tried again.
+    /// Set when work by the solution failed, and nobody said since that it is to be tried again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub failed: bool,
 }

@@ -56,7 +56,7 @@ pub struct Days {
 /// The issues that came and that ended in a week.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Week {
-    /// The Monday that it begins with.
+    /// Monday that the week begins with.
     pub week: String,
     pub created: usize,
     pub resolved: usize,

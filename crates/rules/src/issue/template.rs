@@ -126,7 +126,7 @@ fn values(
 pub struct Template {
     title: Option<String>,
     values: BTreeMap<String, String>,
-    /// The fields that it says.
+    /// Fields that the template says.
     pub changes: Vec<Change>,
 }
 

@@ -116,13 +116,13 @@ const WHOLE: [&str; 7] = [
 /// Packages of a front end.
 const PACKAGES: [&str; 4] = ["react", "vue", "svelte", "next"];
 
-/// A mode, and what it follows from.
+/// Mode, and what it follows from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     pub mode: &'static str,
     /// The mode before the words of a front end made another one of it.
     pub base: &'static str,
-    /// The words that chose the base; none where it is what stands where no word does.
+    /// Words that chose the base; none where the base is what stands where no word does.
     pub words: Vec<String>,
     pub front_end: Vec<String>,
     pub back_end: Vec<String>,

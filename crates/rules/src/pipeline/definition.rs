@@ -14,7 +14,7 @@ use toml::Spanned;
 #[serde(default, deny_unknown_fields)]
 pub struct Definition {
     pub title: String,
-    /// The pipelines that it changes, the first of them first.
+    /// Pipelines that this one changes, the first of them first.
     #[serde(deserialize_with = "one_or_many")]
     pub extends: Vec<String>,
     /// Fate of the session once all of its tasks are done.
@@ -26,7 +26,7 @@ pub struct Definition {
     pub params: BTreeMap<String, Param>,
     pub roles: BTreeMap<String, Role>,
     pub nodes: Vec<NodeDef>,
-    /// Nodes of what it extends that it does not have.
+    /// Nodes of the extended pipelines that this one does not have.
     pub remove: Vec<Spanned<String>>,
     /// Lists of tasks that gates insert.
     pub templates: BTreeMap<String, Vec<NodeDef>>,
@@ -47,11 +47,11 @@ pub struct Param {
     pub about: String,
     #[serde(rename = "type")]
     pub kind: ParamKind,
-    /// The only ones that it can have; any where none is named.
+    /// Values that the parameter can have; any where none is named.
     pub values: Vec<String>,
     /// Value where none is given; a parameter without a default has to be given.
     pub default: Option<String>,
-    /// Values that stand there instead under a condition, whatever else it would follow from; the first that holds counts.
+    /// Values under a condition, which go before all that the value would follow from; the first that holds counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead: Vec<Instead>,
     /// Set when the values are stages in their order: the default is the one behind the last whose result is there.
@@ -119,7 +119,7 @@ pub struct When {
     /// Paths that the code has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub has: Vec<String>,
-    /// Paths that it does not have.
+    /// Paths that the code does not have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
     /// Packages, of which `package.json` names one.
@@ -181,7 +181,7 @@ pub struct NodeDef {
     pub when: Option<When>,
     /// Gates that judge the task, one behind the other.
     pub gates: Option<Vec<GateDef>>,
-    /// A person lets pass what stands behind it.
+    /// Checkpoint behind the task: a person lets pass what stands behind it.
     pub checkpoint: Option<CheckpointDef>,
     #[serde(skip)]
     pub place: Place,

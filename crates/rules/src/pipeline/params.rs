@@ -16,7 +16,7 @@ pub struct Given<'g> {
 
 /// Names that stand for something in every text of a pipeline.
 pub(super) const ALWAYS: [&str; 4] = ["id", "intent", "pipeline", "session"];
-/// The name among them that each task has its own value for: no default can name it.
+/// Name among these that each task has its own value for: no default can name it.
 pub(super) const OF_TASK: &str = "id";
 /// Names that a gate fills in when it inserts a repair.
 pub(super) const OF_GATES: [&str; 6] =

@@ -17,7 +17,7 @@ pub struct View<'p> {
     pub extends: &'p [String],
     /// Number of tasks that somebody does. Decisions and checkpoints are none.
     pub tasks: usize,
-    /// The longest chain of them.
+    /// Length of the longest chain of these tasks.
     pub beats: usize,
     pub params: &'p BTreeMap<String, Param>,
     pub roles: Vec<RoleView<'p>>,
@@ -45,7 +45,7 @@ pub struct NodeView<'p> {
     pub outputs: &'p [String],
     pub criteria: &'p [String],
     pub cap: u64,
-    /// The seconds that somebody may have it, and those in which they finish then.
+    /// Seconds that somebody may have the task, and those in which they finish then.
     pub work_limit: Option<u64>,
     pub grace: Option<u64>,
     pub on_failed: &'p str,

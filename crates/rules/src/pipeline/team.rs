@@ -234,23 +234,23 @@ pub struct Member {
     pub task: String,
     pub capability: &'static str,
     pub role: &'static str,
-    /// The role that would have it alone, where another one took it over.
+    /// Role that would have the task alone, where another one took it over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<&'static str>,
     pub tier: usize,
-    /// The words of the request that ask for it.
+    /// Words of the request that ask for the task.
     pub words: Vec<String>,
     pub depends_on: Vec<String>,
 }
 
-/// A team, and why it is this one.
+/// Team for a request, and the reason why it is this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Team {
     pub size: Size,
     pub score: usize,
     pub roles: Vec<&'static str>,
     pub members: Vec<Member>,
-    /// The pipeline that it comes to.
+    /// Pipeline that the team comes to.
     pub text: String,
 }
 

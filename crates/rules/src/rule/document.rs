@@ -100,7 +100,7 @@ pub struct Source {
     /// Path as it is shown: from the top of the repository, or of a person's own folder.
     pub path: String,
     pub origin: Origin,
-    /// The id of its content.
+    /// Id of the document's content.
     pub blob: String,
 }
 

@@ -33,7 +33,7 @@ pub(super) type SectionKey = (usize, String, usize);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit<'t> {
     pub(super) key: UnitKey,
-    /// Blank lines before it.
+    /// Blank lines before the unit.
     pub(super) lead: &'t str,
     pub(super) text: &'t str,
 }

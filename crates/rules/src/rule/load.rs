@@ -12,7 +12,7 @@ pub struct Ask {
     pub category: Option<String>,
     /// Keyword of the documents that need not be read: only those that have it apply.
     pub keyword: Option<String>,
-    /// The paths that it is about; any where none is named.
+    /// Paths that the work is about; any where none is named.
     pub paths: Vec<String>,
     /// The most bytes.
     pub budget: Option<usize>,

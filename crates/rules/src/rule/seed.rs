@@ -19,7 +19,7 @@ vocabulary!(
 );
 
 impl RuleKind {
-    /// The category of its document where none is named.
+    /// Category of the kind's document where none is named.
     pub fn category(self) -> &'static str {
         match self {
             RuleKind::Convention | RuleKind::Learning => GENERAL,
@@ -45,7 +45,7 @@ impl RuleKind {
         }
     }
 
-    /// The name of its document for a category, below the folder of rules.
+    /// Name of the kind's document for a category, below the folder of rules.
     pub fn file(self, category: &str) -> String {
         let usual = match self {
             RuleKind::Convention => "coding-conventions",

@@ -47,7 +47,7 @@ pub struct Card {
     /// Changes of files of which the list says more than the path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<FileChange>,
-    /// The use that people have of it once it is done.
+    /// Use that people have of the task once it is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition_of_done: Option<String>,
     /// The line of the list, with every field that stands there.
@@ -55,7 +55,7 @@ pub struct Card {
     pub fields: Map<String, Value>,
     pub scenarios: Vec<String>,
     pub outputs: Vec<String>,
-    /// Outputs that are there before it is done, as an earlier attempt leaves them.
+    /// Outputs that are there before the task is done, as an earlier attempt leaves them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub there: Vec<String>,
     /// Texts to read first, each with the id of its content where there is one.
@@ -82,7 +82,7 @@ pub struct Card {
     /// The command that ends a gate, as it stands.
     #[serde(skip)]
     pub lead: Option<Hint>,
-    /// The current folder of who reads it, below the top of the worktree.
+    /// Current folder of who reads the card, below the top of the worktree.
     #[serde(skip)]
     pub below: String,
     /// Set when the reader is an agent whose word is no person's.
@@ -111,10 +111,10 @@ pub struct Read {
 pub struct Content {
     pub path: String,
     pub text: String,
-    /// Number of its bytes that are left out.
+    /// Number of the content's bytes that are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<usize>,
-    /// The command that prints all of it.
+    /// Command that prints all of the content.
     pub whole: Hint,
 }
 
@@ -176,7 +176,7 @@ impl FileChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SkillRow {
     pub name: String,
-    /// The words that it is given, filled in.
+    /// Words that the skill is given, filled in.
     #[serde(flatten)]
     pub args: Filled,
     /// Path of the skill's file, from the worktree or from home.
@@ -264,7 +264,7 @@ impl Card {
         self.is_agents && self.is_manual() && self.lead.is_none()
     }
 
-    /// The files that it leaves in the session and that are not there, as somebody opens them from the current folder.
+    /// Files that the task leaves in the session and that are missing, as somebody opens them from the current folder.
     pub fn missing(&self) -> Vec<String> {
         let outputs = self.outputs.iter();
         let missing = outputs.filter(|path| task_of(path).is_some() && !self.there.contains(path));

@@ -7,7 +7,7 @@ use super::node::{Node, TaskId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stray {
     pub path: String,
-    /// The task of the list that names it.
+    /// Task of the list that names the path.
     pub of: Option<TaskId>,
 }
 
@@ -31,7 +31,7 @@ pub fn strays(nodes: &[Node], own: &[&Node], paths: &[String]) -> Vec<Stray> {
 }
 
 impl Stray {
-    /// The sentence about it, for whoever has these tasks.
+    /// Sentence about the path, for whoever has these tasks.
     pub fn words(&self, own: &[&Node]) -> String {
         let ids: Vec<&str> = own.iter().map(|node| node.id.as_str()).collect();
         let ids = ids.join(" and ");

@@ -22,7 +22,7 @@ pub enum TaskEvent {
     Released { task: TaskId, claim: OpId },
     Completed {
         task: TaskId,
-        /// The claim under which it was done.
+        /// Claim under which the node was done.
         claim: OpId,
         done: Completion,
     },
@@ -31,7 +31,7 @@ pub enum TaskEvent {
     /// Retry of a node that is to be done again.
     Retried {
         task: TaskId,
-        /// The agent that typed it, where one did.
+        /// Agent that typed the retry, where one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
     },
@@ -42,7 +42,7 @@ pub enum TaskEvent {
     /// A person says that a node may begin that waits for that.
     Allowed {
         task: TaskId,
-        /// The results that they saw, as in an opening.
+        /// Results that the person saw, as in an opening.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         judged: BTreeMap<TaskId, OpId>,
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -51,10 +51,10 @@ pub enum TaskEvent {
     /// A person lets a checkpoint pass, or a decision that waits for one.
     Opened {
         task: TaskId,
-        /// The results that they saw, as in a decision.
+        /// Results that the person saw, as in a decision.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         judged: BTreeMap<TaskId, OpId>,
-        /// The files that those tasks had left in the session, with the content that they saw.
+        /// Files that those tasks had left in the session, with the content that the person saw.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         saw: BTreeMap<String, Oid>,
         /// The way on, where the gate has several.
@@ -73,13 +73,13 @@ pub struct Claim {
     pub agent: Option<String>,
     /// The lease that was asked for. Nothing is decided by it here: a clone that watched it run out says so.
     pub seconds: u32,
-    /// The claim that it replaces.
+    /// Claim that this one replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<OpId>,
-    /// The time that the one before it had has passed: a failed attempt.
+    /// Set when the time that the claim before had has passed: a failed attempt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
-    /// The name under which it was asked for: who asks again under it gets the same.
+    /// Name under which the claim was asked for: who asks again under it gets the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// The code commit that was checked out.
@@ -96,7 +96,7 @@ leased!(Claim);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Completion {
-    /// The code tree on which its verification passed.
+    /// Code tree on which the node's verification passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<Oid>,
     /// A person looked, and says so.
@@ -104,22 +104,22 @@ pub struct Completion {
     pub manual: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Work of it that is left.
+    /// Work of the node that is left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
-    /// Notes for whoever does the tasks after it.
+    /// Notes for whoever does the tasks after this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
     /// Work that was put off.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deferred: Vec<String>,
-    /// Some of the files that changed since it was taken, in commits and in the worktree.
+    /// Files, or some of them, that changed since the node was taken, in commits and in the worktree.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// Texts that had to be read and changed since the node was taken.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_changed: Vec<String>,
-    /// The files that it left in the session, with the content that it was completed with.
+    /// Files that the node left in the session, with the content that it was completed with.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outputs: BTreeMap<String, Oid>,
 }
@@ -154,7 +154,7 @@ impl TaskEvent {
         }
     }
 
-    /// The step that its writer took.
+    /// Step that the event's writer took.
     pub fn step(&self) -> Step {
         match self {
             TaskEvent::Claimed { .. } => Step::Take,

@@ -59,7 +59,7 @@ pub struct Metrics {
     pub rounds: usize,
     /// Pairs of tasks that changed one file at once.
     pub conflicts: usize,
-    /// The points of its tasks, where any has some.
+    /// Points of the sprint's tasks, where any has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<StoryPoints>,
     /// Dimensions that were the weakest in more than one verdict.
@@ -93,7 +93,7 @@ pub struct Entry {
     pub retries: usize,
     /// Number of gates that sent the task's result back, and inserted a repair.
     pub rounds: usize,
-    /// The newest score of each gate that judges it.
+    /// Newest score of each gate that judges the task.
     pub scores: BTreeMap<TaskId, String>,
     /// Seconds from the claim to the completion.
     pub seconds: Option<i64>,
@@ -110,7 +110,7 @@ struct Told<'o> {
     attempts: usize,
     failures: usize,
     retries: usize,
-    /// The claim under which it was completed, and the completion.
+    /// Claim under which the node was completed, and the completion.
     span: Option<(u64, u64)>,
     seconds: Option<i64>,
     files: &'o [String],

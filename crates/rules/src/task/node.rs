@@ -128,7 +128,7 @@ vocabulary!(
         Work = "work",
         /// Values come in, and what follows is computed from them.
         Decision = "decision",
-        /// A person opens it, with a reason.
+        /// Checkpoint that a person opens, with a reason.
         Checkpoint = "checkpoint",
         /// Purpose of a session; it ends with evidence.
         Goal = "goal",
@@ -139,7 +139,7 @@ vocabulary!(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     pub on: TaskId,
-    /// A skipped node satisfies it too.
+    /// Set when a skipped node satisfies the edge too.
     pub optional: bool,
 }
 
@@ -173,7 +173,7 @@ vocabulary!(
 /// Place of a node among those of other people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shared {
-    /// The part of the work that it belongs to.
+    /// Part of the work that the node belongs to.
     pub domain: Option<String>,
     pub risk: Option<Risk>,
     /// Conflicts that somebody accepted.
@@ -357,24 +357,24 @@ pub struct Node {
     pub priority: u32,
     /// Role that does the node, where only some may.
     pub role: Option<String>,
-    /// The stage that waits for it; build where nothing is said.
+    /// Stage that waits for the node; build where nothing is said.
     pub stage: Stage,
     pub depends_on: Vec<Edge>,
     /// Conditions outside of the graph that the node waits for.
     pub waits: Vec<Condition>,
-    /// The node that it is a part of.
+    /// Node that this one is a part of.
     pub parent: Option<TaskId>,
     /// Domain of the node, where the list has domains, and conflicts that the node may have.
     pub shared: Option<Box<Shared>>,
-    /// `domain/requirement/scenario` of the delta that it proves.
+    /// `domain/requirement/scenario` of the delta that the node proves.
     pub scenarios: Vec<String>,
-    /// Artifacts and paths that whoever does it has to read first.
+    /// Artifacts and paths that whoever does the node has to read first.
     pub reads: Vec<String>,
     /// Artifacts and paths that whoever does the node may read later.
     pub deferred: Vec<String>,
     /// Skill by which the node is done, where there is one.
     pub skill: Option<Box<Skilled>>,
-    /// Files that it leaves below `tasks/<id>/`.
+    /// Files that the node leaves below `tasks/<id>/`.
     pub outputs: Vec<String>,
     /// Names of things that only one running node can have.
     pub exclusive: Vec<String>,
@@ -382,18 +382,18 @@ pub struct Node {
     pub parallel: bool,
     /// Number of times that the node may be tried.
     pub cap: u32,
-    /// The longest time that its verification may take, in seconds.
+    /// Longest time that the node's verification may take, in seconds.
     pub time_limit: Option<u64>,
     /// Time for which somebody may have the node, where that is bounded.
     pub turn: Option<Turn>,
     pub on_failed: OnFailed,
     /// Origin of the node, where a pipeline made it.
     pub part: Option<Box<Part>>,
-    /// The node that it does again.
+    /// Node that this one does again.
     pub revision_of: Option<TaskId>,
     /// Gate by which a decision or a goal is judged; nothing for every other kind.
     pub gate: Option<Box<Gate>>,
-    /// The line of `tasks.jsonl` that it stands on, from 1.
+    /// Line of `tasks.jsonl` that the node stands on, from 1.
     pub line: usize,
     pub details: Kept,
 }
@@ -429,7 +429,7 @@ impl Node {
         Some(shared.trim())
     }
 
-    /// The part of the work that it belongs to.
+    /// Part of the work that the node belongs to.
     pub fn domain(&self) -> Option<&str> {
         self.shared.as_ref()?.domain.as_deref()
     }
@@ -446,7 +446,7 @@ impl Node {
         self.own_files().any(|file| is_below(path, file))
     }
 
-    /// The files that it changes, as they were planned. A file that it only reads is not its own.
+    /// Files that the node changes, as they were planned. A file that it only reads is not its own.
     pub fn own_files(&self) -> impl Iterator<Item = &str> + Clone {
         let files = self.files.iter();
         let files = files.filter(|file| file.action.as_deref() != Some("read"));

@@ -10,7 +10,7 @@ use loopx_base::id::{Oid, is_reserved};
 use loopx_base::tree_name;
 use std::collections::BTreeMap;
 
-/// The folder of all of them, below the session's.
+/// Folder of the files of all tasks, below the session's.
 pub const FOLDER: &str = "tasks";
 
 /// Number of files that one task may leave.

@@ -125,7 +125,7 @@ pub struct TaskFacts {
     /// Number of times that the node failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
-    /// The newest failure, with its reason.
+    /// Newest failure, with its reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Stamped<Mark>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ pub struct TaskFacts {
     /// Decisions about a gate: the newest, and those that were made apart from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Stamped<Decision>>,
-    /// A person let it pass.
+    /// Word of a person who let the node pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened: Option<Stamped<Opening>>,
     /// Words that the node may begin, where it waits for that.
@@ -149,13 +149,13 @@ pub struct TaskFacts {
     /// The first claim of those that followed each other, where the one that holds is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<Moment>,
-    /// The list was written since it was begun, or apart from that.
+    /// Set when the list was written since the node was begun, or apart from that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub relisted: bool,
     /// The stages that the session was in for the writers of its records, where that was not the build.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stages: BTreeMap<OpId, Stage>,
-    /// Results that it had before the one of now, the first ones.
+    /// Results that the node had before the one of now, the first ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Past>,
 }
@@ -174,7 +174,7 @@ pub struct Past {
     pub step: Step,
     #[serde(flatten)]
     pub given: Moment,
-    /// The claim under which it was done.
+    /// Claim under which the result was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<Moment>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -187,10 +187,10 @@ pub struct Past {
 /// A person's word that something may pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
-    /// The results that they saw.
+    /// Results that the person saw.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub judged: BTreeMap<TaskId, OpId>,
-    /// The files of tasks that they saw, with the content of then.
+    /// Files of tasks that the person saw, with the content of then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub saw: BTreeMap<String, Oid>,
     /// The way on of a gate that has several.
@@ -354,7 +354,7 @@ impl TaskFacts {
         self.opened = Some(recorded(op, opening));
     }
 
-    /// Takes in a record that fits it: the step leads on from here, and names the claim that holds.
+    /// Takes in a record that fits the node: the step leads on from here, and names the claim that holds.
     fn go_on(&self, op: &Operation, event: &TaskEvent) -> Result<TaskFacts, String> {
         let step = event.step();
         let Some(to) = self.status.after(step) else {

@@ -180,7 +180,7 @@ pub static UNSEEN: World = World {
 pub struct Open {
     #[serde(flatten)]
     pub condition: Condition,
-    /// The task that waits for it.
+    /// Task that waits for the condition.
     pub task: TaskId,
     /// State that is there instead.
     pub why: String,

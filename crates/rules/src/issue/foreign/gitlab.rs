@@ -80,7 +80,7 @@ fn one(mut fields: Fields, g: &mut Gather<'_>) {
     g.end(plain, fields);
 }
 
-/// The people who are to do it; older servers name one of them a second time.
+/// People who are to do the issue; older servers name one of them a second time.
 fn people(plain: &mut Plain, fields: &mut Fields, g: &mut Gather<'_>) {
     let mut names = fields.texts("assignees", "username", g);
     let one = fields.map.remove("assignee");

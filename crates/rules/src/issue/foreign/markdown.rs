@@ -124,7 +124,7 @@ impl<'f> List<'f> {
         self.text(number, line);
     }
 
-    /// Text is of the innermost box that it stands deeper than; of none, it is told.
+    /// Adds text to the innermost box that it stands deeper than; text of no box is told.
     fn text(&mut self, number: usize, line: &str) {
         if line.trim().is_empty() {
             if let Some(one) = self.open.last_mut() {

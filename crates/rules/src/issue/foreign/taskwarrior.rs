@@ -121,7 +121,7 @@ fn day_behind(second: i64) -> String {
     clock(second.saturating_add(DAY)).chars().take(10).collect()
 }
 
-/// The day by which it is due, and the later of those before which nobody begins.
+/// Day by which the issue is due, and the later of the days before which nobody begins.
 fn days(plain: &mut Plain, fields: &mut Fields, g: &mut Gather<'_>) {
     let at = fields.at.clone();
     let mut day = |name: &'static str, g: &mut Gather<'_>| {
@@ -136,7 +136,7 @@ fn days(plain: &mut Plain, fields: &mut Fields, g: &mut Gather<'_>) {
     plain.defer = wait.max(day("scheduled", g));
 }
 
-/// The tasks that it waits for: a list, or as older programs write it a text.
+/// Tasks that the task waits for: a list, or as older programs write it a text.
 fn depends(fields: &mut Fields, g: &mut Gather<'_>) -> Vec<String> {
     match fields.map.get("depends") {
         Some(Value::String(text)) => {

@@ -197,7 +197,7 @@ impl Gather<'_> {
         }
     }
 
-    /// The people who are to do it: an issue has one here.
+    /// People who are to do the issue: an issue has one here.
     pub(super) fn people(&mut self, plain: &mut Plain, names: Vec<String>) {
         let names = names
             .iter()

@@ -24,7 +24,7 @@ pub const MARK: &str = "<!-- made by git loopx issue report -->";
 /// Content of a report.
 pub struct Report<'r> {
     pub title: &'r str,
-    /// The moment that it is of.
+    /// Moment that the report is of.
     pub at: &'r str,
     pub day: &'r str,
     pub backlog: &'r Backlog,

@@ -30,13 +30,13 @@ vocabulary!(
 /// The result of a task, as whoever did it wrote it down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkResult {
-    /// The task that it is about.
+    /// Task that the result is about.
     pub task: String,
     pub ending: Ending,
     pub summary: Option<String>,
-    /// A file that it says it left.
+    /// File that the result says the task left.
     pub artifact: Option<String>,
-    /// The severity of a discussion of it.
+    /// Severity of a discussion of the result.
     pub severity: Option<Severity>,
 }
 

@@ -122,7 +122,7 @@ pub struct Gate {
     pub repair: Vec<Node>,
     /// Number of times that the repair was inserted by now: 0 for a gate as it was planned.
     pub attempt: u32,
-    /// The gate that is decided in its place, once a fix was.
+    /// Gate that is decided in this one's place, once a fix was.
     pub superseded: Option<TaskId>,
 }
 
@@ -143,7 +143,7 @@ impl Gate {
             .map(|one| one.name.as_str())
     }
 
-    /// The words that choose one of its outcomes.
+    /// Words that choose one of the gate's outcomes.
     pub fn outcome_words(&self) -> Vec<&str> {
         self.outcomes.iter().map(|one| one.word.as_str()).collect()
     }

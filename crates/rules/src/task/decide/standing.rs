@@ -23,7 +23,7 @@ pub enum Standing {
     Superseded(TaskId),
     /// A person decides.
     Escalated(Judged),
-    /// A person opened it.
+    /// Gate that a person opened.
     Opened,
 }
 

@@ -105,7 +105,7 @@ pub struct Decision {
     pub severity: Option<Severity>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<Points>,
-    /// The code that it is about.
+    /// Tree of the code that the decision is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<Oid>,
     /// Verdict that the decision came to by the gate of then. The gate may be another one since.
@@ -114,10 +114,10 @@ pub struct Decision {
     /// Set when the decision was a text that nobody could read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parse_failed: bool,
-    /// The result of each judged node that its writer saw. What no record completed is not here.
+    /// Result of each judged node that the decision's writer saw. What no record completed is not here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub judged: BTreeMap<TaskId, OpId>,
-    /// The files of judged nodes that its writer saw, with the content of then.
+    /// Files of judged nodes that the decision's writer saw, with the content of then.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub saw: BTreeMap<String, Oid>,
 }

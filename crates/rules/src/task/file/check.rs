@@ -53,7 +53,7 @@ const VAGUE: [&str; 18] = [
     "right",
     "nice",
 ];
-/// Words that may stand among them.
+/// Words that may stand among those that praise.
 const FILLING: [&str; 20] = [
     "it",
     "all",

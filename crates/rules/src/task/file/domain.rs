@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Domain {
     pub name: String,
-    /// The first and the last number that a task of it can have.
+    /// First and last number that a task of the domain can have.
     pub from: u32,
     pub to: u32,
     pub owner: Option<String>,
-    /// Ranges that it had before, of which tasks of it have numbers still.
+    /// Ranges that the domain had before, of which tasks of it have numbers still.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub was: Vec<(u32, u32)>,
     #[serde(skip)]
@@ -78,7 +78,7 @@ impl Domain {
         self.from <= other.to && other.from <= self.to
     }
 
-    /// The command that gives it the numbers that it has here.
+    /// Command that gives the domain the numbers that it has here.
     pub fn lead(&self) -> Hint {
         let Domain { name, from, to, .. } = self;
         command!("task domain move {name} --from {from} --to {to}")

@@ -241,7 +241,7 @@ fn turn(fields: &Fields, row: &mut Row<'_>) -> Option<Turn> {
     Some(Turn { limit, grace })
 }
 
-/// The pipeline that made it. A phase or a round without one is kept, and means nothing.
+/// Pipeline that made the node. A phase or a round without one is kept, and means nothing.
 fn part(fields: &Fields, row: &mut Row<'_>) -> Option<Box<Part>> {
     let pipeline = row.text("pipeline", fields.get("pipeline"));
     let phase = row.text("phase", fields.get("phase"));
@@ -434,7 +434,7 @@ fn reads(value: Option<&Value>, row: &mut Row<'_>) -> (Vec<String>, Vec<String>)
     }
 }
 
-/// The skill by which it is done. Words behind its name are the first of its arguments; what is neither a text nor a
+/// Skill by which the node is done. Words behind its name are the first of its arguments; what is neither a text nor a
 /// list of texts is given to it as it is written.
 fn skill(fields: &Fields, row: &mut Row<'_>) -> Option<Box<Skilled>> {
     let said = row.text("skill", fields.get("skill"))?;

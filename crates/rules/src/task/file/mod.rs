@@ -53,7 +53,7 @@ pub struct TaskFile {
     pub fields: Vec<Fields>,
     /// Parts of the work, in the order of the file.
     pub domains: Vec<Domain>,
-    /// Oddities that stop nobody from reading it.
+    /// Oddities that stop nobody from reading the list.
     pub warnings: Vec<Finding>,
     places: Places,
 }

@@ -164,9 +164,9 @@ enum Detail<'t> {
     DoneWhen(Cow<'t, str>),
     File(File<'t>),
     Criterion(Cow<'t, str>),
-    /// A word of the command that verifies it.
+    /// Word of the command that verifies the node.
     Word(Cow<'t, str>),
-    /// Words on what a person looks at to verify it.
+    /// Words on what a person looks at to verify the node.
     Look(Cow<'t, str>),
 }
 
