@@ -131,7 +131,7 @@ fn package(view: View<'_>, documents: &[Artifact]) -> Option<Blocker> {
     ))
 }
 
-/// Blockers of a document of the package: it is there, says something under each heading, and in the policy's language.
+/// Blockers of a document of the package: it has to be there, with text under each heading, in the policy's language.
 fn document(view: View<'_>, artifact: Artifact) -> Vec<Blocker> {
     let path = artifact.path();
     let blocker = |code: Code, text: String| {

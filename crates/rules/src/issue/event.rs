@@ -86,7 +86,7 @@ pub enum Change {
     },
     /// Work by a solution failed: whoever had it gives it back.
     Fail(OpId),
-    /// New try of the issue.
+    /// New try of the work that failed.
     Retry {},
 }
 

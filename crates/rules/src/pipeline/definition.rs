@@ -83,7 +83,7 @@ impl Instead {
     }
 }
 
-/// Part of a roadmap that gives a parameter its value: the roadmap that the session is in.
+/// Part of the roadmap that a session is in, from which a parameter takes its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OfRoadmap {

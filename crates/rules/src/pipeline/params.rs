@@ -4,7 +4,7 @@ use super::Pipeline;
 use super::definition::{Param, ParamKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Facts of the session in which a pipeline starts; texts of a pipeline may name it.
+/// Facts of the session in which a pipeline starts; texts of a pipeline may name them.
 #[derive(Clone, Debug, Default)]
 pub struct Given<'g> {
     pub session: &'g str,

@@ -263,7 +263,7 @@ fn told<'o>(records: &[Record<'o>]) -> HashMap<Key<'o>, Told<'o>> {
 /// A node that changed a file, and the numbers of its claim and its completion.
 type Touch = (usize, (u64, u64));
 
-/// Nodes that changed a file of each node at the same time, with nothing to order them.
+/// Maps each node to those that changed one of its files at the same time, with nothing to order them.
 fn conflicts(
     graph: &Graph<'_>,
     told: &HashMap<Key<'_>, Told<'_>>,

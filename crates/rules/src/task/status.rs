@@ -82,7 +82,7 @@ impl Status {
         )
     }
 
-    /// Tells whether a node that waits for this one may go on: a skipped node lets on where the edge is optional.
+    /// Tells whether the status lets a waiting node go on: a skipped node lets on where the edge is optional.
     pub fn lets_on(self, is_optional: bool) -> bool {
         match self {
             Status::Completed | Status::Superseded => true,
@@ -174,7 +174,7 @@ pub struct Past {
     pub step: Step,
     #[serde(flatten)]
     pub given: Moment,
-    /// Claim under which the result was done.
+    /// Claim under which the work was done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<Moment>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

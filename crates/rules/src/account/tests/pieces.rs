@@ -92,7 +92,7 @@ impl<G: Ground> History<'_, G> {
         Some("merge")
     }
 
-    /// Content of a squash up to the reviewed commit, or up to the archive behind it.
+    /// Squash up to the reviewed commit, or the archive behind it, and the paths that the archive changed.
     pub(super) fn squash_of(
         &mut self,
         session: usize,

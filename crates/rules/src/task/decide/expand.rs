@@ -384,8 +384,8 @@ fn inserted(
     Some(node)
 }
 
-/// Puts what a node leaves into a folder of its own: what another attempt left shows nothing of this one. A file of a
-/// task beside the node that it reads is that of the task that is inserted with the node.
+/// Puts what a node leaves into a folder of its own: what another attempt left shows nothing of this one. A file
+/// that the node reads of a task beside it is that of the task that is inserted with the node.
 fn with_own_folder(
     node: &mut Node,
     inner: &Node,
