@@ -111,7 +111,7 @@ impl<'a> Span<'a> {
         Ok(None)
     }
 
-    /// Tells whether some review covers everything that a commit brings to `x`.
+    /// Tells whether some review, or a branch that may lend its commits, has everything that a commit brings to `x`.
     pub(super) fn is_shown(&self, end: &Oid, x: &Oid) -> Result<bool> {
         let commits = self.beyond(end, x)?;
         let owners = self.owners(&commits, x)?;
