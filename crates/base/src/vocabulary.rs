@@ -12,6 +12,7 @@ macro_rules! vocabulary {
         }
 
         impl $name {
+            pub const ALL: [$name; [$($word),+].len()] = [$($name::$variant),+];
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
             pub fn as_str(self) -> &'static str {

@@ -18,6 +18,7 @@ use loopx_base::failure::Result;
 use loopx_base::globs::Globs;
 use loopx_base::id::Person;
 use loopx_base::tree_name;
+use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use unknown::UnknownKey;
@@ -250,13 +251,10 @@ impl StageGates {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Strictness {
-    Allow,
-    Warn,
-    Refuse,
-}
+vocabulary!(
+    /// Answer of policy to a commit.
+    Strictness { Allow = "allow", Warn = "warn", Refuse = "refuse" }
+);
 
 /// Rules for approvals and for who may give them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -312,17 +310,18 @@ pub struct ReviewPolicy {
     pub signed: bool,
 }
 
-/// Treatment of a reviewer who wrote part of what is reviewed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Independence {
-    /// Record it, and say so in every view: a single developer must be able to work.
-    #[default]
-    Record,
-    Require,
-    /// Required, and only keys count: whoever committed or built is proven by a signature.
-    Signed,
-}
+vocabulary!(
+    /// Treatment of a reviewer who wrote part of what is reviewed.
+    #[derive(Default)]
+    Independence {
+        /// Record it, and say so in every view: a single developer must be able to work.
+        #[default]
+        Record = "record",
+        Require = "require",
+        /// Required, and only keys count: whoever committed or built is proven by a signature.
+        Signed = "signed",
+    }
+);
 
 impl Independence {
     /// Tells whether a dependent review is refused.
@@ -429,16 +428,17 @@ pub struct ChangelogPolicy {
     pub fragments: String,
 }
 
-/// Treatment of a scenario that no passing run proves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EvidenceRule {
-    /// Archive refuses it, unless somebody waives it by name and says why.
-    #[default]
-    Require,
-    /// `spec coverage` shows it, and archive takes it.
-    Off,
-}
+vocabulary!(
+    /// Treatment of a scenario that no passing run proves.
+    #[derive(Default)]
+    EvidenceRule {
+        /// Archive refuses it, unless somebody waives it by name and says why.
+        #[default]
+        Require = "require",
+        /// `spec coverage` shows it, and archive takes it.
+        Off = "off",
+    }
+);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -457,12 +457,10 @@ impl Default for ArtifactPolicy {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Language {
-    Off,
-    Zh,
-}
+vocabulary!(
+    /// Language of templates, and of what the plan is checked for.
+    Language { Off = "off", Zh = "zh" }
+);
 
 impl Policy {
     /// Reads the file; `label` names it in errors.

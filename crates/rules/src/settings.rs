@@ -219,7 +219,7 @@ pub const SETTINGS: [Setting; 22] = [
     ),
     setting(
         trust::SETTING,
-        Takes::Words(&trust::Mode::WORDS),
+        Takes::Words(trust::Mode::WORDS),
         "here",
         "Whose word is enough for a check of a session to run: here for what was written or approved in this clone, names for what somebody of one's address did anywhere, signed for accepted signatures alone, or all.",
     ),

@@ -15,6 +15,7 @@
 
 use loopx_base::failure::{Code, Failure, Result};
 use loopx_base::hint::{Hint, command};
+use loopx_base::vocabulary::vocabulary;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -221,26 +222,16 @@ impl Transition {
     }
 }
 
-/// The five approvals of a session; review->build reuses the build's. The moves that need no approval have none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ApprovalKey {
-    Plan,
-    Build,
-    Review,
-    Rollback,
-    Complete,
-}
-
-impl ApprovalKey {
-    pub const ALL: [ApprovalKey; 5] = [
-        ApprovalKey::Plan,
-        ApprovalKey::Build,
-        ApprovalKey::Review,
-        ApprovalKey::Rollback,
-        ApprovalKey::Complete,
-    ];
-}
+vocabulary!(
+    /// The five approvals of a session; review->build reuses the build's. The moves that need no approval have none.
+    ApprovalKey {
+        Plan = "plan",
+        Build = "build",
+        Review = "review",
+        Rollback = "rollback",
+        Complete = "complete",
+    }
+);
 
 #[cfg(test)]
 mod tests {

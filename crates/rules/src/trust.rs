@@ -12,37 +12,34 @@ use super::op::{Body, Operation};
 use super::task::slices::commands;
 use super::texts::Texts;
 use loopx_base::id::{Oid, Person};
+use loopx_base::vocabulary::vocabulary;
 use std::collections::{BTreeMap, HashSet};
 
 /// The setting that says whose word is enough.
 pub const SETTING: &str = "loopx.trust";
 
-/// Mode of trust: whose word is enough for a command to be run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// Commands run that whoever runs them wrote or approved in this clone.
-    #[default]
-    Here,
-    /// Commands run as with `here`, from any clone: whoever wrote or approved them is known by their address, which
-    /// anybody can claim.
-    Names,
-    /// Approvals alone count, and only those whose signature the target's signers accept.
-    Signed,
-    /// Commands all run: on a machine that is thrown away afterwards.
-    All,
-}
+vocabulary!(
+    /// Mode of trust: whose word is enough for a command to be run.
+    #[derive(Default)]
+    Mode {
+        /// Commands run that whoever runs them wrote or approved in this clone.
+        #[default]
+        Here = "here",
+        /// Commands run as with `here`, from any clone: whoever wrote or approved them is known by their address, which
+        /// anybody can claim.
+        Names = "names",
+        /// Approvals alone count, and only those whose signature the target's signers accept.
+        Signed = "signed",
+        /// Commands all run: on a machine that is thrown away afterwards.
+        All = "all",
+    }
+);
 
 impl Mode {
-    pub const WORDS: [&'static str; 4] = ["here", "names", "signed", "all"];
-
     /// Reads a value of the setting; a value that means nothing counts as if it were not there.
     pub fn of(value: Option<&str>) -> Self {
-        match value.map(str::trim) {
-            Some("all") => Mode::All,
-            Some("signed") => Mode::Signed,
-            Some("names") => Mode::Names,
-            _ => Mode::Here,
-        }
+        let word = value.and_then(|value| value.trim().parse().ok());
+        word.unwrap_or_default()
     }
 }
 

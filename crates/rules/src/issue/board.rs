@@ -19,8 +19,6 @@ vocabulary!(
 );
 
 impl Column {
-    pub const ALL: [Column; 4] = [Column::Waits, Column::Ready, Column::Taken, Column::Done];
-
     /// The column of an issue with what it waits for.
     pub fn of(issue: &Issue, waits: &[Wait]) -> Self {
         let is_taken = issue.status == Status::InProgress || issue.running.is_some();

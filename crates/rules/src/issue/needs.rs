@@ -183,23 +183,14 @@ fn first_step(follows: &Follows, from: Status, to: Status) -> Option<Status> {
         }
         let leads = |one: &Status| !one.is_final() && may_follow(follows, *one, next);
         left.extend(
-            ALL.into_iter()
+            Status::ALL
+                .into_iter()
                 .filter(leads)
                 .filter(|one| known.insert(*one)),
         );
     }
     None
 }
-
-/// The statuses in the order in which an issue has them.
-const ALL: [Status; 6] = [
-    Status::Open,
-    Status::Planned,
-    Status::Queued,
-    Status::InProgress,
-    Status::Resolved,
-    Status::Closed,
-];
 
 /// Refuses a status that policy lets not follow the one that an issue has. Whoever settles what people wrote apart is asked
 /// nothing.

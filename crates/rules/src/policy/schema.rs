@@ -3,7 +3,7 @@
 //! Keys, types and defaults are read off the typed policy, so that a new key is in the schema at once.
 //! What a type cannot say stands in the tables below; a test holds them against the parser.
 
-use super::Policy;
+use super::{EvidenceRule, Independence, Language, Policy, Strictness};
 use crate::artifact::Artifact;
 use crate::issue::Status;
 use crate::issue::needs::{ResolveNeed, TakeNeed};
@@ -11,27 +11,25 @@ use crate::op::{Lane, PlanLane};
 use crate::stage::Stage;
 use serde_json::{Map, Value, json};
 
-const STRICTNESS: &[&str] = &["allow", "warn", "refuse"];
-
 /// The words that a key, or each item of a list, takes.
 const WORDS: &[(&str, &[&str])] = &[
-    ("gates.stages.clarify", STRICTNESS),
-    ("gates.stages.plan", STRICTNESS),
-    ("gates.stages.build", STRICTNESS),
-    ("gates.stages.review", STRICTNESS),
-    ("gates.stages.done", STRICTNESS),
-    ("gates.out_of_scope", STRICTNESS),
-    ("gates.task_files", STRICTNESS),
+    ("gates.stages.clarify", Strictness::WORDS),
+    ("gates.stages.plan", Strictness::WORDS),
+    ("gates.stages.build", Strictness::WORDS),
+    ("gates.stages.review", Strictness::WORDS),
+    ("gates.stages.done", Strictness::WORDS),
+    ("gates.out_of_scope", Strictness::WORDS),
+    ("gates.task_files", Strictness::WORDS),
     ("approve.signed", TRANSITIONS),
     ("approve.touched", TRANSITIONS),
     ("approve.independent", TRANSITIONS),
-    ("review.independence", &["record", "require", "signed"]),
+    ("review.independence", Independence::WORDS),
     ("build.lanes", Lane::WORDS),
-    ("archive.evidence", &["off", "require"]),
-    ("intent.contract", &["off", "require"]),
-    ("intent.coverage", &["off", "require"]),
-    ("context.manifest", &["off", "require"]),
-    ("artifacts.language", &["off", "zh"]),
+    ("archive.evidence", EvidenceRule::WORDS),
+    ("intent.contract", EvidenceRule::WORDS),
+    ("intent.coverage", EvidenceRule::WORDS),
+    ("context.manifest", EvidenceRule::WORDS),
+    ("artifacts.language", Language::WORDS),
     ("backlog.take", TakeNeed::WORDS),
     ("backlog.resolve", ResolveNeed::WORDS),
 ];

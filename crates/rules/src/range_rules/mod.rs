@@ -15,25 +15,14 @@ use super::session::State;
 use history::{Moment, Standing};
 use loopx_base::failure::{Blocker, Code};
 use loopx_base::id::{Oid, SessionId};
+use loopx_base::vocabulary::vocabulary;
 use serde::Serialize;
 use std::rc::Rc;
 
-/// Severity of a finding: an error makes `verify` fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    Error,
-    Warning,
-}
-
-impl Severity {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        }
-    }
-}
+vocabulary!(
+    /// Severity of a finding: an error makes `verify` fail.
+    Severity { Error = "error", Warning = "warning" }
+);
 
 /// Finding: what a range should not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

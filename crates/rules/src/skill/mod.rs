@@ -22,13 +22,6 @@ vocabulary!(
 );
 
 impl Platform {
-    pub const ALL: [Platform; 4] = [
-        Platform::Claude,
-        Platform::Codex,
-        Platform::Agent,
-        Platform::Agy,
-    ];
-
     /// Folder of the host, in the worktree and at home.
     pub fn folder(self) -> &'static str {
         match self {
@@ -49,8 +42,6 @@ vocabulary!(
 );
 
 impl Form {
-    pub const ALL: [Form; 2] = [Form::Skill, Form::Command];
-
     /// The folder of a host in which this form stands.
     pub fn folder(self) -> &'static str {
         match self {

@@ -41,14 +41,6 @@ vocabulary!(
 );
 
 impl Document {
-    pub const ALL: [Document; 5] = [
-        Document::ProductBrief,
-        Document::Requirements,
-        Document::Architecture,
-        Document::Epics,
-        Document::ReadinessReport,
-    ];
-
     /// The document that a path belongs to, and which part of it stands there.
     pub fn of_path(path: &str) -> Option<(Self, Part)> {
         let mut names = path.rsplit('/');
