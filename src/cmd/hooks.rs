@@ -169,11 +169,13 @@ fn line(row: &Row, ui: &Ui) -> String {
         RowState::Absent => (style::DIM, "absent"),
         RowState::Unproven => (style::WARN, "unproven"),
     };
+    let is_last = row.path.is_none() && row.chained.is_none();
+    let width = if is_last { 0 } else { 8 };
     let mut line = format!(
         "  {:<12} {:<8} {}",
         row.event.name(),
         row.mode_name(),
-        ui.paint(role, &format!("{fires:<8}"))
+        ui.paint(role, &format!("{fires:<width$}"))
     );
     for (word, value) in [("", &row.path), ("after ", &row.chained)] {
         if let Some(value) = value {
