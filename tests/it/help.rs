@@ -162,6 +162,7 @@ fn help_is_one_screen_and_its_topics_are_too() {
 #[test]
 fn a_wrong_command_line_ends_in_the_help_of_its_command() {
     let s = Sandbox::new();
+    let mut all = String::new();
     for (line, leads) in [
         ("approve --bogus", "help approve"),
         ("-s one approve --bogus", "help approve"),
@@ -173,6 +174,8 @@ fn a_wrong_command_line_ends_in_the_help_of_its_command() {
         ("list --stage nowhere", "help list"),
     ] {
         let said = s.loopx(&words(line)).fails_with(2);
+        all.push_str(&said.steady());
+        all.push_str("\n\n");
         let text = &said.stderr;
         assert!(
             text.ends_with(&format!("\n\nhint: git loopx {leads}\n")),
@@ -189,6 +192,201 @@ fn a_wrong_command_line_ends_in_the_help_of_its_command() {
             "{line}"
         );
     }
+    insta::assert_snapshot!(all, @"
+    $ git-loopx approve --bogus
+    --- stderr
+    error: expected an option of `approve`, found `--bogus`
+
+    hint: git loopx help approve
+    --- exit 2
+
+    $ git-loopx -s one approve --bogus
+    --- stderr
+    error: expected an option of `approve`, found `--bogus`
+
+    hint: git loopx help approve
+    --- exit 2
+
+    $ git-loopx spec apply
+    --- stderr
+    error: expected --specs DIR, DELTA of `spec apply`, found nothing
+
+    hint: git loopx help spec apply
+    --- exit 2
+
+    $ git-loopx spec aply
+    --- stderr
+    error: expected a command of `spec`, found `aply`; the nearest is apply
+
+    hint: git loopx help spec
+    --- exit 2
+
+    $ git-loopx aprove
+    --- stderr
+    error: expected a command, found `aprove`; the nearest is approve
+
+    hint: git loopx help
+    --- exit 2
+
+    $ git-loopx --bogus
+    --- stderr
+    error: expected an option, found `--bogus`
+
+    hint: git loopx help
+    --- exit 2
+
+    $ git-loopx st --bogus
+    --- stderr
+    error: expected an option of `status`, found `--bogus`
+
+    hint: git loopx help status
+    --- exit 2
+
+    $ git-loopx list --stage nowhere
+    --- stderr
+    error: --stage STAGE: expected clarify, plan, build, review or done, found `nowhere`
+
+    hint: git loopx help list
+    --- exit 2
+    ");
+}
+
+#[test]
+fn the_help_of_a_command_says_what_it_does_and_what_it_takes() {
+    let s = Sandbox::empty("nowhere");
+    insta::assert_snapshot!(s.loopx(&["help", "start"]).steady(), @r#"
+    $ git-loopx help start
+    Start a session: one change, from its intent
+
+    Usage: git loopx start [OPTIONS] [NAME]...
+
+    Arguments:
+      [NAME]...  What to change, in a few words; the session's id is made of them
+
+    Options:
+          --id <ID>          The session's id, instead of one made of the words
+          --revert <COMMIT>  Take this commit back; git loopx writes the documents of the session
+          --issue <ISSUE>    For this issue of the backlog: its title and text are the request; more of
+                             them stand behind it
+      -m, --message <TEXT>   The request as it was given
+      -F, --file <FILE>      Read the request from a file (`-` for stdin)
+          --profile <NAME>   How much the change has to say before it is done: quick, lite, standard,
+                             deep, or one of loopx.toml
+          --quick            One file, and no plan: the same as --profile quick
+          --deep             Clarify thoroughly, ambiguity at most 0.1: the same as --profile deep
+          --branch <BRANCH>  Bind this branch instead of the current one
+          --no-branch        Bind no branch
+          --base <REVISION>  The commit that the change starts from (default: HEAD)
+
+    Options of every command:
+          --json          Print one JSON document instead of text
+      -q, --quiet         Say nothing but what was asked for
+      -v, --verbose       Say more: codes, and what rests on what
+          --color <WHEN>  When to use colour [default: auto] [possible values: auto, always, never]
+      -s, --session <ID>  The session (default: LOOPX_SESSION, else the session bound to this branch,
+                          else the only active session)
+      -h, --help          Print help
+
+    Examples:
+      git loopx start "Fix the timeout of the login form"
+      git loopx start --quick "Fix the typo in the login form"
+      git loopx start --profile standard move-sessions -F request.md
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(s.loopx(&["help", "approve"]).steady(), @r#"
+    $ git-loopx help approve
+    Approve a transition: the human gate
+
+    Usage: git loopx approve [OPTIONS]
+
+    Options:
+          --to <STAGE>     The stage to go to (default: the one that comes next)
+          --from <STAGE>   The stage that the session must be in
+      -S, --sign           Sign the record with the key that git signs with (gpg.format ssh)
+          --no-sign        Do not sign it, whatever loopx.sign says
+          --reason <TEXT>  Why, for the record
+          --enter          Go on at once: run the command of the stage that was approved (with --json
+                           its document is printed)
+          --show           Print what would be approved, and change nothing
+
+    Options of every command:
+          --json          Print one JSON document instead of text
+      -q, --quiet         Say nothing but what was asked for
+      -v, --verbose       Say more: codes, and what rests on what
+          --color <WHEN>  When to use colour [default: auto] [possible values: auto, always, never]
+      -s, --session <ID>  The session (default: LOOPX_SESSION, else the session bound to this branch,
+                          else the only active session)
+      -h, --help          Print help
+
+    Examples:
+      git loopx approve
+      git loopx approve --show
+      git loopx approve --to build --enter --reason "agreed with Rita"
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(s.loopx(&["run", "-h"]).steady(), @"
+    $ git-loopx run -h
+    Run a command and record it as evidence for the present code
+
+    Usage: git loopx run [OPTIONS] [-- <COMMAND>...]
+
+    Arguments:
+      [COMMAND]...  The command and its arguments, after `--`
+
+    Options:
+          --all          Run every check that has no pass on the present code
+          --task <ID>    The task that the run is evidence for; without COMMAND, the task's own check is
+                         run
+          --kind <KIND>  What kind of check it is: one word, like test, lint, build, regression
+                         [default: test]
+          --trust        Run a check that somebody else wrote: you have read the check, and are not
+                         asked again for the same command
+      -S, --sign         Sign the record with the key that git signs with (gpg.format ssh)
+          --no-sign      Do not sign it, whatever loopx.sign says
+
+    Options of every command:
+          --json          Print one JSON document instead of text
+      -q, --quiet         Say nothing but what was asked for
+      -v, --verbose       Say more: codes, and what rests on what
+          --color <WHEN>  When to use colour [default: auto] [possible values: auto, always, never]
+      -s, --session <ID>  The session (default: LOOPX_SESSION, else the session bound to this branch,
+                          else the only active session)
+      -h, --help          Print help (see more with '--help')
+
+    Examples:
+      git loopx run
+      git loopx run --task VS-1
+      git loopx run -- cargo test
+    --- exit 0
+    ");
+    insta::assert_snapshot!(s.loopx(&["help", "point"]).steady(), @"
+    $ git-loopx help point
+    Name a commit and the state of the session, and go back to both
+
+    Usage: git loopx point [OPTIONS] <COMMAND>
+
+    Commands:
+      add   Name the commit that is checked out and the state of the session, to go back to both
+      list  List the points of the session, oldest first [alias: ls]
+      back  Go back to a point: the code by a new commit with what was there then, the session by an
+            undo
+      help  Print this message or the help of the given subcommand(s)
+
+    Options of every command:
+          --json          Print one JSON document instead of text
+      -q, --quiet         Say nothing but what was asked for
+      -v, --verbose       Say more: codes, and what rests on what
+          --color <WHEN>  When to use colour [default: auto] [possible values: auto, always, never]
+      -s, --session <ID>  The session (default: LOOPX_SESSION, else the session bound to this branch,
+                          else the only active session)
+      -h, --help          Print help
+
+    Examples:
+      git loopx point add before-the-move
+      git loopx point list
+      git loopx point back before-the-move
+    --- exit 0
+    ");
 }
 
 #[test]
@@ -244,8 +442,8 @@ fn the_licences_name_each_library_in_the_version_that_is_linked() {
         .expect("the table");
     let direct = direct.lines().take_while(|line| !line.starts_with('['));
     let direct = direct.filter_map(|line| line.split_once(" = "));
-    // Only tests use proptest, and our own crates have our own licence.
-    let ours = |name: &str| name.starts_with("loopx-") || name == "proptest";
+    // Only tests use these two, and our own crates have our own licence.
+    let ours = |name: &str| name.starts_with("loopx-") || ["insta", "proptest"].contains(&name);
     let direct = direct
         .map(|(name, _)| name)
         .filter(|name| !name.starts_with('#') && !ours(name));

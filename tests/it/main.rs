@@ -178,6 +178,7 @@ mod scenario_review;
 mod scenario_transitions;
 mod scenarios;
 mod screens;
+mod screens_shown;
 mod security;
 mod setup_level;
 mod setup_server;

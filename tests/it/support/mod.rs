@@ -19,10 +19,12 @@ pub(crate) mod landing;
 pub(crate) mod model;
 pub(crate) mod place;
 pub(crate) mod scale;
+pub(crate) mod screens;
 pub(crate) mod server;
 pub(crate) mod session;
 pub(crate) mod shell;
 pub(crate) mod sources;
+pub(crate) mod steady;
 pub(crate) mod store;
 pub(crate) mod tasks;
 pub(crate) mod zoo;
@@ -423,6 +425,7 @@ impl Call<'_> {
         let mut words = vec![name.to_string_lossy().into_owned()];
         words.extend(self.args.iter().map(|arg| arg.display().to_string()));
         Output {
+            root: self.sandbox.root(),
             command: words.join(" "),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -435,6 +438,8 @@ impl Call<'_> {
 /// Output of a command, and how it ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
+    /// The folder of the sandbox, which has another name in each run.
+    root: PathBuf,
     command: String,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -463,6 +468,23 @@ impl Output {
     pub(crate) fn fails_with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self}");
         self
+    }
+
+    /// All of it, for a snapshot: what differs from run to run is replaced by what [`steady`] puts there.
+    pub(crate) fn steady(&self) -> String {
+        let mut out = format!("$ {}\n{}", self.command, self.stdout);
+        if !out.ends_with('\n') {
+            out.push_str("(no end of line)\n");
+        }
+        if !self.stderr.is_empty() {
+            out.push_str("--- stderr\n");
+            out.push_str(&self.stderr);
+        }
+        let end = self
+            .code
+            .map_or("a signal".to_owned(), |code| code.to_string());
+        out.push_str(&format!("--- exit {end}"));
+        steady::output(&out, &self.root)
     }
 
     /// stdout as one JSON document.
